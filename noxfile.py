@@ -1,0 +1,28 @@
+"""What a person does here, on this machine, with the Python that is active; tox proves the rest."""
+
+from __future__ import annotations
+
+import sys
+
+import nox
+
+
+nox.options.default_venv_backend = "none"
+
+
+@nox.session(default=False)
+def verify(session: nox.Session) -> None:
+    """Put a lecture through the gate: nox -s verify -- lecture02 [k03_clamp] [--quick]."""
+    session.run(sys.executable, "-m", "tests.gate.verify", *(session.posargs or ["--help"]))
+
+
+@nox.session(default=False)
+def new(session: nox.Session) -> None:
+    """Write the files of a new kata: nox -s new -- lecture02 strides "Contiguous strides"."""
+    session.run(sys.executable, "-m", "tests.gate.scaffold", *(session.posargs or ["--help"]))
+
+
+@nox.session(default=False)
+def accept(session: nox.Session) -> None:
+    """Accept what solutions print in expect tests: nox -s accept -- katas/lecture04."""
+    session.run(sys.executable, "-m", "tests.gate.accept", *(session.posargs or ["katas"]))
