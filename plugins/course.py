@@ -1,0 +1,47 @@
+"""Reads the course once per session and says which kata a test belongs to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins import hookspecs
+from plugins.layout import Course
+from plugins.lectures import read_course
+
+
+if TYPE_CHECKING:
+    from plugins.layout import Kata
+
+
+course_key = pytest.StashKey[Course]()
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Make the course's own hooks known to pytest's plugin manager."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Read every ``lecture.toml`` under katas/ and in the folders that plugins add."""
+    config.addinivalue_line("markers", "given: this test passes before the kata is solved.")
+    folders = sorted((config.rootpath / "katas").glob("lecture*/"))
+    added = [folder for more in config.hook.pytest_kata_lectures(config=config) for folder in more]
+    folders.extend(added)
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        # A bare `pytest` runs them too, wherever they are installed.
+        config.args.extend(map(str, added))
+    config.stash[course_key] = read_course(folders)
+
+
+def kata_of(item: pytest.Item) -> Kata | None:
+    """Return the kata that `item` tests, or None for a test of the project's own."""
+    course = item.config.stash.get(course_key, None)
+    return course.kata_of(item.path) if course else None
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which lectures could not be read; their tests run all the same."""
+    return [f"broken: {error}" for error in config.stash[course_key].errors]

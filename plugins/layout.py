@@ -1,0 +1,89 @@
+"""What a lecture and a kata are: no pytest, no torch. `plugins.lectures` reads them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+KINDS = ("lab", "cpp", "cuda", "explore", "problem", "debug", "perf", "git")
+NAME = re.compile(r"k\d\d_[a-z0-9_]+")
+HINTS = 3
+
+
+@dataclass(frozen=True)
+class EpisodeRef:
+    """An episode of the podcast by its slug, and why it fits the kata."""
+
+    slug: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A place in PyTorch's source tree: a path from the root and a symbol in that file."""
+
+    path: str
+    symbol: str
+
+
+@dataclass(frozen=True)
+class Kata:
+    """One concept: an exercise module, its test module, and what a failure points to."""
+
+    lecture: str
+    name: str
+    title: str
+    kind: str
+    syllabus: tuple[str, ...]
+    episodes: tuple[EpisodeRef, ...]
+    upstream: tuple[Upstream, ...]
+    hints: tuple[str, ...]
+    after: tuple[str, ...]
+    needs: tuple[str, ...]
+    csrc: tuple[str, ...]
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """``lecture04/k01_schema``."""
+        return f"{self.lecture}/{self.name}"
+
+    @property
+    def test(self) -> Path:
+        """The test module."""
+        return self.folder / f"test_{self.name}.py"
+
+    @property
+    def exercise(self) -> Path:
+        """The file the learner edits: the C++ or CUDA source where there is one."""
+        return self.folder / (self.csrc[0] if self.csrc else f"{self.name}.py")
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """A folder of katas, in the order of their names."""
+
+    name: str
+    title: str
+    syllabus: dict[str, str]
+    katas: tuple[Kata, ...]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Course:
+    """Every lecture that could be read, and one line for each that could not."""
+
+    lectures: tuple[Lecture, ...]
+    errors: tuple[str, ...]
+
+    def kata_of(self, test: Path) -> Kata | None:
+        """Return the kata whose test module is `test`."""
+        katas = (kata for lecture in self.lectures for kata in lecture.katas)
+        return next((kata for kata in katas if kata.test == test), None)

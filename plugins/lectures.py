@@ -1,0 +1,98 @@
+"""Reads ``lecture.toml`` into the dataclasses of `plugins.layout`: no pytest, no torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plugins.layout import HINTS
+from plugins.layout import KINDS
+from plugins.layout import NAME
+from plugins.layout import Course
+from plugins.layout import EpisodeRef
+from plugins.layout import Kata
+from plugins.layout import Lecture
+from plugins.layout import Upstream
+from plugins.tomltable import TomlError
+from plugins.tomltable import TomlTable
+from plugins.tomltable import read_toml
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def read_course(folders: Iterable[Path]) -> Course:
+    """Read the lectures in `folders`; a broken one becomes an error line, not an exception."""
+    lectures: list[Lecture] = []
+    errors: list[str] = []
+    for folder in folders:
+        try:
+            lectures.append(read_lecture(folder))
+        except TomlError as error:
+            errors.append(str(error))
+    return Course(tuple(lectures), tuple(errors))
+
+
+def read_lecture(folder: Path) -> Lecture:
+    """Read ``folder/lecture.toml``.
+
+    Raises
+    ------
+    TomlError
+        If the file is missing, is not TOML, lacks a key or holds an unexpected value.
+    """
+    table = read_toml(folder / "lecture.toml")
+    syllabus = table.strings_by_name("syllabus")
+    katas = sorted(
+        (_kata(entry, folder) for entry in table.tables("kata", ())), key=lambda k: k.name
+    )
+    lecture = Lecture(folder.name, table.string("title"), syllabus, tuple(katas), folder)
+    table.refuse_others()
+    names = [kata.name for kata in katas]
+    for kata in katas:
+        entry = table.at(f"kata {kata.name}")
+        if names.count(kata.name) > 1:
+            raise entry.error("name", "expected once in the file, found again")
+        entry.known("after", kata.after, names)
+        entry.known("syllabus", kata.syllabus, list(syllabus))
+    return lecture
+
+
+def _kata(entry: TomlTable, folder: Path) -> Kata:
+    name = entry.string("name")
+    if not NAME.fullmatch(name):
+        raise entry.error("name", f"expected kNN_words in lower case, found {name!r}")
+    entry = entry.at(f"kata {name}")
+    kind = entry.string("kind")
+    entry.known("kind", [kind], KINDS)
+    hints = entry.strings("hints")
+    if len(hints) != HINTS:
+        raise entry.error("hints", f"expected {HINTS} strings, found {len(hints)}")
+    episodes = [
+        EpisodeRef(episode.string("slug"), episode.string("why"))
+        for episode in entry.tables("episodes")
+    ]
+    kata = Kata(
+        lecture=folder.name,
+        name=name,
+        title=entry.string("title"),
+        kind=kind,
+        syllabus=entry.strings("syllabus"),
+        episodes=tuple(episodes),
+        upstream=tuple(_upstream(entry, text) for text in entry.strings("upstream")),
+        hints=hints,
+        after=entry.strings("after", ()),
+        needs=entry.strings("needs", ()),
+        csrc=entry.strings("csrc", ()),
+        folder=folder,
+    )
+    entry.refuse_others()
+    return kata
+
+
+def _upstream(entry: TomlTable, text: str) -> Upstream:
+    path, colon, symbol = text.partition(": ")
+    if not (path and colon and symbol):
+        raise entry.error("upstream", f'expected "path/in/pytorch: symbol", found {text!r}')
+    return Upstream(path, symbol)
