@@ -1,0 +1,101 @@
+"""``python -m plugins.feed SOURCE`` brings ``episodes.toml`` up to date with a podcast's feed.
+
+SOURCE is an RSS or Atom feed: a file, or an http or https address. Of an address it is
+remembered which version was read, and an unchanged feed is not sent again.
+
+Exit codes: 0 done, or nothing to do; 1 ``--dry-run`` found something to do; 2 wrong usage;
+3 the source cannot be had; 4 the source is damaged, or hostile, or contradicts the file;
+5 the file cannot be read or written. From 2 on the file is as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import difflib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plugins.download import SourceError
+from plugins.download import is_address
+from plugins.download import read_document
+from plugins.plaintext import shortened
+from plugins.podcast import read_podcast
+from plugins.seen import remember_version
+from plugins.seen import version_seen
+from plugins.sync import merged
+from plugins.tomltable import TomlError
+from plugins.wellformed import FeedError
+from plugins.wholefile import write_whole
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plugins.sync import Sync
+
+
+EPISODES = Path(__file__).parents[1] / "episodes.toml"
+DIFFERS = 1
+NO_SOURCE = 3
+BAD_FEED = 4
+BAD_FILE = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    usage, _, codes = (__doc__ or "").partition("\n\n")
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("plugins.feed", None, usage, codes, formatter_class=formatter)
+    parser.add_argument("source", metavar="SOURCE", help="a file, or an http or https address")
+    parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
+    parser.add_argument(
+        "--file", type=Path, default=EPISODES, help="the file to bring up to date (%(default)s)"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        return _run(options.source, options.file, dry_run=options.dry_run)
+    except SourceError as error:
+        return _fail(NO_SOURCE, f"{options.source}: {error}")
+    except FeedError as error:
+        return _fail(BAD_FEED, f"{options.source}: {error}")
+    except (TomlError, OSError) as error:
+        return _fail(BAD_FILE, str(error))
+
+
+def _run(source: str, file: Path, *, dry_run: bool) -> int:
+    known = {} if dry_run else version_seen(source, file)
+    document = read_document(source, known)
+    if document.body is None:
+        print("The feed has not changed.")  # noqa: T201 - what was asked for
+        return 0
+    today = dt.datetime.now(dt.UTC).date()
+    sync = merged(file, read_podcast(document.body, today))
+    differs = sync.after != sync.before
+    if dry_run:
+        _show_difference(sync, file)
+    else:
+        if differs:
+            write_whole(file, sync.after.encode())
+        if is_address(source):
+            remember_version(source, file, document.validators)
+    counts = f"{len(sync.added)} added, {len(sync.changed)} changed, {len(sync.gone)} gone"
+    print(*sync.added, *sync.changed, *sync.gone, counts, sep="\n")  # noqa: T201 - the report
+    return DIFFERS if dry_run and differs else 0
+
+
+def _show_difference(sync: Sync, file: Path) -> None:
+    before, after = sync.before.splitlines(), sync.after.splitlines()
+    names = (f"{file}, as it is", f"{file}, as it would be")
+    for line in difflib.unified_diff(before, after, *names, lineterm=""):
+        print(line)  # noqa: T201 - what was asked for
+
+
+def _fail(code: int, message: str) -> int:
+    print(f"plugins.feed: {shortened(message)}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Brings ``episodes.toml`` up to date with a feed and touches nothing that is kept by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Any
+
+from plugins.catalogue import Episode
+from plugins.catalogue import read_episodes
+from plugins.catalogue import slugify
+from plugins.wellformed import FeedError
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plugins.podcast import Entry
+
+
+HEADER = """\
+# The episodes of a podcast: facts only, no descriptions.
+#
+# `python -m plugins.feed SOURCE` adds new episodes at the end and keeps these keys equal to the
+# feed: number, title, published, seconds, page, audio, links. It finds an episode by its guid.
+#
+# Kept by hand, and never lost by a sync:
+#   slug        made from the title of a new episode; lectures refer to it, so it stays
+#   transcript  the path of a transcript
+#   apple       the number of the episode on Apple Podcasts
+#   topics      one to four keywords
+#   comments    but not inside a list of links that changes
+#
+# An episode that the feed no longer has stays; delete it here if you want it gone.
+"""
+# What the feed decides about an episode that is known already.
+SYNCED = ("number", "title", "published", "seconds", "page", "audio", "links")
+
+
+@dataclass(frozen=True)
+class Sync:
+    """The text before and after, and what happened to which episode, one line each."""
+
+    before: str
+    after: str
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def merged(file: Path, entries: Sequence[Entry]) -> Sync:
+    """Return what `file` becomes when the feed says `entries`.
+
+    Raises
+    ------
+    TomlError
+        If the file exists and cannot be understood.
+    FeedError
+        If an episode of the feed has the number of another one in the file.
+    """
+    import tomlkit  # noqa: PLC0415 - the only place that needs it
+
+    known = {episode.guid: episode for episode in read_episodes(file)} if file.exists() else {}
+    before = file.read_bytes().decode() if file.exists() else ""
+    updated = {episode.guid: episode for episode in _updated(known, entries)}
+    document = tomlkit.parse(before or HEADER)
+    changed = []
+    # tomlkit keeps the order of the file, as read_episodes does.
+    for table, old in zip(document.get("episode", []), known.values(), strict=True):
+        new = updated[old.guid]
+        keys = [key for key in SYNCED if getattr(old, key) != getattr(new, key)]
+        for key in keys:
+            table[key] = tomlkit.value(_value(getattr(new, key)))
+        if keys:
+            changed.append(f"changed {new.number}: {', '.join(keys)}")
+    added = [episode for guid, episode in updated.items() if guid not in known]
+    found = {entry.guid for entry in entries}
+    gone = [episode for guid, episode in known.items() if guid not in found]
+    blocks = [tomlkit.dumps(document), *map(_block, added)]
+    return Sync(
+        before=before,
+        # What stands in the file stays as it is, unless something is added after it.
+        after="\n\n".join(block.rstrip("\n") for block in blocks) + "\n" if added else blocks[0],
+        added=tuple(f"added {episode.number}: {episode.title}" for episode in added),
+        changed=tuple(changed),
+        gone=tuple(f"kept {old.number}: {old.title} (gone from the feed)" for old in gone),
+    )
+
+
+def _updated(known: dict[str, Episode], entries: Iterable[Entry]) -> list[Episode]:
+    """Return the known episodes as the feed wants them, and after them the new ones."""
+    episodes = dict(known)
+    taken = {episode.slug for episode in known.values()}
+    numbers = [episode.number for episode in known.values()]
+    last = max([*numbers, *(entry.number or 0 for entry in entries)], default=0)
+    for entry in entries:
+        facts: dict[str, Any] = dict(vars(entry))
+        if old := known.get(entry.guid):
+            episodes[entry.guid] = replace(old, **{**facts, "number": entry.number or old.number})
+            continue
+        number = entry.number or (last := last + 1)
+        slug = slugify(entry.title) or "episode"
+        while slug in taken:
+            slug = f"{slug}-{number}"
+        taken.add(slug)
+        episodes[entry.guid] = Episode(**{**facts, "number": number, "slug": slug})
+    first: dict[int, Episode] = {}
+    for episode in episodes.values():
+        if other := first.get(episode.number):
+            raise FeedError(
+                f"number {episode.number}: expected one episode, found {other.title!r} "
+                f"(guid {other.guid}) and {episode.title!r} (guid {episode.guid}); "
+                f"if they are the same, write the feed's guid into the file"
+            )
+        first[episode.number] = episode
+    return list(episodes.values())
+
+
+def _block(episode: Episode) -> str:
+    keys = ("number", "slug", "guid", *SYNCED[1:])
+    lines = [f"{key} = {_value(getattr(episode, key))}" for key in keys]
+    return "\n".join(["[[episode]]", *lines])
+
+
+def _value(value: object) -> str:
+    """Return `value` as TOML; a list has a line for each entry, so that a diff shows one."""
+    import tomlkit  # noqa: PLC0415 - as above
+
+    if isinstance(value, tuple):
+        return "".join(
+            ["[", *(f"\n  {_value(entry)}," for entry in value), "\n]" if value else "]"]
+        )
+    return tomlkit.item(value).as_string()
