@@ -1,0 +1,106 @@
+"""``--hint`` shows the next hint of a kata instead of running it, and remembers which it was."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.course import course_key
+from plugins.wholefile import write_whole
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from plugins.layout import Course
+    from plugins.layout import Kata
+
+
+NEXT = "next"
+ALL = "all"
+STATE = Path(".katas/hints.json")
+EXAMPLE = "pytest katas/lecture04/test_k01_schema.py --hint"
+WIDTH = 80
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("katas").addoption(
+        "--hint",
+        nargs="?",
+        const=NEXT,
+        metavar="all",
+        help="Show one more hint for the kata named on the command line; --hint=all shows all.",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Print the hint and end: no kata is imported, none is run."""
+    wanted = config.getoption("hint")
+    if wanted is None or config.option.help:
+        return None
+    # In `pytest --hint PATH`, argparse takes PATH for the option's value.
+    arguments = [*config.args] if wanted in {NEXT, ALL} else [wanted]
+    config._do_configure()  # noqa: SLF001 - as pytest's own --help does
+    try:
+        kata = named_kata(config.stash[course_key], config.invocation_params.dir, arguments)
+        if kata is None:
+            raise pytest.UsageError(f"--hint wants the test file of one kata: {EXAMPLE}")
+        state = config.rootpath / STATE
+        counts = read_counts(state)
+        shown = len(kata.hints) if wanted == ALL else counts.get(kata.id, 0) + 1
+        print(text(kata, shown, everything=wanted == ALL))  # noqa: T201 - the answer
+        write_counts(state, {**counts, kata.id: min(shown, len(kata.hints))})
+    finally:
+        config._ensure_unconfigure()  # noqa: SLF001
+    return 0
+
+
+def named_kata(course: Course, start: Path, arguments: Iterable[str]) -> Kata | None:
+    """Return the one kata whose test file or exercise the arguments name."""
+    paths = {(start / argument.partition("::")[0]).resolve() for argument in arguments}
+    katas = [
+        kata
+        for lecture in course.lectures
+        for kata in lecture.katas
+        if paths & {kata.test.resolve(), kata.exercise.resolve()}
+    ]
+    return katas[0] if len(katas) == 1 else None
+
+
+def text(kata: Kata, shown: int, *, everything: bool = False) -> str:
+    """Return what to print when the hint number `shown`, counted from 1, is asked for."""
+    total = len(kata.hints)
+    first = 1 if everything else min(shown, total)
+    lines = [f"{kata.id}: {kata.title}"]
+    for number in range(first, min(shown, total) + 1):
+        hint = f"Hint {number} of {total}: {kata.hints[number - 1]}"
+        lines.append(textwrap.fill(hint, WIDTH))
+    if shown < total:
+        lines.append(f"{total - shown} more: the same command again, or --hint=all.")
+    else:
+        exercise = kata.exercise.relative_to(kata.folder)
+        lines.append(f"No more hints. The reference: {kata.folder.name}/solutions/{exercise}")
+    return "\n".join(lines)
+
+
+def read_counts(state: Path) -> dict[str, int]:
+    """Return how many hints of each kata have been shown; a damaged file counts as none."""
+    try:
+        counts = json.loads(state.read_text(encoding="utf-8"))
+        return {str(kata): int(count) for kata, count in counts.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def write_counts(state: Path, counts: dict[str, int]) -> None:
+    """Remember the counts, whole or not at all; a read-only checkout forgets them."""
+    try:
+        write_whole(state, json.dumps(counts, indent=2, sort_keys=True).encode(), state.parent)
+    except OSError:
+        return
