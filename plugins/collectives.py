@@ -1,0 +1,34 @@
+"""The backends ``gloo`` and ``nccl``: what connects the ranks of ``torch.distributed``."""
+
+from __future__ import annotations
+
+from plugins import cuda
+from plugins.capability import Capability
+
+
+BUILD = "install a wheel from https://pytorch.org/get-started/locally/"
+
+
+def no_gloo() -> str | None:
+    """Return why ranks cannot talk on the CPU."""
+    from torch import distributed  # noqa: PLC0415 - importing a plugin imports no torch
+
+    if distributed.is_available() and distributed.is_gloo_available():
+        return None
+    return f"this PyTorch is built without gloo; {BUILD}"
+
+
+def no_nccl() -> str | None:
+    """Return why ranks cannot talk between GPUs: no GPU, or a build without NCCL."""
+    if reason := cuda.missing():
+        return reason
+    from torch import distributed  # noqa: PLC0415 - importing a plugin imports no torch
+
+    if distributed.is_available() and distributed.is_nccl_available():
+        return None
+    return f"this PyTorch is built without NCCL; on Linux, {BUILD}"
+
+
+def pytest_kata_backends() -> list[Capability]:
+    """Declare the backends."""
+    return [Capability("gloo", no_gloo), Capability("nccl", no_nccl)]
