@@ -1,0 +1,104 @@
+"""The tiers: sets of PyTorch headers, each compiled once, that a C++ kata builds on.
+
+A source names its tier in its first line, ``// tier: small``. Headers are nearly the whole
+cost of a build, so a kata names the lowest tier that serves it.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+
+STABLE = (
+    "torch/csrc/stable/library.h",
+    "torch/csrc/stable/tensor.h",
+    "torch/csrc/stable/ops.h",
+    "torch/csrc/stable/accelerator.h",
+    "torch/headeronly/core/TensorAccessor.h",
+    "torch/headeronly/util/Exception.h",
+)
+SMALL = (
+    "torch/library.h",
+    "ATen/core/Tensor.h",
+    "ATen/core/LegacyTypeDispatch.h",
+    "ATen/core/grad_mode.h",
+    "ATen/Dispatch.h",
+    "ATen/EmptyTensor.h",
+    "ATen/TensorUtils.h",
+    "ATen/ops/add.h",
+    "ATen/ops/clamp.h",
+    "ATen/ops/empty.h",
+    "ATen/ops/empty_like.h",
+    "ATen/ops/empty_strided.h",
+    "ATen/ops/mul.h",
+    "ATen/ops/ones_like.h",
+    "ATen/ops/result_type.h",
+    "ATen/ops/sum.h",
+    "ATen/ops/where.h",
+    "ATen/ops/zeros.h",
+    "ATen/ops/zeros_like.h",
+)
+ITER = (
+    *SMALL,
+    "ATen/ExpandUtils.h",
+    "ATen/Parallel.h",
+    "ATen/TensorIterator.h",
+    "ATen/TensorMeta.h",
+    "ATen/native/Resize.h",
+    "ATen/native/TensorIterator.h",
+    "ATen/native/TypeProperties.h",
+    "ATen/native/cpu/Loops.h",
+)
+FULL = (
+    *SMALL,
+    "ATen/ATen.h",
+    "torch/csrc/autograd/custom_function.h",
+)
+VEC = (
+    "ATen/cpu/vec/vec.h",
+    "ATen/cpu/vec/functional.h",
+)
+# Which of the variants that ATen compiles its kernels in: the one for any processor.
+DEFAULT = ("-DCPU_CAPABILITY=DEFAULT", "-DCPU_CAPABILITY_DEFAULT")
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Headers, the options they are compiled with, and whether their code is compiled too."""
+
+    name: str
+    headers: tuple[str, ...]
+    # About how long the headers alone take, with clang and with g++.
+    seconds: tuple[int, int]
+    options: tuple[str, ...] = ("-O0",)
+    # Inline functions of the headers go into one object file that every kata links.
+    # Not where speed is the point: those few are compiled with each kata, at -O2.
+    compiled: bool = True
+
+    @property
+    def text(self) -> str:
+        """The header that includes all of them."""
+        return "".join(f"#include <{header}>\n" for header in self.headers)
+
+
+def tiers() -> dict[str, Tier]:
+    """Return the tiers by name, in the order of their cost."""
+    vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
+    every = (
+        Tier("stable", STABLE, (2, 3)),
+        Tier("small", SMALL, (8, 13)),
+        Tier("iter", ITER, (10, 14), ("-O0", *DEFAULT)),
+        Tier("full", FULL, (17, 23)),
+        Tier("vec", VEC, (3, 5), ("-O2", *vector), compiled=False),
+    )
+    return {tier.name: tier for tier in every}
+
+
+def vector_options(machine: str, about: Path) -> tuple[str, ...]:
+    """Return the options that make ``at::vec::Vectorized`` as wide as this processor allows."""
+    flags = about.read_text(encoding="utf-8", errors="replace") if about.exists() else ""
+    if machine == "x86_64" and " avx2 " in flags and " fma " in flags:
+        return ("-march=x86-64-v3", "-DCPU_CAPABILITY=AVX2", "-DCPU_CAPABILITY_AVX2")
+    return DEFAULT

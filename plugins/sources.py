@@ -1,0 +1,102 @@
+"""Reads the sources of a C++ kata: its tier, and the headers beside it that it includes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from pathlib import PurePath
+
+from plugins.prelude import tiers
+
+
+TIER = re.compile(r"// tier: (\w+)[ \t]*(?:\n|$)")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULTILINE)
+# Each of these is all of PyTorch: 15 to 20 s after every edit.
+REFUSED = ("torch/extension.h", "torch/torch.h", "torch/all.h")
+
+
+class SourceError(Exception):
+    """A source that no compiler needs to see; the message is for the learner."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as it was read: `shown` is what messages call it, `name` where copies of it go."""
+
+    name: str
+    shown: str
+    text: str
+
+    @property
+    def numbered(self) -> str:
+        """The text for the compiler, which then names the learner's file and not the copy."""
+        return f'#line 1 "{self.shown}"\n{self.text}'
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What becomes one library: `files` are the sources, then the local headers."""
+
+    name: str
+    tier: str
+    folders: tuple[Path, ...]
+    files: tuple[File, ...]
+
+    @property
+    def sources(self) -> list[File]:
+        """What is compiled."""
+        return [file for file in self.files if PurePath(file.name).suffix in {".cpp", ".cc"}]
+
+    def key(self, recipe: str) -> str:
+        """Return a name for the library that other contents do not have."""
+        facts = [recipe, *(part for file in self.files for part in (file.name, file.text))]
+        digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()
+        return f"{self.name}-{digest[:16]}"
+
+
+def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
+    """Read the sources of the library `name`; messages show paths relative to `root`.
+
+    Their own headers stand in the folder of the first source, or in the folder `beside`:
+    a solution has no copy of the headers that come with its exercise.
+
+    Raises
+    ------
+    SourceError
+        If the first source names no tier, or a file includes all of PyTorch.
+    """
+    folders = tuple(dict.fromkeys((sources[0].parent, beside)))
+    files: dict[str, File] = {}
+    waiting = [source.name for source in sources]
+    while waiting:
+        wanted = waiting.pop(0)
+        path = next((folder / wanted for folder in folders if (folder / wanted).is_file()), None)
+        if path and wanted not in files:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            shown = path.relative_to(root) if path.is_relative_to(root) else path
+            files[wanted] = file = File(wanted, shown.as_posix(), text)
+            waiting += _includes(file)
+    return Unit(name, _tier(next(iter(files.values()))), folders, tuple(files.values()))
+
+
+def _tier(first: File) -> str:
+    match = TIER.match(first.text)
+    if match and match[1] in tiers():
+        return match[1]
+    names = ", ".join(tiers())
+    raise SourceError(f"{first.shown}:1: expected // tier: NAME, with a name out of {names}")
+
+
+def _includes(file: File) -> list[str]:
+    """Return the headers included by quotes; refuse those that are too large."""
+    for match in INCLUDE.finditer(file.text):
+        if match[2] in REFUSED:
+            line = file.text.count("\n", 0, match.start()) + 1
+            raise SourceError(
+                f"{file.shown}:{line}: #include <{match[2]}> is all of PyTorch and compiles for"
+                " 20 seconds after every edit; leave it out, the tier in the first line has what"
+                " this kata needs"
+            )
+    return [match[2] for match in INCLUDE.finditer(file.text) if match[1] == '"']

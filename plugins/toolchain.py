@@ -1,0 +1,144 @@
+"""Finds the C++ compiler and the torch to build for; it never imports torch, which takes a second.
+
+``KATAS_CXX`` names another compiler, by name or by path: ``KATAS_CXX=g++ pytest katas/lecture04``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+
+VARIABLE = "KATAS_CXX"
+# The first clang that instantiates templates in a precompiled header and compiles them there.
+OLDEST, NEWEST = 14, 30
+# The first g++ that knows all of C++20 that PyTorch's headers use.
+OLDEST_GXX = 11
+HOW = "apt install clang lld; brew install llvm lld; or conda install -c conda-forge clangxx lld"
+# Homebrew keeps its clang out of PATH, so that it does not hide Apple's.
+KEGS = ("/opt/homebrew/opt/llvm/bin", "/usr/local/opt/llvm/bin")
+
+
+class ToolchainError(Exception):
+    """No C++ source can be built here; the one-sentence reason and how to change it."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler and the fastest linker that it can drive; `linker` is empty for its own."""
+
+    path: str
+    clang: bool
+    major: int
+    version: str
+    linker: str
+
+    @property
+    def name(self) -> str:
+        """``clang++-19``."""
+        return Path(self.path).name
+
+    @property
+    def stamp(self) -> str:
+        """A text that changes when another compiler takes this one's place."""
+        real = Path(self.path).resolve()
+        return f"{real} {real.stat().st_mtime_ns} {self.version} {self.linker}"
+
+
+@dataclass(frozen=True)
+class Torch:
+    """The torch that this Python would import."""
+
+    folder: Path
+    cxx11_abi: bool
+    stamp: str
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What turns a source into a library that this torch can load."""
+
+    compiler: Compiler
+    torch: Torch
+
+
+def find_toolchain() -> Toolchain:
+    """Return the compiler and torch to use.
+
+    Raises
+    ------
+    ToolchainError
+        If one of them is missing.
+    """
+    return Toolchain(find_compiler(), find_torch())
+
+
+def find_compiler() -> Compiler:
+    """Return the compiler that ``KATAS_CXX`` names, else the newest clang, else g++."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *KEGS))
+    if asked := os.environ.get(VARIABLE):
+        found = shutil.which(asked, path=path)
+        compiler = identify(found) if found else None
+        if compiler is None:
+            raise ToolchainError(f"{VARIABLE}={asked} is not a C++ compiler that can be run")
+        return compiler
+    versioned = (shutil.which(f"clang++-{n}", path=path) for n in range(NEWEST, OLDEST - 1, -1))
+    names = (next(filter(None, versioned), None), shutil.which("clang++", path=path))
+    clangs = [clang for name in names if name and (clang := identify(name))]
+    newest = max(clangs, key=lambda clang: clang.major, default=None)
+    if newest and newest.major >= OLDEST:
+        return newest
+    for name in ("g++", "c++"):
+        found = shutil.which(name, path=path)
+        if found and (gxx := identify(found)) and gxx.major >= OLDEST_GXX:
+            return gxx
+    raise ToolchainError(f"no C++ compiler (clang++ {OLDEST} or g++ {OLDEST_GXX}); {HOW}")
+
+
+def identify(path: str) -> Compiler | None:
+    """Return what the program at `path` says it is, or None if it is no compiler we know."""
+    try:
+        output = subprocess.run(  # noqa: S603 - the learner's own compiler
+            [path, "--version"], capture_output=True, text=True, check=False, timeout=60
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = output.partition("\n")[0]
+    if match := re.search(r"clang version (\d+)", version):
+        clang = True
+    elif match := re.search(r"\) (\d+)\.", version):
+        clang = False
+    else:
+        return None
+    return Compiler(path, clang, int(match[1]), version, find_linker(path, clang, int(match[1])))
+
+
+def find_linker(path: str, clang: bool, major: int) -> str:  # noqa: FBT001 - two facts of one compiler
+    """Return what ``-fuse-ld`` shall be: mold links in half the time of lld, lld of the rest."""
+    beside = Path(path).resolve().parent
+    # g++ has known mold since version 12.
+    if shutil.which("ld.mold") and (clang or major >= 12):  # noqa: PLR2004
+        return "mold"
+    if shutil.which("ld.lld") or (clang and (beside / "ld.lld").exists()):
+        return "lld"
+    return ""
+
+
+def find_torch() -> Torch:
+    """Return the installed torch, read from its files."""
+    spec = find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
+        raise ToolchainError("torch is not installed; python -m pip install -r requirements.txt")
+    folder = Path(spec.submodule_search_locations[0])
+    about = folder / "version.py"
+    # Which std::string the wheel was built with shows in the names that it exports.
+    library = next((folder / "lib").glob("libc10.*"), None)
+    abi = library is None or b"__cxx11" in library.read_bytes()
+    # The time too: a torch installed again has headers that precompiled ones do not match.
+    stamp = f"{folder} {about.stat().st_mtime_ns} {about.read_text(encoding='utf-8')}"
+    return Torch(folder, abi, stamp)
