@@ -1,0 +1,122 @@
+"""What a process that runs tests notes down as it goes, so that another can tell its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plugins.crashed import Phase
+
+
+class Journal:
+    """The files of one process: its events, its stack if it dies, and what it prints."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.events = folder / f"{name}.events"
+        self.stack = folder / f"{name}.stack"
+        self.out = folder / f"{name}.out"
+        self.err = folder / f"{name}.err"
+
+
+class Writer:
+    """Appends events to a journal, each before the thing happens that may be the last."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._file = os.open(journal.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._process = os.getpid()
+        self.write("started", process=self._process)
+
+    def write(self, kind: str, **values: object) -> None:
+        """Append an event, unless this is a process that a test has forked."""
+        if os.getpid() == self._process:
+            line = json.dumps([kind, time.monotonic(), values], default=str)
+            os.write(self._file, f"{line}\n".encode())
+
+
+@dataclass(eq=False)
+class Run:
+    """A test that ran, or runs: its reports as plain data, and the warnings it gave."""
+
+    nodeid: str
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Record:
+    """What the events of a journal amount to."""
+
+    process: int = 0
+    begun: bool = False
+    runs: list[Run] = field(default_factory=list)
+    run: Run | None = None
+    collecting: list[str] = field(default_factory=list)
+    phase: Phase | None = None
+    since: float = 0.0
+    limit: float | None = None
+    debugged: bool = False
+    interrupted: bool = False
+    shown: bool = False
+    status: int | None = None
+
+    def add(self, kind: str, since: float, values: dict[str, Any]) -> None:
+        """Take one event into account."""
+        self.since = since
+        match kind:
+            case "collect":
+                self.collecting.append(values.pop("nodeid"))
+            case "collected":
+                self.collecting.pop()
+            case "test":
+                self.run = Run(values.pop("nodeid"))
+            case "report" if self.run:
+                self.run.reports.append(values.pop("report"))
+            case "tested" if self.run:
+                self.runs.append(self.run)
+                self.run = None
+            case "warning":
+                warning = values.pop("warning")
+                # Those that are replayed belong to runs of another process.
+                if self.runs and self.runs[-1].nodeid == warning["nodeid"]:
+                    self.runs[-1].warnings.append(warning)
+        # The rest is the new state.
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    @property
+    def busy(self) -> str | None:
+        """The test that runs, or the module that is imported."""
+        return self.run.nodeid if self.run else next(reversed(self.collecting), None)
+
+
+class Reader:
+    """Reads the events of a journal while they are written."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.record = Record()
+        self._read = 0
+
+    def news(self) -> bool:
+        """Bring the record up to date; return whether there was anything new."""
+        try:
+            with self.journal.events.open("rb") as file:
+                file.seek(self._read)
+                lines = file.read()
+        except FileNotFoundError:
+            return False
+        # The last line may be half written.
+        whole = lines[: lines.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            self.record.add(*json.loads(line))
+        return bool(whole)
