@@ -1,0 +1,410 @@
+"""The gate is a test too: katas that are wrong on purpose, and what it says about each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.gate.answers import answers_file
+from tests.gate.cases import read_gate
+from tests.gate.checks import Checks
+from tests.gate.mutation import mutate
+from tests.gate.mutation import shown
+from tests.gate.repeats import repeats
+from tests.gate.rules import broken_rules
+from tests.gate.runner import Runner
+from tests.gate.wrongrules import broken_answers
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plugins.layout import Kata
+    from tests.conftest import MiniCourse
+
+
+BRIEF = '''"""Move a number into a range.
+
+``clamp(x, low, high)`` returns the number of the range from `low` to `high`, both ends
+included, that is nearest to `x`. All three are ints and `low` is not above `high`; if it is,
+raise ``ValueError``. About five lines. In PyTorch: ``c10/core/DispatchKeySet.h``.
+"""
+'''
+HEAD = '''
+def clamp(x: int, low: int, high: int) -> int:
+    """Return the number of the range that is nearest to `x`."""
+'''
+STUB = f"{BRIEF}\n{HEAD}    # TODO: compare with both ends.\n    raise NotImplementedError\n"
+SOLUTION = f"""{BRIEF}
+{HEAD}    if low > high:
+        raise ValueError("low must not be above high")
+    if x <= low:
+        return low
+    return high if x >= high else x
+"""
+TEST = '''"""Clamp."""
+
+import pytest
+
+from katas.lecture01.k01_clamp import clamp
+
+
+def test_inside_nothing_changes():
+    """A number in the range stays."""
+    assert clamp(2, 1, 3) == 2
+
+
+def test_below_comes_the_low_end():
+    """A number below the range becomes its low end."""
+    assert clamp(0, 1, 3) == 1
+
+
+def test_above_comes_the_high_end():
+    """A number above the range becomes its high end."""
+    assert clamp(9, 1, 3) == 3
+
+
+def test_no_range():
+    """A range of one number is a range, one that ends before it begins is none."""
+    assert clamp(5, 1, 1) == 1
+    with pytest.raises(ValueError, match="low"):
+        clamp(1, 2, 1)
+'''
+WRONG = """
+[[wrong]]
+because = "the low end is forgotten"
+rejected_by = "test_below_comes_the_low_end"
+file = "k01_clamp.py"
+replace = "return low"
+by = "return x"
+
+[[wrong]]
+because = "the high end is forgotten"
+rejected_by = "test_above_comes_the_high_end"
+file = "k01_clamp.py"
+replace = "high if x >= high else x"
+by = "x"
+
+[[wrong]]
+because = "shortcut: sorts"
+shortcut = true
+rejected_by = "test_no_range"
+file = "k01_clamp.py"
+function = "clamp"
+body = '''
+return sorted((low, x, high))[1]
+'''
+"""
+EQUAL = """
+[[equivalent]]
+file = "k01_clamp.py"
+function = "clamp"
+operator = "comparison"
+diff = '''
+-    if x <= low:
++    if (x < low):
+'''
+reason = "x is low where they differ"
+
+[[equivalent]]
+file = "k01_clamp.py"
+function = "clamp"
+operator = "comparison"
+diff = '''
+-    return high if x >= high else x
++    return high if (x > high) else x
+'''
+reason = "x is high where they differ"
+"""
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    """Return one warm process for all katas of this module."""
+    with Runner() as runner:
+        yield runner
+
+
+class Small:
+    """A course of one kata, in which a test spoils what it wants to."""
+
+    def __init__(self, course: MiniCourse, runner: Runner) -> None:
+        self.course, self.runner = course, runner
+        course.plugins("plugins.course", "plugins.solutions", "plugins.randomness")
+        slugs = '[[episode]]\nslug = "strides"\n'
+        course.write("episodes.toml", slugs)
+        course.kata("k01_clamp", TEST, stub=STUB, solution=SOLUTION)
+        self.answers(WRONG + EQUAL)
+
+    def answers(self, text: str) -> None:
+        """Replace the file of wrong answers."""
+        self.course.write("tests/wrong/lecture01/k01_clamp.toml", text)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Change one place of one file of the lecture."""
+        file = self.course.katas / "lecture01" / name
+        before = file.read_text()
+        assert before.count(old) == 1, f"{old!r} in {file}"
+        file.write_text(before.replace(old, new))
+
+    @property
+    def kata(self) -> Kata:
+        """The kata as it is now."""
+        return read_gate(self.course.path).katas[0]
+
+    @property
+    def checks(self) -> Checks:
+        """The gate as it sees the course now."""
+        return Checks(read_gate(self.course.path), self.runner, slack=3)
+
+
+@pytest.fixture
+def small(course: MiniCourse, runner: Runner) -> Small:
+    """Return the course of one good kata."""
+    return Small(course, runner)
+
+
+def test_a_good_kata_passes(small: Small) -> None:
+    """The kata that the other tests spoil passes every check."""
+    checks, kata = small.checks, small.kata
+    mutation = mutate(checks, kata, full=True)
+
+    assert broken_rules(kata) == []
+    assert broken_answers(checks.gate, kata) == []
+    assert checks.unsolved(kata) == []
+    assert checks.solved(kata) == []
+    assert checks.wrong(kata, checks.answers(kata).wrong) == [[], [], []]
+    assert mutation.problems == ()
+    assert mutation.killed == mutation.tried > 10
+    assert repeats(checks, (kata,), 3) == {kata.id: []}
+
+
+def test_tests_that_are_too_weak(small: Small) -> None:
+    """Survivors fail the kata, each with its diff and the table that would list it."""
+    small.edit("test_k01_clamp.py", "assert clamp(9, 1, 3) == 3", "assert clamp(9, 1, 3) > 0")
+    small.edit("test_k01_clamp.py", "assert clamp(0, 1, 3) == 1", "assert clamp(0, 1, 3) < 9")
+
+    (problem,) = mutate(small.checks, small.kata, full=True).problems
+
+    assert "mutants killed, expected 95%: strengthen the tests" in problem
+    assert "-    if x <= low:\n+    if False:" in problem
+    assert "[[equivalent]]" in problem
+
+
+def test_a_stub_that_passes(small: Small) -> None:
+    """A test that passes before the kata is solved is named, with the ways out."""
+    small.edit("k01_clamp.py", "    raise NotImplementedError", "    return 2")
+
+    (problem,) = small.checks.unsolved(small.kata)
+
+    assert problem.startswith("test_inside_nothing_changes passes before the kata is solved")
+    assert "NotImplementedError is a RuntimeError" in problem
+
+
+def test_a_stub_that_does_not_import(small: Small) -> None:
+    """An ImportError is a broken kata, not a red one."""
+    small.edit("test_k01_clamp.py", "import clamp\n", "import clump\n")
+
+    (problem,) = small.checks.unsolved(small.kata)
+
+    assert problem.startswith("the test module could not be collected")
+    assert "ImportError: cannot import name 'clump'" in problem
+
+
+def test_a_stub_that_fails_by_an_import_in_the_test(small: Small) -> None:
+    """Nor is an ImportError inside a test what an unsolved kata may show."""
+    small.edit("k01_clamp.py", "    raise NotImplementedError", "    import nothing_so_named")
+
+    problems = small.checks.unsolved(small.kata)
+
+    assert len(problems) == 4
+    assert "fails by ModuleNotFoundError, expected NotImplementedError or an" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "says"),
+    [
+        ("@pytest.mark.skip(reason='later')", "is skipped: only a test with a device"),
+        ("@pytest.mark.usefixtures('absent')", "fails in its setup, expected in the test itself"),
+        ("@pytest.mark.given", "is marked given, so it must pass"),
+    ],
+)
+def test_a_test_that_is_not_red_in_its_call(small: Small, decorator: str, says: str) -> None:
+    """Skips, fixtures that fail and given tests that fail are told apart."""
+    name = "def test_above_comes_the_high_end"
+    small.edit("test_k01_clamp.py", name, f"{decorator}\n{name}")
+
+    (problem,) = small.checks.unsolved(small.kata)
+
+    assert says in problem
+
+
+def test_a_missing_hint(small: Small) -> None:
+    """Two hints are refused where the lecture is read, with the number that is expected."""
+    small.edit("lecture.toml", '"the second hint", ', "")
+
+    (error,) = read_gate(small.course.path).course.errors
+
+    assert "kata k01_clamp: hints: expected 3 strings, found 2" in error
+
+
+def test_a_hint_that_gives_the_answer_away(small: Small) -> None:
+    """A hint with a line of the solution in it is no hint."""
+    hint = json.dumps("write return high if x >= high else x and be done")
+    small.edit("lecture.toml", '"the third hint"', hint)
+
+    assert broken_rules(small.kata) == [
+        "hint 3 holds a line of the solution: return high if x >= high else x"
+    ]
+
+
+def test_a_wrong_answer_that_another_test_rejects(small: Small) -> None:
+    """The test that came first is named, and what can be done."""
+    small.answers(WRONG.replace('"test_above_comes_the_high_end"', '"test_no_range"'))
+    checks = small.checks
+
+    _, (problem,), _ = checks.wrong(small.kata, checks.answers(small.kata).wrong)
+
+    assert problem.startswith(
+        "test_above_comes_the_high_end rejects it first, expected test_no_range: narrow the "
+        "earlier test, move the named one up, or name test_above_comes_the_high_end"
+    )
+
+
+def test_a_wrong_answer_that_nothing_rejects(small: Small) -> None:
+    """An accepted wrong answer asks for a stronger test."""
+    small.answers(WRONG.replace('by = "return x"', 'by = "return min(low, high)"'))
+    checks = small.checks
+
+    first, *_ = checks.wrong(small.kata, checks.answers(small.kata).wrong)
+
+    assert len(first) == 1
+    assert first[0].startswith("no test rejects it: strengthen test_below_comes_the_low_end")
+
+
+@pytest.mark.parametrize(
+    ("by", "says"),
+    [
+        ("return lo", "fails by NameError, which is a slip of the edit"),
+        ("return (", "does not import, so no test can reject it: mend the edit"),
+        ("while True: pass", "must fail by an assertion, but test_below_comes_the_low_end did not"),
+        ("__import__('os').abort()", "crashed the process (SIGABRT)"),
+    ],
+)
+def test_a_wrong_answer_that_is_none(small: Small, by: str, says: str) -> None:
+    """Typing errors, endless loops and crashes are no misconceptions that a test rejects."""
+    small.answers(WRONG.replace('by = "return x"', f'by = "{by}"'))
+    checks = small.checks
+
+    (problem,) = checks.wrong(small.kata, checks.answers(small.kata).wrong[:1])[0]
+
+    assert says in problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"return low"', '"return lower"', "found 0 times in solutions/k01_clamp.py, expected"),
+        ('"return low"', '"return"', "found 3 times in solutions/k01_clamp.py, expected once"),
+        ('function = "clamp"', 'function = "clip"', "function 'clip' is found 0 times"),
+        ('"test_no_range"', '"test_no_test"', "rejected_by: expected a test of the kata"),
+        ("shortcut = true", "shortcut = false", "expected one [[wrong]] with shortcut = true"),
+        ('because = "shortcut: sorts"', "", "because: expected a string, found nothing"),
+        ('by = "return x"', "bye = 1", "bye: expected one of because, body, by, file"),
+    ],
+)
+def test_answers_that_cannot_be_tried(small: Small, old: str, new: str, says: str) -> None:
+    """A file of wrong answers that does not fit its kata is refused before anything runs."""
+    small.answers(WRONG.replace(old, new, 1))
+
+    (problem,) = broken_answers(small.checks.gate, small.kata)
+
+    assert says in problem
+    assert "k01_clamp.toml" in problem
+
+
+def test_too_few_wrong_answers(small: Small) -> None:
+    """Two wrong answers are one too few, and none at all say which file to write."""
+    small.answers(WRONG.partition("\n\n")[2])
+    (few,) = broken_answers(small.checks.gate, small.kata)
+    file = answers_file(small.course.path / "tests", small.kata)
+    file.unlink()
+    (none,) = broken_answers(small.checks.gate, small.kata)
+
+    assert "expected at least 3 [[wrong]] answers, found 2" in few
+    assert "k01_clamp.toml: file: expected a readable UTF-8 file" in none
+
+
+def test_right_answers_written_otherwise(small: Small) -> None:
+    """A different solution is accepted, one that is wrong is not."""
+    other = SOLUTION.replace("    if x <= low:\n        return low\n", "    x = max(x, low)\n")
+    good = small.course.write("tests/right/lecture01/k01_clamp.py", "")
+    good.write_text(other)
+    bad = small.course.write("tests/right/lecture01/k01_clamp.worse/k01_clamp.py", "")
+    bad.write_text(SOLUTION.replace("return low", "return x"))
+
+    gate = read_gate(small.course.path)
+
+    assert gate.right(small.kata) == [good, bad.parent]
+    assert small.checks.right(small.kata, good) == []
+    (problem,) = small.checks.right(small.kata, bad.parent)
+    assert problem.startswith("test_below_comes_the_low_end fails with the solution")
+
+
+def test_a_listed_mutant_that_is_killed(small: Small) -> None:
+    """An entry for a mutant that the tests notice is out of date."""
+    entry = EQUAL.partition("\n\n")[0].replace("+    if (x < low):", "+    if (x > low):")
+    small.answers(WRONG + EQUAL + entry)
+
+    (problem,) = mutate(small.checks, small.kata, full=True).problems
+
+    assert problem.endswith("is listed as equivalent but killed: delete the entry")
+
+
+def test_a_listed_mutant_that_is_none(small: Small) -> None:
+    """An entry that no longer fits the solution is out of date as well."""
+    small.answers(WRONG + EQUAL.replace("-    if x <= low:", "-    if x <= bottom:"))
+
+    problems = mutate(small.checks, small.kata, full=True).problems
+
+    assert "is no mutant of the solution as it is now: copy it anew or delete it" in problems[0]
+
+
+def test_a_survivor_can_be_pasted_into_the_list(small: Small) -> None:
+    """What is shown of a survivor is the entry that lists it, but for the reason."""
+    small.answers(WRONG)
+    survivors = mutate(small.checks, small.kata, full=True).survivors
+    entries = [shown(mutant).replace('""', '"because"') for mutant in survivors]
+    assert len(entries) == 2
+
+    small.answers("\n".join([WRONG, *(entry for entry in entries)]).replace("function = ''", ""))
+
+    assert mutate(small.checks, small.kata, full=True).problems == ()
+
+
+def test_a_mutant_that_never_ends_is_killed(small: Small) -> None:
+    """Its processor time is over, which no other load on the machine can bring about."""
+    body = "    while x > high:\n        x = high\n    return max(x, low)\n"
+    start = SOLUTION.index("    if x <= low")
+    solution = small.course.katas / "lecture01" / "solutions" / "k01_clamp.py"
+    solution.write_text(SOLUTION[:start] + body)
+    small.answers(WRONG)
+
+    mutation = mutate(small.checks, small.kata, full=True)
+
+    assert [mutant.diff for mutant in mutation.survivors] == []
+
+
+def test_a_flake(small: Small) -> None:
+    """A test that depends on what ran before it fails in some order, and the seed is told."""
+    small.edit("test_k01_clamp.py", "def test_inside", "SEEN = []\n\n\ndef test_inside")
+    small.edit("test_k01_clamp.py", "assert clamp(2, 1, 3) == 2", "SEEN.append(1)")
+    small.edit("test_k01_clamp.py", "assert clamp(9, 1, 3) == 3", "assert SEEN")
+
+    lines = repeats(small.checks, (small.kata,), 6)[small.kata.id]
+
+    assert 0 < len(lines) < 6
+    assert "seed " in lines[0]
+    assert "test_above_comes_the_high_end" in lines[0]

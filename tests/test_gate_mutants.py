@@ -1,0 +1,38 @@
+"""The gate, fifth: the tests of a kata notice nearly every small change of its solution."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.gate.forms import judge
+from tests.gate.forms import need
+from tests.gate.forms import per_kata
+from tests.gate.mutation import mutate
+
+
+if TYPE_CHECKING:
+    from plugins.layout import Kata
+    from tests.gate.checks import Checks
+
+
+pytestmark = pytest.mark.torch
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per kata."""
+    per_kata(metafunc)
+
+
+def test_mutants_are_killed(
+    pytestconfig: pytest.Config, checks: Checks, gate_started: float, kata: Kata
+) -> None:
+    """At least 95 % of the one-edit mutants fail a test; those listed as equivalent do not."""
+    minutes = pytestconfig.getoption("gate_minutes")
+    if time.monotonic() - gate_started > 60 * minutes:
+        pytest.skip(f"--gate-minutes {minutes:g} are over; nox -s verify -- {kata.lecture}")
+    need(checks, kata)
+    full = pytestconfig.getoption("gate") == "full"
+    judge(kata, list(mutate(checks, kata, full=full).problems))

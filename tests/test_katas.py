@@ -1,0 +1,88 @@
+"""Every kata's files are as they must be, told from their text alone: no torch, no run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.gate.forms import gate_of
+from tests.gate.forms import judge
+from tests.gate.forms import per_kata
+from tests.gate.forms import per_lecture
+from tests.gate.rules import RULES
+from tests.gate.rules import has_its_files
+from tests.gate.sources import strays
+from tests.gate.wrongrules import broken_answers
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from plugins.layout import Kata
+    from plugins.layout import Lecture
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per kata and rule, and per lecture."""
+    if "kata" in metafunc.fixturenames:
+        per_kata(metafunc)
+    if "lecture" in metafunc.fixturenames:
+        per_lecture(metafunc)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.__name__.replace("_", "-") for rule in RULES])
+def test_a_kata_keeps_the_rule(kata: Kata, rule: Callable[[Kata], Iterator[str]]) -> None:
+    """The kata's files keep the rule of this name; tests/gate/rules.py says what it asks."""
+    if rule is not has_its_files and list(has_its_files(kata)):
+        pytest.fail(f"{kata.id} lacks files", pytrace=False)
+    judge(kata, list(rule(kata)))
+
+
+def test_wrong_answers_can_be_tried(pytestconfig: pytest.Config, kata: Kata) -> None:
+    """Three wrong answers, one a shortcut; each edit fits the solution and names a test."""
+    judge(kata, broken_answers(gate_of(pytestconfig), kata))
+
+
+def test_every_lecture_can_be_read(pytestconfig: pytest.Config) -> None:
+    """No lecture.toml is broken, and none of the plugins has to say so in a header."""
+    assert gate_of(pytestconfig).course.errors == ()
+
+
+def test_a_lecture_holds_nothing_else(lecture: Lecture) -> None:
+    """A lecture's folder holds its katas and nothing that belongs to none of them."""
+    assert strays(lecture.folder, lecture.katas) == []
+
+
+def test_answers_belong_to_katas(pytestconfig: pytest.Config) -> None:
+    """Every file of wrong and right answers is named after a kata that exists."""
+    gate = gate_of(pytestconfig)
+    known = {kata.id for kata in gate.katas}
+    found = [
+        f"{path.parent.name}/{path.name.partition('.')[0]}"
+        for kind in ("wrong", "right")
+        for path in (gate.tests / kind).glob("lecture*/*")
+        if path.name != "__pycache__"
+    ]
+
+    assert sorted(set(found) - known) == []
+
+
+def test_the_readme_lists_the_katas_in_order(lecture: Lecture) -> None:
+    """A lecture's README names every kata, first mentions in the order in which to solve them."""
+    text = (lecture.folder / "README.md").read_text(encoding="utf-8")
+    # A kata of another lecture is written with its lecture: lecture02/k01_strides.
+    mentioned = dict.fromkeys(re.findall(r"(?<![\w/])k\d\d_[a-z0-9_]+", text))
+
+    assert [kata.name for kata in lecture.katas] == list(mentioned)
+
+
+def test_every_line_of_the_syllabus_has_katas(lecture: Lecture) -> None:
+    """Each syllabus line of a lecture is taught by at least two of its katas."""
+    count = Counter(key for kata in lecture.katas for key in kata.syllabus)
+    few = {key: count[key] for key in lecture.syllabus if count[key] < 2}
+
+    assert few == {}

@@ -1,0 +1,160 @@
+"""Reading ``lecture.toml``: what is accepted, and the one line that each mistake gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.layout import Course
+from plugins.layout import EpisodeRef
+from plugins.layout import Upstream
+from plugins.lectures import read_course
+from plugins.lectures import read_lecture
+from plugins.tomltable import TomlError
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+LECTURE = """
+title = "A lecture"
+
+[syllabus]
+a = "the first line"
+
+[[kata]]
+name = "k02_later"
+title = "The later kata"
+kind = "cpp"
+syllabus = ["a"]
+episodes = [{ slug = "strides", why = "it is about strides" }]
+upstream = ["aten/src/ATen/TensorUtils.cpp: computeStride"]
+hints = ["one", "two", "three"]
+after = ["k01_first"]
+needs = ["cxx"]
+csrc = ["csrc/k02_later.cpp"]
+
+[[kata]]
+name = "k01_first"
+title = "The first kata"
+kind = "lab"
+syllabus = ["a"]
+episodes = []
+upstream = []
+hints = ["one", "two", "three"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A lecture's folder with a sound ``lecture.toml``."""
+    folder = tmp_path / "lecture77"
+    folder.mkdir()
+    (folder / "lecture.toml").write_text(LECTURE)
+    return folder
+
+
+def test_katas_come_in_the_order_of_their_names(folder: Path) -> None:
+    """The order of the tables in the file does not matter."""
+    lecture = read_lecture(folder)
+
+    assert [kata.name for kata in lecture.katas] == ["k01_first", "k02_later"]
+    assert lecture.title == "A lecture"
+    assert lecture.syllabus == {"a": "the first line"}
+
+
+def test_a_kata_knows_its_files(folder: Path) -> None:
+    """The exercise is the C++ source where there is one, else the Python module."""
+    first, later = read_lecture(folder).katas
+
+    assert first.id == "lecture77/k01_first"
+    assert first.exercise == folder / "k01_first.py"
+    assert first.test == folder / "test_k01_first.py"
+    assert later.exercise == folder / "csrc/k02_later.cpp"
+    assert later.episodes == (EpisodeRef("strides", "it is about strides"),)
+    assert later.upstream == (Upstream("aten/src/ATen/TensorUtils.cpp", "computeStride"),)
+    assert later.after == ("k01_first",)
+    assert later.needs == ("cxx",)
+    assert first.after == first.needs == first.csrc == ()
+
+
+def test_a_test_module_leads_to_its_kata(folder: Path) -> None:
+    """Any other file belongs to no kata."""
+    course = read_course([folder])
+    kata = course.lectures[0].katas[1]
+
+    assert course.kata_of(folder / "test_k02_later.py") is kata
+    assert course.kata_of(folder / "test_k03_none.py") is None
+
+
+def test_a_broken_lecture_does_not_hide_the_others(folder: Path, tmp_path: Path) -> None:
+    """Its error is one line; the sound lecture is read all the same."""
+    course = read_course([tmp_path / "lecture00", folder])
+
+    assert [lecture.name for lecture in course.lectures] == ["lecture77"]
+    (error,) = course.errors
+    assert "lecture00/lecture.toml: file: expected a readable UTF-8 file" in error
+    assert "\n" not in error
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[[kata]]", "[[kata", "file: expected valid TOML"),
+        ('title = "A lecture"', "", "title: expected a string, found nothing"),
+        ('title = "A lecture"', "title = 3", "title: expected a string, found 3"),
+        ('title = "A lecture"', 'title = " "', "title: expected a string that is not empty"),
+        ('title = "A lecture"', 'titel = "A"\ntitle = "A"', "titel: expected one of kata,"),
+        ('"the first line"', "1", "syllabus.a: expected a string, found 1"),
+        ('name = "k01_first"', 'name = "first"', "kata 2: name: expected kNN_words"),
+        ('name = "k01_first"', 'name = "k02_later"', "kata k02_later: name: expected once"),
+        ('kind = "lab"', 'kind = "lob"', "kata k01_first: kind: expected one of lab, cpp"),
+        (
+            'hints = ["one", "two", "three"]\nafter',
+            'hints = ["one"]\nafter',
+            "kata k02_later: hints: expected 3 strings, found 1",
+        ),
+        (
+            'hints = ["one", "two", "three"]\nafter',
+            'hints = ["one", 2, "three"]\nafter',
+            "kata k02_later: hints: expected an array of strings, found 2 in it",
+        ),
+        ('"k01_first"]', '"k00_none"]', "kata k02_later: after: expected one of k01_first,"),
+        (
+            '["a"]\nepisodes = []',
+            '["b"]\nepisodes = []',
+            "kata k01_first: syllabus: expected one of a; found 'b'",
+        ),
+        ('slug = "strides", ', "", "kata k02_later: episodes 1: slug: expected a string"),
+        ("episodes = []", "episodes = [1]", "k01_first: episodes: expected an array of tables"),
+        ("computeStride", "", 'kata k02_later: upstream: expected "path/in/pytorch: symbol"'),
+        ('needs = ["cxx"]', 'neads = ["cxx"]', "kata k02_later: neads: expected one of after,"),
+    ],
+)
+def test_a_mistake_is_one_line(folder: Path, old: str, new: str, message: str) -> None:
+    """The line names the file, the key and what is expected there."""
+    assert LECTURE.count(old) >= 1
+    file = folder / "lecture.toml"
+    file.write_text(LECTURE.replace(old, new, 1))
+
+    with pytest.raises(TomlError) as caught:
+        read_lecture(folder)
+
+    assert message in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_utf8_is_one_line(folder: Path) -> None:
+    """A file in another encoding is refused like a missing one."""
+    (folder / "lecture.toml").write_bytes(b'title = "\xff"')
+
+    with pytest.raises(TomlError, match="file: expected a readable UTF-8 file"):
+        read_lecture(folder)
+
+
+def test_no_lectures_make_an_empty_course() -> None:
+    """A course without folders has no errors either."""
+    assert read_course([]) == Course((), ())

@@ -1,0 +1,378 @@
+"""C++ katas from the source to the test, with the compilers of this machine."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.toolchain import ToolchainError
+from plugins.toolchain import find_toolchain
+
+
+if TYPE_CHECKING:
+    from tests.conftest import MiniCourse
+
+
+pytestmark = pytest.mark.torch
+ROOT = Path(__file__).parents[1]
+SOURCES = Path(__file__).parent / "native"
+PLUGINS = ("course", "solutions", "absent", "backends", "native")
+HEAD = 'import pytest\nimport torch\n\npytestmark = pytest.mark.backend("cxx")\n'
+TWICE = f"""{HEAD}
+def test_twice(extension):
+    assert [2, 4] == extension.op("twice")(torch.tensor([1.0, 2.0])).tolist()
+"""
+TWO = f"""{TWICE}
+def test_again(extension):
+    assert extension.op("twice")
+"""
+GRADIENT = f"""{HEAD}
+def test_gradient(extension):
+    x = torch.ones(2, requires_grad=True)
+    extension.op("twice")(x).sum().backward()
+    assert [2, 2] == x.grad.tolist()
+"""
+VECTOR = f"""{HEAD}
+import ctypes
+
+def test_vector(extension):
+    x, y = torch.arange(11.0), torch.empty(11)
+    twice = extension.symbol("kata_twice")
+    twice(ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(y.data_ptr()), ctypes.c_int64(11))
+    assert (2 * x).tolist() == y.tolist()
+"""
+COUNTER = """// tier: small
+#include <torch/library.h>
+
+struct Counter : torch::CustomClassHolder {
+  int64_t value = 41;
+  int64_t next() { return ++value; }
+};
+
+TORCH_LIBRARY(lecture01_k02, m) {
+  m.class_<Counter>("Counter").def(torch::init<>()).def("next", &Counter::next);
+}
+"""
+
+
+@pytest.fixture
+def native(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> MiniCourse:
+    """Return a course that shares the compiled headers of this checkout."""
+    try:
+        find_toolchain()
+    except ToolchainError as error:
+        pytest.skip(str(error))
+    course.plugins(*(f"plugins.{name}" for name in PLUGINS))
+    monkeypatch.setenv("KATAS_BUILD", str(ROOT / ".katas/build"))
+    return course
+
+
+def source(tier: str, number: int = 1) -> str:
+    """Return an operator of ours in the namespace of kata `number`."""
+    text = (SOURCES / f"{tier}.cpp").read_text()
+    return text.replace("lecture01_k01", f"lecture01_k{number:02}")
+
+
+def add(course: MiniCourse, number: int, stub: str, test: str, solution: str = "") -> Path:
+    """Add a C++ kata and return its test module."""
+    name = f"k{number:02}_cpp"
+    csrc = (f"csrc/{name}.cpp",)
+    return course.kata(name, test, stub=stub, solution=solution, csrc=csrc, kind="cpp")
+
+
+def test_every_tier_compiles_loads_and_computes(native: MiniCourse) -> None:
+    """Operators by the stable and the full interface, TensorIterator, autograd, vectors."""
+    tests = {"stable": TWICE, "small": TWICE, "iter": TWICE, "full": GRADIENT, "vec": VECTOR}
+    for number, (tier, test) in enumerate(tests.items(), 1):
+        add(native, number, source(tier, number), test)
+
+    native.run().assert_outcomes(passed=5)
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="g++ is not on PATH: apt install g++")
+def test_gxx_builds_the_same_and_the_header_names_the_faster_one(native: MiniCourse) -> None:
+    """The fallback is asked for by a variable; its errors look like those of clang."""
+    native.monkeypatch.setenv("KATAS_CXX", "g++")
+    add(native, 1, source("stable", 1), TWICE)
+    add(native, 2, source("small", 2), TWICE)
+    add(native, 3, source("stable", 3).replace("numel", "numle"), TWICE)
+
+    result = native.run("--verbose")
+
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "katas: g++ builds the C++ katas; clang is five times faster: apt install clang *",
+            "katas/lecture01/csrc/k03_cpp.cpp:12:32: error: * has no member named 'numle'*",
+            "  for (int64_t i = 0; i < self.numle(); ++i) {",
+            "                               ^",
+        ]
+    )
+
+
+def test_what_is_wrong_with_a_source_is_said_with_its_place(native: MiniCourse) -> None:
+    """Once per module, as the compiler says it, with the line and a caret; no traceback.
+
+    No compiler is needed to refuse a source without a tier, or one that includes it all.
+    """
+    add(native, 1, source("stable").replace("numel", "numle"), TWO)
+    add(native, 2, "#include <torch/library.h>", TWICE)
+    add(native, 3, "// tier: small\n#include <torch/extension.h>", TWICE)
+
+    result = native.run()
+
+    result.assert_outcomes(failed=4)
+    place = "katas/lecture01/csrc/k0%d_cpp.cpp"
+    result.stdout.fnmatch_lines(
+        [
+            f"{place % 1}:12:32: error: *no member named 'numle'*",
+            "  for (int64_t i = 0; i < self.numle(); ++i) {",
+            "                               ^",
+            f"{place % 1} has no library: test_twice says why",
+            f"{place % 2}:1: expected // tier: NAME, *",
+            f"{place % 3}:2: #include <torch/extension.h> is all of PyTorch *",
+        ]
+    )
+    assert "plugins/" not in result.stdout.str()
+
+
+def test_what_cannot_be_loaded_is_a_failed_test(native: MiniCourse) -> None:
+    """A bad schema, a namespace that is taken and a function that is missing abort no one."""
+    add(native, 1, source("small").replace(") -> Tensor", ") arrow Tensor"), TWICE)
+    add(native, 2, source("small", 2), TWICE)
+    add(native, 3, source("small", 2) + "\n", TWICE)
+    missing = source("small", 4).replace("namespace {", "at::Tensor f(at::Tensor);\nnamespace {")
+    add(native, 4, missing.replace("return out;", "return f(out);"), TWICE)
+
+    result = native.run()
+
+    result.assert_outcomes(passed=1, failed=3)
+    start = "katas/lecture01/csrc/k0%d_cpp.cpp compiles, but cannot be loaded: "
+    result.stdout.fnmatch_lines(
+        [
+            start % 1 + "expected arrow but found 'ident' here:",
+            "twice(Tensor self) arrow Tensor",
+            start % 3 + "Only a single TORCH_LIBRARY can be used to register the namespace"
+            " lecture01_k02; *",
+            start % 4 + "f(at::Tensor) is declared and used, but defined nowhere",
+        ]
+    )
+
+
+def test_what_the_source_does_not_define_is_an_assertion(native: MiniCourse) -> None:
+    """With the line that is missing, in the test that asks for it."""
+    test = f"""{HEAD}
+def test_op(extension):
+    extension.op("clamp")
+
+def test_cls(extension):
+    extension.cls("Counter")
+
+def test_symbol(extension):
+    assert 42 == extension.symbol("kata_answer")()
+    extension.symbol("kata_question")
+"""
+    there = f'{HEAD}\ndef test_it(extension):\n    assert 42 == extension.cls("Counter")().next()\n'
+    add(native, 1, source("stable"), test)
+    add(native, 2, COUNTER, there)
+
+    result = native.run("--tb=short")
+
+    result.assert_outcomes(failed=3, passed=1)
+    place = "E   AssertionError: katas/lecture01/csrc/k01_cpp.cpp "
+    result.stdout.fnmatch_lines(
+        [
+            place + "defines no operator 'clamp': TORCH_LIBRARY(lecture01_k01, m) needs m.def*",
+            place + "registers no class 'Counter': TORCH_LIBRARY(lecture01_k01, m) needs m.class_*",
+            place + "exports no function 'kata_question': it must be extern \"C\", *",
+        ]
+    )
+    assert "plugins/extension.py" not in result.stdout.str()
+
+
+def test_a_library_may_be_built_and_not_loaded(native: MiniCourse) -> None:
+    """What registers for the whole process is loaded by tests in processes of their own."""
+    test = f"""{HEAD}
+def test_it(unloaded):
+    assert not hasattr(torch.ops.lecture01_k01, "twice")
+    torch.ops.load_library(unloaded.path)
+    assert [6] == unloaded.op("twice")(torch.tensor([3.0])).tolist()
+"""
+    add(native, 1, source("stable"), test)
+    add(native, 2, "// tier: stable\nint f() {}", test)
+
+    result = native.run()
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["katas/lecture01/csrc/k02_cpp.cpp:2:10: error: *return*"])
+
+
+def test_solutions_are_built_from_their_own_sources(native: MiniCourse) -> None:
+    """The exercise beside them fails as it shall."""
+    stub = source("stable").replace("return out;", 'STD_TORCH_CHECK(false, "TODO");')
+    add(native, 1, stub, TWICE, solution=source("stable"))
+
+    native.run().assert_outcomes(failed=1)
+    native.run("--solutions").assert_outcomes(passed=1)
+
+
+def test_a_fixture_on_top_of_a_broken_library_says_the_same(native: MiniCourse) -> None:
+    """It is an error of the set-up then, which is why tests ask for operators themselves."""
+    test = f"""{HEAD}
+@pytest.fixture
+def twice(extension):
+    return extension.op("twice")
+
+def test_it(twice):
+    pass
+"""
+    add(native, 1, "// tier: stable\nint f() {}", test)
+
+    result = native.run()
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["katas/lecture01/csrc/k01_cpp.cpp:2:10: error: *return*"])
+
+
+def test_a_module_without_a_source_is_told_so(native: MiniCourse) -> None:
+    """The lecture's table is where it belongs."""
+    native.kata("k01_python", "def test_it(extension): pass")
+
+    result = native.run()
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*katas/lecture01/lecture.toml has no C++ source for test_k01_*"])
+
+
+def test_workers_share_the_builds_and_show_no_progress(native: MiniCourse) -> None:
+    """Their output is for the controller."""
+    add(native, 1, source("stable", 1) + unique(native), TWO)
+    add(native, 2, source("stable", 2) + unique(native), TWO)
+
+    result = native.run("-n", "2")
+
+    result.assert_outcomes(passed=4)
+    result.stdout.no_fnmatch_line("building *")
+
+
+def unique(course: MiniCourse) -> str:
+    """Return a comment that makes a source new to the shared build folder."""
+    return f"// {course.path} {os.urandom(8).hex()}\n"
+
+
+@pytest.fixture
+def late(native: MiniCourse) -> MiniCourse:
+    """Return a course where nothing is built before a test needs it."""
+    ahead = "\nfrom plugins import prebuild\n\nprebuild.wanted = lambda config: False\n"
+    conftest = native.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + ahead)
+    return native
+
+
+def test_a_line_says_what_is_built(late: MiniCourse) -> None:
+    """Unless it is there already; a file gets one plain line."""
+    add(late, 1, source("stable") + unique(late), TWICE)
+    line = (
+        r"^building lecture01/k01_cpp \(stable, \S+\) \.\.\.( first build .* takes about \d+ s)?$"
+    )
+
+    first, second = late.run(), late.run()
+
+    first.assert_outcomes(passed=1)
+    assert 1 == len([text for text in first.outlines if re.match(line, text)])
+    second.stdout.no_fnmatch_line("building *")
+
+
+def test_a_terminal_forgets_the_line(late: MiniCourse) -> None:
+    """It is written over when the build is done."""
+    add(late, 1, source("stable") + unique(late), TWICE)
+    terminal, program = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-m", "pytest"], stdout=program, stderr=program)
+    os.close(program)
+    output = b""
+    while part := read(terminal):
+        output += part
+    os.close(terminal)
+
+    assert 0 == process.wait()
+    assert re.search(rb"\rbuilding lecture01/k01_cpp [^\n]*\r +\r", output)
+
+
+def read(terminal: int) -> bytes:
+    """Return some output; nothing when the last process has closed its end."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
+
+
+def test_without_capture_it_builds_all_the_same(late: MiniCourse) -> None:
+    """The plugin of pytest can be left out."""
+    add(late, 1, source("stable") + unique(late), TWICE)
+
+    result = late.run("-p", "no:capture")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["building lecture01/k01_cpp (stable, *) ...*"])
+
+
+def test_a_folder_that_cannot_be_written_to_is_a_warning(native: MiniCourse) -> None:
+    """The builds go to a temporary folder, and the tests run."""
+    add(native, 1, source("stable"), TWICE)
+    native.monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
+    native.monkeypatch.setenv("TMPDIR", str(native.path))
+
+    result = native.run()
+
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*C++ katas are built in *: /proc/katas cannot be written to (*"])
+
+
+def test_without_any_folder_the_test_says_so(native: MiniCourse) -> None:
+    """Both folders and both reasons."""
+    add(native, 1, source("stable"), TWICE)
+    native.monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
+    native.write(f"katas-build-{os.getuid()}", "in the way")
+    native.monkeypatch.setenv("TMPDIR", str(native.path))
+
+    result = native.run()
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*k01_cpp.cpp could not be built: neither /proc/katas (*"])
+
+
+def test_without_a_compiler_the_tests_are_skipped(native: MiniCourse) -> None:
+    """With the reason; a test that lacks the marker fails with it."""
+    native.monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
+    add(native, 1, source("stable"), TWICE)
+    add(native, 2, source("stable", 2), TWICE.replace("pytestmark", "unused"))
+
+    result = native.run("-rs")
+
+    result.assert_outcomes(skipped=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*k02_cpp.cpp could not be built: KATAS_CXX=no-such-compiler is not a C++ compiler *",
+            "SKIPPED * cxx: KATAS_CXX=no-such-compiler is not a C++ compiler that can be run",
+        ]
+    )
+
+
+def test_without_fork_the_backend_is_missing(native: MiniCourse) -> None:
+    """On Windows, where there is WSL."""
+    add(native, 1, source("stable"), TWICE)
+    conftest = native.path / "conftest.py"
+    conftest.write_text(f"import os\n\ndel os.fork\n{conftest.read_text()}")
+
+    result = native.run("-rs")
+
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED * cxx: * on Windows, use WSL"])

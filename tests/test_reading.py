@@ -1,0 +1,159 @@
+"""What a failure says: short, in order, within 80 columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from plugins.catalogue import Catalogue
+from plugins.catalogue import Episode
+from plugins.layout import EpisodeRef
+from plugins.layout import Kata
+from plugins.layout import Upstream
+from plugins.links import linked
+from plugins.reading import Pointer
+from plugins.reading import Reading
+from plugins.reading import block
+from plugins.reading import properties
+from plugins.reading import reading_of
+from plugins.reading import short_block
+from plugins.reading import tag_of
+
+
+WHY = "why this episode explains the kata, in words that need more than one line of a terminal"
+ROOT = "https://github.com/pytorch/pytorch/blob/v2.13.0"
+READING = Reading(
+    "lecture02/k01_strides",
+    "Sizes and strides",
+    (
+        Pointer("c10/core/Contiguity.h: _compute_contiguous", f"{ROOT}/c10/core/Contiguity.h"),
+        Pointer("c10/core/TensorImpl.h: TensorImpl", f"{ROOT}/c10/core/TensorImpl.h"),
+    ),
+    (
+        Pointer("#62 Strides, 20:31", "https://radio.example/62", "why it fits"),
+        Pointer("#45 Memory layout, 16:26", "https://radio.example/45", WHY),
+    ),
+    "pytest katas/lecture02/test_k01_strides.py --hint",
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "tag"),
+    [
+        ("2.13.0", "v2.13.0"),
+        ("2.13.0+cpu", "v2.13.0"),
+        ("2.13.0+cu130", "v2.13.0"),
+        ("2.13.0.post1", "v2.13.0"),
+        ("2.14.0rc3", "v2.14.0-rc3"),
+        ("2.14.0rc3+cpu", "v2.14.0-rc3"),
+        ("2.15.0.dev20261101+cpu", "main"),
+        ("2.15.0a0+git1b2c3d4", "main"),
+        ("2.15", "main"),
+        ("whatever", "main"),
+        (None, "main"),
+    ],
+)
+def test_tags(version: str | None, tag: str) -> None:
+    """The sources are those of the release that is installed, else the newest."""
+    assert tag == tag_of(version)
+
+
+def test_what_a_kata_points_to() -> None:
+    """The upstream sources at the tag, and the episodes that are known, with our reason."""
+    refs = [EpisodeRef("strides", "why it fits"), EpisodeRef("unknown", "never mind")]
+    upstream = (Upstream("c10/core/Contiguity.h", "_compute_contiguous"),)
+    kata = Kata(
+        "lecture02", "k01_strides", "Sizes and strides", "lab", (), (), upstream, (), (), (), (),
+        Path("lecture02"),
+    )  # fmt: skip
+    episode = Episode(
+        62, "strides", "guid", "Strides", dt.date(2022, 5, 30), 1231, "https://radio.example/62",
+        "https://radio.example/62.mp3", (),
+    )  # fmt: skip
+    catalogue = Catalogue({"strides": episode})
+
+    assert reading_of(kata, refs, catalogue, "v2.13.0", READING.hint) == replace(
+        READING, sources=READING.sources[:1], episodes=READING.episodes[:1]
+    )
+
+
+def test_a_failure() -> None:
+    """Read, listen, hint; an address has a line of its own, at which it is never broken."""
+    assert block(READING, links=False) == [
+        "read    c10/core/Contiguity.h: _compute_contiguous",
+        "        https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/Contiguity.h",
+        "        c10/core/TensorImpl.h: TensorImpl",
+        "listen  #62 Strides, 20:31: why it fits",
+        "        https://radio.example/62",
+        "        #45 Memory layout, 16:26: why this episode explains the kata, in words",
+        "        that need more than one line of a terminal",
+        "        https://radio.example/45",
+        "hint    pytest katas/lecture02/test_k01_strides.py --hint",
+    ]
+
+
+def test_a_failure_with_links() -> None:
+    """The addresses hide behind what they lead to, and all sources have theirs."""
+    first, second = (linked(source.label, source.address) for source in READING.sources)
+    short, long = (linked(episode.label, episode.address) for episode in READING.episodes)
+    assert block(READING, links=True) == [
+        f"read    {first}",
+        f"        {second}",
+        f"listen  {short}: why it fits",
+        f"        {long}: why this episode explains the kata, in words",
+        "        that need more than one line of a terminal",
+        "hint    pytest katas/lecture02/test_k01_strides.py --hint",
+    ]
+
+
+def test_a_label_that_needs_two_lines_is_no_link() -> None:
+    """Its address is shown instead."""
+    long = Pointer(f"#1 {'word ' * 20}end, 1:00", "https://radio.example/1", "why")
+    lines = block(replace(READING, sources=(), episodes=(long,)), links=True)
+
+    assert ["        https://radio.example/1"] == [line for line in lines if "//" in line]
+    assert 4 == len(lines)
+
+
+def test_a_kata_without_episodes() -> None:
+    """No label stands without an entry."""
+    reading = replace(READING, sources=(), episodes=())
+
+    assert [f"hint    {READING.hint}"] == block(reading, links=False)
+
+
+def test_a_long_word_stays_whole() -> None:
+    """It can be copied."""
+    label = f"{'a/' * 40}file-name.cpp: {'symbol' * 10}"
+    (line, _, _) = block(
+        replace(READING, sources=(Pointer(label.replace(": ", ":"), "https://a"),), episodes=()),
+        links=False,
+    )
+
+    assert f"read    {label.replace(': ', ':')}" == line
+
+
+def test_the_summary_of_a_kata() -> None:
+    """Its name, and the first of each kind."""
+    first = replace(READING, sources=READING.sources[:1], episodes=READING.episodes[:1])
+
+    assert short_block(READING, links=False) == [
+        "lecture02/k01_strides: Sizes and strides",
+        *block(first, links=False),
+    ]
+    assert short_block(READING, links=True)[1:] == block(first, links=True)
+
+
+def test_properties() -> None:
+    """Everything, without links that are no text."""
+    assert properties(READING) == [
+        ("kata", "lecture02/k01_strides"),
+        ("read", f"c10/core/Contiguity.h: _compute_contiguous {ROOT}/c10/core/Contiguity.h"),
+        ("read", f"c10/core/TensorImpl.h: TensorImpl {ROOT}/c10/core/TensorImpl.h"),
+        ("listen", "#62 Strides, 20:31: why it fits https://radio.example/62"),
+        ("listen", f"#45 Memory layout, 16:26: {WHY} https://radio.example/45"),
+        ("hint", "pytest katas/lecture02/test_k01_strides.py --hint"),
+    ]

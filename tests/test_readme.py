@@ -1,0 +1,103 @@
+"""What the README claims is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks() -> list[str]:
+    """Return the console blocks of the README in their order."""
+    return [block.strip() for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)]
+
+
+def run(*arguments: str) -> str:
+    """Return what a run of pytest with these arguments prints."""
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def test_it_opens_with_the_two_commands() -> None:
+    """After the title nothing stands before them."""
+    first, second = blocks()[:2]
+
+    assert first == "python -m pip install -r requirements.txt && pytest katas/lecture04"
+    assert second == "python -m pip install tox && tox"
+    assert "" == README.partition("\n")[2].partition("```")[0].strip()
+
+
+def test_ci_runs_the_second_command() -> None:
+    """Word for word, and as the last thing it does."""
+    assert (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()[-1] == blocks()[1]
+
+
+def test_requirements_are_the_groups() -> None:
+    """The learner's requirements and tox's groups hold the same pins."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        groups = tomllib.load(file)["dependency-groups"]
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+
+    assert sorted(pins) == sorted([*groups["torch213"], *groups["course"]])
+
+
+def options_of(text: str) -> set[str]:
+    """Return the long options of pytest that a text shows in commands."""
+    commands = re.findall(r"`?(pytest [^`\n]*)", text)
+    return {option for line in commands for option in re.findall(r"--[a-z]+(?:-[a-z]+)*", line)}
+
+
+def test_options_in_the_readme_exist() -> None:
+    """Each is in ``pytest --help``; each of ours there is in the README."""
+    text = run("--help")
+    ours = text.partition("\nkatas:\n")[2].partition("\n\n")[0]
+    shown = options_of(README) - {"--help", "--markers"}
+
+    assert set() == {option for option in shown if option not in text}
+    assert set() == set(re.findall(r"^  (--[a-z]+(?:-[a-z]+)*)", ours, re.MULTILINE)) - shown
+
+
+def test_markers_are_those_of_the_readme() -> None:
+    """The table holds the marks that the plugins declare, and ``-m`` selects by one of them."""
+    found, without = (
+        set(re.findall(r"@pytest\.mark\.(\w+)", run("--markers", *options)))
+        for options in ((), ("--noconftest",))
+    )
+    table = README.partition("| mark | meaning |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.splitlines()[2:]]
+    named = {mark for row in rows for mark in re.findall(r"`(\w+)`", row)}
+
+    assert found - without == named
+    assert set(re.findall(r"-m (\w+)`", README)) <= named
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(re.findall(r"`((?:katas|plugins|tests)/[^` ]*)`", README)))
+)
+def test_files_in_the_readme_exist(name: str) -> None:
+    """A path in the text is a path in the repository."""
+    assert (ROOT / name).exists()
+
+
+def test_links_to_files_lead_somewhere() -> None:
+    """Relative links name files of the repository."""
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link]
+
+    assert links
+    assert [] == [link for link in links if not (ROOT / link).exists()]
+
+
+def test_there_is_no_notebook() -> None:
+    """The course is read in an editor and run by pytest."""
+    assert [] == list((ROOT / "katas").rglob("*.ipynb"))

@@ -1,0 +1,91 @@
+"""``nox -s new``: what it writes is red for the right reasons until a person has written it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.gate.cases import read_gate
+from tests.gate.checks import Checks
+from tests.gate.rules import broken_rules
+from tests.gate.runner import Runner
+from tests.gate.scaffold import main
+from tests.gate.wrongrules import broken_answers
+
+
+if TYPE_CHECKING:
+    from tests.conftest import MiniCourse
+
+
+def test_a_new_kata_is_red(course: MiniCourse, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its test fails by NotImplementedError, with the stub and with the solution."""
+    course.plugins("plugins.course", "plugins.solutions")
+    course.write("episodes.toml", "episode = []\n")
+
+    assert main(["lecture07", "strides", "Contiguous strides"], course.path) == 0
+
+    gate = read_gate(course.path)
+    (kata,) = gate.katas
+    assert kata.id == "lecture07/k01_strides"
+    with Runner(1) as runner:
+        checks = Checks(gate, runner)
+        assert checks.unsolved(kata) == []
+        (problem,) = checks.solved(kata)
+    assert "NotImplementedError: TODO: the solution" in problem
+    out = capsys.readouterr().out
+    assert "tests/wrong/lecture07/k01_strides.toml" in out
+    assert "nox -s verify -- lecture07" in out
+
+
+@pytest.mark.parametrize("kind", ["lab", "cpp"])
+def test_what_says_todo_is_refused(course: MiniCourse, kind: str) -> None:
+    """Until it is written the layout asks for brief, table, tests and wrong answers."""
+    course.write("episodes.toml", "episode = []\n")
+    main(["lecture07", "strides", "Contiguous strides", "--kind", kind], course.path)
+
+    gate = read_gate(course.path)
+    (kata,) = gate.katas
+    problems = "\n".join(broken_rules(kata) + broken_answers(gate, kata))
+
+    assert gate.course.errors == ()
+    assert "the brief still says TODO" in problems
+    assert "lecture.toml still says TODO" in problems
+    assert "no episode has the slug 'TODO'" in problems
+    assert "test_the_smallest_case has no docstring" in problems
+    assert "expected at least 3 [[wrong]] answers, found 2" in problems
+    assert "missing" not in problems
+
+
+def test_numbers_go_on(course: MiniCourse) -> None:
+    """The next kata of a lecture gets the next number, and the README a line."""
+    main(["lecture07", "first", "The first"], course.path)
+    main(["lecture07", "second", "The second"], course.path)
+    main(["lecture07", "ninth", "The ninth", "--number", "9"], course.path)
+
+    names = [kata.name for kata in read_gate(course.path).katas]
+    assert names == ["k01_first", "k02_second", "k09_ninth"]
+    readme = (course.katas / "lecture07" / "README.md").read_text()
+    assert readme.endswith(
+        "- `k01_first`: The first\n- `k02_second`: The second\n- `k09_ninth`: The ninth\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["seven", "first", "The first"], "expected lectureNN, found 'seven'"),
+        (["lecture07", "First", "The first"], "expected a name in lower case"),
+        (["lecture07", "again", "Again", "--number", "1"], "lecture07 has a k01 already"),
+    ],
+)
+def test_names_that_cannot_be(
+    course: MiniCourse, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    """A lecture, a name or a number that cannot be is refused in one line."""
+    main(["lecture07", "first", "The first"], course.path)
+
+    with pytest.raises(SystemExit):
+        main(arguments, course.path)
+
+    assert says in capsys.readouterr().err

@@ -1,0 +1,103 @@
+"""What a C++ source must say, what it must not include, and what its library is named by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.sources import SourceError
+from plugins.sources import Unit
+from plugins.sources import read_unit
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def csrc(tmp_path: Path) -> Path:
+    """Return the folder of a lecture's sources."""
+    folder = tmp_path / "katas/lecture01/csrc"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def read(csrc: Path, text: str, name: str = "k01.cpp") -> Unit:
+    """Write a source and read it back as the kata's."""
+    (csrc / name).write_text(text)
+    return read_unit("lecture01_k01", [csrc / name], csrc.parents[2], csrc)
+
+
+@pytest.mark.parametrize("name", ["stable", "small", "iter", "full", "vec"])
+def test_the_first_line_names_the_tier(csrc: Path, name: str) -> None:
+    """Spaces after the name are nobody's mistake."""
+    assert name == read(csrc, f"// tier: {name}  \nint x;").tier
+
+
+@pytest.mark.parametrize("line", ["", "\n// tier: small", "// tier: large", "// tier: small one"])
+def test_a_source_without_a_tier_is_refused(csrc: Path, line: str) -> None:
+    """The message is the line that is expected, at the place where it is."""
+    expected = (
+        r"^katas/lecture01/csrc/k01\.cpp:1: expected // tier: NAME,"
+        r" with a name out of stable, small, iter, full, vec$"
+    )
+    with pytest.raises(SourceError, match=expected):
+        read(csrc, line)
+
+
+@pytest.mark.parametrize("header", ["torch/extension.h", "torch/torch.h", "torch/all.h"])
+def test_all_of_pytorch_is_refused(csrc: Path, header: str) -> None:
+    """An edit would take 20 seconds; the message says where and what instead."""
+    with pytest.raises(SourceError, match=rf"k01\.cpp:3: #include <{header}> .*the tier"):
+        read(csrc, f"// tier: small\n\n # include <{header}>")
+
+
+def test_the_same_content_has_the_same_name(csrc: Path) -> None:
+    """The place does not matter: an undo, or a copy of a solution, is built already."""
+    text = "// tier: small\nint x;"
+
+    one, other = read(csrc, text), read(csrc, text)
+
+    assert one.key("recipe") == other.key("recipe")
+    assert one.key("recipe").startswith("lecture01_k01-")
+
+
+def test_other_content_has_another_name(csrc: Path) -> None:
+    """The source, the headers beside it that it includes, and the recipe all count."""
+    text = '// tier: small\n#include "more.h"\n#include <vector>'
+    keys = [read(csrc, text).key("recipe"), read(csrc, text).key("other")]
+    for more in ('#include "most.h"', '#include "most.h"\n'):
+        (csrc / "more.h").write_text(more)
+        keys.append(read(csrc, text).key("recipe"))
+    (csrc / "most.h").write_text('#include "more.h"')
+    keys.append(read(csrc, text).key("recipe"))
+    keys.append(read(csrc, f"{text}\n").key("recipe"))
+
+    assert 6 == len(set(keys))
+
+
+def test_a_solution_uses_the_headers_of_the_exercise(csrc: Path) -> None:
+    """They stand beside the exercise, and a second source too; what is nowhere is not read."""
+    answers = csrc.parent / "solutions/csrc"
+    answers.mkdir(parents=True)
+    (answers / "k01.cpp").write_text('// tier: small\n#include "given.h"\n#include "none.h"')
+    (csrc / "given.h").write_text("int given();")
+    (csrc / "given.cpp").write_text("int given() { return 1; }")
+    sources = [answers / "k01.cpp", csrc / "given.cpp"]
+
+    unit = read_unit("lecture01_k01", sources, csrc.parents[2], csrc)
+
+    assert ["k01.cpp", "given.cpp", "given.h"] == [file.name for file in unit.files]
+    assert ["k01.cpp", "given.cpp"] == [file.name for file in unit.sources]
+    assert "katas/lecture01/solutions/csrc/k01.cpp" == unit.files[0].shown
+    assert (answers, csrc) == unit.folders
+
+
+def test_a_source_outside_the_root_is_shown_in_full(csrc: Path, tmp_path: Path) -> None:
+    """As the gate's copies of solutions are; the compiler gets the name in a first line."""
+    (csrc / "k01.cpp").write_text("// tier: vec\n")
+
+    unit = read_unit("k", [csrc / "k01.cpp"], tmp_path / "elsewhere", csrc)
+
+    assert f'#line 1 "{csrc}/k01.cpp"\n// tier: vec\n' == unit.files[0].numbered
