@@ -1,0 +1,75 @@
+"""Finds on disk what the gate has to check: lectures, katas and the answers beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plugins.layout import Course
+from plugins.lectures import read_course
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from plugins.layout import Kata
+    from plugins.layout import Lecture
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A course under test: its root folder, and what stands in it."""
+
+    root: Path
+    course: Course
+
+    @property
+    def tests(self) -> Path:
+        """Where wrong and right answers stand."""
+        return self.root / "tests"
+
+    @property
+    def katas(self) -> tuple[Kata, ...]:
+        """Every kata of every lecture, in order."""
+        return tuple(kata for lecture in self.course.lectures for kata in lecture.katas)
+
+    def sorted(self, place: Callable[[Lecture], object]) -> Gate:
+        """Return the gate with its lectures in another order."""
+        lectures = sorted(self.course.lectures, key=place)  # type: ignore[arg-type]
+        return Gate(self.root, Course(tuple(lectures), self.course.errors))
+
+    def chosen(self, lectures: tuple[str, ...], names: tuple[str, ...]) -> tuple[Kata, ...]:
+        """Return the katas of these lectures; of these names or numbers, if any are given."""
+        katas = [kata for kata in self.katas if not lectures or kata.lecture in lectures]
+        return tuple(
+            kata for kata in katas if not names or {kata.name, kata.name.split("_")[0]} & set(names)
+        )
+
+    def right(self, kata: Kata) -> list[Path]:
+        """Return the alternative solutions: ``kNN_name.py``, ``kNN_name.loops.py``, folders."""
+        folder = self.tests / "right" / kata.lecture
+        found = sorted(folder.glob(f"{kata.name}*")) if folder.is_dir() else []
+        return [path for path in found if path.name.split(".")[0] == kata.name]
+
+
+def read_gate(root: Path) -> Gate:
+    """Read the course that stands in `root`."""
+    return Gate(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+
+
+def solution_files(kata: Kata) -> list[str]:
+    """Return the files the learner edits, by their path in the lecture folder."""
+    files = [f"{kata.name}.py", *kata.csrc]
+    return [file for file in files if (kata.folder / "solutions" / file).is_file()]
+
+
+def solution_text(kata: Kata, file: str) -> str:
+    """Return a solution's text."""
+    return (kata.folder / "solutions" / file).read_text(encoding="utf-8")
+
+
+def stub_text(kata: Kata, file: str) -> str:
+    """Return what the learner starts from, empty if the file is the learner's to create."""
+    path = kata.folder / file
+    return path.read_text(encoding="utf-8") if path.is_file() else ""

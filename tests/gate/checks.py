@@ -1,0 +1,119 @@
+"""Puts a kata through the gate: each check runs what it needs and returns what is wrong."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from tests.gate import outcome
+from tests.gate.answers import Answers
+from tests.gate.answers import answers_file
+from tests.gate.answers import read_answers
+from tests.gate.cases import solution_text
+from tests.gate.overlay import EditError
+from tests.gate.overlay import edited
+from tests.gate.overlay import laid_over
+from tests.gate.overlay import right_laid_over
+from tests.gate.protocol import Run
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plugins.layout import Kata
+    from tests.gate.answers import Wrong
+    from tests.gate.cases import Gate
+    from tests.gate.protocol import Result
+    from tests.gate.runner import Runner
+
+
+@dataclass
+class Checks:
+    """The checks of one gate, over one warm process; solved runs are kept, since all ask."""
+
+    gate: Gate
+    runner: Runner
+    # A wrong answer may make hypothesis look long for the smallest example.
+    slack: int = 30
+    kept: dict[str, Result] = field(default_factory=dict)
+
+    def run_of(self, kata: Kata, overlay: Path | None = None, **options: object) -> Run:
+        """Return the request for a kata's tests with the solutions, and `overlay` over them."""
+        return Run(
+            root=str(self.gate.root),
+            tests=(kata.test.relative_to(self.gate.root).as_posix(),),
+            overlay=str(overlay or ""),
+            **{"solutions": True, **options},  # type: ignore[arg-type]
+        )
+
+    def unsolved(self, kata: Kata) -> list[str]:
+        """Run the kata as the learner finds it."""
+        return outcome.unsolved(self.runner.one(self.run_of(kata, solutions=False)))
+
+    def solved_result(self, kata: Kata) -> Result:
+        """Run the kata with its solution, once."""
+        if kata.id not in self.kept:
+            self.kept[kata.id] = self.runner.one(self.run_of(kata))
+        return self.kept[kata.id]
+
+    def solved(self, kata: Kata) -> list[str]:
+        """Run the kata with its solution."""
+        return outcome.solved(self.solved_result(kata))
+
+    def absent(self, kata: Kata) -> str:
+        """Return why this machine cannot run the kata at all, if it cannot."""
+        tests = self.solved_result(kata).tests
+        skipped = [test for test in tests if test.outcome == "skipped"]
+        return tests[0].message if tests and len(skipped) == len(tests) else ""
+
+    def limits(self, kata: Kata, slack: int) -> dict[str, object]:
+        """Return how long an altered solution may take, above what the solution takes."""
+        solved = self.solved_result(kata)
+        return {
+            "stop": True,
+            "cpu_seconds": int(slack + 4 * solved.cpu),
+            "wall_seconds": 30 + slack + 10 * solved.seconds,
+        }
+
+    def names(self, kata: Kata) -> tuple[str, ...]:
+        """Return the names of the kata's tests."""
+        return tuple(test.name for test in self.solved_result(kata).tests)
+
+    def answers(self, kata: Kata) -> Answers:
+        """Read the kata's file under tests/wrong, if there is one; raises TomlError."""
+        file = answers_file(self.gate.tests, kata)
+        return read_answers(file) if file.exists() else Answers((), ())
+
+    def edited(self, kata: Kata, answer: Wrong) -> str:
+        """Return the solution with the wrong answer in it; raises EditError."""
+        try:
+            text = solution_text(kata, answer.file)
+        except FileNotFoundError:
+            raise EditError(f"file = {answer.file!r} is not in {kata.lecture}/solutions") from None
+        return edited(text, answer)
+
+    def wrong(self, kata: Kata, answers: tuple[Wrong, ...]) -> list[list[str]]:
+        """Lay each wrong answer over the kata, as many at a time as the runner takes."""
+        problems: list[list[str]] = [[] for _ in answers]
+        limits, names = self.limits(kata, self.slack), self.names(kata)
+        with ExitStack() as stack:
+            places = {}
+            for place, answer in enumerate(answers):
+                try:
+                    text = self.edited(kata, answer)
+                except EditError as error:
+                    problems[place] = [str(error)]
+                else:
+                    folder = stack.enter_context(laid_over(kata, {answer.file: text}))
+                    places[self.run_of(kata, folder, **limits)] = place
+            for run, result in self.runner.each(places):
+                place = places[run]
+                problems[place] = outcome.rejected(result, answers[place], names)
+        return problems
+
+    def right(self, kata: Kata, answer: Path) -> list[str]:
+        """Lay an alternative solution over the kata: every test must accept it."""
+        with right_laid_over(kata, answer) as folder:
+            return outcome.solved(self.runner.one(self.run_of(kata, folder)))

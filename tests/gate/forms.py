@@ -1,0 +1,110 @@
+"""The gate as pytest tests: one per kata and answer, so that a failure names both."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.tomltable import TomlError
+from tests.gate.answers import answers_file
+from tests.gate.answers import read_answers
+from tests.gate.cases import read_gate
+from tests.gate.changes import changed_lectures
+from tests.gate.runner import HOME
+
+
+if TYPE_CHECKING:
+    from plugins.layout import Kata
+    from tests.gate.cases import Gate
+    from tests.gate.checks import Checks
+
+
+gate_key = pytest.StashKey["Gate"]()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options that say how much of the gate to run."""
+    group = parser.getgroup("katas")
+    group.addoption(
+        "--gate",
+        choices=("quick", "full"),
+        default="quick",
+        help="Try a sample of each kata's mutants and few repeats, or all (default: quick).",
+    )
+    group.addoption(
+        "--gate-minutes",
+        type=float,
+        default=float("inf"),
+        help="Start no further kata's mutants after this many minutes of the session.",
+    )
+
+
+def gate_of(config: pytest.Config) -> Gate:
+    """Return the course of this repository, the lectures that changed first."""
+    if gate_key not in config.stash:
+        gate = read_gate(HOME)
+        changed = changed_lectures(HOME)
+        config.stash[gate_key] = gate.sorted(lambda lecture: lecture.name not in changed)
+    return config.stash[gate_key]
+
+
+def per_kata(metafunc: pytest.Metafunc) -> None:
+    """Give the test every kata."""
+    katas = gate_of(metafunc.config).katas
+    metafunc.parametrize("kata", katas, ids=[kata.id for kata in katas])
+
+
+def per_wrong_answer(metafunc: pytest.Metafunc) -> None:
+    """Give the test every wrong answer; a file that cannot be read gives none."""
+    gate = gate_of(metafunc.config)
+    pairs = []
+    for kata in gate.katas:
+        file = answers_file(gate.tests, kata)
+        try:
+            answers = read_answers(file).wrong
+        except TomlError:
+            # tests/test_katas.py says so.
+            continue
+        pairs += [
+            pytest.param(kata, answer, id=f"{kata.id}-{number}-{words(answer.because)}")
+            for number, answer in enumerate(answers, 1)
+        ]
+    metafunc.parametrize(("kata", "answer"), pairs)
+
+
+def per_right_answer(metafunc: pytest.Metafunc) -> None:
+    """Give the test every alternative solution."""
+    gate = gate_of(metafunc.config)
+    pairs = [
+        pytest.param(kata, path, id=f"{kata.lecture}/{path.name}")
+        for kata in gate.katas
+        for path in gate.right(kata)
+    ]
+    metafunc.parametrize(("kata", "answer"), pairs)
+
+
+def per_lecture(metafunc: pytest.Metafunc) -> None:
+    """Give the test every lecture that has katas."""
+    lectures = [each for each in gate_of(metafunc.config).course.lectures if each.katas]
+    metafunc.parametrize("lecture", lectures, ids=[lecture.name for lecture in lectures])
+
+
+def words(text: str) -> str:
+    """Return a text as a part of a test's id."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def need(checks: Checks, kata: Kata) -> None:
+    """Skip where this machine lacks what the whole kata needs; fail where no answer is red."""
+    if absent := checks.absent(kata):
+        pytest.skip(absent)
+    if checks.solved(kata):
+        pytest.fail(f"{kata.id} must pass with its solution first", pytrace=False)
+
+
+def judge(kata: Kata, problems: list[str]) -> None:
+    """Fail with what is wrong, if anything is."""
+    if problems:
+        pytest.fail("\n\n".join(f"{kata.id}: {problem}" for problem in problems), pytrace=False)

@@ -1,0 +1,127 @@
+"""The one-edit mutants of a Python solution: where in the syntax tree an edit counts."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tests.gate.mutant import Mutant
+from tests.gate.mutant import diff_of
+from tests.gate.mutant import numbered
+from tests.gate.pyedits import edits
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.gate.pyedits import Edit
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+NOTHING_TO_MUTATE = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.JoinedStr)
+# Decorators that only a type checker reads.
+FOR_TYPES = {"override", "overload", "final"}
+
+
+def python_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
+    """Return every mutant of what the learner writes; what the stub gives is left alone."""
+    tree = ast.parse(solution)
+    given = {dump for _, dump in _definitions(ast.parse(stub), "")}
+    places = Places(solution)
+    seen = {ast.dump(tree)}
+    found = []
+    for function, (operator, node, new) in _walk(tree, "", given):
+        text = places.replaced(node, new)
+        try:
+            dump = ast.dump(ast.parse(text))
+            compile(text, file, "exec", dont_inherit=True)
+        except SyntaxError:
+            continue
+        if dump not in seen:
+            seen.add(dump)
+            line = getattr(node, "lineno", 0)
+            found.append(Mutant(file, function, operator, line, diff_of(solution, text), text))
+    return numbered(found)
+
+
+class Places:
+    """Replaces the text of a node; the syntax tree counts columns in UTF-8 bytes."""
+
+    def __init__(self, text: str) -> None:
+        self.data = text.encode()
+        self.starts = [0]
+        for line in self.data.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+
+    def replaced(self, node: ast.AST, new: str) -> str:
+        """Return the whole text with `new` in the place of `node`."""
+        place = [
+            self.starts[getattr(node, f"{end}lineno") - 1] + getattr(node, f"{end}col_offset")
+            for end in ("", "end_")
+        ]
+        return (self.data[: place[0]] + new.encode() + self.data[place[1] :]).decode()
+
+
+def _definitions(tree: Scope, prefix: str) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield each statement of modules and classes with what identifies it in the stub."""
+    for node in tree.body:
+        yield node, f"{prefix} {ast.dump(node)}"
+        if isinstance(node, ast.ClassDef):
+            yield from _definitions(node, f"{prefix}{node.name}.")
+
+
+def _walk(node: ast.AST, scope: str, given: set[str]) -> Iterator[tuple[str, Edit]]:
+    for child in _children(node):
+        prefix = f"{scope}." if scope else ""
+        if isinstance(node, Scope) and f"{prefix} {ast.dump(child)}" in given:
+            continue
+        named = isinstance(child, Function | ast.ClassDef)
+        inner = f"{prefix}{child.name}" if isinstance(child, Function | ast.ClassDef) else scope
+        if named:
+            for decorator in child.decorator_list:  # type: ignore[attr-defined]
+                if ast.unparse(decorator).rpartition(".")[2] not in FOR_TYPES:
+                    yield inner, ("removed decorator", decorator, "lambda it: it")
+        if isinstance(child, ast.Assign) and _replaceable(child, node):
+            yield inner, ("removed statement", child, "pass")
+        for edit in edits(child):
+            yield inner, edit
+        # What an exception says is between the solution and its reader.
+        if not isinstance(child, ast.Raise):
+            yield from _walk(child, inner, given)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    skipped = {"annotation", "returns", "type_params", "type_comment"}
+    if isinstance(node, ast.Assert):
+        skipped.add("msg")
+    # ``zip(strict=)`` is there for the linter.
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        return
+    for name, value in ast.iter_fields(node):
+        if name in skipped:
+            continue
+        children = value if isinstance(value, list) else [value]
+        if name == "body" and isinstance(node, Scope) and ast.get_docstring(node) is not None:
+            children = children[1:]
+        for child in children:
+            if isinstance(child, ast.AST) and not _left_alone(child):
+                yield child
+
+
+def _left_alone(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assign):
+        return any(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
+        )
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+    # A bare string or ellipsis is no statement.
+    bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return bare or isinstance(node, NOTHING_TO_MUTATE)
+
+
+def _replaceable(node: ast.Assign, parent: ast.AST) -> bool:
+    """Whether removing the assignment leaves something to read: else it dies of a NameError."""
+    return not isinstance(parent, ast.Module | ast.ClassDef) and any(
+        isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets
+    )

@@ -1,0 +1,102 @@
+"""The pytest plugin of a forked run: writes each test's fate to a file as it happens."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from io import TextIOWrapper
+
+
+LONGEST = 4000
+
+
+class Recorder:
+    """Journals the session line by line, so that a crash loses only the running test."""
+
+    def __init__(self, journal: TextIOWrapper, shuffle: int | None) -> None:
+        self.journal = journal
+        self.shuffle = shuffle
+
+    def write(self, **event: Any) -> None:
+        """Append one event and hand it to the system at once."""
+        self.journal.write(json.dumps(event) + "\n")
+        self.journal.flush()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Mix the order of tests when asked to."""
+        if self.shuffle is not None:
+            random.Random(self.shuffle).shuffle(items)  # noqa: S311 - no secret
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why a module could not be collected."""
+        if report.failed:
+            self.write(collection=str(report.longrepr)[-LONGEST:])
+        elif report.skipped:
+            self.write(collection=f"skipped at collection: {report.longrepr}"[-LONGEST:])
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Say which test runs now."""
+        self.write(start=nodeid.partition("::")[2])
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep where the test ended; a failure in any phase is the test's failure."""
+        report = yield
+        if report.when == "call" or report.outcome != "passed":
+            self.write(
+                test={
+                    "name": item.nodeid.partition("::")[2],
+                    "module": item.nodeid.partition("::")[0],
+                    "phase": report.when,
+                    "outcome": report.outcome,
+                    "errors": _errors(call.excinfo.value) if call.excinfo else (),
+                    "message": _message(report)[-LONGEST:],
+                    "given": item.get_closest_marker("given") is not None,
+                    "missing": _missing(item),
+                    **_built(item),
+                }
+            )
+        return report
+
+    def pytest_sessionfinish(self) -> None:
+        """Say that the session came to its end."""
+        self.write(finished=True)
+
+
+def _message(report: pytest.TestReport) -> str:
+    if isinstance(report.longrepr, tuple):
+        return report.longrepr[2].removeprefix("Skipped: ")
+    return report.longreprtext
+
+
+def _missing(item: pytest.Item) -> bool:
+    """Whether the test asks for a device or a backend that a machine may lack."""
+    callspec = getattr(item, "callspec", None)
+    by_device = callspec is not None and "device" in callspec.params
+    return by_device or item.get_closest_marker("backend") is not None
+
+
+def _built(item: pytest.Item) -> dict[str, bool]:
+    """Say how far a C++ kata came; its failure looks like a test's own assertion otherwise."""
+    extension: Any = getattr(item, "funcargs", {}).get("extension")
+    loaded = not getattr(extension, "problem", "")
+    return {"loaded": loaded, "compiled": loaded or extension.path.name != ""}
+
+
+def _errors(error: BaseException) -> tuple[str, ...]:
+    """Return the names of the exception's classes; of a group, those all members share."""
+    if isinstance(error, BaseExceptionGroup):
+        shared = [set(_errors(member)) for member in error.exceptions]
+        return tuple(sorted(set.intersection(*shared)))
+    return tuple(cls.__name__ for cls in type(error).__mro__)

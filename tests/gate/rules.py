@@ -1,0 +1,142 @@
+"""The rules a kata's files keep; each is a function from a kata to what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+from tests.gate import sources
+from tests.gate.cases import solution_files
+from tests.gate.cases import solution_text
+from tests.gate.cases import stub_text
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from plugins.layout import Kata
+
+
+TODO = re.compile(r"(#|//) TODO")
+UNWRITTEN = re.compile(r"NotImplementedError|TORCH_CHECK_NOT_IMPLEMENTED")
+UPSTREAM = re.compile(r"[\w.-]+(/[\w.+-]+)*")
+SHORTEST_BRIEF = 200
+
+
+def has_its_files(kata: Kata) -> Iterator[str]:
+    """A kata has an exercise, a test module and a solution for the exercise."""
+    exercise = kata.exercise.relative_to(kata.folder).as_posix()
+    for path in (exercise, kata.test.name, f"solutions/{exercise}"):
+        if not (kata.folder / path).is_file():
+            yield f"{path} is missing"
+
+
+def has_a_brief(kata: Kata) -> Iterator[str]:
+    """The exercise begins with the brief, which names the place in PyTorch."""
+    text = kata.exercise.read_text(encoding="utf-8")
+    if kata.exercise.suffix != ".py" and not sources.TIER.match(text):
+        yield "the first line must be // tier: stable, small, iter, full or vec"
+    found = sources.brief(kata)
+    if len(found) < SHORTEST_BRIEF:
+        yield f"the brief has {len(found)} characters: say what to build, what to raise, the size"
+    if "TODO" in found:
+        yield "the brief still says TODO"
+    if not any(place.path in found for place in kata.upstream):
+        paths = ", ".join(place.path for place in kata.upstream)
+        yield f"the brief names no place in PyTorch: name one of {paths}"
+
+
+def is_unwritten(kata: Kata) -> Iterator[str]:
+    """The exercise says where to write, and raises NotImplementedError there."""
+    text = kata.exercise.read_text(encoding="utf-8")
+    if not TODO.search(text):
+        yield f"{kata.exercise.name} has no # TODO where the learner writes"
+    if not UNWRITTEN.search(text):
+        yield f"{kata.exercise.name} never raises NotImplementedError"
+
+
+def has_entries(kata: Kata) -> Iterator[str]:
+    """The table in lecture.toml is filled in."""
+    for key in ("syllabus", "episodes", "upstream"):
+        if not getattr(kata, key):
+            yield f"{key} is empty in lecture.toml"
+    for place in kata.upstream:
+        if not UPSTREAM.fullmatch(place.path):
+            yield f"upstream {place.path!r} is no path in PyTorch's repository"
+    words = [kata.title, *kata.hints]
+    words += [word for episode in kata.episodes for word in (episode.slug, episode.why)]
+    words += [word for place in kata.upstream for word in (place.path, place.symbol)]
+    if any("TODO" in word or not word.strip() for word in words):
+        yield "lecture.toml still says TODO or nothing in a title, hint, episode or upstream"
+    numbers = [name for name in kata.after if name >= kata.name]
+    if numbers:
+        yield f"after names {', '.join(numbers)}, which a learner meets later"
+
+
+def knows_its_episodes(kata: Kata) -> Iterator[str]:
+    """Every episode it names is in episodes.toml."""
+    file = kata.folder.parents[1] / "episodes.toml"
+    if not file.exists():
+        yield "episodes.toml is missing"
+        return
+    known = {entry["slug"] for entry in tomllib.loads(file.read_text("utf-8"))["episode"]}
+    for episode in kata.episodes:
+        if episode.slug not in known:
+            yield f"no episode has the slug {episode.slug!r}: look it up in episodes.toml"
+
+
+def keeps_its_interface(kata: Kata) -> Iterator[str]:
+    """Stub and solution have the same public names and signatures, all documented."""
+    for file in solution_files(kata):
+        if not file.endswith(".py"):
+            continue
+        stub, solution = stub_text(kata, file), solution_text(kata, file)
+        ours, theirs = sources.interface(stub), sources.interface(solution)
+        for name in sorted(ours.keys() ^ theirs.keys()):
+            where = "stub" if name in ours else "solution"
+            yield f"{file}: {name} is public in the {where} only"
+        for name in sorted(ours.keys() & theirs.keys()):
+            if ours[name] != theirs[name]:
+                yield f"{file}: {name} is {ours[name]} in the stub, {theirs[name]} in the solution"
+        for name in sources.undocumented(stub):
+            yield f"{file}: {name} has no docstring in the stub"
+
+
+def hints_without_giving_away(kata: Kata) -> Iterator[str]:
+    """No hint holds a line of the solution."""
+    for file in solution_files(kata):
+        lines = sources.written_lines(solution_text(kata, file), stub_text(kata, file))
+        for number, hint in enumerate(kata.hints, 1):
+            for line in sorted(lines):
+                if line in " ".join(hint.split()):
+                    yield f"hint {number} holds a line of the solution: {line}"
+
+
+def explains_its_tests(kata: Kata) -> Iterator[str]:
+    """Every test has a docstring that says what it wants."""
+    found = sources.tests(kata.test)
+    if not found:
+        yield f"{kata.test.name} has no test"
+    for name, docstring in found.items():
+        if not docstring or docstring.startswith("TODO"):
+            yield f"{kata.test.name}: {name} has no docstring: say what it wants"
+
+
+RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
+    has_its_files,
+    has_a_brief,
+    is_unwritten,
+    has_entries,
+    knows_its_episodes,
+    keeps_its_interface,
+    hints_without_giving_away,
+    explains_its_tests,
+)
+
+
+def broken_rules(kata: Kata) -> list[str]:
+    """Return everything that is wrong with a kata's files."""
+    missing = list(has_its_files(kata))
+    return missing or [line for rule in RULES for line in rule(kata)]

@@ -1,0 +1,88 @@
+"""The client of `tests.gate.server`: hands out runs, two at a time, and yields results."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Self
+
+from tests.gate.protocol import Result
+from tests.gate.protocol import Run
+from tests.gate.protocol import dump
+from tests.gate.protocol import load_result
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+
+
+HOME = Path(__file__).parents[2]
+
+
+class Runner:
+    """A warm process, started with the first run."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs or min(os.cpu_count() or 1, 4)
+        self.count = 0
+        self.process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process and self.process.stdin:
+            # Its input ends: it kills what runs, cleans up and goes.
+            self.process.stdin.close()
+            self.process.wait()
+
+    def _server(self) -> subprocess.Popen[str]:
+        if self.process is None:
+            variables = {
+                "PYTHONPATH": str(HOME),
+                "PYTHONHASHSEED": "0",
+                "COLUMNS": "100",
+                # Asking through CUDA itself would forbid CUDA to every fork.
+                "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+            }
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.gate.server"],
+                cwd=HOME,
+                env={**os.environ, **variables},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        return self.process
+
+    def one(self, run: Run) -> Result:
+        """Run one session to its end."""
+        return next(self.each([run]))[1]
+
+    def each(self, runs: Iterable[Run]) -> Iterator[tuple[Run, Result]]:
+        """Yield each run with its result, in the order in which they end."""
+        server = self._server()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        waiting = iter(runs)
+        flying: dict[str, Run] = {}
+        while True:
+            while len(flying) < self.jobs and (run := next(waiting, None)):
+                self.count += 1
+                flying[str(self.count)] = run
+                server.stdin.write(dump(replace(run, label=str(self.count))) + "\n")
+                server.stdin.flush()
+            if not flying:
+                return
+            line = server.stdout.readline()
+            if not line:
+                raise RuntimeError("the gate's server has ended; its words are above")
+            result = load_result(line)
+            # A caller that stopped early left runs behind: their answers are nobody's.
+            if known := flying.pop(result.label, None):
+                yield known, result

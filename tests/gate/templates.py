@@ -1,0 +1,104 @@
+"""The texts of a new kata; ``<name>`` and its like are filled in by `tests.gate.scaffold`."""
+
+from __future__ import annotations
+
+
+PACKAGE = '''"""Lecture {number}: TODO."""
+
+from __future__ import annotations
+
+from katas import overlay
+
+
+__path__ = overlay(__path__)
+'''
+
+LECTURE = """title = "TODO"
+
+[syllabus]
+a = "TODO: the first line of the lecture's syllabus"
+"""
+
+README = """# Lecture {number}: TODO
+
+## Katas
+
+"""
+
+ENTRY = "- `<name>`: <title>\n"
+
+TABLE = """
+[[kata]]
+name = "<name>"
+title = "<title>"
+kind = "<kind>"
+syllabus = ["a"]
+episodes = [
+  { slug = "TODO", why = "TODO: why this episode explains this kata" },
+]
+upstream = ["TODO: path in PyTorch's repository, colon, symbol"]
+hints = [
+  "TODO: a nudge",
+  "TODO: more",
+  "TODO: nearly there, but no line of the solution",
+]
+<native>"""
+
+STUB = '''"""<title>.
+
+TODO: the brief. What to build; shapes, dtypes, units; what to raise, by type; what is out of
+scope; about how many lines. In PyTorch: TODO path (``symbol``).
+"""
+
+from __future__ import annotations
+
+
+def <word>(n: int) -> int:
+    """TODO: say what it returns."""
+    # TODO: say where to begin.
+    raise NotImplementedError("<word>")
+'''
+
+SOLUTION = '''"""<title>."""
+
+from __future__ import annotations
+
+
+def <word>(n: int) -> int:
+    """TODO: say what it returns."""
+    raise NotImplementedError("TODO: the solution")
+'''
+
+TEST = '''"""<title>: TODO what the tests teach, the smallest case first."""
+
+from __future__ import annotations
+
+from katas.<lecture>.<name> import <word>
+
+
+def test_the_smallest_case() -> None:
+    """TODO: say what is wanted, as a rule."""
+    found = <word>(1)
+
+    assert found == 1, f"<word>(1) is {found}, expected 1: TODO why it matters"
+'''
+
+WRONG = """[[wrong]]
+because = "TODO: a misconception, in a phrase that a learner would recognise"
+rejected_by = "test_the_smallest_case"
+file = "<file>"
+replace = '''TODO: text of the solution, found exactly once'''
+by = '''TODO'''
+
+[[wrong]]
+because = "TODO: shortcut: calls the library function"
+shortcut = true
+rejected_by = "test_the_smallest_case"
+file = "<file>"
+replace = '''TODO: text of the solution, found exactly once'''
+by = '''TODO'''
+"""
+
+NEXT = """
+Now write what says TODO, in this order: the brief, the tests, the solution, the wrong answers.
+`nox -s verify -- {lecture}` says what is missing; CONTRIBUTING.md says what a kata needs."""

@@ -1,0 +1,56 @@
+"""What can be said of a kata's answers without running them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plugins.tomltable import TomlError
+from tests.gate import sources
+from tests.gate.answers import answers_file
+from tests.gate.answers import read_answers
+from tests.gate.cases import solution_text
+from tests.gate.overlay import EditError
+from tests.gate.overlay import edited
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plugins.layout import Kata
+    from tests.gate.cases import Gate
+
+
+LEAST = 3
+
+
+def broken_answers(gate: Gate, kata: Kata) -> list[str]:
+    """Return what is wrong with the file of wrong answers, found or not."""
+    file = answers_file(gate.tests, kata)
+    named = file.relative_to(gate.root)
+    try:
+        answers = read_answers(file)
+    except TomlError as error:
+        return [str(error)]
+    lines = list(_count([answer.shortcut for answer in answers.wrong]))
+    tests = sources.tests(kata.test)
+    for number, answer in enumerate(answers.wrong, 1):
+        if answer.rejected_by.partition("[")[0].rpartition("::")[2] not in tests:
+            names = ", ".join(tests)
+            lines.append(f"wrong {number}: rejected_by: expected a test of the kata: {names}")
+        try:
+            edited(solution_text(kata, answer.file), answer)
+        except FileNotFoundError:
+            lines.append(f"wrong {number}: {answer.file} is not in {kata.lecture}/solutions")
+        except EditError as error:
+            lines.append(f"wrong {number}: {error}")
+    return [f"{named}: {line}" for line in lines]
+
+
+def _count(shortcuts: list[bool]) -> Iterator[str]:
+    if len(shortcuts) < LEAST:
+        yield (
+            f"expected at least {LEAST} [[wrong]] answers, found {len(shortcuts)}: write down "
+            f"what learners get wrong about it"
+        )
+    if not any(shortcuts):
+        yield "expected one [[wrong]] with shortcut = true: it calls the library function"
