@@ -1,0 +1,290 @@
+"""Tests of k08_vectorized: against the scalar loops, at the edges of memory, and against time."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import re
+import signal
+import statistics
+import time
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas import source
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from plugins.extension import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+KERNELS = ("silu", "sum_of_squares", "max")
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def run(extension: Extension, name: str, out: int, start: int, count: int) -> None:
+    """Call a kernel on `count` floats at address `start`."""
+    function = extension.symbol(f"kata_{name}")
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    if function(out, start, count):
+        raise NotImplementedError(f"TODO: {name}")
+
+
+def silu(extension: Extension, x: torch.Tensor, suffix: str = "") -> torch.Tensor:
+    """Return silu of a contiguous tensor; there is room behind it, should too much be written."""
+    out = torch.full((x.numel() + 64,), 123.0)
+    run(extension, f"silu{suffix}", out.data_ptr(), x.data_ptr(), x.numel())
+    return out[: x.numel()]
+
+
+def reduced(extension: Extension, name: str, x: torch.Tensor) -> float:
+    """Return the sum of squares or the largest element of a contiguous tensor."""
+    out = torch.full((1,), 123.0)
+    run(extension, name, out.data_ptr(), x.data_ptr(), x.numel())
+    return out.item()
+
+
+def width(extension: Extension) -> int:
+    """Return how many floats a vector holds."""
+    return extension.symbol("kata_width")()
+
+
+def sizes(extension: Extension) -> list[int]:
+    """Return every size up to three vectors and one, and some around a power of two."""
+    return [*range(3 * width(extension) + 2), 1023, 1024, 1025]
+
+
+def test_silu_of_whole_vectors(extension: Extension) -> None:
+    """One vector, and four: what torch's own silu says."""
+    for n in (width(extension), 4 * width(extension)):
+        x = torch.linspace(-6, 6, n)
+        torch.testing.assert_close(silu(extension, x), torch.nn.functional.silu(x))
+
+
+def test_silu_of_any_size(extension: Extension) -> None:
+    """What is left after the last whole vector counts as well."""
+    for n in sizes(extension):
+        x = torch.randn(n) * 4
+        message = f"{n} elements, {width(extension)} to a vector"
+        expected = torch.nn.functional.silu(x)
+        torch.testing.assert_close(
+            silu(extension, x), expected, msg=lambda text, note=message: f"{note}: {text}"
+        )
+
+
+def test_silu_writes_its_elements_only(extension: Extension) -> None:
+    """The floats on both sides of the result stay as they are."""
+    for n in sizes(extension):
+        x, out = torch.randn(n), torch.full((n + 64,), 123.0)
+        run(extension, "silu", out[32:].data_ptr(), x.data_ptr(), n)
+        around = torch.cat([out[:32], out[32 + n :]])
+        assert torch.equal(torch.full((64,), 123.0), around), f"wrote outside of {n} elements"
+
+
+def test_silu_in_place(extension: Extension) -> None:
+    """The result may stand where the argument stood."""
+    x = torch.randn(3 * width(extension) + 64)[: 3 * width(extension) + 1]
+    expected = torch.nn.functional.silu(x)
+    run(extension, "silu", x.data_ptr(), x.data_ptr(), x.numel())
+
+    torch.testing.assert_close(x, expected)
+
+
+def test_silu_of_special_values(extension: Extension) -> None:
+    """NaN, infinities, zeros, and where exp overflows or vanishes: as the scalar loop has it."""
+    values = [NAN, INFINITY, -INFINITY, 0.0, -0.0, 80.0, -80.0, 100.0, -100.0, 1e-40, 3e38, -3e38]
+    for shift in range(width(extension)):
+        x = torch.tensor(values[shift:] + values[:shift] + values)
+        torch.testing.assert_close(
+            silu(extension, x), silu(extension, x, "_scalar"), equal_nan=True
+        )
+
+
+def test_a_sum_of_squares(extension: Extension) -> None:
+    """Of any size, as float64 has it; nothing sums to 0."""
+    for n in sizes(extension):
+        x = torch.randn(n)
+        expected = x.double().square().sum().item()
+        assert pytest.approx(expected, rel=1e-5) == reduced(extension, "sum_of_squares", x), (
+            f"the sum over {n} elements"
+        )
+
+
+def test_every_element_is_in_the_sum(extension: Extension) -> None:
+    """Once: powers of two show which one is missing or comes twice."""
+    for n in range(1, 25):
+        x = torch.tensor([2.0 ** (i / 2) for i in range(n)], dtype=torch.float64).float()
+        got = reduced(extension, "sum_of_squares", x)
+        assert pytest.approx(2.0**n - 1, rel=1e-6) == got, f"1 + 2 + 4 + ... of {n} elements"
+
+
+def test_a_sum_of_special_values(extension: Extension) -> None:
+    """NaN, infinity and overflow are not lost, in whichever lane."""
+    for n in (3, 3 * width(extension) + 1):
+        for i in range(n):
+            x = torch.ones(n)
+            x[i] = NAN
+            assert reduced(extension, "sum_of_squares", x) != reduced(
+                extension, "sum_of_squares", x
+            ), f"NaN at {i} of {n}"
+            x[i] = -INFINITY
+            assert INFINITY == reduced(extension, "sum_of_squares", x)
+            x[i] = 1e20
+            assert INFINITY == reduced(extension, "sum_of_squares", x), "1e40 is no float"
+
+
+def test_the_largest_element(extension: Extension) -> None:
+    """Of any size, exactly."""
+    for n in sizes(extension)[1:]:
+        x = torch.randn(n)
+        assert x.max().item() == reduced(extension, "max", x), f"max of {n} elements"
+
+
+def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:
+    """In any lane of any vector, and in what is left over."""
+    n = 2 * width(extension) + 3
+    for i in range(n):
+        x = torch.zeros(n)
+        x[i] = 1.0
+        assert 1.0 == reduced(extension, "max", x), f"the largest is element {i} of {n}"
+
+
+def test_the_largest_element_may_be_negative(extension: Extension) -> None:
+    """A lane that no element fills must not win."""
+    for n in sizes(extension)[1:]:
+        x = -1 - torch.rand(n)
+        assert x.max().item() == reduced(extension, "max", x), f"all {n} elements are below -1"
+
+
+def test_the_largest_of_nothing(extension: Extension) -> None:
+    """There is a number below all others; of infinities the largest is one of them."""
+    assert -INFINITY == reduced(extension, "max", torch.empty(0))
+    assert -INFINITY == reduced(extension, "max", torch.full((5,), -INFINITY))
+    assert INFINITY == reduced(extension, "max", torch.tensor([1.0, INFINITY, 3e38]))
+
+
+def test_nan_is_the_largest(extension: Extension) -> None:
+    """Wherever it stands, whatever comes after it, as in torch.max."""
+    for n in (3, 3 * width(extension) + 1):
+        for i in range(n):
+            x = torch.arange(float(n))
+            x[i] = NAN
+            got = reduced(extension, "max", x)
+            assert got != got, f"NaN at {i} of {n}: the largest is {got}"  # noqa: PLR0124
+
+
+@contextmanager
+def fenced() -> Iterator[tuple[int, int]]:
+    """Return where a page of memory begins and ends that has pages without access around it."""
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 3 * page)
+    anchor = ctypes.c_char.from_buffer(memory)
+    start = ctypes.addressof(anchor)
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    for fence in (start, start + 2 * page):
+        assert 0 == protect(fence, page, 0)
+    yield start + page, start + 2 * page
+    for fence in (start, start + 2 * page):
+        protect(fence, page, mmap.PROT_READ | mmap.PROT_WRITE)
+    del anchor
+    memory.close()
+
+
+def ended_by(function: Callable[[], None]) -> str:
+    """Return the signal that ended `function` in a fork of this process, empty if none did."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        # The signal shall end the child, not be reported by it.
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        signal.signal(signal.SIGBUS, signal.SIG_DFL)
+        try:
+            function()
+        except NotImplementedError:
+            os._exit(1)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code > 0:
+        raise NotImplementedError
+    return signal.Signals(-code).name if code else ""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_nothing_is_touched_outside(extension: Extension, name: str) -> None:
+    """Neither before the first element nor after the last, for any size and alignment."""
+    with fenced() as (first, last):
+        result = torch.empty(1)
+
+        def at_both_ends() -> None:
+            for n in range(3 * width(extension) + 2):
+                for start in (first, last - 4 * n):
+                    out = start if name == "silu" else result.data_ptr()
+                    run(extension, name, out, start, n)
+
+        signal_name = ended_by(at_both_ends)
+
+    assert "" == signal_name, f"{name} reads or writes outside of its buffer: {signal_name}"
+
+
+def test_the_vectors_are_your_own(extension: Extension) -> None:
+    """ATen has functions that do all of this in one call; here they are what is to be learnt."""
+    run(extension, "silu", 0, 0, 0)
+    path = source("katas.lecture04", "csrc/k08_vectorized.cpp")
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    used = re.findall(
+        r"\b(?:map|map2|map3|map4|reduce_all|map_reduce_all|map2_reduce_all)\s*[(<]", code
+    )
+    used += re.findall(r"#\s*include\s*<ATen/cpu/vec/functional[^>]*>", code)
+
+    assert [] == used, "write the loop over vectors yourself"
+
+
+def faster(extension: Extension, name: str, bar: float) -> float:
+    """Return how many times as fast as its scalar loop a kernel is, at best of some attempts.
+
+    Both run in turns, so that what else the machine does hits them alike; the medians count.
+    """
+    x, out = torch.randn(8192), torch.empty(8192 + 64)
+    calls = {}
+    for key in (name, f"{name}_scalar"):
+        run(extension, key, out.data_ptr(), x.data_ptr(), x.numel())
+        calls[key] = extension.symbol(f"kata_{key}")
+        calls[key].argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    best = 0.0
+    for _ in range(8):
+        seconds: dict[str, list[float]] = {f"{name}_scalar": [], name: [], "again": []}
+        for _ in range(15):
+            for key, times in seconds.items():
+                call = calls.get(key, calls[f"{name}_scalar"])
+                begin = time.perf_counter()
+                for _ in range(10):
+                    call(out.data_ptr(), x.data_ptr(), 8192)
+                times.append(time.perf_counter() - begin)
+        scalar, mine, again = (statistics.median(times) for times in seconds.values())
+        best = max(best, scalar / mine)
+        print(f"{name}: {scalar / mine:.2f} (bar {bar}, scalar loop {scalar / again:.2f})")  # noqa: T201
+        if best >= bar:
+            break
+    return best
+
+
+@pytest.mark.parametrize(("name", "bar"), [("silu", 1.7), ("sum_of_squares", 3.0), ("max", 2.5)])
+def test_vectors_are_faster(extension: Extension, name: str, bar: float) -> None:
+    """By a ratio, in one run; the scalar loop against itself is printed beside it."""
+    ratio = faster(extension, name, bar)
+    if name == "silu" and not extension.symbol("kata_exp_is_vectorized")():
+        pytest.skip("Vectorized<float>::exp is a scalar loop without AVX2")
+
+    assert ratio >= bar, f"{name} is {ratio:.2f} times as fast as the scalar loop, expected {bar}"

@@ -1,0 +1,300 @@
+"""Tests of k14_torch_dispatch: a log of every operator below autograd."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from expecttest import assert_expected_inline
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture04.k14_torch_dispatch import OperatorLog
+
+
+class Names(TorchDispatchMode):
+    """What the dispatcher hands to a mode, by name: the oracle for which operators run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Note the name and go on."""
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def called(log: OperatorLog) -> list[str]:
+    """Return the operators of a log, inputs left out."""
+    calls = [line for line in log.lines if not line.endswith(" = input")]
+    return [line.partition("(")[0].rpartition(" ")[2] for line in calls]
+
+
+def test_an_operator_is_one_line() -> None:
+    """The inputs come first, each with its number, dtype and sizes."""
+    a, b = torch.ones(2, 3), torch.ones(3)
+    with OperatorLog() as log:
+        torch.mul(a, b)
+
+    assert [
+        "$0: float32[2, 3] = input",
+        "$1: float32[3] = input",
+        "$2: float32[2, 3] = aten.mul.Tensor($0, $1)",
+    ] == log.lines
+
+
+def test_the_log_reads_as_lines() -> None:
+    """``str`` joins them."""
+    a = torch.ones(())
+    with OperatorLog() as log:
+        torch.neg(a)
+
+    assert "$0: float32[] = input\n$1: float32[] = aten.neg.default($0)" == str(log)
+    assert "" == str(OperatorLog())
+
+
+def test_a_tensor_keeps_its_number() -> None:
+    """Used twice, or a result used again: it is introduced once."""
+    a = torch.ones(2)
+    with OperatorLog() as log:
+        b = torch.add(a, a)
+        torch.mul(b, a)
+
+    assert [
+        "$0: float32[2] = input",
+        "$1: float32[2] = aten.add.Tensor($0, $0)",
+        "$2: float32[2] = aten.mul.Tensor($1, $0)",
+    ] == log.lines
+
+
+def test_the_log_keeps_no_tensor_alive() -> None:
+    """A tensor and its memory die as they would without a log."""
+    log = OperatorLog()
+    with log:
+        a = torch.ones(2)
+        b = a + 1
+    alive = [weakref.ref(a), weakref.ref(b)]
+    del a, b
+    gc.collect()
+
+    assert [None, None] == [ref() for ref in alive], "the log holds a tensor"
+    assert 2 == len(log.lines)
+
+
+def test_a_number_is_never_given_again() -> None:
+    """Python gives the address of a dead object to the next one; the log must not."""
+    with OperatorLog() as log:
+        for size in range(200):
+            torch.empty(size)
+
+    numbers = [line.partition(":")[0] for line in log.lines]
+    assert [f"${number}" for number in range(200)] == numbers
+
+
+def test_an_in_place_operator_returns_what_it_was_given() -> None:
+    """The result is no new tensor, in the log and in Python."""
+    a = torch.ones(2)
+    with OperatorLog() as log:
+        b = a.add_(1)
+
+    assert b is a, "hand the result on as it is"
+    assert "$0 = aten.add_.Tensor($0, 1)" == log.lines[-1]
+
+
+def test_results_are_those_of_the_kernel() -> None:
+    """Logging changes no value, and the kernel runs once."""
+    a = torch.ones(2)
+    with OperatorLog():
+        b = torch.add(a, 1)
+        a.mul_(3)
+
+    assert [2.0, 2.0] == b.tolist()
+    assert [3.0, 3.0] == a.tolist()
+
+
+def test_the_method_can_be_called_without_keyword_arguments() -> None:
+    """As its signature says; other modes may call it so."""
+    result = OperatorLog().__torch_dispatch__(torch.ops.aten.neg.default, (), (torch.ones(2),))
+
+    assert [-1.0, -1.0] == result.tolist()
+
+
+def test_a_view_is_marked() -> None:
+    """It is a new tensor on a storage that is not new, also where there is no element."""
+    a, empty = torch.ones(2, 3), torch.ones(0)
+    with OperatorLog() as log:
+        a.view(6)
+        empty.view(0, 1)
+        torch.neg(a)
+        a.split(1)
+
+    assert "$1: float32[6] = aten.view.default($0, [6])  # alias of $0" == log.lines[1]
+    assert "$3: float32[0, 1] = aten.view.default($2, [0, 1])  # alias of $2" == log.lines[3]
+    assert "$4: float32[2, 3] = aten.neg.default($0)" == log.lines[4]
+    assert (
+        "$5: float32[1, 3], $6: float32[1, 3] = aten.split.Tensor($0, 1)  # alias of $0"
+        == log.lines[5]
+    )
+
+
+def test_an_alias_names_the_first_argument_that_it_shares() -> None:
+    """Of two tensors on one storage; an argument on another storage does not count."""
+    a, index = torch.ones(4), torch.ones(4)
+    b = a.view(2, 2)
+    with OperatorLog() as log:
+        torch.ops.aten.view_as(a, b)
+        torch.ops.aten.expand_as(a[:1], index)
+
+    assert log.lines[-1].endswith("# alias of $2"), log.lines
+    assert "  # alias of $0" in log.lines[1], log.lines
+
+
+def test_lists_are_looked_into() -> None:
+    """Tensors in a list of arguments are inputs too; other items are written in brackets."""
+    a, b = torch.ones(2), torch.ones(3)
+    with OperatorLog() as log:
+        torch.cat([a, b, a])
+
+    assert [
+        "$0: float32[2] = input",
+        "$1: float32[3] = input",
+        "$2: float32[7] = aten.cat.default([$0, $1, $0])",
+    ] == log.lines
+
+
+def test_keyword_arguments_are_written_with_their_names() -> None:
+    """Positional ones first, devices and dtypes by ``str``."""
+    a = torch.ones(2, dtype=torch.int64)
+    with OperatorLog() as log:
+        torch.ops.aten.sum.dim_IntList(a, [0], dtype=torch.float64)
+        torch.ops.aten.add.out(a, a, alpha=2, out=a)
+
+    assert "$1: float64[] = aten.sum.dim_IntList($0, [0], dtype=torch.float64)" == log.lines[1]
+    assert "$0 = aten.add.out($0, $0, alpha=2, out=$0)" == log.lines[2]
+
+
+def test_a_tensor_in_a_keyword_argument_is_an_input() -> None:
+    """It comes after the positional ones."""
+    a, out = torch.ones(2), torch.empty(2)
+    with OperatorLog() as log:
+        torch.neg(a, out=out)
+
+    assert [
+        "$0: float32[2] = input",
+        "$1: float32[2] = input",
+        "$1 = aten.neg.out($0, out=$1)",
+    ] == log.lines
+
+
+def test_several_results_are_numbered_in_order() -> None:
+    """And each has its own dtype."""
+    a = torch.ones(4)
+    with OperatorLog() as log:
+        torch.ops.aten.sort(a)
+
+    assert "$1: float32[4], $2: int64[4] = aten.sort.default($0)" == log.lines[1]
+
+
+def test_a_result_that_is_no_tensor_is_written_by_str() -> None:
+    """An operator without a result stands alone."""
+    a = torch.ones(())
+    with OperatorLog() as log:
+        a.item()
+        torch.ops.aten._assert_async(a)  # noqa: SLF001 - returns nothing
+
+    assert "1.0 = aten._local_scalar_dense.default($0)" == log.lines[1]
+    assert "aten._assert_async.default($0)" == log.lines[2]
+
+
+def test_factories_are_seen() -> None:
+    """A mode needs no tensor among the arguments."""
+    with OperatorLog() as log:
+        torch.empty(2, 0)
+
+    assert ["aten.empty.memory_format"] == called(log)
+    assert log.lines[0].startswith("$0: float32[2, 0] = ")
+
+
+def test_composite_operators_are_decomposed() -> None:
+    """``linear`` is no operator that a backend has a kernel for: it is written with others."""
+    x, layer = torch.ones(2, 3), nn.Linear(3, 4)
+    with OperatorLog() as log, torch.no_grad():
+        layer(x).relu_()
+
+    assert_expected_inline(
+        str(log),
+        """\
+$0: float32[4, 3] = input
+$1: float32[3, 4] = aten.t.default($0)  # alias of $0
+$2: float32[4] = input
+$3: float32[2, 3] = input
+$4: float32[2, 4] = aten.addmm.default($2, $3, $1)
+$4 = aten.relu_.default($4)""",
+    )
+
+
+def test_a_backward_pass_is_seen() -> None:
+    """Autograd has done its work above: what is left of a derivative are plain operators."""
+    x = torch.ones(3, requires_grad=True)
+    with OperatorLog() as log:
+        x.sin().sum().backward()
+
+    assert "aten.sin.default" == called(log)[0]
+    assert "aten.cos.default" in called(log), "the derivative of sin runs in the backward pass"
+    assert "$0: float32[3] = input" == log.lines[0], "the same tensor in Python and in C++"
+
+
+def test_nothing_is_missing_and_nothing_is_added() -> None:
+    """A model, forward and backward: exactly what the dispatcher hands to a mode."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 1))
+    x = torch.ones(2, 3)
+    with Names() as oracle:
+        model(x).mean().backward()
+    model.zero_grad()
+    with OperatorLog() as log:
+        model(x).mean().backward()
+
+    assert oracle.names == called(log)
+
+
+def test_a_mode_around_the_log_sees_the_same() -> None:
+    """Going on to the kernel passes by the modes that were entered before."""
+    a = torch.ones(2)
+    with Names() as outer, OperatorLog() as log:
+        torch.neg(a)
+
+    assert ["aten.neg.default"] == called(log)
+    assert ["aten.neg.default"] == outer.names
+
+
+def test_a_call_that_raises_leaves_no_line() -> None:
+    """And the error is the learner's to see."""
+    a, b = torch.ones(2, 3), torch.ones(2, 3)
+    with OperatorLog() as log:
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            torch.mm(a, b)
+        torch.neg(a)
+
+    assert ["aten.neg.default"] == called(log)
+
+
+def test_two_logs_number_on_their_own() -> None:
+    """What one has seen is an input to the other, even of the same tensor."""
+    a = torch.ones(2)
+    with OperatorLog() as first:
+        b = torch.neg(a)
+    with OperatorLog() as second:
+        torch.neg(b)
+
+    assert "$1: float32[2] = aten.neg.default($0)" == first.lines[1]
+    assert ["$0: float32[2] = input", "$1: float32[2] = aten.neg.default($0)"] == second.lines

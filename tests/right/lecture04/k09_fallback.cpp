@@ -1,0 +1,100 @@
+// tier: small
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// A functionality key that no tensor has and that nothing in PyTorch uses outside its tests.
+// It comes before every key that does work: before autograd, before functorch.
+constexpr auto kMode = c10::DispatchKey::TESTING_ONLY_GenericMode;
+
+struct Tally {
+  int64_t calls = 0;
+  int64_t tensors = 0;
+};
+
+// What one thread counts is its own affair, so there is nothing to lock.
+thread_local std::map<std::string, Tally> tallies;
+thread_local bool count_inner = false;
+
+c10::Dict<std::string, int64_t> field(int64_t Tally::* member) {
+  c10::Dict<std::string, int64_t> counts;
+  for (const auto& [name, tally] : tallies) {
+    counts.insert(name, tally.*member);
+  }
+  return counts;
+}
+
+c10::Dict<std::string, int64_t> calls() {
+  return field(&Tally::calls);
+}
+
+c10::Dict<std::string, int64_t> tensors() {
+  return field(&Tally::tensors);
+}
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// A functor instead of a function, a redispatch in both cases, and a kernel for each name.
+struct Counter final : c10::OperatorKernel {
+  void operator()(
+      const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    const auto name = c10::toString(op.operator_name());
+    tallies[name].calls += 1;
+    {
+      std::optional<c10::impl::ExcludeDispatchKeyGuard> hidden;
+      if (!count_inner) {
+        hidden.emplace(c10::DispatchKeySet(kMode));
+      }
+      op.redispatchBoxed(keys.remove(kMode), stack);
+    }
+    for (auto value = stack->end() - op.schema().returns().size(); value < stack->end(); ++value) {
+      if (value->isTensorList()) {
+        for (const at::Tensor& tensor : value->toTensorVector()) {
+          tallies[name].tensors += tensor.defined();
+        }
+      } else if (value->isTensor()) {
+        tallies[name].tensors += value->toTensor().defined();
+      }
+    }
+  }
+};
+
+void start(bool inner) {
+  if (c10::impl::tls_local_dispatch_key_set().included_.has(kMode)) {
+    TORCH_CHECK(false, "start: already counting");
+  }
+  tallies = {};
+  count_inner = inner;
+  c10::impl::tls_set_dispatch_key_included(kMode, true);
+}
+
+void stop() {
+  TORCH_CHECK(c10::impl::tls_local_dispatch_key_set().included_.has(kMode), "stop: not counting");
+  c10::impl::tls_set_dispatch_key_included(kMode, false);
+}
+
+TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Counter>()));
+}
+
+TORCH_LIBRARY_IMPL(lecture04_k09, TESTING_ONLY_GenericMode, m) {
+  m.impl("start", torch::CppFunction::makeFallthrough());
+  m.impl("stop", torch::CppFunction::makeFallthrough());
+  m.impl("calls", torch::CppFunction::makeFallthrough());
+  m.impl("tensors", torch::CppFunction::makeFallthrough());
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+TORCH_LIBRARY(lecture04_k09, m) {
+  m.def("start(bool inner) -> ()", &start);
+  m.def("stop() -> ()", &stop);
+  m.def("calls() -> Dict(str, int)", &calls);
+  m.def("tensors() -> Dict(str, int)", &tensors);
+}
