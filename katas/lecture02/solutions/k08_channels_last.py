@@ -1,0 +1,55 @@
+"""Channels-last: a memory format that is nothing but strides, and how it is recognised."""
+
+from __future__ import annotations
+
+import torch
+
+
+# By number of dims: the dims from the fastest to the slowest.
+_ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
+
+
+def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of a new channels-last tensor, in elements.
+
+    Raises
+    ------
+    ValueError
+        If there are not 4 or 5 sizes.
+    """
+    if len(sizes) not in _ORDER:
+        raise ValueError(f"channels-last needs 4 or 5 dims, not {len(sizes)}")
+    strides = {}
+    step = 1
+    for dim in _ORDER[len(sizes)]:
+        strides[dim] = step
+        step *= sizes[dim]
+    return tuple(strides[dim] for dim in range(len(sizes)))
+
+
+def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether the elements lie in channels-last order without gaps."""
+    if len(sizes) not in _ORDER:
+        return False
+    dense = channels_last_strides(sizes)
+    # The only index of a dim of size 1 is 0, which multiplies its stride away.
+    return all(size == 1 or strides[dim] == dense[dim] for dim, size in enumerate(sizes))
+
+
+def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether the strides look as if channels-last were meant."""
+    if len(sizes) not in _ORDER or 0 in sizes:
+        return False
+    least = 1  # so that a stride of 0 for the channels is refused
+    for dim in _ORDER[len(sizes)]:
+        if strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * sizes[dim]
+    return True
+
+
+def suggest_memory_format(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.memory_format:
+    """Return the format that an operator would give its result."""
+    if not is_strides_like_channels_last(sizes, strides):
+        return torch.contiguous_format
+    return torch.channels_last if len(sizes) == 4 else torch.channels_last_3d

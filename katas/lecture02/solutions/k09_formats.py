@@ -1,0 +1,82 @@
+"""Which operators keep channels-last? Find it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+
+# Given: do not change.
+OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "relu": F.relu,
+    "softmax over channels": lambda x: F.softmax(x, dim=1),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "group_norm": lambda x: F.group_norm(x, 2),
+    "instance_norm": F.instance_norm,
+    "layer_norm": lambda x: F.layer_norm(x, x.shape[1:]),
+    "conv2d": lambda x: F.conv2d(x, x.new_ones(6, x.shape[1], 3, 3)),
+    "max_pool2d": lambda x: F.max_pool2d(x, 2),
+    "global pooling": lambda x: F.adaptive_avg_pool2d(x, 1),
+    "interpolate": lambda x: F.interpolate(x, scale_factor=2),
+    "grid_sample": lambda x: F.grid_sample(x, x.new_zeros(len(x), 3, 4, 2), align_corners=False),
+    "linear": lambda x: F.linear(x, x.new_ones(6, x.shape[3])),
+    "pad with zeros": lambda x: F.pad(x, (1, 1, 1, 1)),
+    "pad around": lambda x: F.pad(x, (1, 1, 1, 1), mode="circular"),
+    "cat": lambda x: torch.cat([x, x], dim=1),
+    "repeat": lambda x: x.repeat(1, 2, 1, 1),
+    "flip": lambda x: x.flip(3),
+    "cumsum": lambda x: x.cumsum(1),
+    "masked_fill": lambda x: x.masked_fill(x > 0, 0),
+    "where": lambda x: torch.where(x > 0, x, 0),
+    "sum over channels": lambda x: x.sum(1, keepdim=True),
+    "to float64": lambda x: x.to(torch.float64),
+    "clone": torch.clone,
+    "contiguous": lambda x: x.contiguous(),
+    "slice of channels": lambda x: x[:, 1:3],
+    "flatten and back": lambda x: x.flatten(2).unflatten(2, x.shape[2:]),
+}
+
+
+def format_of(tensor: torch.Tensor) -> str:
+    """Return ``"contiguous"``, ``"channels_last"``, ``"both"`` or ``"neither"``."""
+    if tensor.is_contiguous():
+        ambiguous = tensor.is_contiguous(memory_format=torch.channels_last)
+        return "both" if ambiguous else "contiguous"
+    kept = tensor.is_contiguous(memory_format=torch.channels_last)
+    return "channels_last" if kept else "neither"
+
+
+def _row_major(device: str) -> torch.Tensor:
+    # No size of 1, or row-major and channels-last could not be told apart.
+    return torch.rand((2, 4, 6, 8), device=device)
+
+
+def _channels_last(device: str) -> torch.Tensor:
+    return _row_major(device).contiguous(memory_format=torch.channels_last)
+
+
+def survey(
+    operators: Mapping[str, Callable[[torch.Tensor], torch.Tensor]], device: str = "cpu"
+) -> dict[str, str]:
+    """Return, for each operator, the format of its result for a channels-last input."""
+    return {
+        name: format_of(operator(_channels_last(device))) for name, operator in operators.items()
+    }
+
+
+def deciders(
+    operator: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], device: str = "cpu"
+) -> set[str]:
+    """Return which operand, alone in channels-last, makes the result channels-last."""
+    results = {
+        "first": operator(_channels_last(device), _row_major(device)),
+        "second": operator(_row_major(device), _channels_last(device)),
+    }
+    return {name for name, result in results.items() if format_of(result) == "channels_last"}

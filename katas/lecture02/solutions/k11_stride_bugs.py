@@ -1,0 +1,42 @@
+"""Six stride bugs in five functions: find and mend them."""
+
+from __future__ import annotations
+
+import torch  # noqa: TC002 - you may want to call it
+
+
+def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
+    """Return one copy of `template` per place, with a 1 there."""
+    # The rows of an expanded tensor are one row: a write to any of them is a write to all.
+    table = template.repeat(len(places), 1)
+    for row, place in enumerate(places):
+        table[row, place] = 1
+    return table
+
+
+def clear_columns_(matrix: torch.Tensor, count: int) -> torch.Tensor:
+    """Set the first `count` columns to 0, in place, and return the matrix."""
+    # A reshape of the transpose may be a copy, and a slice never is.
+    matrix[:, :count].zero_()
+    return matrix
+
+
+def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
+    """Return all stretches of `size` neighbours, as a view."""
+    count = len(signal) - size + 1
+    # Neighbours are a stride apart, and the first element lies at the signal's own offset.
+    (step,) = signal.stride()
+    return signal.as_strided((count, size), (step, step), signal.storage_offset())
+
+
+def peak(matrix: torch.Tensor) -> tuple[int, int]:
+    """Return row and column of the largest element."""
+    place = int(matrix.argmax())
+    # argmax counts elements as they are indexed: a row is as long as it has columns.
+    return divmod(place, matrix.shape[1])
+
+
+def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Return whether `a` and `b` look at the same storage."""
+    # A tensor's own pointer is that of its first element, offset included.
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()

@@ -1,0 +1,44 @@
+"""Six bugs of layout, broadcasting and indexing: find and mend them."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+
+def scale_channels(images: torch.Tensor, gains: torch.Tensor) -> torch.Tensor:
+    """Return the images with each channel multiplied by its gain."""
+    # Shapes are aligned at the last dim, which is W.
+    return images * gains[:, None, None]
+
+
+def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared difference of predictions (N, 1) and targets (N,)."""
+    # (N, 1) with (N,) is (N, N): every prediction against every target.
+    return ((predictions.squeeze(1) - targets) ** 2).mean()
+
+
+def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """Return the images at every pair of one of the rows and one of the columns."""
+    # Index tensors are broadcast together: a column of rows with a row of columns is a grid.
+    return images[:, :, rows[:, None], columns]
+
+
+def scores_of(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return the score of each row's label."""
+    # take counts through the whole tensor, gather along a dim.
+    return scores.gather(1, labels[:, None]).squeeze(1)
+
+
+def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Set the masked pixels to 0 in all channels, in place, and return the images."""
+    pixels = images.permute(0, 2, 3, 1)
+    # A mask collects copies when it reads; only as the target of an assignment it writes.
+    pixels[mask] = 0
+    return images
+
+
+def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
+    """Return the images with `count` channels of zeros more, in the format they have."""
+    # cat follows its inputs only if they agree; pad has but one input to follow.
+    return F.pad(images, (0, 0, 0, 0, 0, count))

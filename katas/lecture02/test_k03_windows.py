@@ -1,0 +1,221 @@
+"""Tests of k03_windows: ``Tensor.unfold``, ``F.unfold`` and the storage itself are the oracle."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import gradcheck
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture02.k03_windows import im2col
+from katas.lecture02.k03_windows import patches
+from katas.lecture02.k03_windows import windows
+
+
+class Operators(TorchDispatchMode):
+    """Notes every operator that reaches a kernel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note the name and go on."""
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def strided(shape: tuple[int, ...], order: tuple[int, ...], gap: int, device: str) -> torch.Tensor:
+    """Return a tensor of this shape, its dims laid out in `order`, with gaps and an offset."""
+    laid_out = [shape[dim] for dim in order]
+    laid_out[-1] = laid_out[-1] * gap + 1
+    count = torch.Size(laid_out).numel()
+    base = torch.arange(count, dtype=torch.float64, device=device).reshape(laid_out)[..., 1::gap]
+    return base.permute([order.index(dim) for dim in range(len(order))])
+
+
+@st.composite
+def layouts(
+    draw: st.DrawFn, dims: int, least: int = 0
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Draw a shape, the order of its dims in the storage, and a gap between elements."""
+    shape = tuple(draw(st.integers(least, 4)) for _ in range(dims))
+    return shape, tuple(draw(st.permutations(range(dims)))), draw(st.integers(1, 3))
+
+
+def test_windows_of_a_row() -> None:
+    """Five elements have three windows of three."""
+    expected = [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+
+    assert expected == windows(torch.arange(5), 3, 1).tolist()
+
+
+def test_a_step_leaves_windows_out() -> None:
+    """Every second window of three in eight elements; the last element fills none."""
+    answer = windows(torch.arange(8), 3, 2)
+
+    assert [[0, 1, 2], [2, 3, 4], [4, 5, 6]] == answer.tolist()
+    assert [[0, 1, 2], [4, 5, 6]] == windows(torch.arange(8), 3, 4).tolist()
+
+
+def test_windows_share_the_storage() -> None:
+    """One written element shows in all three windows that hold it."""
+    x = torch.zeros(5)
+    answer = windows(x, 3, 1)
+    x[2] = 1.0
+
+    assert x.data_ptr() == answer.data_ptr(), "the windows are a copy"
+    assert [[0, 0, 1], [0, 1, 0], [1, 0, 0]] == answer.tolist()
+
+
+def test_windows_follow_strides_and_offset() -> None:
+    """Of every second element, from the second one on."""
+    x = torch.arange(10)[1::2]
+
+    assert [[1, 3], [3, 5], [5, 7], [7, 9]] == windows(x, 2, 1).tolist()
+    assert [[1], [5], [9]] == windows(x, 1, 2).tolist()
+
+
+@given(layout=st.integers(1, 3).flatmap(layouts), size=st.integers(1, 4), step=st.integers(1, 5))
+def test_windows_are_those_of_unfold(
+    device: str, layout: tuple[tuple[int, ...], tuple[int, ...], int], size: int, step: int
+) -> None:
+    """For any shape and layout: the same values at the same strides."""
+    x = strided(*layout, device)
+    if size > x.size(-1):
+        with pytest.raises(ValueError, match=r"."):
+            windows(x, size, step)
+        return
+    expected, answer = x.unfold(-1, size, step), windows(x, size, step)
+
+    assert expected.shape == answer.shape
+    assert torch.equal(expected, answer)
+    assert x.untyped_storage().data_ptr() == answer.untyped_storage().data_ptr()
+
+
+def test_windows_of_an_expanded_row() -> None:
+    """A stride of 0 stays 0."""
+    answer = windows(torch.tensor([7]).expand(4), 2, 1)
+
+    assert [[7, 7]] * 3 == answer.tolist()
+
+
+@pytest.mark.parametrize(("size", "step"), [(0, 1), (-1, 1), (1, 0), (1, -1), (6, 1)])
+def test_impossible_windows_are_refused(size: int, step: int) -> None:
+    """as_strided itself would look past the end of the row, or loop on the spot."""
+    with pytest.raises(ValueError, match=r"."):
+        windows(torch.arange(5), size, step)
+
+
+def test_a_scalar_has_no_windows() -> None:
+    """There is no last dim."""
+    with pytest.raises(ValueError, match=r"."):
+        windows(torch.tensor(1.0), 1, 1)
+
+
+def test_a_window_may_be_the_whole_row() -> None:
+    """There is one of it."""
+    assert [[0, 1, 2]] == windows(torch.arange(3), 3, 1).tolist()
+
+
+def test_patches_of_an_image() -> None:
+    """A 3 by 4 image has two by three patches of 2 by 2."""
+    image = torch.arange(12).reshape(1, 1, 3, 4)
+    answer = patches(image, 2, 2)
+
+    assert (1, 1, 2, 3, 2, 2) == answer.shape
+    assert [[0, 1], [4, 5]] == answer[0, 0, 0, 0].tolist()
+    assert [[6, 7], [10, 11]] == answer[0, 0, 1, 2].tolist()
+
+
+@given(layout=layouts(4, least=1), height=st.integers(1, 4), width=st.integers(1, 4))
+def test_patches_are_views_of_any_layout(
+    device: str, layout: tuple[tuple[int, ...], tuple[int, ...], int], height: int, width: int
+) -> None:
+    """The same values as two unfolds, channels-last or not, and no copy."""
+    image = strided(*layout, device)
+    if height > image.size(2) or width > image.size(3):
+        with pytest.raises(ValueError, match=r"."):
+            patches(image, height, width)
+        return
+    expected, answer = image.unfold(2, height, 1).unfold(3, width, 1), patches(image, height, width)
+
+    assert expected.shape == answer.shape
+    assert torch.equal(expected, answer)
+    assert image.data_ptr() == answer.data_ptr(), "the patches are a copy"
+
+
+@pytest.mark.parametrize(("height", "width"), [(0, 1), (1, 0), (4, 1), (1, 5), (-1, 1), (1, -1)])
+def test_impossible_patches_are_refused(height: int, width: int) -> None:
+    """A patch has at least one element and lies inside the image."""
+    with pytest.raises(ValueError, match=r"."):
+        patches(torch.zeros(1, 1, 3, 4), height, width)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 3, 4), (1, 1, 1, 3, 4)])
+def test_patches_want_a_batch_of_images(shape: tuple[int, ...]) -> None:
+    """(N, C, H, W), nothing else; the message shows the shape that came."""
+    with pytest.raises(ValueError, match=", ".join(map(str, shape))):
+        patches(torch.zeros(shape), 1, 1)
+
+
+def test_an_empty_batch_has_patches() -> None:
+    """None of them, in the right shape; as columns too."""
+    image = torch.zeros(0, 2, 3, 4)
+
+    assert (0, 2, 2, 3, 2, 2) == patches(image, 2, 2).shape
+    assert (0, 8, 6) == im2col(image, 2, 2).shape
+
+
+@given(layout=layouts(4, least=1), height=st.integers(1, 4), width=st.integers(1, 4))
+def test_columns_are_those_of_unfold(
+    device: str, layout: tuple[tuple[int, ...], tuple[int, ...], int], height: int, width: int
+) -> None:
+    """For any layout, ``F.unfold``'s values: channel first, then row and column of the patch."""
+    image = strided(*layout, device)
+    height, width = min(height, image.size(2)), min(width, image.size(3))
+
+    assert torch.equal(F.unfold(image, (height, width)), im2col(image, height, width))
+
+
+def test_a_convolution_is_one_product_of_columns() -> None:
+    """What im2col is for."""
+    image, weight = torch.randn(2, 3, 5, 6).double(), torch.randn(4, 3, 2, 3).double()
+    product = weight.flatten(1) @ im2col(image, 2, 3)
+
+    torch.testing.assert_close(F.conv2d(image, weight), product.reshape(2, 4, 4, 4))
+
+
+def test_gradients_flow_through_all_three() -> None:
+    """An element that several windows hold gets the sum of their gradients."""
+    x = torch.randn(2, 5, dtype=torch.float64, requires_grad=True)
+    image = torch.randn(1, 2, 3, 4, dtype=torch.float64, requires_grad=True)
+
+    assert gradcheck(lambda x: windows(x, 3, 2), x)
+    assert gradcheck(lambda image: patches(image, 2, 2), image)
+    assert gradcheck(lambda image: im2col(image, 2, 2), image)
+
+
+def test_as_strided_does_it() -> None:
+    """Neither unfold nor a copy: sizes and strides are the whole answer."""
+    image = torch.arange(12.0).reshape(1, 1, 3, 4)
+    with Operators() as seen:
+        windows(image, 2, 1)
+        patches(image, 2, 2)
+
+    assert "unfold" not in seen.names, "Tensor.unfold is the kata itself: use as_strided"
+    assert {"as_strided"} == set(seen.names), f"as_strided alone is enough, you ran {seen.names}"
+
+
+def test_columns_are_copied_once() -> None:
+    """One operator moves data, and it is not the library's im2col."""
+    image = torch.arange(12.0).reshape(1, 1, 3, 4)
+    with Operators() as seen:
+        im2col(image, 2, 2)
+    copies = [name for name in seen.names if name in {"clone", "copy_", "cat", "stack", "index"}]
+
+    assert not {"im2col", "unfold"} & set(seen.names), "F.unfold is the kata itself"
+    assert 1 == len(copies), f"one copy is needed, you made {copies}"

@@ -1,0 +1,150 @@
+"""Tests of k09_formats: meta kernels, other sizes and operators made here are the oracle."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from katas.lecture02.k09_formats import OPERATORS
+from katas.lecture02.k09_formats import deciders
+from katas.lecture02.k09_formats import format_of
+from katas.lecture02.k09_formats import survey
+
+
+def ordered(tensor: torch.Tensor) -> str:
+    """Return the format, by another road: compare strides with those of new tensors."""
+    found = []
+    for name in ("contiguous_format", "channels_last"):
+        new = torch.empty(tensor.shape, memory_format=getattr(torch, name)).stride()
+        sizes = tuple(tensor.shape)
+        used = [dim for dim in range(4) if sizes[dim] > 1]
+        if all(new[dim] == tensor.stride(dim) for dim in used):
+            found.append(name.removesuffix("_format"))
+    return {0: "neither", 1: "".join(found), 2: "both"}[len(found)]
+
+
+def images(device: str, sizes: tuple[int, ...] = (3, 6, 10, 8)) -> torch.Tensor:
+    """Return channels-last images, not of the sizes that a learner would choose."""
+    return torch.empty(sizes, device=device).contiguous(memory_format=torch.channels_last)
+
+
+def test_row_major_and_channels_last_are_told_apart(device: str) -> None:
+    """On sizes that leave no doubt."""
+    assert "contiguous" == format_of(torch.empty(2, 3, 4, 5, device=device))
+    assert "channels_last" == format_of(images(device))
+
+
+@pytest.mark.parametrize("sizes", [(2, 1, 4, 5), (2, 3, 1, 1)])
+def test_one_channel_or_one_pixel_is_both(sizes: tuple[int, ...]) -> None:
+    """The tensor is contiguous in either sense; to say only one of them hides that."""
+    assert "both" == format_of(torch.empty(sizes))
+    assert "both" == format_of(images("cpu", sizes))
+
+
+def test_what_is_not_contiguous_need_not_be_channels_last() -> None:
+    """A transpose, and a part of the channels, are neither."""
+    assert "neither" == format_of(torch.empty(2, 3, 4, 5).transpose(2, 3))
+    assert "neither" == format_of(images("cpu")[:, 1:3])
+
+
+def test_each_operator_gets_images_in_channels_last(device: str) -> None:
+    """A size of 1, or H, W or C too small, would make the answers worthless."""
+    seen: list[torch.Tensor] = []
+
+    def look(x: torch.Tensor) -> torch.Tensor:
+        seen.append(x)
+        return x
+
+    with torch.device("meta"):  # the default device, which shall not matter
+        assert {"look": "channels_last"} == survey({"look": look}, device)
+    (x,) = seen
+    n, c, h, w = x.shape
+    assert n >= 2, f"N is {n}"
+    assert c >= 4, f"C is {c}"
+    assert min(h, w) >= 6, f"H and W are {h} and {w}"
+    assert (0, 0, 0) == (c % 2, h % 2, w % 2), f"C, H and W are {c}, {h} and {w}, not all even"
+    assert "channels_last" == ordered(x)
+    assert (torch.float32, device) == (x.dtype, x.device.type)
+
+
+def test_the_survey_names_all_four_formats() -> None:
+    """Of operators that you have not seen, too: run what you are given."""
+    operators = {
+        "kept": lambda x: x + 1,
+        "lost": lambda x: torch.empty(x.shape),
+        "hidden": lambda x: x.sum((2, 3), keepdim=True),
+        "part": lambda x: x[..., 1:],
+    }
+    expected = {"kept": "channels_last", "lost": "contiguous", "hidden": "both", "part": "neither"}
+
+    assert expected == survey(operators)
+
+
+def test_each_operator_gets_an_input_of_its_own() -> None:
+    """The first operator here turns its input around in place."""
+    operators = {"turn": lambda x: x.transpose_(1, 3), "look": lambda x: x}
+
+    assert "channels_last" == survey(operators)["look"], "the first operator changed this input"
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_survey_agrees_with_meta_kernels(device: str, name: str) -> None:
+    """They compute sizes and strides of a result without running the kernel."""
+    with FakeTensorMode():
+        expected = ordered(OPERATORS[name](images(device)))
+
+    assert expected == survey({name: OPERATORS[name]}, device)[name]
+
+
+def test_the_first_operand_of_add_decides() -> None:
+    """Element by element, the first operand whose strides say anything is followed."""
+    assert {"first"} == deciders(torch.add)
+    assert {"second"} == deciders(lambda a, b: torch.add(b, a))
+
+
+def test_some_operators_need_both_and_some_one() -> None:
+    """Concatenation falls back to row-major if its inputs differ; a kernel can decide alone."""
+    assert set() == deciders(lambda a, b: torch.cat([a, b]))
+    assert {"first", "second"} == deciders(lambda a, b: F.conv2d(a, b[..., :3, :3]))
+
+
+def test_an_ambiguous_result_decides_nothing() -> None:
+    """With one channel left, every format fits."""
+    assert set() == deciders(lambda a, b: (a + b).sum(1, keepdim=True))
+
+
+def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
+    """The other one is row-major; both have the same sizes, dtype and device."""
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def look(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        seen.append((a, b))
+        return a
+
+    assert {"first"} == deciders(look, device)
+    formats = sorted((ordered(a), ordered(b)) for a, b in seen)
+    assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats
+    for a, b in seen:
+        assert a.shape == b.shape
+        assert {(torch.float32, device)} == {(x.dtype, x.device.type) for x in (a, b)}
+
+
+BINARY = {
+    "maximum": torch.maximum,
+    "where": lambda a, b: torch.where(a > 0, a, b),
+    "stack": lambda a, b: torch.stack([a, b])[1],
+}
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_deciders_agree_with_meta_kernels(name: str) -> None:
+    """On other sizes."""
+    operator = BINARY[name]
+    with FakeTensorMode():
+        last, row_major = images("cpu"), torch.empty(3, 6, 10, 8)
+        results = {"first": operator(last, row_major), "second": operator(row_major, last)}
+        expected = {name for name, result in results.items() if ordered(result) == "channels_last"}
+
+    assert expected == deciders(operator)

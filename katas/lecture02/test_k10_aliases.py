@@ -1,0 +1,183 @@
+"""Tests of k10_aliases: the schemas' text, ``OpOverload.is_view`` and real runs are the oracle."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture02.k10_aliases import Effects
+from katas.lecture02.k10_aliases import effects
+from katas.lecture02.k10_aliases import observe
+from katas.lecture02.k10_aliases import survey
+
+
+aten = torch.ops.aten
+NAMES = sorted(
+    name
+    for name in torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - the list of operators
+    if name.startswith("aten::")
+)
+NOTED = re.compile(r"\(\w+(?P<write>!?)(?: -> [^)]*)?\)\S* (?P<name>\w+)")
+NONE: frozenset[str] = frozenset()
+SELF = frozenset({"self"})
+
+
+def overload(name: str) -> torch._ops.OpOverload:
+    """Return the operator of that name as ``torch.ops`` has it."""
+    packet, _, kind = name.removeprefix("aten::").partition(".")
+    return getattr(getattr(aten, packet), kind or "default")
+
+
+def read(name: str) -> Effects:
+    """Return the effects, by another road: read the text of the schema."""
+    text = str(overload(name)._schema)  # noqa: SLF001 - its text
+    found = NOTED.findall(text[: text.rindex(" -> ")])
+    return Effects(
+        frozenset(name for write, name in found if write),
+        frozenset(name for write, name in found if not write),
+    )
+
+
+def test_a_mark_is_a_write() -> None:
+    """``Tensor(a!) self``, and ``out`` likewise."""
+    assert Effects(SELF, NONE) == effects("aten::add_.Tensor")
+    assert Effects(frozenset({"out"}), NONE) == effects("aten::add.out")
+    assert Effects(SELF, NONE) == effects("aten::relu_")
+
+
+def test_no_mark_is_a_view() -> None:
+    """``Tensor(a) self`` comes back."""
+    assert Effects(NONE, SELF) == effects("aten::transpose.int")
+    assert Effects(NONE, SELF) == effects("aten::detach")
+
+
+def test_views_in_a_list_are_views() -> None:
+    """``Tensor(a -> *) self`` comes back in pieces."""
+    assert Effects(NONE, SELF) == effects("aten::split.Tensor")
+    assert Effects(NONE, SELF) == effects("aten::unbind.int")
+
+
+def test_no_annotation_is_no_effect() -> None:
+    """Most operators read their arguments and make something new."""
+    assert Effects(NONE, NONE) == effects("aten::add.Tensor")
+    assert Effects(NONE, NONE) == effects("aten::__or__.Tensor"), "names tell nothing"
+
+
+@given(name=st.sampled_from(NAMES))
+def test_effects_are_those_of_the_text(name: str) -> None:
+    """For any operator: its schema printed, and read again."""
+    assert read(name) == effects(name), str(overload(name)._schema)  # noqa: SLF001
+
+
+def test_the_survey_has_every_operator_of_aten() -> None:
+    """And of no other namespace."""
+    found = survey()
+
+    assert set(NAMES) == set(found)
+    assert read("aten::slice.Tensor") == found["aten::slice.Tensor"]
+    assert read("aten::index_put_") == found["aten::index_put_"]
+
+
+def test_the_survey_is_what_torch_believes() -> None:
+    """``is_view`` and ``is_mutable`` are what functionalization looks at."""
+    for name, found in survey().items():
+        operator = overload(name)
+        assert operator.is_view == bool(found.views), name
+        assert operator._schema.is_mutable == bool(found.writes), name  # noqa: SLF001
+        assert not (found.writes and found.views), f"{name} writes, and returns a view"
+
+
+def test_a_write_is_observed() -> None:
+    """The version counter moves, in the argument that was written to."""
+    x, y = torch.zeros(3), torch.ones(3)
+
+    assert Effects(SELF, NONE) == observe(aten.add_.Tensor, x, y)
+    assert [1.0, 1.0, 1.0] == x.tolist(), "run it on the arguments themselves"
+
+
+def test_a_write_of_what_was_there_is_a_write() -> None:
+    """Autograd cares that somebody wrote, not what."""
+    assert Effects(SELF, NONE) == observe(aten.mul_.Scalar, torch.ones(3), 1.0)
+
+
+def test_an_argument_by_name_is_observed() -> None:
+    """``out`` can be given by name only."""
+    x, out = torch.ones(3), torch.empty(3)
+
+    assert Effects(frozenset({"out"}), NONE) == observe(aten.add.out, x, x.clone(), out=out)
+    assert [2.0, 2.0, 2.0] == out.tolist()
+
+
+def test_a_view_is_observed() -> None:
+    """Also one that starts elsewhere in the storage, and one that came in a list."""
+    x = torch.arange(12.0).reshape(3, 4)
+
+    assert Effects(NONE, SELF) == observe(aten.select.int, x, 0, 2)
+    assert Effects(NONE, SELF) == observe(aten.split.Tensor, x, 2)
+    assert Effects(NONE, SELF) == observe(aten.contiguous.default, x), "x itself comes back"
+
+
+def test_no_effect_is_observed() -> None:
+    """New results, results that are no tensors, results in a tuple."""
+    x = torch.arange(12.0).reshape(3, 4)
+
+    assert Effects(NONE, NONE) == observe(aten.add.Tensor, x, x.clone())
+    assert Effects(NONE, NONE) == observe(aten.equal.default, x, x.clone())
+    assert Effects(NONE, NONE) == observe(aten.max.dim, x, 0)
+
+
+def test_a_schema_says_what_may_happen() -> None:
+    """Reshaping a transpose copies, though the schema has to allow for a view."""
+    x = torch.arange(12.0).reshape(3, 4)
+    seen = [observe(aten.reshape.default, y, [12]) for y in (x, x.t())]
+
+    assert [Effects(NONE, SELF), Effects(NONE, NONE)] == seen
+    assert SELF == effects("aten::reshape").views
+
+
+def test_a_schema_can_keep_a_secret() -> None:
+    """Batch norm updates its running statistics: no annotation, and no version, says so."""
+    x, mean, var = torch.rand(4, 3), torch.zeros(3), torch.ones(3)
+    run = (x, None, None, mean, var, True, 0.1, 1e-5)
+    seen = observe(aten.native_batch_norm.default, *run)
+
+    assert frozenset({"running_mean", "running_var"}) == seen.writes, "compare the values, too"
+    assert NONE == effects("aten::native_batch_norm").writes
+    honest = effects("aten::_native_batch_norm_legit").writes
+    assert seen.writes == honest, "the operator that replaces it says so"
+
+
+SAMPLES = {
+    "aten::abs": (),
+    "aten::abs_": (),
+    "aten::t": (),
+    "aten::t_": (),
+    "aten::unsqueeze": (0,),
+    "aten::expand": ([5, 2, 3],),
+    "aten::repeat": ([2, 1],),
+    "aten::as_strided": ([2], [1], 1),
+    "aten::diagonal": (),
+    "aten::flip": ([0],),
+    "aten::unfold": (1, 2, 1),
+    "aten::chunk": (2, 1),
+    "aten::zero_": (),
+    "aten::cumsum_": (0,),
+    "aten::detach": (),
+    "aten::clone": (),
+    "aten::sum.dim_IntList": ([0],),
+    "aten::flatten.using_ints": (),
+    "aten::squeeze_": (),
+    "aten::fill_.Scalar": (2.0,),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_these_schemas_keep_their_word(name: str) -> None:
+    """What is announced is seen on a row-major tensor, and nothing else is."""
+    x = torch.arange(1.0, 7.0).reshape(2, 3)
+
+    assert effects(name) == observe(overload(name), x, *SAMPLES[name])

@@ -1,0 +1,173 @@
+"""Tests of k13_loop_order: the naive loop is the oracle, and the clock's other hand."""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from katas.lecture02.k13_loop_order import recurrence
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    Recurrence = Callable[[torch.Tensor, float], torch.Tensor]
+
+BAR = 2.0
+SEQUENCES, STEPS = 4096, 256
+
+
+def naive(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """Follow the definition, column by column."""
+    out = torch.empty_like(x)
+    out[:, 0] = x[:, 0]
+    for s in range(1, x.shape[1]):
+        out[:, s] = torch.add(x[:, s], out[:, s - 1], alpha=decay)
+    return out
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Run on one thread: the bar is about memory, not about cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Scattered(TorchDispatchMode):
+    """Counts the operators that work on elements of one step which are not neighbours."""
+
+    # They return views, or storage without a value: no element is read or written.
+    FREE = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "detach"})
+
+    def __init__(self, sequences: int) -> None:
+        super().__init__()
+        self.sequences = sequences
+        self.names: list[str] = []
+
+    def scattered(self, tensor: object) -> bool:
+        """Return whether sequences of a step are apart in memory."""
+        if not isinstance(tensor, torch.Tensor):
+            return False
+        dims = [dim for dim, size in enumerate(tensor.shape) if size == self.sequences]
+        return any(tensor.stride(dim) > 1 for dim in dims)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note the name if it reads or writes a scattered tensor."""
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        works = not func.is_view and name not in self.FREE
+        if works and any(map(self.scattered, tree_leaves((args, kwargs, result)))):
+            self.names.append(name)
+        return result
+
+
+def timed(function: Recurrence, x: torch.Tensor) -> float:
+    """Return the processor time of this thread: what others do meanwhile does not count."""
+    start = time.thread_time()
+    function(x, 0.9)
+    return time.thread_time() - start
+
+
+def speedup(function: Recurrence) -> tuple[float, float, float]:
+    """Return how many times faster than the naive loop it is, and both median times."""
+    x = torch.rand(SEQUENCES, STEPS)
+    timed(naive, x)
+    timed(function, x)
+    rounds = [(timed(naive, x), timed(function, x)) for _ in range(7)]
+    return (
+        median(slow / fast for slow, fast in rounds),
+        median(slow for slow, _ in rounds),
+        median(fast for _, fast in rounds),
+    )
+
+
+def test_one_step_is_the_input() -> None:
+    """There is nothing to carry over."""
+    assert [[3.0], [4.0]] == recurrence(torch.tensor([[3.0], [4.0]]), 0.5).tolist()
+
+
+def test_each_step_carries_the_one_before() -> None:
+    """1, then 1 + 0.5 * 1, then 1 + 0.5 * 1.5, for each sequence by itself."""
+    x = torch.tensor([[1.0, 1.0, 1.0], [0.0, 8.0, 0.0]])
+
+    assert [[1.0, 1.5, 1.75], [0.0, 8.0, 4.0]] == recurrence(x, 0.5).tolist()
+
+
+@given(
+    sequences=st.integers(1, 5),
+    steps=st.integers(1, 6),
+    decay=st.sampled_from([0.0, 0.5, -2.0]),
+    turned=st.booleans(),
+)
+def test_any_strides_and_sizes(
+    device: str,
+    sequences: int,
+    steps: int,
+    decay: float,
+    turned: bool,  # noqa: FBT001
+) -> None:
+    """Transposed, cut out, expanded: the definition holds, and the input stays as it is."""
+    whole = torch.arange(48.0, device=device).reshape(6, 8)
+    x = whole.t()[:steps, :sequences].t() if turned else whole[:sequences, 1:][:, :steps]
+    column = whole[:sequences, :1].expand(-1, steps)
+    for tensor in (x, column, x.contiguous(), x.t().contiguous().t()):
+        before = tensor.clone()
+        result = recurrence(tensor, decay)
+
+        torch.testing.assert_close(naive(tensor, decay), result)
+        assert before.dtype == result.dtype
+        assert torch.equal(before, tensor), "the input was written to"
+
+
+def test_each_step_works_on_neighbours() -> None:
+    """Two copies at the most see elements that are apart."""
+    x = torch.rand(37, 50)
+    with Scattered(37) as scattered:
+        recurrence(x, 0.9)
+
+    count, names = len(scattered.names), sorted(set(scattered.names))
+    assert count <= 2, f"{count} operators read or wrote scattered elements: {', '.join(names)}"
+
+
+@pytest.mark.given
+def test_the_naive_loop_scatters_at_every_step() -> None:
+    """So the count tells the two apart."""
+    x = torch.rand(37, 50)
+    with Scattered(37) as scattered:
+        naive(x, 0.9)
+
+    assert 50 <= len(scattered.names)
+
+
+@pytest.mark.given
+@pytest.mark.usefixtures("one_thread")
+def test_the_naive_loop_misses_the_bar() -> None:
+    """Against itself it is not twice as fast: the clock is good enough."""
+    ratio, _, _ = speedup(naive)
+
+    assert ratio < BAR
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_it_is_faster_than_the_naive_loop() -> None:
+    """The best of several tries, each the median of seven rounds in turns."""
+    best = 0.0
+    for _ in range(4):
+        ratio, slow, fast = speedup(recurrence)
+        print(f"naive {slow:.4f} s, yours {fast:.4f} s: {ratio:.1f} times, bar {BAR}")  # noqa: T201
+        best = max(best, ratio)
+        if best >= BAR:
+            break
+
+    assert best >= BAR, f"{best:.1f} times as fast as the naive loop, the bar is {BAR}"
