@@ -1,0 +1,367 @@
+"""Tests of k01_vjps: autograd itself, finite differences and second derivatives judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture03 import k01_vjps as kata
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Wrapped(torch.autograd.Function):
+    """An operator whose backward is one of the formulas of the kata."""
+
+    @staticmethod
+    def forward(ctx, forward, vjp, *inputs):  # noqa: ANN001, ANN002, ANN205
+        """Compute the result and save it with the inputs."""
+        result = forward(*inputs)
+        ctx.vjp = vjp
+        ctx.save_for_backward(result, *inputs)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):  # noqa: ANN001, ANN205
+        """Call the formula with the gradient, the result and the inputs."""
+        return None, None, *ctx.vjp(grad, *ctx.saved_tensors)
+
+
+def check(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
+    """Compare first and second derivatives with finite differences, in float64."""
+    leaves = tuple(x.detach().requires_grad_() for x in inputs)
+
+    def wrapped(*xs: torch.Tensor) -> torch.Tensor:
+        return Wrapped.apply(forward, vjp, *xs)
+
+    assert torch.autograd.gradcheck(wrapped, leaves)
+    assert torch.autograd.gradgradcheck(wrapped, leaves)
+
+
+def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
+    """Compare with what autograd gives for the same gradient of the result."""
+    leaves = tuple(x.detach().requires_grad_() for x in inputs)
+    result = forward(*leaves)
+    grad = randn(*result.shape, device=result.device)
+    expected = torch.autograd.grad(result, leaves, grad)
+    answer = vjp(grad, result.detach(), *inputs)
+    for theirs, yours, x in zip(expected, answer, inputs, strict=True):
+        assert x.shape == yours.shape, "a gradient has the shape of its input"
+        torch.testing.assert_close(yours, theirs)
+
+
+def randn(*shape: int, device: str | torch.device = "cpu") -> torch.Tensor:
+    """Draw a float64 tensor, float32 where there is no float64, away from 0."""
+    dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
+    x = torch.randn(shape, dtype=dtype, device=device)
+    return x + x.sign() * 0.5
+
+
+@st.composite
+def broadcast_pairs(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Draw two shapes that broadcast, to any result."""
+    sizes = draw(st.lists(st.integers(0, 3), max_size=3))
+
+    def part() -> tuple[int, ...]:
+        kept = sizes[draw(st.integers(0, len(sizes))) :]
+        return tuple(draw(st.sampled_from([size, 1])) for size in kept)
+
+    return part(), part()
+
+
+def permuted(data: st.DataObject, dims: int, device: str) -> torch.Tensor:
+    """Draw a tensor of that many dims whose order in memory is any order."""
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=dims, max_size=dims))
+    return randn(*sizes, device=device).permute(data.draw(st.permutations(range(dims))))
+
+
+def test_exp_uses_its_result(device: str) -> None:
+    """The slope of exp is exp, which forward has computed already."""
+    x = randn(3, device=device)
+
+    compare(torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), x)
+    answer = kata.exp_vjp(torch.ones(1), torch.tensor([5.0]))
+    assert torch.equal(answer, torch.tensor([5.0])), "multiply by the result, it is the slope"
+
+
+def test_exp_can_be_differentiated_twice() -> None:
+    """The formula is made of differentiable operations."""
+    check(torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), randn(4))
+
+
+@given(shapes=broadcast_pairs())
+def test_mul_sums_over_what_was_repeated(
+    device: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    """For all pairs of shapes that broadcast, empty ones too."""
+    a, b = (randn(*shape, device=device) for shape in shapes)
+
+    compare(torch.mul, lambda grad, result, a, b: kata.mul_vjp(grad, a, b), a, b)
+
+
+def test_mul_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    check(torch.mul, lambda grad, result, a, b: kata.mul_vjp(grad, a, b), randn(2, 1), randn(3))
+
+
+@given(shapes=broadcast_pairs())
+def test_div_sums_over_what_was_repeated(
+    device: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    """The quotient rule, for all pairs of shapes that broadcast."""
+    a, b = (randn(*shape, device=device) for shape in shapes)
+
+    compare(torch.div, lambda grad, result, a, b: kata.div_vjp(grad, a, b), a, b)
+
+
+def test_div_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    check(torch.div, lambda grad, result, a, b: kata.div_vjp(grad, a, b), randn(2, 1), randn(3))
+
+
+def test_where_gives_each_side_what_it_was_chosen_for(device: str) -> None:
+    """The condition broadcasts as the sides do."""
+    condition = torch.tensor([[True], [False]], device=device)
+    a, b = randn(3, device=device), randn(2, 1, device=device)
+
+    compare(
+        lambda a, b: torch.where(condition, a, b),
+        lambda grad, result, a, b: kata.where_vjp(grad, condition, a.shape, b.shape),
+        a,
+        b,
+    )
+
+
+def test_where_lets_no_infinity_through() -> None:
+    """The masked side gets 0, where infinity times False would be NaN."""
+    grad = torch.tensor([torch.inf, torch.inf])
+    by_a, by_b = kata.where_vjp(grad, torch.tensor([True, False]), (2,), (2,))
+
+    assert torch.equal(by_a, torch.tensor([torch.inf, 0.0])), f"the gradient by a is {by_a}"
+    assert torch.equal(by_b, torch.tensor([0.0, torch.inf])), f"the gradient by b is {by_b}"
+
+
+def test_where_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    condition = torch.tensor([True, False, True])
+    check(
+        lambda a, b: torch.where(condition, a, b),
+        lambda grad, result, a, b: kata.where_vjp(grad, condition, a.shape, b.shape),
+        randn(2, 3),
+        randn(3),
+    )
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_softmax_couples_a_whole_dim(device: str, dim: int) -> None:
+    """Raising one input lowers every other result along the dim."""
+    compare(
+        lambda x: x.softmax(dim),
+        lambda grad, result, x: (kata.softmax_vjp(grad, result, dim),),
+        randn(2, 3, 2, device=device),
+    )
+
+
+def test_softmax_can_be_differentiated_twice() -> None:
+    """From the saved result."""
+    check(
+        lambda x: x.softmax(1),
+        lambda grad, result, x: (kata.softmax_vjp(grad, result, 1),),
+        randn(2, 3),
+    )
+
+
+@given(data=st.data())
+def test_matmul_of_any_two_matrices(device: str, data: st.DataObject) -> None:
+    """The shapes leave one arrangement; transposed operands and empty ones included."""
+    n, k, m = (data.draw(st.integers(0, 3)) for _ in range(3))
+    a = randn(k, n, device=device).T if data.draw(st.booleans()) else randn(n, k, device=device)
+
+    compare(
+        torch.matmul,
+        lambda grad, result, a, b: kata.matmul_vjp(grad, a, b),
+        a,
+        randn(k, m, device=device),
+    )
+
+
+def test_matmul_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    check(
+        torch.matmul,
+        lambda grad, result, a, b: kata.matmul_vjp(grad, a, b),
+        randn(2, 3),
+        randn(3, 2),
+    )
+
+
+@given(data=st.data(), keepdim=st.booleans())
+def test_sum_repeats_its_gradient(device: str, data: st.DataObject, *, keepdim: bool) -> None:
+    """Over any dims, in any order, counted from either end."""
+    x = permuted(data, 3, device)
+    chosen = data.draw(st.lists(st.integers(0, 2), min_size=1, unique=True))
+    dims = [dim - 3 if data.draw(st.booleans()) else dim for dim in chosen]
+
+    compare(
+        lambda x: x.sum(dims, keepdim),
+        lambda grad, result, x: (kata.sum_vjp(grad, x.shape, dims, keepdim=keepdim),),
+        x,
+    )
+
+
+def test_sum_does_not_copy_its_gradient(device: str) -> None:
+    """A repeated element is a stride of 0."""
+    grad = randn(3, device=device)
+    answer = kata.sum_vjp(grad, (2, 3), [0], keepdim=False)
+
+    assert grad.data_ptr() == answer.data_ptr(), "expand the gradient, do not copy it"
+    assert (0, 1) == answer.stride()
+
+
+def test_sum_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    check(
+        lambda x: x.sum((0, 2)),
+        lambda grad, result, x: (kata.sum_vjp(grad, x.shape, (0, 2), keepdim=False),),
+        randn(2, 2, 2),
+    )
+
+
+@given(data=st.data(), dim=st.integers(-2, 1))
+def test_amax_gives_to_the_largest(device: str, data: st.DataObject, dim: int) -> None:
+    """Along any dim; the others get 0."""
+    compare(
+        lambda x: x.amax(dim, keepdim=True),
+        lambda grad, result, x: (kata.amax_vjp(grad, x, result, dim),),
+        permuted(data, 2, device),
+    )
+
+
+def test_amax_shares_among_ties(device: str) -> None:
+    """Three largest elements get a third each."""
+    x = torch.tensor([[2.0, 1.0, 2.0, 2.0], [0.0, 0.0, 3.0, 1.0]], device=device)
+    answer = kata.amax_vjp(torch.full((2, 1), 6.0, device=device), x, x.amax(1, keepdim=True), 1)
+
+    assert [[2.0, 0.0, 2.0, 2.0], [0.0, 0.0, 6.0, 0.0]] == answer.tolist(), (
+        "amax shares evenly, unlike max(dim), which picks one index and gives it all"
+    )
+
+
+def test_amax_can_be_differentiated_twice() -> None:
+    """And is right against finite differences, where nothing ties."""
+    check(
+        lambda x: x.amax(0, keepdim=True),
+        lambda grad, result, x: (kata.amax_vjp(grad, x, result, 0),),
+        torch.tensor([[1.0, 5.0], [3.0, 2.0]], dtype=torch.float64),
+    )
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_index_select_adds_up_repeated_reads(device: str, dim: int) -> None:
+    """An element read three times gets three gradients, one not read gets 0."""
+    index = torch.tensor([2, 0, 2, 2], device=device)
+
+    compare(
+        lambda x: x.index_select(dim, index),
+        lambda grad, result, x: (kata.index_select_vjp(grad, x.shape, dim, index),),
+        randn(3, 4, device=device),
+    )
+
+
+def test_index_select_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    index = torch.tensor([1, 1, 0])
+    check(
+        lambda x: x.index_select(0, index),
+        lambda grad, result, x: (kata.index_select_vjp(grad, x.shape, 0, index),),
+        randn(3, 2),
+    )
+
+
+@pytest.mark.parametrize("dim", [0, 1, -2])
+def test_cat_is_cut_where_it_was_joined(device: str, dim: int) -> None:
+    """Each tensor gets its own part, also one of size 0."""
+    shapes = [(size, 2) if dim % 2 == 0 else (2, size) for size in (1, 3, 0, 2)]
+    tensors = [randn(*shape, device=device) for shape in shapes]
+
+    compare(
+        lambda *xs: torch.cat(xs, dim),
+        lambda grad, result, *xs: kata.cat_vjp(grad, [x.shape[dim] for x in xs], dim),
+        *tensors,
+    )
+
+
+def test_cat_does_not_copy_its_gradient(device: str) -> None:
+    """The parts are views."""
+    grad = randn(2, 5, device=device)
+    first, second = kata.cat_vjp(grad, (2, 3), 1)
+
+    assert grad.data_ptr() == first.data_ptr(), "narrow the gradient, do not copy it"
+    assert grad[:, 2:].data_ptr() == second.data_ptr()
+
+
+def test_cat_can_be_differentiated_twice() -> None:
+    """And is right against finite differences."""
+    check(
+        lambda *xs: torch.cat(xs, 1),
+        lambda grad, result, *xs: kata.cat_vjp(grad, [x.shape[1] for x in xs], 1),
+        randn(2, 1),
+        randn(2, 2),
+    )
+
+
+class Log(TorchDispatchMode):
+    """Notes the name of every operator that is run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note the name and go on."""
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+CALLS: dict[str, Callable[[torch.Tensor], object]] = {
+    "mul": lambda x: kata.mul_vjp(x, x, x),
+    "div": lambda x: kata.div_vjp(x, x, x),
+    "where": lambda x: kata.where_vjp(x, x > 0, x.shape, x.shape),
+    "exp": lambda x: kata.exp_vjp(x, x),
+    "softmax": lambda x: kata.softmax_vjp(x, x, 0),
+    "matmul": lambda x: kata.matmul_vjp(x, x, x),
+    "sum": lambda x: kata.sum_vjp(x, (2, 2), [0], keepdim=True),
+    "amax": lambda x: kata.amax_vjp(x, x, x, 0),
+    "index_select": lambda x: kata.index_select_vjp(x, (2, 2), 0, torch.tensor([0, 1])),
+    "cat": lambda x: kata.cat_vjp(x, (1, 1), 0),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_autograd_is_not_asked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every road to autograd leads through the engine, and torch's own formulas have names."""
+    runs: list[object] = []
+    engine = torch.autograd.Variable._execution_engine  # noqa: SLF001
+
+    class Watched:
+        """Notes each run of the engine."""
+
+        def run_backward(self, *args: object, **kwargs: object) -> object:
+            """Note the run and do it."""
+            runs.append(args)
+            return engine.run_backward(*args, **kwargs)
+
+    monkeypatch.setattr(torch.autograd.Variable, "_execution_engine", Watched())
+    x = randn(2, 2)
+    with Log() as log:
+        CALLS[name](x)
+
+    assert [] == runs, "write the formula; autograd is what it is for"
+    assert [] == [op for op in log.names if "backward" in op], "write the formula yourself"
