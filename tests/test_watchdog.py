@@ -155,8 +155,11 @@ def test_a_process_that_is_gone_gets_no_signal(tmp_path: Path) -> None:
 
 @pytest.fixture
 def sleeper() -> Iterator[int]:
-    """A process that waits."""
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    """A process that waits, and is not still being started."""
+    command = [sys.executable, "-c", "input('ready')"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert b"ready" == process.stdout.read(5)
     yield process.pid
     process.communicate(b"\n")
 
