@@ -54,7 +54,7 @@ def test_a_chunk_can_be_split_beside_another() -> None:
 
 
 def test_old_dims_of_size_one_do_not_matter() -> None:
-    """Their strides are never used, wherever they stand."""
+    """No element is reached by their strides, wherever they stand."""
     assert (1,) == view_strides((2, 1, 3), (3, 77, 1), (6,))
     assert (1,) == view_strides((1, 6), (77, 1), (6,))
     assert (1,) == view_strides((6, 1), (1, 77), (6,))
@@ -67,6 +67,27 @@ def test_new_dims_of_size_one_have_the_running_stride() -> None:
         strides = view_strides((6,), (1,), shape)
 
         assert expected == strides, f"{shape} has strides {expected}, you gave {strides}"
+
+
+def test_a_new_dim_of_size_one_between_chunks_belongs_to_the_right_one() -> None:
+    """Rows of 3 with a gap after each: one step over the row, not one row further."""
+    strides = view_strides((2, 3), (4, 1), (2, 1, 3))
+
+    assert (4, 3, 1) == strides, f"3 elements to the right, 1 apart; you gave {strides}"
+
+
+def test_an_old_last_dim_of_size_one_gives_its_stride_to_new_ones() -> None:
+    """It is where the rightmost chunk starts, whether or not the next dim goes on from it."""
+    for sizes, old, new, expected in [
+        ((6, 1), (1, 77), (2, 3, 1), (3, 1, 77)),
+        ((6, 1), (1, 77), (6, 1, 1), (1, 77, 77)),
+        ((6, 1, 1), (1, 9, 77), (6, 1), (1, 77)),
+        ((6, 1), (2, 2), (3, 2, 1), (4, 2, 2)),
+        ((1, 1), (5, 9), (1,), (9,)),
+    ]:
+        strides = view_strides(sizes, old, new)
+
+        assert expected == strides, f"{sizes} {old} as {new} has {expected}, you gave {strides}"
 
 
 def test_a_scalar_has_ones_all_around() -> None:
