@@ -2,8 +2,8 @@
 
 A stride need not be the one of a new tensor. Two dims may step through the same storage at
 different paces, and the same element may be seen at many indices: that is all a sliding
-window is. Write two views with ``torch.as_strided`` (the one operator of torch that takes
-sizes, strides and an offset as they are) and nothing else that moves data.
+window is. Write two views with ``torch.as_strided`` (the view operator that takes sizes, strides
+and an offset as they are) and nothing else, and with them a third function that copies once.
 
 1. ``windows(x, size, step)``: all windows of `size` neighbours along the last dim of `x`, the
    first at position 0 and each `step` further. The result has the shape of `x` with the last
