@@ -1,8 +1,9 @@
 """Six stride bugs in five functions: find and mend them.
 
-All this code is written, and it works on tensors fresh from the factory: row-major, from the start
-of their storage, no element twice. It fails, mostly in silence, on views. (Nothing raises
-NotImplementedError here: run the tests, read what came out, and ask where the elements are.)
+All this code is written, and it works as long as strides and storage offset are what its author
+had in mind. It fails, mostly in silence, on others, and where a view was made for a copy or a copy
+for a view. (Nothing raises NotImplementedError here: run the tests, read what came out, and ask
+where the elements are.)
 
 1. ``marked(template, places)``: a table with one row for each int in `places`; each row is a copy
    of `template` (1-D) with a 1 at its place. The template stays as it is.
