@@ -13,8 +13,9 @@ is wrong, or right and slow. Images are (N, C, H, W).
    `labels` (N,) int64, the result (N,).
 5. ``blank_(images, mask)``: set to 0, in place, all channels of the pixels where `mask`, bool of
    shape (N, H, W), is true. Returns the images themselves.
-6. ``add_channels(images, count)``: the images with `count` more channels, all 0, behind the
-   others, of their dtype. Channels-last images stay channels-last, row-major ones row-major.
+6. ``add_channels(images, count)``: the images with `count` more channels, at least one, all 0,
+   behind the others, of their dtype. Channels-last images stay channels-last, row-major ones
+   row-major.
 
 One or two lines mend each. In PyTorch: ``aten/src/ATen/ExpandUtils.cpp`` (``infer_size_impl``),
 ``aten/src/ATen/native/TensorAdvancedIndexing.cpp`` (``index_put_``, which ``x[i] = y`` calls),

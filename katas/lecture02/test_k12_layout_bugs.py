@@ -163,4 +163,6 @@ def test_channels_last_stays(device: str, count: int) -> None:
     assert torch.equal(x, more[:, :4])
     assert 0 == more[:, 4:].count_nonzero()
     assert torch.float64 == more.dtype
-    assert more.is_contiguous(memory_format=torch.channels_last), f"strides {more.stride()}"
+    assert more.is_contiguous(memory_format=torch.channels_last), (
+        f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}"
+    )
