@@ -23,7 +23,7 @@ may be 0 (a scalar has one element). Out of scope: dtypes, bytes, other memory f
 
 About 25 lines in all. In PyTorch: ``c10/core/Contiguity.h`` (``_compute_contiguous``),
 ``c10/core/TensorImpl.h`` (``empty_tensor_restride``) and ``aten/src/ATen/EmptyTensor.cpp``
-(``computeStorageNbytes``, which counts in bytes and adds the offset even for one element).
+(``computeStorageNbytes``, which counts in bytes).
 """
 
 from __future__ import annotations

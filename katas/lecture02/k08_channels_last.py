@@ -11,10 +11,11 @@ are two questions that it asks.
    one before it. (A size of 0 is multiplied as it is here, unlike in row-major strides.) Raise
    ``ValueError`` for another number of dims.
 2. ``is_channels_last_contiguous(sizes, strides)``: do all elements lie in exactly that order,
-   without gaps? This is ``Tensor.is_contiguous(memory_format=torch.channels_last)``. The
-   strides of dims of size 1 do not matter, so a tensor can be row-major and channels-last at once.
-   A size of 0 makes no exception: the strides of the other dims must be what the products give,
-   0 included. False for another number of dims than 4 or 5.
+   without gaps? This is ``Tensor.is_contiguous(memory_format=torch.channels_last)``, or
+   ``torch.channels_last_3d`` for 5 dims. The strides of dims of size 1 do not matter, so a tensor
+   can be row-major and channels-last at once. A size of 0 makes no exception: the strides of the
+   other dims must be what the products give, 0 included. False for another number of dims than 4
+   or 5.
 3. ``is_strides_like_channels_last(sizes, strides)``: is the tensor *meant* to be channels-last?
    Operators ask this to choose the format of their result. Gaps are welcome (a slice of
    a channels-last tensor still is), but the strides of dims of size 1 count, as the only trace
@@ -22,8 +23,8 @@ are two questions that it asks.
    - the stride of C is 0, or a dim has size 0,
    - a stride is less than the stride times the size of the dim before it,
    - you come to N, and the stride times the size of the dim before it is just the stride of C.
-     Then no dim but N has a size above 1 and all strides are alike: nothing speaks for
-     channels-last, so row-major it is.
+     Then no dim but N has a size above 1 and the others have the same stride: nothing speaks
+     for channels-last, so row-major it is.
    False for another number of dims than 4 or 5.
 4. ``suggest_memory_format(sizes, strides)``: ``torch.channels_last`` or
    ``torch.channels_last_3d`` (for 5 dims) if the third question says so, else
