@@ -16,8 +16,8 @@ means x or nothing, and what stands in quotes stands for itself:
     return    type name?
     type      base suffix*
     base      "(" type ("," type)* ")"                  a tuple, Type("Tuple", ...)
-              name ("." name)* alias?                   a class is __torch__.torch.classes...
               Dict, Future, RRef or Await "(" type ("," type)* ")" alias?
+              any other name ("." name)* alias?         a class is __torch__.torch.classes...
     suffix    "?"                                       wraps: Type("Optional", (inner,))
               "[" number? "]" alias?                    wraps: Type("List", (inner,), size)
     alias     "(" sets "!"? ("->" sets)? ")"
@@ -37,7 +37,8 @@ means x or nothing, and what stands in quotes stands for itself:
 
 Text that does not fit the grammar raises `SchemaError` (a ValueError) at the position of the first
 token that does not fit; ``Tokens.expect`` does that for you. Out of scope: whether a type exists,
-how many types a Dict has, ``Tensor!`` without parentheses, a ``*`` that comes twice or last.
+how many types a Dict has, a list size that is no integer, ``Tensor!`` without parentheses, a ``*``
+that comes twice or last.
 
 About 90 lines. In PyTorch: ``torch/csrc/jit/frontend/function_schema_parser.cpp``
 (``SchemaParser::parseDeclaration``), ``torch/csrc/jit/frontend/schema_type_parser.cpp``
@@ -153,7 +154,7 @@ class Tokens:
         "end". If it is not, raise SchemaError with its position.
         """
         kind, text, position = self.next
-        if wanted not in (kind, text):
+        if wanted != (kind if wanted in self.PATTERN.groupindex else text):
             raise SchemaError(f"expected {wanted}, found {text or 'the end'}", position)
         self.cursor += 1
         return text

@@ -340,6 +340,9 @@ def test_text_that_breaks_off_is_refused(text: str) -> None:
         "f(int a) -> int b c",
         "f(int a) -> (*, int)",
         "f(int @a) -> int",
+        # Names like others, whatever the kinds of tokens are called.
+        "f(int[number] a) -> int",
+        "f(int a) -> int b end",
     ],
 )
 def test_what_does_not_fit_is_refused(text: str) -> None:

@@ -112,7 +112,7 @@ class Tokens:
         "end". If it is not, raise SchemaError with its position.
         """
         kind, text, position = self.next
-        if wanted not in (kind, text):
+        if wanted != (kind if wanted in self.PATTERN.groupindex else text):
             raise SchemaError(f"expected {wanted}, found {text or 'the end'}", position)
         self.cursor += 1
         return text
