@@ -26,8 +26,11 @@ SCHEMA = (
     " -> (Tensor output, Tensor clipped)"
 )
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
-# What makes tensors and copies them. Arithmetic is the kernel's own.
+# What makes tensors, views and copies of them. Arithmetic is the kernel's own.
 MEMORY = {
+    "aten::_reshape_alias",
+    "aten::_unsafe_view",
+    "aten::as_strided",
     "aten::clone",
     "aten::contiguous",
     "aten::copy_",
@@ -36,10 +39,14 @@ MEMORY = {
     "aten::empty_like",
     "aten::empty_strided",
     "aten::fill_",
+    "aten::flatten",
     "aten::new_empty",
+    "aten::reshape",
     "aten::resize_",
+    "aten::select",
     "aten::to",
     "aten::_to_copy",
+    "aten::view",
     "aten::zero_",
     "aten::zeros",
 }

@@ -24,8 +24,8 @@
 //   once, when an element is stored. Bounds may be -inf and inf.
 // - output: a new contiguous tensor (row-major), whatever the strides of self, that shares no
 //   memory with it. self stays as it is.
-// - The CPU kernel is a loop over the elements. From ATen it takes what makes and copies
-//   tensors (empty, empty_like, zeros, contiguous, ...), and no arithmetic.
+// - The CPU kernel is a loop over the elements. From ATen it takes what makes, copies and
+//   views tensors (empty, empty_like, zeros, contiguous, ...), and no arithmetic.
 // - The Meta kernel returns meta tensors. While torch.compile traces, sizes are symbols, and they
 //   must stay symbols: sizes() turns them into the ints that they happen to be (a guard, so that
 //   any other size is compiled again), sym_sizes() and at::empty_like(self, ...) do not.
