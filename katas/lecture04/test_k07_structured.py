@@ -34,6 +34,7 @@ MEMORY = {
     "aten::empty_like",
     "aten::empty_strided",
     "aten::expand",
+    "aten::expand_as",
     "aten::resize_",
     "aten::to",
     "aten::unsqueeze",

@@ -15,17 +15,19 @@
 //   result[i][j] = max(self[i][j], row[i] + col[j])       NaN if one of the two is NaN
 //
 // row and col have 1 dim (m and n elements, 0 included), self any shape that expands to (m, n).
-// Values and dtype are those of torch.maximum(self, row[:, None] + col).
+// The dtype is that of torch.maximum(self, row[:, None] + col). So are the values, but all three
+// operands are converted to that dtype before anything is added.
 //
-// 1. meta refuses, in this order, then calls set_output_raw_strided (output 0, no strides hint):
+// 1. meta refuses, in this order, then calls set_output_raw_strided (output 0, shape (m, n), no
+//    strides hint, the common dtype on the device of self):
 //    a) row or col not of 1 dim: ValueError (TORCH_CHECK_VALUE),
 //       "tropical_addr: expected row and col of 1 dim, got 2 and 1"
 //    b) self does not expand to (m, n) (at::is_expandable_to): ValueError,
 //       "tropical_addr: expected self to expand to [2, 3], got [3, 2]"
 //    c) the common dtype (at::native::result_type) is not float32, float64, int64: TypeError
 //       (TORCH_CHECK_TYPE), "tropical_addr: cannot compute in Half"
-// 2. impl fills out by one loop, of any strides. Operands of other dtypes are converted first.
-//    From ATen it takes to, expand and what copies, and no arithmetic.
+// 2. impl fills out, which may have any strides, by one loop. From ATen it takes to, expand and
+//    what copies, and no arithmetic.
 // 3. set_output_raw_strided of
 //    Functional: makes a new contiguous tensor.
 //    Out: refuses a wrong dtype, then a wrong device, with TORCH_CHECK (RuntimeError),
@@ -33,15 +35,17 @@
 //       "Expected out tensor to have device meta, but got cpu instead"
 //       then resizes (at::native::resize_output: nothing happens to an out of the right shape,
 //       which keeps its strides).
-//    Inplace: self cannot change. TORCH_CHECK refuses another dtype, then another shape,
+//    Inplace: self keeps its dtype and shape. TORCH_CHECK refuses others, the dtype first,
 //       "Bad in-place call: input tensor dtype float and output tensor dtype double should match"
 //       "Bad in-place call: input tensor size [3] and output tensor size [2, 3] should match"
-//    TensorOptions::dtype() and Tensor::dtype() print as above, c10::ScalarType otherwise.
+//    TensorOptions::dtype() and Tensor::dtype() print as in these messages ("float"), a
+//    c10::ScalarType as in that of 1c ("Half").
 //
 // A call that is refused has changed nothing. The Meta key has the same meta, and an impl that
 // does nothing: what fails on the CPU fails there with the same words.
-// Out of scope: autograd, symbolic sizes, out or self that shares memory with row or col, or
-// out with a part of self.
+// Out of scope: autograd, symbolic sizes, operands on different devices, out or self that shares
+// memory with row or col, out that shares memory with self without being self, or that is self
+// and would be resized.
 // About 60 lines. In PyTorch: aten/src/ATen/TensorMeta.h (MetaBase, TORCH_META_FUNC,
 // TORCH_IMPL_FUNC), torchgen/dest/register_dispatch_key.py (gen_resize_out_helper,
 // gen_check_inplace_helper: what is generated), aten/src/ATen/native/LinearAlgebra.cpp
