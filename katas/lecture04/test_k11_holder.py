@@ -61,7 +61,7 @@ def test_a_node_dies_with_its_last_owner(extension: Extension) -> None:
 
 
 def test_children_come_back_in_order(extension: Extension) -> None:
-    """All of them, and a child once for each time it was added."""
+    """All of them, as they were added and not by name."""
     root, first, second = (extension.cls("Node")(name) for name in ("root", "b", "a"))
     root.add(first)
     root.add(second)

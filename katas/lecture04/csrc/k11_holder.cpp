@@ -33,11 +33,13 @@
 //
 // When the last owner of an object goes while weak pointers to it are left, its destructor
 // waits for them; what is called at once is release_resources(). A node must then let go of
-// its children and its tensor.
+// its children and its tensor. (Private in the base class, public here: intrusive_ptr<Node> is no
+// friend of Node.)
 //
 // Out of scope: threads, taking children away, copy.deepcopy (it hands the state from the one
-// function to the other as it is, so that both trees would own the same children), cycles through a Python attribute of the tensor
-// kept (Python's collector does not look into C++ objects: such a cycle stays until keep(None)).
+// function to the other as it is, so that both trees would own the same children), cycles through
+// a Python attribute of the tensor kept (Python's collector does not look into C++ objects: such
+// a cycle stays until keep(None)).
 // About 55 lines. In PyTorch: c10/util/intrusive_ptr.h (intrusive_ptr, weak_intrusive_ptr,
 // intrusive_ptr_target::release_resources), torch/custom_class.h (class_),
 // torch/csrc/autograd/python_variable.cpp (THPVariable_Wrap).
