@@ -12,7 +12,7 @@
 //       "element: expected a strided tensor, got layout Sparse"
 //    b) its dtype is not floating: TypeError, "element: expected a floating dtype, got Int"
 //    c) it is not 1-d: ValueError, "element: expected 1 dim, got 2"
-//    d) the index is not in [-size, size): IndexError,
+//    d) the index is not in [-size, size): IndexError, with the index as it was given,
 //       "element: index 3 is out of range for size 3"
 // 2. whole_number(text): what std::stoll reads (base 10, it skips leading spaces and takes a
 //    sign), if it reads the whole text. Anything else, a number too large for 64 bits included,
@@ -31,7 +31,7 @@
 // 6. relay_in_thread(x): the same, but call_callback runs in a std::thread of its own, which is
 //    joined before relay_in_thread returns or throws. `running` stays as it is. An exception
 //    that leaves a thread's function ends the process: carry it over.
-// 7. zero_nan(x): a copy of x with 0 for every NaN, any dtype and shape. If there were any, one
+// 7. zero_nan(x): a copy of x with 0 for every NaN, any shape, integers too. If there were any, one
 //    TORCH_WARN: "zero_nan: 2 of 6 elements were NaN". Not strided: NotImplementedError,
 //    "zero_nan: expected a strided tensor, got layout Sparse". Operators called through
 //    torch.ops have no handler that makes Python warnings (the bindings of torch.* functions
@@ -39,7 +39,8 @@
 // 8. zero_nan_quietly(x): (zero_nan(x), the messages that were warned about), nothing printed.
 //    Derive a handler from c10::WarningHandler, and put the former one back however you leave.
 //
-// Out of scope: autograd, TorchScript, the C++ stack traces of TORCH_SHOW_CPP_STACKTRACES.
+// Out of scope: autograd, TorchScript, dtypes that few kernels know (float8, uint16), the C++ stack
+// traces of TORCH_SHOW_CPP_STACKTRACES.
 // About 60 lines. In PyTorch: c10/util/Exception.h (the classes, the macros, TORCH_RETHROW,
 // WarningHandlerGuard), torch/csrc/Exceptions.h (CATCH_CORE_ERRORS: which class becomes which
 // type; python_error), aten/src/ATen/ParallelOpenMP.h (invoke_parallel carries an exception
