@@ -13,7 +13,7 @@ formula ``non_differentiable``, gets no gradient.
 
 1. ``mentioned(formula)``: the set of names in a formula, but for those after ``.``, ``->`` or
    ``::`` (members, not variables): ``grad * self.cos()`` mentions grad and self. Names of functions
-   count, digits in numbers (``1e5``) do not.
+   count, the letter in a number (``1e5``) does not.
 2. ``saved_names(entry)``: the arguments that some formula mentions, in their order, then "result"
    if some formula mentions that. Only they are kept until backward: what is saved lives as long as
    the graph, and must not be written to.
