@@ -35,8 +35,8 @@ Write a mode that keeps a log made for reading and for expect tests. ::
   if the result is None, the line is the call alone, without ``" = "``. A list of results
   counts as several.
 - A result that is new, but shares the storage of a tensor among the arguments, gets two spaces
-  and ``# alias of $n`` at the end of the line, with the first such argument; one remark for
-  the first such result is enough.
+  and ``# alias of $n`` at the end of the line, with the first such argument. A line has one
+  remark at most: the one for the first such result.
 - A call that raises leaves no line of its own. The results are handed on as they are.
 - The log must not keep tensors alive, and the number of a dead tensor is never given again.
   (``id()`` of a dead tensor is: `torch.utils.weak.WeakTensorKeyDictionary` is the tool.)
