@@ -12,7 +12,8 @@ the shape of the input. Write that sum and two operators that need it.
 
    - Raise ``ValueError`` unless `shape` is expandable to the tensor's shape. The message shows both
      as tuples: first `shape`, then the tensor's.
-   - If nothing was repeated, return `tensor` itself: not a copy, not a view.
+   - If `tensor` has that shape already, nothing was repeated: return it itself, not a copy, not a
+     view.
    - Otherwise run exactly one sum, over all the dims at once. A view or two to bring the result
      into shape are free.
 3. ``Expand``, an ``autograd.Function``: ``Expand.apply(x, shape)`` returns ``x.expand(shape)``,
