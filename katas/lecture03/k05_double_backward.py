@@ -6,7 +6,7 @@ can see, applied to tensors whose history autograd knows. Write five functions.
 
 1. ``Exp``: ``Exp.apply(x)`` is ``x.exp()``. Save one tensor, the result, with
    ``ctx.save_for_backward``: the exponential is computed once, and never again in any backward.
-   (An attribute of ctx would hold a result that has no history yet.)
+   (An attribute of ctx would own the result, which owns its node, which is ctx: a circle.)
 2. ``Mul``: ``Mul.apply(a, b)`` is ``a * b`` for tensors of one shape. The gradient by `a` needs `b`
    and the other way round, so save only what ``ctx.needs_input_grad`` asks for
    (``save_for_backward`` takes None in place of a tensor). Backward returns None for an input that

@@ -57,7 +57,7 @@ def test_exp_saves_its_result() -> None:
 
 
 def test_exp_has_a_second_derivative() -> None:
-    """A result kept as an attribute of ctx would count as a constant."""
+    """A result that was kept detached would count as a constant."""
     x = double(0.5, -1.0)
 
     assert gradcheck(Exp.apply, (x,))
