@@ -1,8 +1,8 @@
 """Version counters: how autograd notices that a saved tensor was overwritten.
 
 A formula may need a tensor again that forward has seen. Between forward and backward anyone may
-write to it. So every storage-sharing family of tensors has one counter, ``tensor._version``, which
-each operation in place moves up, and what is saved for backward remembers where it stood.
+write to it. So a tensor and its views have one counter, ``tensor._version``, which each operation
+in place moves up, and what is saved for backward remembers where it stood.
 
 1. ``same_counter(a, b)``: do two tensors share a counter? Find out with
    ``torch.autograd.graph.increment_version(a)``, which does nothing else: it runs no operator,

@@ -6,10 +6,10 @@ RuntimeError in forward or in backward, others give a wrong gradient without a w
 six; one changed line each is enough, except for `players`, where lines change places.
 
 How autograd protects itself: a node of the graph that needs a tensor for its backward formula
-saves it together with its *version*, a counter in the tensor's storage that each in-place
-operation adds one to. In backward the two are compared. A write through ``.data`` does not
-count, so nobody notices. A detached tensor shares storage and counter; ``detach_`` has no copy
-to detach, it cuts the tensor itself out of the graph.
+saves it together with its *version*: a counter that the tensor has in common with its views, and
+that each in-place operation adds one to. In backward the two are compared. A write through
+``.data`` does not count, so nobody notices. A detached tensor shares storage and counter;
+``detach_`` has no copy to detach, it cuts the tensor itself out of the graph.
 
 Every function must leave its arguments as they are (`players` alone updates its two weights),
 take tensors of any floating dtype, on any device, and be differentiable twice. Tests call them
