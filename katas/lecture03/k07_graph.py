@@ -13,15 +13,17 @@ The names are those of the operators: MulBackward0, AddBackward0, ExpBackward0, 
 (for ``x[0]``), TBackward0 (for ``x.t()``). The node of ``x.mul_(3)`` is that of ``x * 3``, and
 ``x[0] = y`` is ``x[0].copy_(y)``, whose node has x[0] and y as inputs. All you need to know:
 
-- A write in place gives the tensor that is written to a new ``grad_fn``, on top of what it had.
+- A write in place gives the tensor that is written to, if it is no view, a new ``grad_fn`` on top
+  of what it had.
 - A view has its base's history underneath. A write to a view is a write to its base, so to all
   that look at it: the base gets the node CopySlices, which stands for the write. Its first child
   is what the base had; the children of the write's own node follow, but for its first, which the
   base replaces.
-- A view that was made before a write to its base (directly or through any view) has an old
-  ``grad_fn``. It is replaced when somebody asks for it: by AsStridedBackward0, whose only child is
-  the base's ``grad_fn``. What the view's own ``grad_fn`` was is forgotten.
-- A tensor from ``detach`` shares memory with its source, but no history. A write to it is not seen.
+- A view that was made before a write to its base (directly or through any view, this one too)
+  has an old ``grad_fn``. It is replaced when somebody asks for it: by AsStridedBackward0, whose
+  only child is the base's ``grad_fn``. What the view's own ``grad_fn`` was is forgotten.
+- A tensor from ``detach`` shares memory with its source, but no history. A write to it leaves the
+  source's graph as it is.
 - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, but still requires a
   gradient if its base does.
 - A tensor is a leaf if it has no ``grad_fn``. Integers have no gradient.
