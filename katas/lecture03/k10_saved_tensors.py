@@ -8,11 +8,12 @@ Write four of them; each function returns a context manager.
 
 1. ``counting(sizes)``: change nothing, and append the number of bytes of each tensor that is
    saved (its elements, not its storage) to the list `sizes`.
-2. ``on_disk(folder)``: save each tensor in a file of its own in `folder` (``torch.save``), and
-   keep no tensor alive but what is in the file. The tensor comes back with its dtype, on its
-   device. Unpacking may happen twice (``retain_graph``), so do not delete the file then. The
-   file goes as soon as the graph lets go of it: when the object that ``pack`` returned dies
-   (``weakref.finalize`` is a way; an object's ``__del__`` another).
+2. ``on_disk(folder)``: save each tensor in a file of its own in `folder` (``torch.save``), of a
+   view its own elements alone and not its storage, and keep no tensor alive in memory. The
+   tensor comes back with its dtype, on its device. Unpacking may happen twice
+   (``retain_graph``), so do not delete the file then. The file goes as soon as the graph lets
+   go of it: when the object that ``pack`` returned dies (``weakref.finalize`` is a way; an
+   object's ``__del__`` another).
 3. ``compressed(dtype, least, own)``: keep floating-point tensors with at least `least` elements
    as `dtype`, and bring them back as the dtype they had. Leave others (few elements, indices,
    bool) alone, and what lies in the storage of a tensor in `own` (the parameters): that storage
