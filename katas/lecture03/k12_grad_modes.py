@@ -8,21 +8,22 @@ Every program in `PROGRAMS` (given, do not change it) takes two tensors of its o
 and returns one tensor. Write down for each, without running it, either `RAISES`, if it stops
 with a RuntimeError, or an `Outcome` of the tensor it returns:
 
-- `requires_grad` and `is_leaf`, as ``tensor.requires_grad`` and ``tensor.is_leaf`` say. What
-  requires no grad is a leaf by convention;
+- `requires_grad` and `is_leaf`, as ``tensor.requires_grad`` and ``tensor.is_leaf`` say. A leaf is
+  what has no ``grad_fn``: all that requires no grad, and all that no recorded operation made;
 - `is_inference`, as ``tensor.is_inference()`` says;
-- `version`, as ``tensor._version`` says: how many in-place operations the data has had that
-  autograd was told of, through this tensor, its base, a view or a detached alias. None for
+- `version`, as ``tensor._version`` says: how many in-place operations that autograd was told of
+  have written to the data, through this tensor, its base, a view or a detached alias. None for
   inference tensors, which have no counter: reading it raises.
 
 What helps: a result requires grad if an input does and grad mode is on. ``no_grad`` turns grad mode
-off, ``inference_mode`` too, and in it every *new* tensor is an inference tensor; a view of a normal
-tensor is a normal one wherever it is made, and says that it requires grad if its base does.
-Outside, inference tensors may be read, but neither written to nor saved for backward. A view that
-was made where grad mode was off may not be written to where it is on, nor may one of several views
-that one operator returned, if grad is required. A leaf that requires grad may be written to, by
-itself or through a view, only where grad mode is off. ``requires_grad_`` lets a leaf require grad,
-whatever the mode.
+off, ``inference_mode`` too, and in it nothing is recorded, even where grad mode is turned on again,
+and every *new* tensor is an inference tensor; ``inference_mode(mode=False)`` is as outside, with
+grad mode on. A view of a normal tensor is a normal one wherever it is made, and says that it
+requires grad if its base does. Outside, inference tensors may be read, but neither written to nor
+saved for backward. A view that was made where grad mode was off may not be written to where it is
+on, nor may one of several views that one operator returned, if grad is required. A leaf that
+requires grad may be written to, by itself or through a view, only where grad mode is off.
+``requires_grad_`` lets a leaf require grad, whatever the mode.
 
 24 lines, pencil and paper. The tests run PyTorch; ``predictions`` must not run any of it.
 
