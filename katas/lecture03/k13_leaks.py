@@ -8,15 +8,17 @@ circle. A circle through C++ is not found by Python's garbage collector either.
 Each piece below gives right numbers, as long as nobody writes in place, and leaks. Mend all
 six, without changing what they return or do otherwise; one to three lines each. After a call,
 nothing but the returned tensors (and those that the caller has) may keep a graph alive; no
-piece may rely on ``gc``, or break the caller's graph: it can still be used once for a backward.
+piece may rely on ``gc``, nor (`direction` apart) break the caller's graph: it can still be used
+once for a backward.
 
 1. `Meter.add`: sums up losses for a report. 2. `Running.step`: carries a state from batch to
 batch; gradients flow within a step, never into an earlier one. 3. `watch`: a hook that notes
-how large a gradient is, relative to its tensor. 4. `Exp`: a Function that needs its own result
-in backward; it shall be differentiable twice as well. 5. `penalty`: the squared norm of the
-gradients, which is differentiated itself. It must not touch any ``.grad``. 6. `direction`: the
-gradients of a loss that the caller keeps for printing, and uses no more for backward: after
-the call, nothing that the graph of the loss has saved may be left.
+how large a gradient is, relative to its tensor as it was when `watch` was called. 4. `Exp`: a
+Function that needs its own result in backward; it shall be differentiable twice as well.
+5. `penalty`: the squared norm of the gradients, which is differentiated itself. It must not
+touch any ``.grad``. 6. `direction`: the gradients of a loss that the caller keeps for printing,
+and uses no more for backward: after the call, nothing that the graph of the loss has saved may
+be left.
 
 In PyTorch: ``torch/csrc/autograd/saved_variable.h`` (``SavedVariable`` says why a result is not
 owned by its own node), ``torch/autograd/function.py`` (``save_for_backward``) and
@@ -66,7 +68,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """At each gradient of `tensor`, append its norm over the norm that `tensor` has now."""
+    """At each gradient of `tensor`, append its norm over that of `tensor` when this was called."""
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / tensor.norm())))
 
 

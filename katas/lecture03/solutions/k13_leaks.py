@@ -42,7 +42,7 @@ class Running:
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """At each gradient of `tensor`, append its norm over the norm that `tensor` has now."""
+    """At each gradient of `tensor`, append its norm over that of `tensor` when this was called."""
     # The closure owns a number, not the tensor that owns the hook.
     norm = tensor.detach().norm()
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / norm)))
