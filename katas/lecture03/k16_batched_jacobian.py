@@ -13,9 +13,10 @@ through every backward formula.
    y = function(x) have any shape with at least one element, and y depends on x by its graph.
    J has no graph. ``chunk`` bounds the memory: no run of the engine may carry more than
    `chunk` rows (an int of 1 or more; None: all at once), and no more runs than that takes.
-2. ``hessian(function, x)``: the second derivatives of a function whose result has no dims:
-   shape ``x.shape + x.shape``; the Jacobian of the gradient. For it, function(x) must be called
-   once, and the engine runs over it twice: once for the gradient, once for all rows.
+2. ``hessian(function, x)``: the second derivatives of a function whose result has no dims, and
+   whose gradient depends on x: shape ``x.shape + x.shape``; the Jacobian of the gradient. For
+   it, function(x) must be called once, and the engine runs over it twice: once for the gradient,
+   once for all rows.
 
 The bar: ``jacobian`` must be at least 4 times as fast as one backward per row for a net with 5
 layers of 16 and one of 128, with sines between. About 15 lines. ``torch.func.jacrev``,
