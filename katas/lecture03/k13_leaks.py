@@ -22,8 +22,8 @@ be left.
 
 In PyTorch: ``torch/csrc/autograd/saved_variable.h`` (``SavedVariable`` says why a result is not
 owned by its own node), ``torch/autograd/function.py`` (``save_for_backward``) and
-``torch/_tensor.py`` (``backward`` warns of ``create_graph``). No NotImplementedError here: the
-code is written, and leaks.
+``torch/autograd/__init__.py`` (``backward`` warns of ``create_graph``). No NotImplementedError
+here: the code is written, and leaks.
 """
 
 from __future__ import annotations
