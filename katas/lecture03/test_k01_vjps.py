@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 import torch
@@ -45,7 +46,7 @@ def check(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
     assert torch.autograd.gradgradcheck(wrapped, leaves)
 
 
-def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
+def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor, about: str = "") -> None:
     """Compare with what autograd gives for the same gradient of the result."""
     leaves = tuple(x.detach().requires_grad_() for x in inputs)
     result = forward(*leaves)
@@ -53,8 +54,8 @@ def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
     expected = torch.autograd.grad(result, leaves, grad)
     answer = vjp(grad, result.detach(), *inputs)
     for theirs, yours, x in zip(expected, answer, inputs, strict=True):
-        assert x.shape == yours.shape, "a gradient has the shape of its input"
-        torch.testing.assert_close(yours, theirs)
+        assert x.shape == yours.shape, f"a gradient has the shape of its input {about}"
+        torch.testing.assert_close(yours, theirs, msg=lambda text: f"{text}\n{about}")
 
 
 def randn(*shape: int, device: str | torch.device = "cpu") -> torch.Tensor:
@@ -315,6 +316,97 @@ def test_cat_can_be_differentiated_twice() -> None:
         randn(2, 1),
         randn(2, 2),
     )
+
+
+# What a sample of PyTorch's own tests is here: an operator, its formula and the inputs, or None
+# where the sample is out of scope.
+SAMPLES: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
+    "exp": lambda s: (torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), s.input),
+    "mul": lambda s: (torch.mul, lambda g, r, a, b: kata.mul_vjp(g, a, b), s.input, *s.args),
+    "div": lambda s: (torch.div, lambda g, r, a, b: kata.div_vjp(g, a, b), s.input, *s.args),
+    "where": lambda s: (
+        lambda a, b: torch.where(s.args[0], a, b),
+        lambda grad, result, a, b: kata.where_vjp(grad, s.args[0], a.shape, b.shape),
+        s.input,
+        s.args[1],
+    ),
+    "softmax": lambda s: softmax_sample(s.input, *s.args),
+    "mm": lambda s: (torch.mm, lambda g, r, a, b: kata.matmul_vjp(g, a, b), s.input, *s.args),
+    "sum": lambda s: sum_sample(s.input, **s.kwargs),
+    "amax": lambda s: amax_sample(s.input, **s.kwargs),
+    "index_select": lambda s: index_select_sample(s.input, *s.args),
+    "cat": lambda s: cat_sample(s.input, *s.args, **s.kwargs),
+}
+
+
+def softmax_sample(x: torch.Tensor, dim: int) -> tuple[Any, ...] | None:
+    """Return a sample of softmax over a dim that exists."""
+    if x.dim() == 0:
+        return None
+
+    def vjp(grad: torch.Tensor, result: torch.Tensor, _x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (kata.softmax_vjp(grad, result, dim),)
+
+    return lambda x: x.softmax(dim), vjp, x
+
+
+def sum_sample(x: torch.Tensor, dim: Any = (), *, keepdim: bool = False) -> tuple[Any, ...] | None:
+    """Return a sample of sum over one dim or several."""
+    dims = [dim] if isinstance(dim, int) else dim
+    if x.dim() == 0 or not dims:
+        return None
+
+    def vjp(grad: torch.Tensor, _result: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (kata.sum_vjp(grad, x.shape, dims, keepdim=keepdim),)
+
+    return lambda x: x.sum(dims, keepdim), vjp, x
+
+
+def amax_sample(x: torch.Tensor, dim: Any = (), *, keepdim: bool = False) -> tuple[Any, ...] | None:
+    """Return a sample of amax over one dim that is kept."""
+    if x.dim() == 0 or not isinstance(dim, int) or not keepdim:
+        return None
+
+    def vjp(grad: torch.Tensor, result: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (kata.amax_vjp(grad, x, result, dim),)
+
+    return lambda x: x.amax(dim, keepdim=True), vjp, x
+
+
+def index_select_sample(x: torch.Tensor, dim: int, index: torch.Tensor) -> tuple[Any, ...] | None:
+    """Return a sample of index_select along a dim that exists."""
+    if x.dim() == 0:
+        return None
+
+    def vjp(grad: torch.Tensor, _result: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (kata.index_select_vjp(grad, x.shape, dim, index),)
+
+    return lambda x: x.index_select(dim, index), vjp, x
+
+
+def cat_sample(tensors: list[torch.Tensor], dim: int = 0) -> tuple[Any, ...] | None:
+    """Return a sample of cat of tensors that all have the dim; PyTorch lets (0,) pass as well."""
+    if len({x.dim() for x in tensors}) > 1:
+        return None
+
+    def vjp(grad: torch.Tensor, _: torch.Tensor, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return kata.cat_vjp(grad, [x.shape[dim] for x in xs], dim)
+
+    return lambda *xs: torch.cat(xs, dim), vjp, *tensors
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_of_pytorchs_own_tests(name: str) -> None:
+    """The inputs that PyTorch tests its own formulas with: no elements, one tensor, no dims."""
+    from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
+
+    op = next(op for op in op_db if op.name == name)
+    samples = [(each, SAMPLES[name](each)) for each in op.sample_inputs("cpu", torch.float64)]
+
+    assert any(case for _, case in samples)
+    for sample, case in samples:
+        if case:
+            compare(*case, about=f"in a sample of {name}: {sample.summary()}")
 
 
 class Log(TorchDispatchMode):
