@@ -171,6 +171,32 @@ def test_sums_undo_expanding_in_autograd(
     ]
 
 
+def test_samples_of_pytorchs_own_tests() -> None:
+    """The shapes that PyTorch tests its operators with: no dims, no elements, three operands."""
+    from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
+
+    named = {op.name: op for op in op_db}
+    for name in ("add", "where", "addcmul", "broadcast_tensors"):
+        for sample in named[name].sample_inputs("cpu", torch.float32):
+            result = named[name](sample.input, *sample.args, **sample.kwargs)
+            expected = (result if isinstance(result, torch.Tensor) else result[0]).shape
+            shapes = [tuple(tensor.shape) for tensor in (sample.input, *sample.args)]
+
+            assert tuple(expected) == broadcast_shapes(*shapes), f"a sample of {name}: {shapes}"
+    for name in ("expand", "broadcast_to"):
+        for sample in named[name].sample_inputs("cpu", torch.float32):
+            old, new = sample.input, named[name](sample.input, *sample.args)
+            answer = expand_strides(tuple(old.shape), old.stride(), tuple(new.shape))
+            # Of a new dim of size 1 the stride does not matter.
+            added = new.dim() - old.dim()
+            used = [dim for dim in range(new.dim()) if dim >= added or new.shape[dim] != 1]
+
+            assert [new.stride(dim) for dim in used] == [answer[dim] for dim in used], (
+                f"a sample of {name}: {tuple(old.shape)} with strides {old.stride()} "
+                f"as {tuple(new.shape)} has {new.stride()}, you gave {answer}"
+            )
+
+
 class Calls(TorchFunctionMode):
     """Notes every function of torch that is called."""
 

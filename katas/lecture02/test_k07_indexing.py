@@ -229,6 +229,24 @@ def test_index_is_what_torch_does(device: str, key: tuple[object, ...]) -> None:
     assert torch.equal(expected, result)
 
 
+def test_samples_of_pytorchs_own_tests() -> None:
+    """The keys that PyTorch tests ``x[key]`` with; what is a list there is a tensor here."""
+    from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
+
+    getitem = next(op for op in op_db if op.name == "__getitem__")
+    for sample in getitem.sample_inputs("cpu", torch.float32):
+        (key,) = sample.args
+        # A list alone is one index; a tuple holds one entry for each dim.
+        entries = key if isinstance(key, tuple) else (key,)
+        tensors = tuple(torch.tensor(e) if isinstance(e, list) else e for e in entries)
+        if not any(isinstance(entry, torch.Tensor) for entry in tensors):
+            continue  # basic indexing, which is not what index is for
+        expected, result = sample.input[key], index(sample.input, tensors)
+
+        assert expected.shape == result.shape, f"x[{key}] of {tuple(sample.input.shape)}"
+        assert torch.equal(expected, result), f"x[{key}] of {tuple(sample.input.shape)}"
+
+
 @given(drawn=keys())
 def test_any_mixture_is_what_torch_does(drawn: tuple[torch.Tensor, tuple[object, ...]]) -> None:
     """Permuted tensors with gaps; ints, steps, ``None``, dots and tensors anywhere."""
