@@ -1,4 +1,4 @@
-"""The backends ``nvcc``, ``triton`` and ``inductor``: what compiles kernels."""
+"""The backends ``nvcc``, ``triton``, ``inductor``, ``cmake`` and ``ninja``: what builds kernels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import sysconfig
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,10 +45,19 @@ def no_inductor() -> str | None:
     return None
 
 
+def no_program(name: str) -> str | None:
+    """Return that a program is missing which PyPI has too, for every platform."""
+    if shutil.which(name):
+        return None
+    return f"{name} is not on PATH; python -m pip install {name}"
+
+
 def pytest_kata_backends() -> list[Capability]:
     """Declare the backends."""
     return [
         Capability("nvcc", no_nvcc),
         Capability("triton", no_triton),
         Capability("inductor", no_inductor),
+        Capability("cmake", partial(no_program, "cmake")),
+        Capability("ninja", partial(no_program, "ninja")),
     ]

@@ -165,6 +165,16 @@ def test_inductor(
     assert compilers.no_inductor() is None
 
 
+def test_cmake_and_ninja(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are programs, and packages of the same names."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    *_, cmake, ninja = compilers.pytest_kata_backends()
+
+    assert "cmake is not on PATH; python -m pip install cmake" == cmake.missing
+    an_executable(tmp_path / "ninja")
+    assert ninja.missing is None
+
+
 def test_gloo(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a matter of how PyTorch was built."""
     stand_in(monkeypatch, connected=True)
@@ -206,9 +216,10 @@ def test_the_built_in_backends() -> None:
         *runtimes.pytest_kata_backends(),
     ]
 
-    assert ["nvcc", "triton", "inductor", "gloo", "nccl", "onnxruntime", "executorch"] == [
-        backend.name for backend in backends
-    ]
+    assert [
+        *("nvcc", "triton", "inductor", "cmake", "ninja"),
+        *("gloo", "nccl", "onnxruntime", "executorch"),
+    ] == [backend.name for backend in backends]
 
 
 @pytest.mark.torch
