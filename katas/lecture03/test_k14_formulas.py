@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch._ops import OpOverload
 
 
-BACKENDS = ("CPU", "CUDA", "Meta", "PrivateUse1")
+BACKENDS = ("CPU", "Meta", "CUDA", "PrivateUse1")
 AUTOGRAD = Path(torchgen.__file__).parent / "packaged" / "autograd"
 # How _dispatch_dump_table says by which rule an entry was chosen.
 MARKS = {
