@@ -24,5 +24,7 @@ pytest_plugins = (
     "plugins.compilers",
     "plugins.collectives",
     "plugins.runtimes",
+    "plugins.simt",
     "plugins.native",
+    "plugins.unbuilt",
 )

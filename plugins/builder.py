@@ -104,12 +104,12 @@ class Builder:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=prefix) as name:
             work = Path(name)
             for file in unit.files:
-                (work / file.name).parent.mkdir(parents=True, exist_ok=True)
-                (work / file.name).write_text(file.numbered, encoding="utf-8")
+                (work / file.copy).parent.mkdir(parents=True, exist_ok=True)
+                (work / file.copy).write_text(file.numbered, encoding="utf-8")
             objects = []
             for file in unit.sources:
                 objects.append(work / f"{file.name}.o")
-                if message := self._compile(unit, work / file.name, objects[-1]):
+                if message := self._compile(unit, work / file.copy, objects[-1]):
                     (work / "failed").write_text(message, encoding="utf-8")
                     (work / "failed").replace(library.with_suffix(".failed"))
                     return

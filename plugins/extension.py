@@ -5,14 +5,17 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
+from plugins.launches import read_launches
+
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from plugins.launches import Launch
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,15 @@ class Extension:
     problem
         Why there is no library; empty if there is one. A test with a problem fails before
         its first line, so that no test needs to look here.
+    kernels
+        The library of the kata's CUDA source, for the CPU; the same as `path` without one.
     """
 
     path: Path = field(repr=False)
     namespace: str
     source: str
     problem: str = field(default="", repr=False)
+    kernels: Path = field(default=Path(), repr=False)
 
     def op(self, name: str) -> Any:
         """Return ``torch.ops.<namespace>.<name>``; an AssertionError if nothing defines it."""
@@ -75,6 +81,12 @@ class Extension:
                 f'{self.source} exports no function {name!r}: it must be extern "C", not static,'
                 " and its name must start with kata_"
             ) from None
+
+    def launches(self) -> list[Launch]:
+        """Return what the kernels of the operator's last call on the CPU did, launch by launch."""
+        __tracebackhide__ = True
+        self.check()
+        return read_launches(self.kernels)
 
     def check(self) -> None:
         """End the test if there is no library."""

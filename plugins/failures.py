@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from plugins.reading import Reading
 
 
+# Whether a test says again what another one has said, with what to read.
+repeated_key = pytest.StashKey[bool]()
 # What the controller of xdist tells its workers, and what a report carries to the summary.
 LINKS = "kata_links"
 SUMMARY = "kata_summary"
@@ -73,7 +75,7 @@ def pytest_runtest_makereport(
     """Add the reading to a test that failed; outermost, for an expected failure is none by now."""
     report = yield
     if report.failed and (reading := _reading(item)):
-        _show(report, reading, item.config)
+        _show(report, reading, item.config, again=item.stash.get(repeated_key, False))
         new = [pair for pair in properties(reading) if pair not in item.user_properties]
         report.user_properties += new
         # JUnit XML takes them from the report of the teardown, which is made of the item later.
@@ -97,10 +99,16 @@ def _reading(node: pytest.Item | pytest.Collector) -> Reading | None:
 
 
 def _show(
-    report: pytest.TestReport | pytest.CollectReport, reading: Reading, config: pytest.Config
+    report: pytest.TestReport | pytest.CollectReport,
+    reading: Reading,
+    config: pytest.Config,
+    *,
+    again: bool = False,
 ) -> None:
     links = links_shown(config)
-    report.sections.append((f"next for {reading.kata}", "\n".join(block(reading, links=links))))
+    if not again:
+        text = "\n".join(block(reading, links=links))
+        report.sections.append((f"next for {reading.kata}", text))
     # Sections are not shown under --tb=no; what lies on a report survives xdist.
     setattr(report, SUMMARY, short_block(reading, links=links))
 

@@ -25,6 +25,7 @@ from plugins.extension import Extension
 from plugins.folder import build_folder
 from plugins.probe import load
 from plugins.probe import probe
+from plugins.simt import bind
 from plugins.sources import SourceError
 from plugins.sources import read_unit
 from plugins.toolchain import HOW
@@ -58,7 +59,6 @@ class Native:
 
 
 native_key = pytest.StashKey[Native]()
-told_key = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -116,40 +116,31 @@ def unloaded(request: pytest.FixtureRequest) -> Extension:
 
 def _extension(request: pytest.FixtureRequest, check: Callable[[Path], str | None]) -> Extension:
     kata = kata_of(request.node)
-    if kata is None or not prebuild.cpp(kata):
+    if kata is None or not prebuild.units(kata):
         folder = request.path.parent
         pytest.fail(f"{folder}/lecture.toml has no C++ source for {request.path.name}")
     native = request.config.stash[native_key]
     name = prebuild.unit_name(kata)
-    sources = [source(request.module.__package__, file) for file in prebuild.cpp(kata)]
-    shown = os.path.relpath(sources[0], native.root)
-    library = Path()
+    shown = ""
+    libraries: list[Path] = []
     try:
-        unit = read_unit(name, sources, native.root, kata.folder / "csrc")
-        builder = Builder(native.toolchain, native.folder[0])
-        with building(request.config, builder, unit, kata.id):
-            library = builder.build(unit)
+        for unit_name, files in prebuild.units(kata).items():
+            sources = [source(request.module.__package__, file) for file in files]
+            shown = shown or os.path.relpath(sources[0], native.root)
+            unit = read_unit(unit_name, sources, native.root, kata.folder / "csrc")
+            builder = Builder(native.toolchain, native.folder[0])
+            with building(request.config, builder, unit, kata.id):
+                libraries.append(builder.build(unit))
     except (SourceError, BuildError) as error:
         problem: str | None = str(error)
     except (BrokenToolError, ToolchainError, OSError) as error:
         problem = f"{shown} could not be built: {error}"
     else:
-        if problem := check(library):
+        if problem := next(filter(None, map(check, libraries)), None):
             problem = f"{shown} compiles, but cannot be loaded: {problem}"
-    return Extension(library, name, shown, problem or "")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """Fail a test whose library is missing: in full the first time, then by reference.
-
-    Here and not in the fixture, where it would be an error of the set-up, in full every time.
-    """
-    built = pyfuncitem.funcargs.get("extension") or pyfuncitem.funcargs.get("unloaded")
-    module = pyfuncitem.getparent(pytest.Module)
-    if not isinstance(built, Extension) or not built.problem or module is None:
-        return
-    if told := module.stash.get(told_key, ""):
-        pytest.fail(f"{built.source} has no library: {told} says why", pytrace=False)
-    module.stash[told_key] = pyfuncitem.name
-    built.check()
+    built = len(libraries) == len(prebuild.units(kata))
+    library = libraries[-1] if built else Path()
+    found = Extension(library, name, shown, problem or "", libraries[0] if built else Path())
+    if len(libraries) > 1 and not problem and check is load:
+        bind(found, request.config)
+    return found

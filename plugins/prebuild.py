@@ -52,21 +52,28 @@ def wanted(config: pytest.Config) -> bool:
 
 
 def selected(course: Course, args: Iterable[str], start: Path) -> list[Kata]:
-    """Return the katas with C++ sources among the arguments of the command line."""
+    """Return the katas with C++ or CUDA sources among the arguments of the command line."""
     paths = [(start / arg.partition("::")[0]).resolve() for arg in args]
-    katas = [kata for lecture in course.lectures for kata in lecture.katas if cpp(kata)]
+    katas = [kata for lecture in course.lectures for kata in lecture.katas if units(kata)]
     return [kata for kata in katas if any(kata.test.is_relative_to(path) for path in paths)]
 
 
-def cpp(kata: Kata) -> list[str]:
-    """Return the names of the sources of `kata` that a C++ compiler compiles."""
-    return [name for name in kata.csrc if name.endswith(".cpp")]
+def units(kata: Kata) -> dict[str, list[str]]:
+    """Return the sources of each library of `kata`: its kernels, and what is around them."""
+    name = unit_name(kata)
+    found = {
+        f"{name}_cuda": [file for file in kata.csrc if file.endswith(".cu")],
+        name: [file for file in kata.csrc if file.endswith(".cpp")],
+    }
+    return {name: files for name, files in found.items() if files}
 
 
 def start(katas: Iterable[Kata], folder: Path, root: Path) -> subprocess.Popen[bytes]:
     """Start building `katas` into `folder`, in order, and return the process that does it."""
-    units = [[unit_name(kata), str(kata.folder), cpp(kata)] for kata in katas]
-    request = json.dumps({"folder": str(folder), "root": str(root), "units": units})
+    plan = [
+        [name, str(kata.folder), files] for kata in katas for name, files in units(kata).items()
+    ]
+    request = json.dumps({"folder": str(folder), "root": str(root), "units": plan})
     return subprocess.Popen(  # noqa: S603 - this module
         [sys.executable, "-m", "plugins.prebuild", request],
         cwd=Path(__file__).parents[1],

@@ -56,6 +56,11 @@ FULL = (
     "ATen/ATen.h",
     "torch/csrc/autograd/custom_function.h",
 )
+# CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. Not optimised, so that every
+# load and store of the source is one of the machine, whatever the compiler.
+SIMT = ("-O0", "-g1", "-gdwarf-4", "-fsanitize=thread", "-isystem", ".")
+SIMT_CLANG = ("-tsan-instrument-func-entry-exit=0", "-tsan-instrument-read-before-write=1")
+SIMT_GXX = ("--param=tsan-instrument-func-entry-exit=0",)
 VEC = (
     "ATen/cpu/vec/vec.h",
     "ATen/cpu/vec/functional.h",
@@ -76,6 +81,11 @@ class Tier:
     # Inline functions of the headers go into one object file that every kata links.
     # Not where speed is the point: those few are compiled with each kata, at -O2.
     compiled: bool = True
+    # Files of ours that stand beside the headers; those that are sources are linked.
+    files: tuple[Path, ...] = ()
+    # Options that only one of the compilers knows.
+    clang: tuple[str, ...] = ()
+    gxx: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -86,12 +96,24 @@ class Tier:
 def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
     vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
+    clang = tuple(word for option in SIMT_CLANG for word in ("-mllvm", option))
+    files = tuple(sorted(Path(__file__).with_name("csrc").iterdir()))
     every = (
         Tier("stable", STABLE, (2, 3)),
         Tier("small", SMALL, (8, 13)),
         Tier("iter", ITER, (10, 14), ("-O0", *DEFAULT)),
         Tier("full", FULL, (17, 23)),
         Tier("vec", VEC, (3, 5), ("-O2", *vector), compiled=False),
+        Tier(
+            "simt",
+            ("simt.h",),
+            (6, 6),
+            SIMT,
+            compiled=False,
+            files=files,
+            clang=clang,
+            gxx=SIMT_GXX,
+        ),
     )
     return {tier.name: tier for tier in every}
 

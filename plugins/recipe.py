@@ -59,7 +59,8 @@ class Recipe:
         abi = int(self.toolchain.torch.cxx11_abi)
         folders = ["-isystem", str(include), "-isystem", str(include / "torch/csrc/api/include")]
         standard = ["-fPIC", "-std=c++20", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"]
-        return [self.toolchain.compiler.path, *self.tier.options, *standard, *folders]
+        tier = self.tier.clang if self.toolchain.compiler.clang else self.tier.gxx
+        return [self.toolchain.compiler.path, *self.tier.options, *tier, *standard, *folders]
 
     @property
     def compiled(self) -> bool:
@@ -68,12 +69,23 @@ class Recipe:
 
     def files(self) -> dict[str, str]:
         """Return the files that must be there before the first command runs."""
-        return {"tier.h": self.tier.text, "exports": EXPORTS, "empty.cpp": ""}
+        own = {file.name: file.read_text(encoding="utf-8") for file in self.tier.files}
+        return {"tier.h": self.tier.text, "exports": EXPORTS, "empty.cpp": "", **own}
+
+    @property
+    def objects(self) -> list[str]:
+        """The objects of the tier that every library is linked with."""
+        return ["tier.o"] * self.compiled + [f"{file.name}.o" for file in self._sources()]
+
+    def _sources(self) -> list[Path]:
+        return [file for file in self.tier.files if file.suffix == ".cpp"]
 
     def prepare(self) -> list[list[str]]:
         """Return the commands that are run once per tier."""
         path = self.toolchain.compiler.path
         commands = [self._stub(name) for name in LIBRARIES if self.platform != "darwin"]
+        plain = [path, "-O2", "-fPIC", "-std=c++20", "-c"]
+        commands += [[*plain, file.name, "-o", f"{file.name}.o"] for file in self._sources()]
         if not self.toolchain.compiler.clang:
             return [*commands, [*self.options, "-x", "c++-header", "tier.h", "-o", "tier.h.gch"]]
         extra = ["-fpch-instantiate-templates", *["-fpch-codegen"] * self.compiled]
@@ -97,7 +109,7 @@ class Recipe:
 
     def link(self, objects: Iterable[Path], target: Path) -> list[str]:
         """Return the command that makes the library."""
-        parts = [*map(str, objects), *["tier.o"] * self.compiled, "-o", str(target)]
+        parts = [*map(str, objects), *self.objects, "-o", str(target)]
         if self.platform == "darwin":
             exports = ["-Wl,-exported_symbol,_kata_*", "-Wl,-dead_strip"]
             return [*self._shared(), *parts, *exports, "-Wl,-undefined,dynamic_lookup"]

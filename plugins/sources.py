@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from pathlib import PurePath
 
+from plugins.cudasource import CudaError
+from plugins.cudasource import rewritten
 from plugins.prelude import tiers
 
 
 TIER = re.compile(r"// tier: (\w+)[ \t]*(?:\n|$)")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULTILINE)
+SOURCES = {".cpp", ".cc", ".cu"}
+# Sources and headers of kernels.
+CUDA = (".cu", ".cuh")
 # Each of these is all of PyTorch: 15 to 20 s after every edit.
 REFUSED = ("torch/extension.h", "torch/torch.h", "torch/all.h")
 
@@ -30,9 +35,15 @@ class File:
     text: str
 
     @property
+    def copy(self) -> str:
+        """The name of the copy: a compiler for C++ must not take ``.cu`` for its own CUDA."""
+        return f"{self.name}.cpp" if self.name.endswith(".cu") else self.name
+
+    @property
     def numbered(self) -> str:
         """The text for the compiler, which then names the learner's file and not the copy."""
-        return f'#line 1 "{self.shown}"\n{self.text}'
+        text = rewritten(self.text) if self.name.endswith(CUDA) else self.text
+        return f'#line 1 "{self.shown}"\n{text}'
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class Unit:
     @property
     def sources(self) -> list[File]:
         """What is compiled."""
-        return [file for file in self.files if PurePath(file.name).suffix in {".cpp", ".cc"}]
+        return [file for file in self.files if PurePath(file.name).suffix in SOURCES]
 
     def key(self, recipe: str) -> str:
         """Return a name for the library that other contents do not have."""
@@ -78,14 +89,24 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
             shown = path.relative_to(root) if path.is_relative_to(root) else path
             files[wanted] = file = File(wanted, shown.as_posix(), text)
             waiting += _includes(file)
+            _check(file)
     return Unit(name, _tier(next(iter(files.values()))), folders, tuple(files.values()))
 
 
+def _check(file: File) -> None:
+    try:
+        file.numbered  # noqa: B018 - rewritten when it is read
+    except CudaError as error:
+        raise SourceError(f"{file.shown}:{error.line}: {error}") from None
+
+
 def _tier(first: File) -> str:
+    if first.name.endswith(CUDA):
+        return "simt"
     match = TIER.match(first.text)
     if match and match[1] in tiers():
         return match[1]
-    names = ", ".join(tiers())
+    names = ", ".join(name for name in tiers() if name != "simt")
     raise SourceError(f"{first.shown}:1: expected // tier: NAME, with a name out of {names}")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.torch
 ROOT = Path(__file__).parents[1]
 SOURCES = Path(__file__).parent / "native"
-PLUGINS = ("course", "solutions", "absent", "backends", "native")
+PLUGINS = ("course", "solutions", "absent", "backends", "native", "unbuilt")
 HEAD = 'import pytest\nimport torch\n\npytestmark = pytest.mark.backend("cxx")\n'
 TWICE = f"""{HEAD}
 def test_twice(extension):
@@ -136,7 +136,8 @@ def test_what_is_wrong_with_a_source_is_said_with_its_place(native: MiniCourse) 
             f"{place % 1}:12:32: error: *no member named 'numle'*",
             "  for (int64_t i = 0; i < self.numle(); ++i) {",
             "                               ^",
-            f"{place % 1} has no library: test_twice says why",
+            f"{place % 1} has no library, see test_twice:",
+            f"{place % 1}:12:32: error: *no member named 'numle'*",
             f"{place % 2}:1: expected // tier: NAME, *",
             f"{place % 3}:2: #include <torch/extension.h> is all of PyTorch *",
         ]

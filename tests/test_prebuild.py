@@ -53,8 +53,8 @@ def course(tmp_path: Path) -> Course:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["katas"], ["lecture01/k02_cpp", "lecture02/k01_cpp"]),
-        (["katas/lecture01"], ["lecture01/k02_cpp"]),
+        (["katas"], ["lecture01/k02_cpp", "lecture01/k03_cuda", "lecture02/k01_cpp"]),
+        (["katas/lecture01"], ["lecture01/k02_cpp", "lecture01/k03_cuda"]),
         (["katas/lecture02/test_k01_cpp.py::test_a[x-1]"], ["lecture02/k01_cpp"]),
         (["katas/lecture01/test_k01_python.py", "tests"], []),
         ([], []),
@@ -63,18 +63,22 @@ def course(tmp_path: Path) -> Course:
 def test_katas_are_selected_by_the_arguments(
     course: Course, tmp_path: Path, args: list[str], expected: list[str]
 ) -> None:
-    """Those with C++ sources, in the order in which their tests run."""
+    """Those with C++ or CUDA sources, in the order in which their tests run."""
     selected = prebuild.selected(course, args, tmp_path)
 
     assert expected == [kata.id for kata in selected]
 
 
 def test_a_library_is_named_like_the_operators_in_it(course: Course) -> None:
-    """By lecture and number; other files than C++ are not compiled."""
-    selected = course.lectures[0].katas[1]
+    """By lecture and number; its kernels are a library of their own, and are built first."""
+    python, both, cuda = course.lectures[0].katas
 
-    assert "lecture01_k02" == prebuild.unit_name(selected)
-    assert ["csrc/k02.cpp"] == prebuild.cpp(selected)
+    assert "lecture01_k02" == prebuild.unit_name(both)
+    units = prebuild.units(both)
+    assert ["lecture01_k02_cuda", "lecture01_k02"] == list(units)
+    assert [["csrc/k02.cu"], ["csrc/k02.cpp"]] == list(units.values())
+    assert {} == prebuild.units(python)
+    assert {"lecture01_k03_cuda": ["csrc/k03.cu"]} == prebuild.units(cuda)
 
 
 def config(**values: object) -> Any:

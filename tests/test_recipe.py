@@ -99,7 +99,7 @@ def test_headers_are_compiled_again_for_another_compiler_torch_or_tier() -> None
 
 def test_the_tiers_are_in_the_order_of_their_cost() -> None:
     """A source names the first that serves it; each larger one holds the smaller ones."""
-    assert ["stable", "small", "iter", "full", "vec"] == list(tiers())
+    assert ["stable", "small", "iter", "full", "vec", "simt"] == list(tiers())
 
     small = set(tiers()["small"].headers)
     assert small < set(tiers()["iter"].headers)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 TODO = re.compile(r"(#|//) TODO")
-UNWRITTEN = re.compile(r"NotImplementedError|TORCH_CHECK_NOT_IMPLEMENTED")
+UNWRITTEN = re.compile(
+    r"NotImplementedError|TORCH_CHECK_NOT_IMPLEMENTED|cudaErrorNotYetImplemented"
+)
 UPSTREAM = re.compile(r"[\w.-]+(/[\w.+-]+)*")
 SHORTEST_BRIEF = 200
 
@@ -36,7 +38,7 @@ def has_its_files(kata: Kata) -> Iterator[str]:
 def has_a_brief(kata: Kata) -> Iterator[str]:
     """The exercise begins with the brief, which names the place in PyTorch."""
     text = kata.exercise.read_text(encoding="utf-8")
-    if kata.exercise.suffix != ".py" and not sources.TIER.match(text):
+    if kata.exercise.suffix == ".cpp" and not sources.TIER.match(text):
         yield "the first line must be // tier: stable, small, iter, full or vec"
     found = sources.brief(kata)
     if len(found) < SHORTEST_BRIEF:

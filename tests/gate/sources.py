@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from plugins.layout import Kata
 
 
+# CUDA sources have one tier only, and do not name it.
 TIER = re.compile(r"// tier: (stable|small|iter|full|vec)\n")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 LEADING = re.compile(r"(?:\s*//[^\n]*\n|\s*/\*.*?\*/)+", re.DOTALL)

@@ -1,0 +1,107 @@
+// Stacks of their own for the threads of a block, and the switch between two of them.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#if !defined(__x86_64__) && !defined(SIMT_UCONTEXT)
+#define SIMT_UCONTEXT
+#endif
+#ifdef SIMT_UCONTEXT
+#ifdef __APPLE__
+#define _XOPEN_SOURCE 700
+#endif
+#include <ucontext.h>
+#endif
+
+namespace simt {
+
+constexpr size_t STACK = 64 << 10;
+
+#ifdef SIMT_UCONTEXT
+
+// Where there is no switch below: six times slower, since it also saves the signal mask.
+struct Context {
+    ucontext_t at;
+};
+
+inline void prepare(Context& context, char* low, void (*entry)()) {
+    getcontext(&context.at);
+    context.at.uc_stack.ss_sp = low;
+    context.at.uc_stack.ss_size = STACK;
+    context.at.uc_link = nullptr;
+    makecontext(&context.at, entry, 0);
+}
+
+inline void swap(Context& from, Context& to) { swapcontext(&from.at, &to.at); }
+
+#else
+
+struct Context {
+    void* top = nullptr;
+};
+
+// What the System V ABI asks a called function to keep.
+extern "C" void simt_switch(void** from, void* to);
+asm(R"(
+    .text
+    .hidden simt_switch
+    .globl simt_switch
+    .type simt_switch, @function
+simt_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size simt_switch, . - simt_switch
+)");
+
+inline void prepare(Context& context, char* low, void (*entry)()) {
+    // Aligned as after a call: the entry's return address is there, and nobody returns to it.
+    auto* top = reinterpret_cast<uintptr_t*>((reinterpret_cast<uintptr_t>(low) + STACK) & ~15ul);
+    *--top = 0;
+    *--top = reinterpret_cast<uintptr_t>(entry);
+    for (int saved = 0; saved < 6; ++saved) *--top = 0;
+    context.top = top;
+}
+
+inline void swap(Context& from, Context& to) { simt_switch(&from.top, to.top); }
+
+#endif
+
+// Stacks with a page below each that nobody may touch, kept for the next launch.
+class Stacks {
+  public:
+    char* at(size_t index) {
+        const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+        while (lows.size() <= index) {
+            void* found = mmap(nullptr, STACK + page, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (found == MAP_FAILED) std::abort();
+            mprotect(found, page, PROT_NONE);
+            lows.push_back(static_cast<char*>(found) + page);
+        }
+        return lows[index];
+    }
+
+  private:
+    std::vector<char*> lows;
+};
+
+}  // namespace simt

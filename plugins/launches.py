@@ -1,0 +1,155 @@
+"""What kernels did when they ran on the CPU: the counts that stand for speed on a GPU.
+
+Counts do not depend on the machine, so a kata can ask for a number where a GPU would show a
+time: sectors of 32 bytes for global memory, wavefronts for the banks of shared memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import shutil
+import subprocess
+from dataclasses import astuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+SPACES = ("global", "shared")
+KINDS = ("read", "write", "atomic")
+
+
+@dataclass(frozen=True)
+class Count:
+    """The accesses of one kind, of a line or of many.
+
+    Attributes
+    ----------
+    accesses
+        Loads, stores or atomic operations, each by one thread.
+    requests
+        The same, each by one warp: its lanes come to the line together.
+    sectors
+        The pieces of 32 bytes of global memory that the requests touch. A warp that reads 32
+        neighbouring floats touches 4, one that reads with a large stride touches 32.
+    wavefronts
+        The passes over shared memory: one per request, or more where lanes want different
+        words of the same bank.
+    conflicts
+        The passes beyond the first: 0 without bank conflicts.
+    partial
+        The requests in which not all lanes of the warp took part.
+    """
+
+    accesses: int = 0
+    requests: int = 0
+    sectors: int = 0
+    wavefronts: int = 0
+    conflicts: int = 0
+    partial: int = 0
+
+    def __add__(self, other: Count) -> Count:
+        """Return the sum."""
+        pairs = zip(self.numbers, other.numbers, strict=True)
+        return Count(*(one + two for one, two in pairs))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The counts, in the order above."""
+        return astuple(self)
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one load, store or atomic operation of the source did."""
+
+    place: int
+    space: str
+    kind: str
+    count: Count
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One ``kernel<<<grid, block>>>(...)``."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    barriers: int
+    warp_operations: int
+    lines: tuple[Line, ...]
+    library: Path
+
+    @property
+    def threads(self) -> int:
+        """The number of threads, of all blocks."""
+        return math.prod(self.grid) * math.prod(self.block)
+
+    def count(self, space: str, *kinds: str) -> Count:
+        """Return the sum for ``"global"`` or ``"shared"`` memory, of all kinds or of some.
+
+        Raises
+        ------
+        ValueError
+            If the space is another, or a kind is not ``"read"``, ``"write"`` or ``"atomic"``.
+        """
+        if space not in SPACES or not set(kinds) <= set(KINDS):
+            raise ValueError(f"expected a space of {SPACES} and kinds of {KINDS}")
+        chosen = kinds or KINDS
+        lines = [line for line in self.lines if line.space == space and line.kind in chosen]
+        return sum((line.count for line in lines), Count())
+
+    def table(self) -> str:
+        """Return what each line of the source did, for the message of a test."""
+        places = located(self.library, [line.place for line in self.lines])
+        rows = [f"{self.kernel}<<<{self.grid}, {self.block}>>>"]
+        for line, place in zip(self.lines, places, strict=True):
+            count = line.count
+            shared = line.space == "shared"
+            each = (count.wavefronts if shared else count.sectors) / max(1, count.requests)
+            unit = "wavefronts" if shared else "sectors"
+            what = f"{line.space} {line.kind}"
+            rows.append(
+                f"  {place}  {what:<14} {count.accesses:>9} by threads,"
+                f" {count.requests:>7} by warps, {each:.1f} {unit} each"
+            )
+        return "\n".join(rows)
+
+
+def located(library: Path, places: Iterable[int]) -> list[str]:
+    """Return ``k03_axpy.cu:17`` for each place in `library`."""
+    numbers = [hex(place) for place in places]
+    if not (tool := addr2line()) or not numbers:
+        return ["line unknown" for _ in numbers]
+    command = [tool, "-s", "-e", str(library), *numbers]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - binutils
+    return [line.split()[0] for line in done.stdout.splitlines()]
+
+
+def addr2line() -> str:
+    """Return the program that finds lines of the source; empty if there is none."""
+    names = ("addr2line", "llvm-addr2line", *(f"llvm-addr2line-{n}" for n in range(30, 13, -1)))
+    return next(filter(None, map(shutil.which, names)), "")
+
+
+def read_launches(library: Path) -> list[Launch]:
+    """Return the launches of the last run of the kernels in `library`, which is loaded."""
+    counts = ctypes.CDLL(str(library)).kata_simt_counts
+    counts.restype = ctypes.c_char_p
+    return [_launch(entry, library) for entry in json.loads(counts())]
+
+
+def _launch(entry: dict[str, list[list[int]]], library: Path) -> Launch:
+    lines = [
+        Line(place, SPACES[space], KINDS[kind], Count(*numbers))
+        for place, space, kind, *numbers in entry.pop("lines")
+    ]
+    values = {name: tuple(v) if isinstance(v, list) else v for name, v in entry.items()}
+    return Launch(**values, lines=tuple(lines), library=library)  # type: ignore[arg-type]
