@@ -131,7 +131,7 @@ class MiniCourse:
 
     def run(self, *args: str | Path) -> pytest.RunResult:
         """Run pytest on the course; always a process of its own, since `katas` is another one."""
-        return self.pytester.runpytest_subprocess(*args, timeout=120)
+        return self.pytester.runpytest_subprocess(*args, timeout=600)
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ def test_no_mutants_are_started_when_the_time_is_over(
     """With --gate-minutes 0 every kata's mutants are skipped, and it says how to run them."""
     monkeypatch.chdir(HOME)
     result = pytester.runpytest_subprocess(
-        "tests/test_gate_mutants.py", "--rootdir", HOME, "--gate-minutes", "0", "-rs", timeout=60
+        "tests/test_gate_mutants.py", "--rootdir", HOME, "--gate-minutes", "0", "-rs", timeout=600
     )
 
     result.stdout.fnmatch_lines(["*--gate-minutes 0 are over; nox -s verify -- lecture*"])

@@ -20,9 +20,9 @@ SIZE = 1 << 20
 FOREVER = """
 import itertools, pathlib, sys
 from plugins.wholefile import write_whole
-print("ready", flush=True)
 for letter in itertools.cycle(b"ab"):
     write_whole(pathlib.Path(sys.argv[1]), bytes([letter]) * int(sys.argv[2]))
+    print("written", flush=True)
 """
 
 
@@ -34,21 +34,19 @@ def test_a_killed_process_leaves_a_whole_file(tmp_path: Path) -> None:
     # Whoever measures coverage would be left half-written files by processes that are killed.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
     pipe = subprocess.PIPE
-    seen = set()
     for _ in range(15):
         command = [sys.executable, "-c", FOREVER, str(file), str(SIZE)]
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe) as process:
             assert process.stdout is not None
-            assert b"ready\n" == process.stdout.readline()
+            # It is not being started any more, and is in the middle of a further write.
+            for _ in range(moments.randint(1, 3)):
+                assert b"written\n" == process.stdout.readline()
             time.sleep(moments.uniform(0, 0.03))
             os.kill(process.pid, signal.SIGKILL)
-        data = file.read_bytes()
-        assert data in {b"a" * SIZE, b"b" * SIZE}
-        seen.add(data[:1])
+        assert file.read_bytes() in {b"a" * SIZE, b"b" * SIZE}
 
     # Beside the file lies nothing that git would see.
     assert {"file", ".katas"} == {path.name for path in tmp_path.iterdir()}
-    assert {b"a", b"b"} == seen
 
 
 def test_permissions_stay(tmp_path: Path) -> None:
