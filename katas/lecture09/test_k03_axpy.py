@@ -1,0 +1,107 @@
+"""Tests of k03_axpy: indices, bounds, a grid-stride loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 256
+MOST_BLOCKS = 64
+
+
+def arrays(n: int, device: str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
+    """Return x and y, whose products and sums are exact."""
+    x = torch.randint(-8, 9, (n,), dtype=torch.float32, device=device)
+    return x, torch.randint(-8, 9, (n,), dtype=torch.float32, device=device)
+
+
+def check(extension: Extension, n: int, device: str = "cpu") -> None:
+    """Compare one call with a * x + y."""
+    x, y = arrays(n, device)
+    expected = 3.0 * x + y
+    actual = extension.op("axpy")(x, y, 3.0)
+    wrong = (expected != actual).nonzero().flatten().tolist()
+    assert [] == wrong, (
+        f"{len(wrong)} of {n} elements are wrong, the first is out[{wrong[0]}]:"
+        f" {actual[wrong[0]].item()}, expected {expected[wrong[0]].item()}"
+    )
+
+
+def test_one_element(extension: Extension, device: str) -> None:
+    """One element, of which 255 threads of the block must keep off."""
+    check(extension, 1, device)
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 1000])
+def test_blocks_begin_where_others_end(extension: Extension, device: str, n: int) -> None:
+    """Around one block and a few: each thread finds its own element, and none past the end."""
+    check(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [64 * 256, 64 * 256 + 1, 5 * 64 * 256 - 3])
+def test_a_thread_goes_on_to_further_elements(extension: Extension, device: str, n: int) -> None:
+    """More elements than threads: the loop goes on in steps of the whole grid."""
+    check(extension, n, device)
+
+
+def test_no_elements(extension: Extension, device: str) -> None:
+    """No elements, no launch: a grid of no blocks is an error."""
+    actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
+    assert (0,) == tuple(actual.shape)
+
+
+@given(n=st.integers(1, 40_000))
+def test_any_number_of_elements(extension: Extension, n: int) -> None:
+    """Any n, in any order of blocks and threads."""
+    check(extension, n)
+
+
+@pytest.mark.parametrize(
+    ("n", "blocks"), [(1, 1), (256, 1), (257, 2), (63 * 256, 63), (63 * 256 + 1, 64), (10**5, 64)]
+)
+def test_blocks_are_as_many_as_needed_but_never_more_than_64(
+    extension: Extension, n: int, blocks: int
+) -> None:
+    """Blocks of 256 threads; beyond 64 of them each thread takes more elements."""
+    check(extension, n)
+    (launch,) = extension.launches()
+    assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
+    assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
+
+
+def test_each_element_is_read_and_written_once(extension: Extension) -> None:
+    """2 n loads and n stores, no more: nothing is computed twice."""
+    n = 3 * MOST_BLOCKS * THREADS
+    check(extension, n)
+    (launch,) = extension.launches()
+    assert 2 * n == launch.count("global", "read").accesses, launch.table()
+    assert n == launch.count("global", "write").accesses, launch.table()
+
+
+def test_a_warp_touches_neighbouring_elements(extension: Extension) -> None:
+    """32 floats of a warp are 4 sectors of 32 bytes; a chunk per thread would touch 32."""
+    n = 3 * MOST_BLOCKS * THREADS
+    check(extension, n)
+    (launch,) = extension.launches()
+    moved = launch.count("global")
+    assert 4 * moved.requests == moved.sectors, (
+        f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
+        f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+    )
+
+
+def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    x, y = arrays(300, device)
+    torch.library.opcheck(extension.op("axpy").default, (x, y, 0.5))
