@@ -24,7 +24,7 @@ def run(*arguments: str) -> str:
     """Return what a run of pytest with these arguments prints."""
     command = [sys.executable, "-m", "pytest", *arguments]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600
     ).stdout
 
 
