@@ -1,0 +1,385 @@
+"""Tests of k01_library: what PyTorch asks of an operator, one question after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from katas.lecture09 import k01_library as kata
+
+
+NAME = "lecture09_k01::simplex"
+has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
+CHECKS = [
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+]
+
+
+def operator(name: str) -> Any:
+    """Return a registered operator, once the exercise's function of that name works."""
+    x, total = torch.zeros(1, 2), torch.ones(1)
+    getattr(kata, name)(x, total)
+    found = getattr(torch.ops.lecture09_k01, name, None)
+    assert found is not None, f"no operator is registered by the name lecture09_k01::{name}"
+    return found.default
+
+
+def rows(*shape: int, grad: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return random rows and totals in float64."""
+    x = torch.randn(shape, dtype=torch.float64)
+    total = torch.rand(shape[:-1], dtype=torch.float64) + 0.5
+    return x.requires_grad_(grad), total.requires_grad_(grad)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """Note the shape that each call of the NumPy kernel gets."""
+    shapes: list[tuple[int, ...]] = []
+    kernel = kata.project
+
+    def noted(x: np.ndarray, total: np.ndarray) -> np.ndarray:
+        shapes.append(x.shape)
+        return kernel(x, total)
+
+    monkeypatch.setattr(kata, "project", noted)
+    return shapes
+
+
+def test_the_operator_computes() -> None:
+    """The nearest points whose sums are 1 and 3: what lies below the threshold becomes 0."""
+    x = torch.tensor([[0.5, 1.0, -2.0], [1.0, 1.0, 1.0]])
+    result = operator("simplex")(x, torch.tensor([1.0, 3.0]))
+
+    assert torch.float32 == result.dtype
+    assert [[0.25, 0.75, 0.0], [1.0, 1.0, 1.0]] == result.tolist()
+
+
+def test_the_schema_is_what_callers_know() -> None:
+    """Names and types: two tensors in, one out, nothing written to."""
+    schema = operator("simplex")._schema  # noqa: SLF001 - it has no other name
+
+    assert f"{NAME}(Tensor x, Tensor total) -> Tensor" == str(schema)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (0, 2), (2, 3, 4)], ids=str)
+def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[int, ...]]) -> None:
+    """A single row, no rows, many: the NumPy kernel is called once for all of them."""
+    simplex = operator("simplex")
+    x, total = rows(*shape, grad=False)
+    calls.clear()
+    result = simplex(x, total)
+
+    assert [shape] == calls, f"project was called with x of the shapes {calls}"
+    assert shape == tuple(result.shape)
+    torch.testing.assert_close(result.sum(-1), total)
+
+
+def test_any_strides_and_a_contiguous_result() -> None:
+    """A transposed x gives the values of its copy, in a new row-major tensor; x stays as it is."""
+    simplex = operator("simplex")
+    x, total = rows(4, 3, grad=False)
+    for one in (x.t().contiguous().t(), x[::2], x[:1].expand(4, 3)):
+        before = one.clone()
+        result = simplex(one, total[: len(one)])
+
+        torch.testing.assert_close(result, simplex(before, total[: len(one)]))
+        assert result.is_contiguous(), f"strides {result.stride()} for x of {one.stride()}"
+        assert torch.equal(before, one), "simplex must not write to x"
+
+
+@pytest.mark.parametrize("place", ["cpu", "meta"])
+@pytest.mark.parametrize(
+    ("x", "total"),
+    [
+        (torch.int64, torch.int64),
+        (torch.float32, torch.float64),
+        (torch.float64, torch.float32),
+        (torch.float16, torch.float16),
+    ],
+    ids=str,
+)
+def test_other_dtypes_are_a_type_error(place: str, x: torch.dtype, total: torch.dtype) -> None:
+    """The fake kernel refuses them too: what fails when it runs must fail while one plans."""
+    simplex = operator("simplex")
+    message = f"^simplex: expected two float32 or two float64 tensors, got {x} and {total}$"
+    with pytest.raises(TypeError, match=message):
+        simplex(torch.zeros((), dtype=x, device=place), torch.ones(3, dtype=total, device=place))
+
+
+@pytest.mark.parametrize("place", ["cpu", "meta"])
+@pytest.mark.parametrize(
+    ("x", "total", "message"),
+    [
+        ((), (), r"expected rows of one element or more, got shape \(\)"),
+        ((3, 0), (4,), r"expected rows of one element or more, got shape \(3, 0\)"),
+        ((3, 2), (4,), r"expected total of shape \(3,\), got \(4,\)"),
+        ((3, 2), (3, 1), r"expected total of shape \(3,\), got \(3, 1\)"),
+        ((3, 2), (), r"expected total of shape \(3,\), got \(\)"),
+    ],
+    ids=str,
+)
+def test_other_shapes_are_a_value_error(
+    place: str, x: tuple[int, ...], total: tuple[int, ...], message: str
+) -> None:
+    """Before anything is computed; NumPy would broadcast a total of one element."""
+    simplex = operator("simplex")
+    with pytest.raises(ValueError, match=f"^simplex: {message}$"):
+        simplex(torch.zeros(x, device=place), torch.ones(total, device=place))
+
+
+def test_the_kernel_is_for_the_cpu() -> None:
+    """One that is registered for every backend would be called with tensors NumPy cannot read."""
+    operator("simplex")
+    composite = ["CompositeImplicitAutograd", "CompositeExplicitAutograd"]
+
+    assert has_kernel(NAME, "CPU"), "no kernel is registered for the key CPU"
+    assert [] == [key for key in composite if has_kernel(NAME, key)], "the kernel knows the CPU"
+
+
+def test_the_fake_kernel_has_no_data(calls: list[tuple[int, ...]]) -> None:
+    """8 TB of rows are planned with in no time: no memory, and no NumPy."""
+    simplex = operator("simplex")
+    calls.clear()
+    x = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
+    result = simplex(x, torch.empty(2**20, dtype=torch.float64, device="meta"))
+
+    assert "meta" == result.device.type
+    assert (2**20, 2**20) == result.shape
+    assert torch.float64 == result.dtype
+    assert [] == calls, "the fake kernel ran the real one"
+
+
+def test_the_fake_kernel_knows_the_strides() -> None:
+    """A compiler lays out memory by them: row-major, also for a transposed x."""
+    simplex = operator("simplex")
+    for x in (torch.rand(4, 3), torch.rand(3, 4).t(), torch.rand(1, 3).expand(4, 3)):
+        total = torch.ones(4)
+        fake = simplex(x.to("meta"), total.to("meta"))
+
+        assert simplex(x, total).stride() == fake.stride(), f"for x of strides {x.stride()}"
+
+
+def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
+    """With sizes that are symbols: the operator stays one node, and no kernel runs."""
+    simplex = operator("simplex")
+    calls.clear()
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    x, total = (mode.from_tensor(tensor) for tensor in rows(5, 3, grad=False))
+    graph = make_fx(simplex, tracing_mode="symbolic")(*rows(5, 3, grad=False)).graph
+    called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
+
+    assert ["lecture09_k01.simplex.default"] == called, "what is traced is the operator itself"
+    assert x.shape == simplex(x, total).shape
+    assert isinstance(simplex(x, total).shape[0], torch.SymInt)
+    assert [] == calls
+
+
+def test_the_gradient_of_x() -> None:
+    """Elements of the support compete: what one gains the others lose; the rest has no say."""
+    simplex = operator("simplex")
+    x = torch.tensor([0.5, 1.0, -2.0], requires_grad=True)
+    simplex(x, torch.tensor(1.0))[0].backward()
+
+    assert x.grad is not None
+    assert [0.5, -0.5, 0.0] == x.grad.tolist()
+
+
+def test_the_gradient_of_total() -> None:
+    """It is shared out evenly over the support."""
+    simplex = operator("simplex")
+    total = torch.tensor(1.0, requires_grad=True)
+    result = simplex(torch.tensor([0.5, 1.0, -2.0]), total)
+    result.backward(torch.tensor([3.0, 1.0, 7.0]))
+
+    assert total.grad is not None
+    assert 2.0 == total.grad.item()
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 0, 3)], ids=str)
+def test_gradcheck_agrees(shape: tuple[int, ...]) -> None:
+    """Finite differences, for both inputs and for each alone."""
+    simplex = operator("simplex")
+    x, total = rows(*shape)
+
+    assert torch.autograd.gradcheck(simplex, (x, total))
+    assert torch.autograd.gradcheck(lambda x: simplex(x, total.detach()), (x,))
+    assert torch.autograd.gradcheck(lambda total: simplex(x.detach(), total), (total,))
+
+
+def test_gradgradcheck_agrees() -> None:
+    """Backward is made of what has derivatives; NumPy in there would cut the history."""
+    assert torch.autograd.gradgradcheck(operator("simplex"), rows(3, 4))
+
+
+def test_the_result_is_all_that_is_saved() -> None:
+    """It tells the support. The inputs, or a mask, would cost memory until backward."""
+    simplex = operator("simplex")
+    x, total = rows(3, 4)
+    saved: list[int] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor.data_ptr())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = simplex(x, total)
+    names = {x.data_ptr(): "x", total.data_ptr(): "total", result.data_ptr(): "the result"}
+    found = [names.get(pointer, "another tensor") for pointer in saved]
+
+    assert ["the result"] == found, f"setup_context saved {found}"
+
+
+def test_backward_computes_nothing_anew(calls: list[tuple[int, ...]]) -> None:
+    """The kernel runs once, in forward."""
+    simplex = operator("simplex")
+    x, total = rows(3, 4)
+    calls.clear()
+    simplex(x, total).square().sum().backward()
+
+    assert [(3, 4)] == calls, f"project was called with x of the shapes {calls}"
+
+
+def test_backward_takes_a_batch_of_gradients(calls: list[tuple[int, ...]]) -> None:
+    """A whole Jacobian by one vectorized backward, which no value may steer."""
+    simplex = operator("simplex")
+    x, total = rows(4)
+    result = simplex(x, total)
+    calls.clear()
+    (batched,) = torch.autograd.grad(
+        result, x, torch.eye(4, dtype=torch.float64), retain_graph=True, is_grads_batched=True
+    )
+    single = [torch.autograd.grad(result[i], x, retain_graph=True)[0] for i in range(4)]
+
+    torch.testing.assert_close(batched, torch.stack(single))
+    assert [] == calls
+
+
+@pytest.mark.parametrize(
+    ("x_dim", "total_dim"), [(0, 0), (1, 0), (-1, 1), (2, -1), (0, None), (2, None), (None, 1)]
+)
+def test_vmap_is_one_call(
+    x_dim: int | None, total_dim: int | None, calls: list[tuple[int, ...]]
+) -> None:
+    """Along any dim, or with an input that all share: a batch is more rows, not more calls."""
+    simplex = operator("simplex")
+    batch, (x, total) = 5, rows(5, 3, 4, grad=False)
+    xs = x[0] if x_dim is None else x.movedim(0, x_dim)
+    totals = total[0] if total_dim is None else total.movedim(0, total_dim)
+    calls.clear()
+    found = torch.func.vmap(simplex, (x_dim, total_dim))(xs, totals)
+    shapes = list(calls)
+    expected = [
+        simplex(x[0 if x_dim is None else i], total[0 if total_dim is None else i])
+        for i in range(batch)
+    ]
+
+    torch.testing.assert_close(found, torch.stack(expected))
+    assert [60] == [int(np.prod(shape)) for shape in shapes], f"project was called with {shapes}"
+
+
+def test_vmap_of_vmap_is_one_call(calls: list[tuple[int, ...]]) -> None:
+    """The rule calls the operator, so the outer level finds the rule again."""
+    simplex = operator("simplex")
+    x, total = rows(2, 4, 3, grad=False)
+    calls.clear()
+    found = torch.func.vmap(torch.func.vmap(simplex, (1, None)), (0, 0))(x, total[:, 0])
+    shapes = list(calls)
+
+    torch.testing.assert_close(found, simplex(x.mT, total[:, :1].expand(2, 3)))
+    assert 1 == len(shapes), f"project was called with {shapes}"
+
+
+def test_gradients_pass_through_vmap() -> None:
+    """The batched call is the operator with its gradients; a shared total gathers them all."""
+    simplex = operator("simplex")
+    (x, _), total = rows(5, 3), torch.ones((), dtype=torch.float64, requires_grad=True)
+
+    def batched(x: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+        return torch.func.vmap(simplex, (0, None))(x, total)
+
+    assert torch.autograd.gradcheck(batched, (x, total))
+
+
+def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
+    """Through its strides, with one call of the kernel, and returns nothing."""
+    simplex, in_place = operator("simplex"), operator("simplex_")
+    total = torch.tensor([1.0, 2.0, 3.0])
+    base = torch.randn(4, 6)
+    before = base.clone()
+    x = base[:, ::2].t()
+    expected = simplex(x, total)
+    calls.clear()
+
+    assert in_place(x, total) is None
+    torch.testing.assert_close(x, expected)
+    assert torch.equal(before[:, 1::2], base[:, 1::2]), "elements between those of x were written"
+    assert [1.0, 2.0, 3.0] == total.tolist()
+    assert [(3, 4)] == calls
+
+
+def test_in_place_makes_the_same_checks() -> None:
+    """With the same words."""
+    in_place = operator("simplex_")
+    with pytest.raises(TypeError, match=r"^simplex: expected two float32 or two float64 tensors"):
+        in_place(torch.zeros(3, dtype=torch.int64), torch.ones(()))
+    with pytest.raises(ValueError, match=r"^simplex: expected total of shape \(3,\), got \(1,\)$"):
+        in_place(torch.zeros(3, 2), torch.ones(1))
+
+
+def test_the_schema_of_in_place_says_what_is_written() -> None:
+    """The first argument is, the second is not, and nothing is returned."""
+    schema = operator("simplex_")._schema  # noqa: SLF001 - it has no other name
+    written = [argument.alias_info is not None for argument in schema.arguments]
+
+    assert [True, False] == written, f"the schema is {schema}"
+    assert schema.arguments[0].alias_info.is_write, f"the schema is {schema}"
+    assert [] == schema.returns
+    assert schema.is_mutable
+
+
+def test_in_place_is_for_the_cpu() -> None:
+    """For the same reason."""
+    operator("simplex_")
+
+    assert has_kernel(f"{NAME}_", "CPU"), "no kernel is registered for the key CPU"
+    assert not has_kernel(f"{NAME}_", "CompositeExplicitAutograd")
+
+
+def test_autograd_notices_the_write() -> None:
+    """The version counter goes up, so a backward that needs the old values is an error."""
+    in_place = operator("simplex_")
+    x, total = rows(3, 4, grad=False)
+    weight = torch.ones_like(x, requires_grad=True)
+    product = weight * x
+    in_place(x, total)
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_opcheck_agrees(check: str) -> None:
+    """PyTorch examines it too: schema against behaviour, keys, fake tensors, tracing."""
+    simplex = operator("simplex")
+    x, total = rows(3, 4, grad=False)
+    for arguments in (rows(3, 4), rows(4), (x.t().contiguous().t(), total)):
+        found = torch.library.opcheck(simplex, arguments, test_utils=check)
+        assert {check: "SUCCESS"} == found
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_opcheck_agrees_about_in_place(check: str) -> None:
+    """A write that the schema does not name would come out here, and in a traced program."""
+    in_place = operator("simplex_")
+    found = torch.library.opcheck(in_place, rows(3, 4, grad=False), test_utils=check)
+
+    assert {check: "SUCCESS"} == found
