@@ -1,0 +1,400 @@
+"""Tests of k02_bias_gelu: a fused operator, its gradients, and that it is fused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plugins.native import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+FORWARD = "lecture09_k02.bias_gelu.default"
+BACKWARD = "lecture09_k02.bias_gelu_backward.default"
+SHAPES = [(3,), (1, 1), (2, 3, 4), (0, 3), (3, 0), (0,), (2, 0, 3)]
+CHECKS = ["test_schema", "test_autograd_registration", "test_faketensor"]
+# What makes tensors and copies them. Arithmetic is the kernel's own.
+MEMORY = {"aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty"}
+
+
+class Log(TorchDispatchMode):
+    """Notes every operator that reaches a kernel below autograd."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Note the name and go on; saving and unpacking a tensor detaches it, which is no work."""
+        if func is not torch.ops.aten.detach.default:
+            self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def reference(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Return what PyTorch's two operators give in float64."""
+    return F.gelu(x.double() + bias.double(), approximate="tanh")
+
+
+def gradients(
+    grad: torch.Tensor, x: torch.Tensor, bias: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients of PyTorch's two operators in float64."""
+    with torch.enable_grad():
+        inputs = [tensor.detach().double().requires_grad_() for tensor in (x, bias)]
+        found = torch.autograd.grad(reference(*inputs), inputs, grad.double())
+    return found[0], found[1]
+
+
+def leaves(*shape: int, x: bool = True, bias: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return a random input and bias, in float64, that require grad or not."""
+    return (
+        torch.randn(shape, dtype=torch.float64).requires_grad_(x),
+        torch.randn(shape[-1], dtype=torch.float64).requires_grad_(bias),
+    )
+
+
+def work(function: Callable[[], object]) -> tuple[set[str], int]:
+    """Return the operators of ATen that a call runs inside, and the bytes it allocates."""
+    function()
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
+        kept = function()
+    del kept
+    events = [event for event in profile.events() if event.name.startswith("aten::")]
+    allocated = sum(max(event.self_cpu_memory_usage, 0) for event in events)
+    return {event.name for event in events}, allocated
+
+
+def test_zero_and_the_ends(extension: Extension) -> None:
+    """GELU keeps 0, lets large numbers pass and stops large negative ones."""
+    x = torch.tensor([-30.0, 0.0, 30.0])
+
+    assert [0.0, 0.0, 30.0] == extension.op("bias_gelu")(x, torch.zeros(3)).tolist()
+
+
+def test_the_bias_is_added_first(extension: Extension) -> None:
+    """To each row its own copy: element i of a row gets bias[i]."""
+    x = torch.zeros(2, 3)
+    output = extension.op("bias_gelu")(x, torch.tensor([10.0, 20.0, 30.0]))
+
+    assert [[10.0, 20.0, 30.0]] * 2 == output.tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype) -> None:
+    """The approximation by tanh, to which the constants belong; that by erf differs by 1e-4."""
+    x, bias = 3 * torch.randn(50, 7, dtype=dtype), torch.randn(7, dtype=dtype)
+    output = extension.op("bias_gelu")(x, bias)
+
+    assert dtype == output.dtype
+    torch.testing.assert_close(output, F.gelu(x + bias, approximate="tanh"))
+
+
+def test_an_element_is_rounded_once(extension: Extension) -> None:
+    """A sum of float32 is rounded, and for negative z the tanh near -1 loses most of its bits."""
+    x, bias = torch.linspace(-5, 3, 1400).reshape(200, 7), torch.linspace(-0.3, 0.3, 7)
+    output = extension.op("bias_gelu")(x, bias)
+
+    torch.testing.assert_close(output.double(), reference(x, bias), rtol=1e-7, atol=0)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None:
+    """One row, many dims, no rows, rows without elements."""
+    x, bias = leaves(*shape, x=False, bias=False)
+    output = extension.op("bias_gelu")(x, bias)
+
+    torch.testing.assert_close(output, reference(x, bias))
+
+
+@st.composite
+def strided(draw: st.DrawFn, *, count: int) -> list[torch.Tensor]:
+    """Draw tensors of one shape: permuted, with steps and offsets, or expanded; then a bias."""
+    sizes = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    tensors = []
+    for size in [sizes] * count + [sizes[-1:]]:
+        generator = torch.Generator().manual_seed(draw(st.integers(0, 1000)))
+        step, offset = draw(st.integers(1, 2)), draw(st.integers(0, 2))
+        order = draw(st.permutations(range(len(size))))
+        shape = [offset + step * size[dim] for dim in order]
+        x = torch.randn(shape, generator=generator, dtype=torch.float64)
+        x = x[tuple(slice(offset, None, step) for _ in size)]
+        x = x.permute([order.index(dim) for dim in range(len(size))])
+        if draw(st.booleans()) and x.numel():
+            x = x[..., :1].expand(size)
+        tensors.append(x)
+    return tensors
+
+
+@given(tensors=strided(count=1))
+def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) -> None:
+    """Of both inputs, which stay as they are; the output is row-major."""
+    before = [tensor.clone() for tensor in tensors]
+    output = extension.op("bias_gelu")(*tensors)
+
+    torch.testing.assert_close(output, reference(*tensors))
+    assert output.is_contiguous(), f"strides {output.stride()}"
+    assert all(map(torch.equal, before, tensors)), "an input was written to"
+
+
+def test_forward_is_fused(extension: Extension) -> None:
+    """One tensor is allocated, the output, and no operator of ATen computes."""
+    bias_gelu = extension.op("bias_gelu")
+    x, bias = torch.randn(64, 32), torch.randn(32)
+    called, allocated = work(lambda: bias_gelu(x, bias))
+
+    assert set() == called - MEMORY, f"the kernel calls {sorted(called - MEMORY)}: write the loop"
+    assert 4 * 64 * 32 == allocated, (
+        f"{allocated} bytes were allocated for an output of {4 * 64 * 32}: each tensor between "
+        "input and output is written to memory and read again"
+    )
+
+
+def test_the_slope_at_zero_and_at_the_ends(extension: Extension) -> None:
+    """A half, as for every function that is half of a line and half of nothing; then 0 and 1."""
+    backward = extension.op("bias_gelu_backward")
+    x = torch.tensor([[-30.0, 0.0, 30.0]])
+    for_input, for_bias = backward(torch.ones(1, 3), x, torch.zeros(3))
+
+    assert [[0.0, 0.5, 1.0]] == for_input.tolist()
+    assert [0.0, 0.5, 1.0] == for_bias.tolist()
+
+
+def test_backward_is_what_autograd_gives(extension: Extension) -> None:
+    """The product rule has a second term: tanh depends on z too."""
+    x, bias = leaves(50, 7, x=False, bias=False)
+    grad = torch.randn_like(x)
+    found = extension.op("bias_gelu_backward")(grad, x, bias)
+
+    torch.testing.assert_close(found, gradients(grad, x, bias))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_backward_of_any_shape(extension: Extension, shape: tuple[int, ...]) -> None:
+    """The gradient of bias is summed over all dims but the last; without rows it is 0."""
+    x, bias = leaves(*shape, x=False, bias=False)
+    grad = torch.randn_like(x)
+    found = extension.op("bias_gelu_backward")(grad, x, bias)
+
+    torch.testing.assert_close(found, gradients(grad, x, bias))
+
+
+def test_backward_is_fused(extension: Extension) -> None:
+    """Two tensors are allocated, the two gradients."""
+    backward = extension.op("bias_gelu_backward")
+    grad, x, bias = torch.randn(64, 32), torch.randn(64, 32), torch.randn(32)
+    called, allocated = work(lambda: backward(grad, x, bias))
+
+    assert set() == called - MEMORY, f"the kernel calls {sorted(called - MEMORY)}: write the loop"
+    assert 4 * 65 * 32 == allocated, f"{allocated} bytes for gradients of {4 * 65 * 32}"
+
+
+def test_gradients_are_rounded_once(extension: Extension) -> None:
+    """The sum of 20000 rows too: in float32 each addition would lose a few bits."""
+    x, bias = 2 * torch.randn(20000, 2), torch.randn(2)
+    grad = 1 + torch.rand(20000, 2)
+    for_input, for_bias = extension.op("bias_gelu_backward")(grad, x, bias)
+    expected = gradients(grad, x, bias)
+
+    assert torch.float32 == for_input.dtype == for_bias.dtype
+    torch.testing.assert_close(for_bias.double(), expected[1], rtol=1e-7, atol=0)
+    torch.testing.assert_close(for_input.double(), expected[0], rtol=1e-7, atol=1e-12)
+
+
+def test_a_sum_is_rounded_once(extension: Extension) -> None:
+    """Three equal rows: three times a rounded number is not the rounded threefold."""
+    x, bias, grad = torch.randn(1, 2000), torch.randn(2000), torch.rand(1, 2000)
+    rows = (grad.repeat(3, 1), x.repeat(3, 1), bias)
+    _, for_bias = extension.op("bias_gelu_backward")(*rows)
+    off = (for_bias.double() / gradients(*rows)[1] - 1).abs().max().item()
+
+    assert off < 2**-24 * 1.001, f"off by {off / 2**-24:.2f} of a rounding: add up in double"
+
+
+@given(tensors=strided(count=2))
+def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tensor]) -> None:
+    """The gradient of a sum, for one, has strides of 0."""
+    found = extension.op("bias_gelu_backward")(*tensors)
+
+    torch.testing.assert_close(found, gradients(*tensors))
+    assert all(tensor.is_contiguous() for tensor in found)
+
+
+@pytest.mark.parametrize("place", ["cpu", "meta"])
+def test_each_kernel_checks(extension: Extension, place: str) -> None:
+    """By the function that is given: what would fail on the CPU must fail while one plans."""
+    forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
+    x, bias = torch.zeros(2, 3, device=place), torch.zeros(3, device=place)
+    for wrong in (bias[:2], bias[0], x):
+        with pytest.raises(ValueError, match="expected a bias as long as the rows"):
+            forward(x, wrong)
+        with pytest.raises(ValueError, match="expected a bias as long as the rows"):
+            backward(x, x, wrong)
+    with pytest.raises(TypeError, match="expected tensors of float32 or of float64"):
+        forward(x.double(), bias)
+    with pytest.raises(ValueError, match="expected a gradient like input"):
+        backward(x[:1], x, bias)
+
+
+def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
+    """Shapes, dtypes and strides, and no data: 8 TB cost nothing to plan with."""
+    forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
+    for x, bias in ((torch.rand(4, 3).t(), torch.rand(4)), (torch.rand(3).double(),) * 2):
+        real = forward(x, bias), *backward(x, x, bias)
+        far = x.to("meta"), bias.to("meta")
+        fake = forward(*far), *backward(far[0], *far)
+        for one, other in zip(real, fake, strict=True):
+            assert "meta" == other.device.type
+            assert (one.shape, one.dtype) == (other.shape, other.dtype)
+            assert one.stride() == other.stride()
+    huge = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
+    assert huge.shape == forward(huge, huge[0]).shape
+
+
+def test_symbols_stay_symbols(extension: Extension) -> None:
+    """A size that is asked for as an int is fixed: every other size is a new compilation."""
+    forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    x, bias = (mode.from_tensor(leaf.detach()) for leaf in leaves(5, 3))
+    with mode:
+        for result in (forward(x, bias), *backward(x, x, bias)):
+            sizes = list(result.shape)
+            assert all(isinstance(size, torch.SymInt) for size in sizes), f"sizes {sizes}"
+            assert all(size.node.maybe_as_int() is None for size in sizes), f"sizes {sizes}"
+
+
+def test_gradients_arrive(extension: Extension) -> None:
+    """The autograd kernel brings the two kernels together."""
+    x, bias = leaves(5, 3)
+    output = extension.op("bias_gelu")(x, bias)
+    grad = torch.randn_like(output)
+    torch.testing.assert_close(output, reference(x, bias))
+    output.backward(grad)
+
+    torch.testing.assert_close((x.grad, bias.grad), gradients(grad, x, bias))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3), (0, 3)], ids=str)
+def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
+    """Finite differences, for both inputs and for each alone."""
+    bias_gelu = extension.op("bias_gelu")
+    for x, bias in ((True, True), (True, False), (False, True)):
+        assert torch.autograd.gradcheck(bias_gelu, leaves(*shape, x=x, bias=bias))
+
+
+def test_the_graph_has_one_node(extension: Extension) -> None:
+    """And without gradients there is none."""
+    bias_gelu = extension.op("bias_gelu")
+    x, bias = leaves(2, 3)
+    node = bias_gelu(x, bias).grad_fn
+
+    assert node is not None
+    before = [getattr(edge[0], "variable", None) for edge in node.next_functions]
+    assert "BiasGelu" in node.name(), f"the node is {node.name()}"
+    assert [id(x), id(bias)] == [id(leaf) for leaf in before], f"before it: {node.next_functions}"
+    with torch.no_grad():
+        assert bias_gelu(x, bias).grad_fn is None
+    assert bias_gelu(x.detach(), bias.detach()).grad_fn is None
+
+
+def test_only_the_inputs_are_saved(extension: Extension) -> None:
+    """Not their sum: it would have to be written, and to live until backward."""
+    x, bias = leaves(2, 3)
+    saved: list[int] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor.data_ptr())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        output = extension.op("bias_gelu")(x, bias)
+    names = {x.data_ptr(): "input", bias.data_ptr(): "bias", output.data_ptr(): "output"}
+    found = sorted(names.get(pointer, "another tensor, or a copy") for pointer in saved)
+
+    assert ["bias", "input"] == found, f"save_for_backward got {found}"
+
+
+@pytest.mark.parametrize("changed", ["input", "bias"])
+def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> None:
+    """Its version counter tells, if it was saved by save_for_backward."""
+    x, bias = leaves(2, 3)
+    result = extension.op("bias_gelu")(x, bias).sum()
+    with torch.no_grad():
+        {"input": x, "bias": bias}[changed].mul_(2)
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.backward()
+
+
+def test_each_direction_is_one_operator(extension: Extension) -> None:
+    """That is the fusion as a program sees it: one kernel forward, one backward."""
+    bias_gelu = extension.op("bias_gelu")
+    x, bias = leaves(2, 3)
+    with Log() as log:
+        output = bias_gelu(x, bias)
+    assert [FORWARD] == log.names, f"forward ran {log.names}"
+    grad = torch.randn_like(output)
+    with Log() as log:
+        torch.autograd.grad(output, (x, bias), grad)
+    assert [BACKWARD] == log.names, f"backward ran {log.names}"
+
+
+def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:
+    """Gradients do not depend on whether they will be differentiated; but they have a history."""
+    bias_gelu = extension.op("bias_gelu")
+    x, bias = leaves(4, 2, 3)
+    grad = torch.randn(4, 2, 3, dtype=torch.float64)
+    found = torch.autograd.grad(bias_gelu(x, bias), (x, bias), grad, create_graph=True)
+
+    torch.testing.assert_close(tuple(one.detach() for one in found), gradients(grad, x, bias))
+    assert all(one.requires_grad for one in found), "a second derivative would be lost silently"
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3), (0, 3)], ids=str)
+def test_gradgradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
+    """Second derivatives, by both inputs and by each alone."""
+    bias_gelu = extension.op("bias_gelu")
+    for x, bias in ((True, True), (True, False), (False, True)):
+        assert torch.autograd.gradgradcheck(bias_gelu, leaves(*shape, x=x, bias=bias))
+
+
+@pytest.mark.parametrize("check", [*CHECKS, "test_aot_dispatch_dynamic"])
+def test_opcheck_agrees(extension: Extension, check: str) -> None:
+    """PyTorch examines it too: schema, keys, fake tensors, traced forward and backward."""
+    bias_gelu = extension.op("bias_gelu").default
+    for arguments in (leaves(4, 3), leaves(3, x=False, bias=False)):
+        bias_gelu(*arguments)
+        found = torch.library.opcheck(bias_gelu, arguments, test_utils=check)
+
+        assert {check: "SUCCESS"} == found
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_opcheck_agrees_about_backward(extension: Extension, check: str) -> None:
+    """It is an operator like any other."""
+    backward = extension.op("bias_gelu_backward").default
+    x, bias = leaves(4, 3, x=False, bias=False)
+    backward(x, x, bias)
+
+    assert {check: "SUCCESS"} == torch.library.opcheck(backward, (x, x, bias), test_utils=check)
