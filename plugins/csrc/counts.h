@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "memory.h"
@@ -50,6 +51,12 @@ class Counter {
     std::map<Key, Count> lines;
 
     void begin(unsigned lane) { logs[lane].clear(); }
+
+    // Hands over what was counted, and begins anew; `last` must not outlive the lines.
+    std::map<Key, Count> take() {
+        last = nullptr;
+        return std::exchange(lines, {});
+    }
 
     // Returns whether the lane must wait.
     bool log(unsigned lane, const Access& access) {

@@ -231,7 +231,7 @@ uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ?
 
 [[noreturn]] void unwritten_read(const Region& region, uintptr_t address, uint32_t place) {
     fault(headline("uninitialised read") + at(place, myself(), "reads " + region.element_at(address)) +
-          (region.space == Space::Shared ? "\nNo thread of this block has written it."
+          (region.space == Space::Shared ? "\nNo thread of this block has written it, or not before a __syncthreads()."
                                          : "\nNobody has written it: it holds whatever was there before."));
 }
 
@@ -633,9 +633,11 @@ class Alarm {
 
 // ---- Reports
 
-std::string run_addr2line(const std::vector<uint32_t>& places, std::vector<std::string>& found) {
+// ``file:line`` of each place, as the binary names them; empty if no program finds them.
+std::vector<std::string> lines_of(const std::vector<uint32_t>& places) {
+    std::vector<std::string> found;
     Dl_info about;
-    if (machine.addr2line.empty() || !dladdr(reinterpret_cast<void*>(&tick), &about)) return "";
+    if (machine.addr2line.empty() || !dladdr(reinterpret_cast<void*>(&tick), &about)) return found;
     std::string command = machine.addr2line + " -e '" + about.dli_fname + "'";
     for (uint32_t place : places) {
         char address[24];
@@ -643,24 +645,25 @@ std::string run_addr2line(const std::vector<uint32_t>& places, std::vector<std::
         command += address;
     }
     FILE* pipe = popen(command.c_str(), "r");
-    if (!pipe) return "";
+    if (!pipe) return found;
     char line[4096];
     while (std::fgets(line, sizeof line, pipe)) {
-        std::string text(line);
-        text = text.substr(0, text.find_first_of("\n "));
-        found.push_back(text);
+        const std::string text(line);
+        found.push_back(text.substr(0, text.find_first_of("\n ")));
     }
     pclose(pipe);
-    return command;
+    return found;
 }
 
 std::string resolved(const std::string& message) {
-    std::vector<uint32_t> places;
+    // The first is a place in this file: names are relative to the folder that it was in.
+    std::vector<uint32_t> places{static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&tick) - image_low)};
     for (size_t at = message.find('\x01'); at != std::string::npos; at = message.find('\x01', at + 1)) {
         places.push_back(static_cast<uint32_t>(std::stoul(message.substr(at + 1))));
     }
-    std::vector<std::string> lines;
-    if (!places.empty()) run_addr2line(places, lines);
+    if (places.size() == 1) return message;
+    const std::vector<std::string> lines = lines_of(places);
+    const std::string folder = lines.empty() ? "" : lines[0].substr(0, lines[0].rfind('/') + 1);
     std::string found;
     size_t number = 0;
     for (size_t at = 0; at < message.size(); ++at) {
@@ -669,8 +672,12 @@ std::string resolved(const std::string& message) {
             continue;
         }
         at = message.find('\x02', at);
-        found += number < lines.size() ? lines[number] : "line unknown";
         number += 1;
+        if (number >= lines.size()) {
+            found += "line unknown";
+        } else {
+            found += lines[number].starts_with(folder) ? lines[number].substr(folder.size()) : lines[number];
+        }
     }
     return found;
 }
@@ -864,8 +871,7 @@ void launch(const char* kernel, const Config& config, void (*run)(void*), void* 
     Region* region = machine.regions.add(std::move(held));
     for (uint64_t number : order(blocks)) run_block(number);
     machine.regions.remove(region);
-    machine.launches.back().lines = std::move(machine.counter.lines);
-    machine.counter.lines.clear();
+    machine.launches.back().lines = machine.counter.take();
     machine.on_host = true;
 }
 
@@ -1014,7 +1020,7 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.pending.clear();
     machine.error = cudaSuccess;
     machine.launches.clear();
-    machine.counter.lines.clear();
+    machine.counter.take();
     machine.next_thread = 1;
     machine.clock = 0;
     machine.dynamic_limit = simt::MOST_SHARED;
