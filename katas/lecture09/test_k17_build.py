@@ -1,0 +1,314 @@
+"""Tests of k17_build: each build is done once, and then looked at from several sides."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import setuptools
+import torch
+from torch.utils import cpp_extension
+
+from katas.lecture09 import k17_build as kata
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+needs_cmake = pytest.mark.backend("cxx", "cmake", "ninja")
+needs_ninja = pytest.mark.backend("cxx", "ninja")
+# A machine that does other things too needs its time for a build.
+slow = pytest.mark.time_limit(300)
+CMAKE, JIT, SETUP = "kata_cmake", "kata_load", "kata_setup"
+
+
+def space(name: str) -> str:
+    """Return the namespace in which a build's operator is registered."""
+    return f"lecture09_k17_{name}"
+
+
+class Workshop:
+    """A folder with the source, where each build is done when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.source = folder / "squared_relu.cpp"
+        self.source.write_text(kata.SOURCE, encoding="utf-8")
+        self.done: dict[str, Path | Exception] = {}
+
+    def once(self, name: str, build: Callable[[], Path]) -> Path:
+        """Return what a build made, or raise what it raised: it runs for the first test only."""
+        if name not in self.done:
+            try:
+                self.done[name] = build()
+            except Exception as error:  # noqa: BLE001 - raised again below
+                self.done[name] = error
+        result = self.done[name]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def configured(self) -> Path:
+        """Return the folder that CMake configured."""
+        return self.once("configured", self._configured)
+
+    def built(self) -> Path:
+        """Return the library that CMake built."""
+        return self.once("built", self._built)
+
+    def loaded(self) -> Path:
+        """Return the library that cpp_extension.load built and loaded."""
+        return self.once("loaded", self._loaded)
+
+    def set_up(self) -> Path:
+        """Return the library that setuptools built."""
+        return self.once("set up", self._set_up)
+
+    def run(self, command: list[str]) -> None:
+        """Run a command of the exercise, and show what it printed if it fails."""
+        assert all(isinstance(word, str) for word in command), f"strings expected: {command}"
+        run = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)  # noqa: S603 - the learner's own command
+        output = f"{run.stdout}\n{run.stderr}"
+        assert 0 == run.returncode, f"{shlex.join(command)} failed:\n{output[-3000:]}"
+
+    def _configured(self) -> Path:
+        text = kata.cmake_lists(CMAKE, self.source.name, space(CMAKE))
+        (self.folder / "CMakeLists.txt").write_text(text, encoding="utf-8")
+        build = self.folder / "build"
+        command = kata.configure_command(self.folder, build)
+        self.run([*command, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
+        return build
+
+    def _built(self) -> Path:
+        build = self.configured()
+        self.run(kata.build_command(build))
+        return build / f"{CMAKE}.so"
+
+    def _loaded(self) -> Path:
+        folder = self.folder / "load"
+        folder.mkdir()
+        kata.load_extension(JIT, self.source, space(JIT), folder)
+        return folder / f"{JIT}.so"
+
+    def _set_up(self) -> Path:
+        folder = self.folder / "setup"
+        folder.mkdir()
+        arguments = kata.setup_arguments(SETUP, self.source, space(SETUP))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)  # where setuptools leaves what it is not told about
+            # Python itself may have been built with -O3, and would pass it on.
+            patch.setenv("CFLAGS", "-O1")
+            patch.setenv("CXXFLAGS", "-O1")
+            distribution = setuptools.Distribution(arguments)
+            command = distribution.get_command_obj("build_ext")
+            command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "objects")
+            distribution.run_command("build_ext")
+        return folder / "lib" / f"{SETUP}.so"
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Return the folder of this run; nothing of the exercise is called yet."""
+    return Workshop(tmp_path_factory.mktemp("build"))
+
+
+@pytest.fixture(autouse=True)
+def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is built without a folder out of the home directory."""
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "extensions"))
+
+
+def operator(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return the operator of a build that is loaded."""
+    found = getattr(getattr(torch.ops, space(name)), "squared_relu", None)
+    assert found is not None, f"no operator squared_relu is registered in {space(name)}"
+    return found
+
+
+def listing(folder: Path) -> list[str]:
+    """Return the names of the libraries below a folder."""
+    return sorted(file.name for file in folder.rglob("*") if ".so" in file.suffixes)
+
+
+def works(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Compare the operator with PyTorch's two."""
+    for x in (torch.randn(3, 4), torch.randn(4, 3).t(), torch.empty(0)):
+        assert torch.equal(x.relu().square(), function(x))
+    with pytest.raises(RuntimeError, match="squared_relu: expected float32"):
+        function(torch.zeros(2, dtype=torch.float64))
+
+
+def check_flags(flags: list[str], name: str) -> None:
+    """Look for what all builds compile with; the last -O counts."""
+    levels = [flag for flag in flags if flag.startswith("-O")]
+    standards = [flag for flag in flags if flag.startswith("-std=")]
+
+    assert f"-DKATA_NAMESPACE={space(name)}" in flags, f"the compiler was given {flags}"
+    assert ["-O3"] == levels[-1:], f"of {levels} the last one counts"
+    assert standards[-1:] in (["-std=c++20"], ["-std=gnu++20"]), f"C++20, found {standards}"
+
+
+def flags_of_ninja(file: Path) -> list[str]:
+    """Return the compiler's flags in a file that cpp_extension wrote for Ninja."""
+    text = file.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith(("cflags", "post_cflags"))]
+    return shlex.split(" ".join(line.partition("=")[2] for line in lines))
+
+
+def test_the_texts_follow_the_arguments() -> None:
+    """No name, file, namespace or folder of another project is in them."""
+    text = kata.cmake_lists("tanh_shrink", "kernel.cpp", "somewhere")
+    command = kata.configure_command(Path("/here"), Path("/there"))
+
+    for word in ("tanh_shrink", "kernel.cpp", "KATA_NAMESPACE=somewhere"):
+        assert word in text, f"{word} is missing in\n{text}"
+    assert torch.utils.cmake_prefix_path not in text, "CMake is told by the command, not the text"
+    for folder in ("/here", "/there"):
+        assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
+    assert "/there" in kata.build_command(Path("/there"))
+
+
+@needs_cmake
+@slow
+def test_cmake_finds_torch(workshop: Workshop) -> None:
+    """The one that runs these tests, by its own CMake files."""
+    build = workshop.configured()
+    lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
+    cached = dict(line.split("=", 1) for line in lines if "=" in line)
+    found = cached.get("Torch_DIR:PATH", "")
+
+    assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
+    assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), f"it found {found}"
+    assert (build / "build.ninja").is_file(), "the files are for another generator than Ninja"
+
+
+@needs_cmake
+@slow
+def test_cmake_fails_without_torch(workshop: Workshop, tmp_path: Path) -> None:
+    """While it configures, and says what it misses: REQUIRED. No folder is written down."""
+    workshop.configured()
+    (tmp_path / "CMakeLists.txt").write_text(
+        kata.cmake_lists(CMAKE, "squared_relu.cpp", space(CMAKE)), encoding="utf-8"
+    )
+    (tmp_path / "squared_relu.cpp").write_text(kata.SOURCE, encoding="utf-8")
+    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-G", "Ninja"]
+    command += ["-DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - CMake itself
+
+    assert 0 != run.returncode, f"CMake goes on without PyTorch:\n{run.stdout}"
+    assert "Torch" in run.stderr, f"it fails for another reason:\n{run.stderr}"
+
+
+@needs_cmake
+@slow
+def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
+    """Optimized, C++20, with the namespace, and with PyTorch's headers."""
+    file = workshop.configured() / "compile_commands.json"
+    commands: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+
+    assert [str(workshop.source)] == [command["file"] for command in commands]
+    flags = shlex.split(commands[0]["command"])
+    check_flags(flags, CMAKE)
+    assert "-DNDEBUG" in flags, f"Release also means no asserts: {flags}"
+    include = str(Path(torch.utils.cmake_prefix_path).parents[1] / "include")
+    folders = [flag.removeprefix("-I") for flag in flags]
+    assert include in folders, "PyTorch's headers come with ${TORCH_LIBRARIES}"
+
+
+@needs_cmake
+@slow
+def test_cmake_builds_one_library(workshop: Workshop) -> None:
+    """With the name that was asked for, and nothing else."""
+    library = workshop.built()
+
+    assert [library.name] == listing(library.parent)
+    assert library.is_file(), f"{library} is a folder away"
+    rules = (library.parent / "build.ninja").read_text(encoding="utf-8")
+    assert "CXX_MODULE_LIBRARY_LINKER" in rules, "a library of the kind MODULE is wanted"
+
+
+@needs_cmake
+@slow
+def test_cmakes_library_finds_torch_by_itself(workshop: Workshop) -> None:
+    """It names the libraries it needs and where they are: any program can load it."""
+    program = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+    command = [sys.executable, "-c", program, str(workshop.built())]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - Python itself
+
+    assert 0 == run.returncode, f"a program without PyTorch cannot load it:\n{run.stderr}"
+
+
+@needs_cmake
+@slow
+def test_cmakes_library_works(workshop: Workshop) -> None:
+    """Loaded by torch.ops.load_library, it registers the operator."""
+    torch.ops.load_library(str(workshop.built()))
+
+    works(operator(CMAKE))
+
+
+@needs_ninja
+@slow
+def test_load_builds_and_loads(workshop: Workshop) -> None:
+    """In the folder that was asked for; and no module is imported."""
+    library = workshop.loaded()
+
+    assert [library.name] == listing(workshop.folder / "load")
+    assert JIT not in sys.modules
+    works(operator(JIT))
+
+
+@needs_ninja
+@slow
+def test_load_compiles_as_asked(workshop: Workshop) -> None:
+    """By itself it optimizes nothing."""
+    check_flags(flags_of_ninja(workshop.loaded().with_name("build.ninja")), JIT)
+
+
+def test_setup_has_one_extension() -> None:
+    """Built by PyTorch's command, and not tied to one version of Python."""
+    arguments = kata.setup_arguments("other", Path("other.cpp"), "elsewhere")
+    modules, command = arguments["ext_modules"], arguments["cmdclass"]["build_ext"]
+
+    assert "other" == arguments["name"]
+    assert ["other"] == [module.name for module in modules]
+    assert ["other.cpp"] == modules[0].sources
+    assert issubclass(command, cpp_extension.BuildExtension)
+    assert "torch_cpu" in modules[0].libraries
+    assert "torch_python" not in modules[0].libraries, "the source knows nothing of Python"
+
+
+@needs_ninja
+@slow
+def test_setup_builds_one_library(workshop: Workshop) -> None:
+    """Its name carries no version of Python: it is no Python module."""
+    library = workshop.set_up()
+
+    assert [library.name] == listing(library.parent)
+
+
+@needs_ninja
+@slow
+def test_setup_compiles_as_asked(workshop: Workshop) -> None:
+    """The flags of the Python that builds come first, those of the extension last."""
+    workshop.set_up()
+    files = list((workshop.folder / "setup").rglob("build.ninja"))
+
+    assert 1 == len(files), "BuildExtension builds by Ninja"
+    check_flags(flags_of_ninja(files[0]), SETUP)
+
+
+@needs_ninja
+@slow
+def test_setups_library_works(workshop: Workshop) -> None:
+    """Loaded like the others, into the same process."""
+    torch.ops.load_library(str(workshop.set_up()))
+
+    works(operator(SETUP))
