@@ -20,12 +20,11 @@ struct Mark {
     uint32_t epoch = 0;
     uint32_t clock = 0;
     uint32_t place = 0;
-    bool atomic = false;
 };
 
-// The last write, and the last reads by two different threads.
+// The last write, the last atomic operation since, and the last reads by two different threads.
 struct Cell {
-    Mark write, read, other;
+    Mark write, atomic, read, other;
 };
 
 struct Region {

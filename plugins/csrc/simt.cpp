@@ -204,13 +204,14 @@ const char* verb_of(Kind kind) {
 void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     Thread& me = *machine.me;
     Cell& cell = region.cells[(address - region.low) >> region.shift];
-    const Mark now{machine.block_first + me.id, machine.epoch, ++machine.clock, place, kind == Kind::Atomic};
-    const bool atomics = cell.write.atomic && now.atomic;
-    if (!atomics && cell.write.thread && !ordered(cell.write, me, region.space)) {
-        race(region, address, cell.write, cell.write.atomic ? "changes (atomically)" : "writes", verb_of(kind), place);
+    const Mark now{machine.block_first + me.id, machine.epoch, ++machine.clock, place};
+    const auto unordered = [&](const Mark& mark) { return mark.thread && !ordered(mark, me, region.space); };
+    if (unordered(cell.write)) race(region, address, cell.write, "writes", verb_of(kind), place);
+    if (kind != Kind::Atomic && unordered(cell.atomic)) {
+        race(region, address, cell.atomic, verb_of(Kind::Atomic), verb_of(kind), place);
     }
     if (kind == Kind::Read) {
-        if (!cell.read.thread || cell.read.thread == now.thread || ordered(cell.read, me, region.space)) {
+        if (cell.read.thread == now.thread || !unordered(cell.read)) {
             cell.read = now;
         } else {
             cell.other = now;
@@ -218,11 +219,11 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
         return;
     }
     for (const Mark* read : {&cell.read, &cell.other}) {
-        if (read->thread && !ordered(*read, me, region.space)) {
-            race(region, address, *read, "reads", verb_of(kind), place);
-        }
+        if (unordered(*read)) race(region, address, *read, "reads", verb_of(kind), place);
     }
-    cell.write = now;
+    // An atomic operation does not hide the write before it from the blocks that follow.
+    if (kind == Kind::Write) cell = {.write = now, .read = cell.read, .other = cell.other};
+    if (kind == Kind::Atomic) cell.atomic = now;
 }
 
 // ---- Accesses
