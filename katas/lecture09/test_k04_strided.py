@@ -1,0 +1,206 @@
+"""Tests of k04_strided: a kernel over views, which lie in memory by sizes and strides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plugins.extension import Extension
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 256
+MOST_BLOCKS = 64
+
+
+def numbers(*shape: int, device: str = "cpu") -> torch.Tensor:
+    """Return a contiguous tensor of whole numbers, whose differences are exact."""
+    return torch.randint(-999, 1000, shape, dtype=torch.float32, device=device)
+
+
+def check(extension: Extension, x: torch.Tensor, y: torch.Tensor) -> None:
+    """Compare one call with x - y."""
+    expected = x - y
+    actual = extension.op("sub")(x, y)
+    wrong = (expected != actual).nonzero().tolist()
+    assert [] == wrong, (
+        f"{len(wrong)} of {x.numel()} elements are wrong, the first is out{wrong[0]}:"
+        f" {actual[tuple(wrong[0])].item():g}, expected {expected[tuple(wrong[0])].item():g};"
+        f" sizes {tuple(x.shape)}, strides of out {actual.stride()}, of x {x.stride()},"
+        f" of y {y.expand_as(x).stride()}"
+    )
+
+
+def test_contiguous_tensors(extension: Extension, device: str) -> None:
+    """The stride of the last dim is 1, that of each other dim the size of what is right of it."""
+    check(extension, numbers(7, device=device), numbers(7, device=device))
+    check(extension, numbers(2, 3, 4, device=device), numbers(2, 3, 4, device=device))
+
+
+def test_every_other_element(extension: Extension, device: str) -> None:
+    """A vector with a stride: its elements are apart, those of the result are not."""
+    check(extension, numbers(14, device=device)[::2], numbers(21, device=device)[::3])
+
+
+def test_part_of_a_matrix(extension: Extension, device: str) -> None:
+    """A slice of both dims: rows begin where those of the whole matrix do."""
+    x, y = numbers(9, 10, device=device), numbers(4, 8, device=device)
+    check(extension, x[2:8:2, 3:9], y[1:, 1:7])
+
+
+@pytest.mark.parametrize("which", ["x", "y", "both"])
+def test_transposed(extension: Extension, device: str, which: str) -> None:
+    """Indices, not offsets, say which elements belong together: x[i, j] and y[i, j]."""
+    x, y = numbers(5, 3, device=device), numbers(5, 3, device=device)
+    if which != "y":
+        x = numbers(3, 5, device=device).t()
+    if which != "x":
+        y = numbers(3, 5, device=device).t()
+    check(extension, x, y)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (3, 1), (4,), (1, 1), ()])
+def test_expanded(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+    """Broadcasting makes strides of 0: one element of memory is there at many indices."""
+    check(extension, numbers(3, 4, device=device), numbers(*shape, device=device))
+
+
+def test_x_may_be_expanded_too(extension: Extension, device: str) -> None:
+    """The result has memory for each element, where x has one element for a whole row."""
+    x = numbers(6, 1, device=device).expand(6, 5)
+    check(extension, x, numbers(6, 5, device=device))
+    check(extension, x, numbers(5, device=device))
+
+
+def test_no_dims(extension: Extension, device: str) -> None:
+    """A tensor without dims has one element, at offset 0."""
+    check(extension, numbers(device=device), numbers(device=device))
+    check(extension, numbers(3, 4, device=device)[1, 2], numbers(5, device=device)[3])
+
+
+def test_sizes_of_one(extension: Extension, device: str) -> None:
+    """The stride of a dim of size 1 may be any number, and is never used."""
+    memory = numbers(30, device=device)
+    x = memory.as_strided((1, 4, 1, 2), (777, 3, 555, 13), 1)
+    check(extension, x, numbers(4, 1, 2, device=device))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
+def test_five_dims(extension: Extension, device: str, order: tuple[int, ...]) -> None:
+    """As many dims as there may be, none as large as another."""
+    sizes = [6, 2, 5, 3, 4]
+    x = numbers(*sizes, device=device).permute(order)
+    y = numbers(*(x.size(dim) for dim in (4, 3, 2, 1, 0)), device=device).permute(4, 3, 2, 1, 0)
+    check(extension, x, y)
+
+
+def test_x_and_y_share_memory(extension: Extension, device: str) -> None:
+    """Two views of the same memory, which is only read."""
+    memory = numbers(6, 6, device=device)
+    check(extension, memory, memory.t())
+    check(extension, memory[1:], memory[:-1])
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2, 4), (2, 0, 0, 3, 1)])
+def test_no_elements(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+    """A size of 0: no launch, since a grid of no blocks is an error, and no division by 0."""
+    x = numbers(*shape, device=device)
+    actual = extension.op("sub")(x, x)
+    assert shape == tuple(actual.shape)
+
+
+def layout(sizes: Sequence[int], draw: st.DrawFn) -> torch.Tensor:
+    """Return a tensor of these sizes: permuted, sliced in steps, expanded, as drawn."""
+    order = draw(st.permutations(range(len(sizes))))
+    steps = [draw(st.integers(1, 3)) for _ in sizes]
+    starts = [draw(st.integers(0, 2)) for _ in sizes]
+    kept = [1 if draw(st.integers(0, 4)) == 0 else size for size in sizes]
+    whole = [starts[dim] + kept[dim] * steps[dim] for dim in order]
+    tensor = numbers(*whole)
+    for place, dim in enumerate(order):
+        last = starts[dim] + kept[dim] * steps[dim]
+        tensor = tensor[(slice(None),) * place + (slice(starts[dim], last, steps[dim]),)]
+    inverse = sorted(range(len(sizes)), key=order.__getitem__)
+    return tensor.permute(inverse).expand(sizes)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw two tensors of one shape whose layouts have nothing to do with each other."""
+    sizes = draw(st.lists(st.integers(0, 5), max_size=5))
+    return layout(sizes, draw), layout(sizes, draw)
+
+
+@given(pair=pairs())
+def test_any_layout(extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
+    """Any sizes, any order of the dims, steps, offsets, expanded dims."""
+    check(extension, *pair)
+
+
+@pytest.mark.parametrize("rows", [64, 65, 200])
+def test_a_thread_goes_on_to_further_elements(extension: Extension, device: str, rows: int) -> None:
+    """As many elements as threads, and more: the loop goes on in steps of the whole grid."""
+    x = numbers(256, rows, device=device).t()
+    check(extension, x, numbers(rows, 1, device=device))
+
+
+@pytest.mark.parametrize(
+    ("shape", "blocks"),
+    [((), 1), ((16, 16), 1), ((257, 1), 2), ((63, 2, 128), 63), ((5, 3226), 64), ((3, 9999), 64)],
+)
+def test_blocks_are_as_many_as_needed_but_never_more_than_64(
+    extension: Extension, shape: tuple[int, ...], blocks: int
+) -> None:
+    """One launch, in blocks of 256 threads: no second kernel makes anything contiguous before."""
+    check(
+        extension,
+        numbers(*shape),
+        numbers(*shape[::-1]).permute(tuple(reversed(range(len(shape))))),
+    )
+    launches = extension.launches()
+    tables = "\n".join(launch.table() for launch in launches)
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"
+    (launch,) = launches
+    assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
+    assert (blocks, 1, 1) == launch.grid, f"{shape} wants {blocks} blocks, found {launch.grid}"
+
+
+def test_each_element_is_read_and_written_once(extension: Extension) -> None:
+    """2 n loads and n stores: sizes and strides come with the launch, they are not read."""
+    x = numbers(8, 4, 7, 3, 64).permute(4, 1, 3, 0, 2)
+    check(extension, x, numbers(7))
+    (launch,) = extension.launches()
+    assert 2 * x.numel() == launch.count("global", "read").accesses, (
+        f"expected {2 * x.numel()} loads, one of x and one of y for each element\n{launch.table()}"
+    )
+    assert x.numel() == launch.count("global", "write").accesses, (
+        f"expected {x.numel()} stores, one for each element\n{launch.table()}"
+    )
+
+
+def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: Extension) -> None:
+    """In contiguous tensors the 32 floats of a warp are 4 sectors of 32 bytes."""
+    shape = (3, 7, 1024)
+    check(extension, numbers(*shape), numbers(*shape))
+    (launch,) = extension.launches()
+    moved = launch.count("global")
+    assert 4 * moved.requests == moved.sectors, (
+        f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
+        f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+    )
+
+
+def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    x, y = numbers(6, 5, device=device), numbers(5, 12, device=device)
+    check(extension, x.t(), y[:, ::2])
+    torch.library.opcheck(extension.op("sub").default, (x.t(), y[:, ::2]))
