@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+// As nvcc does, for names without std: abs, exp, isnan of a float are overloads, not C's functions.
+#include <math.h>
 #include <tuple>
 #include <type_traits>
 #include <utility>
