@@ -2,9 +2,9 @@
 
 Three things, each on the lines where it stands, so that messages name the learner's lines::
 
-    axpy<<<grid, block>>>(n, x)    simt::kernel("axpy", simt::Config(grid, block), ...)(n, x)
-    __shared__ float a[32];        static float a[32]; simt::shared(a, "a");
-    extern __shared__ float b[];   float* b = static_cast<float*>(simt::dynamic("b", ...));
+    axpy<<<grid, block>>>(n, x)    simt::kernel(SIMT_NAME(axpy), simt::Config(grid, block), ...
+    __shared__ float a[32];        struct simt_a { float a[32]; }; auto& a = simt::shared(...
+    extern __shared__ float b[];   float* b = static_cast<float*>(simt::dynamic("b", ...
 
 All else is defined by ``plugins/csrc/simt.h``.
 """
@@ -28,7 +28,7 @@ DYNAMIC = re.compile(
     r"\s*\[\s*\]\s*;"
 )
 SHARED = re.compile(r"(?:\bstatic\s+)?\b__shared__\s+([^;]*);")
-NAME = re.compile(r"(\w+)\s*(?:\[|$)")
+NAME = re.compile(r"\b\w+\s*(?=\[|$)")
 OPEN, CLOSE = "([{", ")]}"
 
 
@@ -73,7 +73,7 @@ def _launches(text: str, code: str) -> Iterator[Edit]:
             raise CudaError(_line(text, position), f"<<< {what}")
         config = text[position + 3 : end]
         call = f"[](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
-        yield start, end + 3, f'simt::kernel("{name}", simt::Config({config}), {call})'
+        yield start, end + 3, f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})"
         position = code.find("<<<", end)
 
 
@@ -129,10 +129,22 @@ def _shared(text: str, code: str) -> Iterator[Edit]:
     for found in SHARED.finditer(code):
         if code[: found.start()].rstrip().endswith("extern"):
             continue
-        names = [match[1] for part in _split(found[1]) if (match := NAME.search(part))]
-        declaration = text[found.start(1) : found.end(1)]
-        calls = "".join(f' simt::shared({name}, "{name}");' for name in names)
-        yield found.start(), found.end(), f"static {declaration};{calls}"
+        line = _line(code, found.start())
+        if _outside(code, found.start()):
+            raise CudaError(line, "declare __shared__ variables inside the kernel")
+        first, *others = _split(text[found.start(1) : found.end(1)])
+        match = NAME.search(first)
+        if not match or "=" in found[1]:
+            raise CudaError(line, "expected __shared__ TYPE NAME[SIZE]; without a value")
+        # The type stands before the first name, and counts for all.
+        kind, names = first[: match.start()], [first[match.start() :], *others]
+        yield found.start(), found.end(), " ".join(_variable(kind, name) for name in names)
+
+
+def _variable(kind: str, declarator: str) -> str:
+    name = declarator.replace("[", " ").split()[0]
+    held = f"struct simt_{name} {{ {kind.strip()} {declarator.strip()}; }};"
+    return f'{held} auto& {name} = simt::shared(&simt_{name}::{name}, "{name}");'
 
 
 def _split(declarators: str) -> list[str]:

@@ -81,6 +81,8 @@ class Tier:
     # Inline functions of the headers go into one object file that every kata links.
     # Not where speed is the point: those few are compiled with each kata, at -O2.
     compiled: bool = True
+    # Whether libraries need torch's.
+    torch: bool = True
     # Files of ours that stand beside the headers; those that are sources are linked.
     files: tuple[Path, ...] = ()
     # Options that only one of the compilers knows.
@@ -110,6 +112,7 @@ def tiers() -> dict[str, Tier]:
             (6, 6),
             SIMT,
             compiled=False,
+            torch=False,
             files=files,
             clang=clang,
             gxx=SIMT_GXX,

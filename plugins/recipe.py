@@ -77,14 +77,17 @@ class Recipe:
         """The objects of the tier that every library is linked with."""
         return ["tier.o"] * self.compiled + [f"{file.name}.o" for file in self._sources()]
 
+    def _libraries(self) -> tuple[str, ...]:
+        return LIBRARIES if self.tier.torch else ()
+
     def _sources(self) -> list[Path]:
         return [file for file in self.tier.files if file.suffix == ".cpp"]
 
     def prepare(self) -> list[list[str]]:
         """Return the commands that are run once per tier."""
         path = self.toolchain.compiler.path
-        commands = [self._stub(name) for name in LIBRARIES if self.platform != "darwin"]
-        plain = [path, "-O2", "-fPIC", "-std=c++20", "-c"]
+        commands = [self._stub(name) for name in self._libraries() if self.platform != "darwin"]
+        plain = [path, "-O2", "-g1", "-gdwarf-4", "-fPIC", "-std=c++20", "-c"]
         commands += [[*plain, file.name, "-o", f"{file.name}.o"] for file in self._sources()]
         if not self.toolchain.compiler.clang:
             return [*commands, [*self.options, "-x", "c++-header", "tier.h", "-o", "tier.h.gch"]]
@@ -114,7 +117,7 @@ class Recipe:
             exports = ["-Wl,-exported_symbol,_kata_*", "-Wl,-dead_strip"]
             return [*self._shared(), *parts, *exports, "-Wl,-undefined,dynamic_lookup"]
         exports = ["-Wl,--version-script=exports", "-Wl,--gc-sections", "-Wl,--no-as-needed"]
-        libraries = [f"-l{name}" for name in LIBRARIES]
+        libraries = [f"-l{name}" for name in self._libraries()]
         return [*self._shared(), *parts, *exports, "-L.", *libraries]
 
     def _stub(self, name: str) -> list[str]:

@@ -30,6 +30,7 @@ namespace {
 constexpr unsigned MOST_THREADS = 1024, MOST_Z = 64, MOST_GRID_YZ = 65535;
 constexpr size_t MOST_SHARED = 48 << 10;
 constexpr size_t HOST_STACK = 16;  // times STACK
+constexpr size_t SHARED_ROOM = 1 << 20, SHARED_GAP = 256;
 
 enum class State : uint8_t { Ready, Barrier, Warp, Done };
 
@@ -85,7 +86,10 @@ struct Machine {
     uint32_t launch_first = 1, next_thread = 1, block_first = 1, block_size = 1;
     uint32_t epoch = 0, clock = 0, block_serial = 0;
     Region* dynamic = nullptr;
-    std::vector<char> dynamic_memory;
+    // Shared memory: 256 bytes that nobody may touch lie between two variables.
+    std::vector<char> shared_memory = std::vector<char>(2 * SHARED_ROOM);
+    size_t shared_used = 0;
+    uint32_t runs = 0;
     size_t static_bytes = 0;
     void (*run)(void*) = nullptr;
     void* arguments = nullptr;
@@ -270,7 +274,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     const char* verb = verb_of(kind);
     Region* region = machine.regions.find(address);
     if (!region) {
-        // Constants of the source, and __constant__ or __device__ variables: not checked.
+        // Constants of the source, and __constant__ or __device__ variables: not watched.
         if (address - image_low < image_high - image_low) return;
         outside(address, bytes, verb, place);
     }
@@ -552,6 +556,12 @@ void release_barrier() {
     machine.launches.back().barriers += 1;
 }
 
+// Whatever was there is no value that a kernel could use by accident.
+Region* poisoned(Region* region) {
+    std::memset(reinterpret_cast<void*>(region->low), 0xff, region->high - region->low);
+    return region;
+}
+
 void run_block(uint64_t number) {
     machine.block = block_of(number);
     machine.block_first = machine.launch_first + static_cast<uint32_t>(number) * machine.block_size;
@@ -559,7 +569,7 @@ void run_block(uint64_t number) {
     machine.epoch = 0;
     machine.acquired = 0;
     machine.static_bytes = 0;
-    machine.dynamic = nullptr;
+    if (machine.dynamic) poisoned(machine.dynamic);
     for (uint32_t id = 0; id < machine.block_size; ++id) {
         Thread& thread = machine.threads[id];
         thread.state = State::Ready;
@@ -772,13 +782,20 @@ void fence() {
 
 namespace {
 
-Region* declared(uintptr_t low, const Variable& about) {
+Region* found_at(const void* address) {
     for (Region* region : machine.regions.all) {
-        if (region->low == low && region->space == Space::Shared) return region;
+        if (region->low == reinterpret_cast<uintptr_t>(address) && region->space == Space::Shared) return region;
     }
+    return nullptr;
+}
+
+Region* placed(const Variable& about) {
+    const auto start = reinterpret_cast<uintptr_t>(machine.shared_memory.data());
     Region region;
-    region.low = low;
-    region.high = low + about.bytes;
+    region.low = ((start + machine.shared_used + SHARED_GAP - 1) & ~(SHARED_GAP - 1)) + SHARED_GAP;
+    region.high = region.low + about.bytes;
+    machine.shared_used = region.high - start;
+    if (machine.shared_used > machine.shared_memory.size() - SHARED_GAP) fault(headline("too much shared memory"));
     region.space = Space::Shared;
     region.mode = Mode::Scratch;
     region.name = about.name;
@@ -789,18 +806,13 @@ Region* declared(uintptr_t low, const Variable& about) {
     return machine.regions.add(std::move(region));
 }
 
-// Whatever was there is no value that a kernel could use by accident.
-void poison(Region* region) { std::memset(reinterpret_cast<void*>(region->low), 0xff, region->high - region->low); }
-
 }  // namespace
 
-void declare(void* address, const Variable& variable) {
-    static std::map<uintptr_t, uint32_t> poisoned;
-    uint32_t& serial = poisoned[reinterpret_cast<uintptr_t>(address)];
-    if (serial == machine.block_serial) return;
-    serial = machine.block_serial;
-    Region* region = declared(reinterpret_cast<uintptr_t>(address), variable);
-    poison(region);
+void declare(Slot& slot, const Variable& variable) {
+    if (slot.run == machine.runs && slot.block == machine.block_serial) return;
+    Region* region = slot.run == machine.runs ? found_at(slot.address) : nullptr;
+    if (!region) region = placed(variable);
+    slot = {reinterpret_cast<void*>(poisoned(region)->low), machine.runs, machine.block_serial};
     machine.static_bytes += variable.bytes;
     if (machine.static_bytes > MOST_SHARED) {
         fault(headline("too much shared memory") + "\n" + std::to_string(machine.static_bytes) + " bytes with " + variable.name +
@@ -808,20 +820,9 @@ void declare(void* address, const Variable& variable) {
     }
 }
 
+// All declarations of dynamic shared memory in a kernel are the same memory.
 void* dynamic(const char* name, unsigned element) {
-    if (!machine.dynamic) {
-        const size_t bytes = machine.config.shared;
-        machine.dynamic_memory.resize(std::max<size_t>(bytes, 16) + 256);
-        const uintptr_t low = (reinterpret_cast<uintptr_t>(machine.dynamic_memory.data()) + 255) & ~uintptr_t{255};
-        for (Region* region : machine.regions.all) {
-            if (region->space == Space::Shared && region->low == low) {
-                machine.regions.remove(region);
-                break;
-            }
-        }
-        machine.dynamic = declared(low, {name, bytes, element, 1, {}});
-        poison(machine.dynamic);
-    }
+    if (!machine.dynamic) machine.dynamic = poisoned(placed({name, machine.config.shared, element, 1, {}}));
     return reinterpret_cast<void*>(machine.dynamic->low);
 }
 
@@ -872,6 +873,7 @@ void launch(const char* kernel, const Config& config, void (*run)(void*), void* 
     Region* region = machine.regions.add(std::move(held));
     for (uint64_t number : order(blocks)) run_block(number);
     machine.regions.remove(region);
+    if (machine.dynamic) machine.regions.remove(std::exchange(machine.dynamic, nullptr));
     machine.launches.back().lines = machine.counter.take();
     machine.on_host = true;
 }
@@ -1024,6 +1026,9 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.counter.take();
     machine.next_thread = 1;
     machine.clock = 0;
+    machine.runs += 1;
+    machine.shared_used = 0;
+    machine.dynamic = nullptr;
     machine.dynamic_limit = simt::MOST_SHARED;
 }
 
@@ -1061,7 +1066,8 @@ extern "C" const char* kata_simt_run(int (*thunk)(void*), void* closure, int* st
         machine.problem = machine.pending.empty() ? cudaGetErrorString(machine.error) : machine.pending;
     }
     if (machine.problem.empty() && machine.status == 0) simt::check_outputs();
-    if (machine.problem.empty() && !machine.pending.empty()) machine.problem = machine.pending;
+    // Returned as an error: what it was about.
+    if (machine.problem.empty() && machine.status == cudaErrorInvalidConfiguration) machine.problem = machine.pending;
     // A launch that ended early has left its lines.
     for (unsigned lane = 0; lane < simt::LANES; ++lane) machine.counter.begin(lane);
     machine.problem = simt::resolved(machine.problem);

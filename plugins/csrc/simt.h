@@ -25,6 +25,9 @@
 // What reads memory on behalf of the caller's line says so itself, with the caller's address.
 #define SIMT_PLAIN __attribute__((no_sanitize("thread"), noinline))
 #define SIMT_HERE __builtin_return_address(0)
+// The text of a name, after the macros in it.
+#define SIMT_NAME(...) SIMT_TEXT(__VA_ARGS__)
+#define SIMT_TEXT(...) #__VA_ARGS__
 
 #define __global__
 #define __device__
@@ -80,6 +83,12 @@ struct Config {
         : grid(grid), block(block), shared(shared), stream(stream) {}
 };
 
+// Where a shared variable lies, in which run and block it was last declared.
+struct Slot {
+    void* address = nullptr;
+    uint32_t run = 0, block = 0;
+};
+
 // A shared variable, as messages name its elements.
 struct Variable {
     const char* name;
@@ -95,7 +104,7 @@ dim3 block_size();
 dim3 grid_size();
 
 void access(const void* address, unsigned bytes, Kind kind, const void* here);
-void declare(void* address, const Variable& variable);
+void declare(Slot& slot, const Variable& variable);
 void* dynamic(const char* name, unsigned element);
 uint64_t warp(Warp operation, unsigned mask, uint64_t value, int argument, int width,
               Reduce reduce, bool is_signed, const void* here);
@@ -104,13 +113,15 @@ void launch(const char* kernel, const Config& config, void (*run)(void*), void* 
             size_t bytes);
 void allow_dynamic(size_t bytes);
 
-// Says where a __shared__ variable lies; it is poisoned when a block first comes here.
-template <class T>
-SIMT_PLAIN void shared(T& variable, const char* name) {
+// Stands for a __shared__ variable, which is the only member of a structure: its place, with
+// nothing beside it, is poisoned when a block first comes here.
+template <class Holder, class T>
+SIMT_PLAIN T& shared(T Holder::*member, const char* name) {
+    static Slot slot;
     using Element = std::remove_all_extents_t<T>;
-    Variable about{name, sizeof(T), sizeof(Element), std::rank_v<T>,
-                   {std::extent_v<T, 0>, std::extent_v<T, 1>, std::extent_v<T, 2>}};
-    declare(&variable, about);
+    declare(slot, {name, sizeof(T), sizeof(Element), std::rank_v<T>,
+                   {std::extent_v<T, 0>, std::extent_v<T, 1>, std::extent_v<T, 2>}});
+    return static_cast<Holder*>(slot.address)->*member;
 }
 
 // A kernel and its arguments, copied once, as a launch copies them.

@@ -1,0 +1,103 @@
+"""Builds ``tests/kernels/*.cu`` for the CPU and runs their functions on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+from plugins.builder import Builder
+from plugins.launches import addr2line
+from plugins.launches import read_launches
+from plugins.sources import read_unit
+from plugins.toolchain import Toolchain
+from plugins.toolchain import find_torch
+from plugins.toolchain import identify
+
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from plugins.launches import Launch
+
+
+KERNELS = Path(__file__).parent / "kernels"
+MODES = {"in": 0, "out": 1, "inout": 2}
+
+
+class Arguments(ctypes.Structure):
+    """What ``tests/kernels/call.cuh`` reads."""
+
+    _fields_ = (
+        ("function", ctypes.c_void_p),
+        ("n", ctypes.c_int),
+        ("count", ctypes.c_int),
+        ("arrays", ctypes.c_void_p * 3),
+    )
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """The functions of one source, run by the simulator."""
+
+    library: Path
+    seconds: float = 0.5
+
+    def run(self, function: str, n: int, seed: int = 0, **arrays: tuple[str, Any]) -> str:
+        """Call ``kata_<function>(n, *arrays)``; return what is wrong with it, if anything is.
+
+        Each array comes with what kernels may do: ``x=("in", values)``.
+        """
+        library: Any = ctypes.CDLL(str(self.library))
+        library.kata_simt_run.restype = ctypes.c_char_p
+        seconds = ctypes.c_double(self.seconds)
+        library.kata_simt_begin(ctypes.c_uint64(seed), seconds, addr2line().encode())
+        for name, (mode, array) in arrays.items():
+            address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)
+            library.kata_simt_buffer(address, size, array.itemsize, MODES[mode], name.encode())
+        call = Arguments()
+        call.function = ctypes.cast(getattr(library, f"kata_{function}"), ctypes.c_void_p)
+        call.n, call.count = n, len(arrays)
+        for i, (_, array) in enumerate(arrays.values()):
+            call.arrays[i] = array.ctypes.data
+        status = ctypes.c_int()
+        run = library.kata_simt_run(library.kata_call, ctypes.byref(call), ctypes.byref(status))
+        problem: str = run.decode()
+        library.kata_simt_end()
+        return problem or (f"status {status.value}" if status.value else "")
+
+    def launches(self) -> list[Launch]:
+        """Return what the last run did."""
+        return read_launches(self.library)
+
+
+def simulator(name: str, compiler: str, folder: Path) -> Simulator:
+    """Build ``tests/kernels/<name>`` with a compiler that is on PATH, into `folder`."""
+    found = identify(compiler)
+    assert found is not None
+    builder = Builder(Toolchain(found, find_torch()), folder)
+    unit = read_unit(Path(name).stem, [KERNELS / name], KERNELS, KERNELS)
+    return Simulator(builder.build(unit))
+
+
+def line_of(name: str, function: str) -> int:
+    """Return the number of the line marked WRONG in a kernel of ``tests/kernels/<name>``."""
+    lines = (KERNELS / name).read_text(encoding="utf-8").splitlines()
+    first = next(
+        number
+        for number, line in enumerate(lines)
+        if re.match(rf"(__global__|extern).* (kata_)?{function}\(", line)
+    )
+    return next(
+        number for number, line in enumerate(lines, 1) if number > first and "WRONG" in line
+    )
+
+
+def floats(n: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Return floats of few bits, whose sums are exact in any order."""
+    import numpy as np  # noqa: PLC0415 - the harness has it, but pays only for what it uses
+
+    return np.random.default_rng(seed).integers(-8, 9, n).astype(np.float32)
