@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
 
 from plugins.toolchain import find_compiler
+from tests.simulator import KERNELS
 from tests.simulator import Simulator
 from tests.simulator import floats
 from tests.simulator import line_of
@@ -19,7 +22,7 @@ from tests.simulator import simulator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+    Array = np.ndarray[Any, Any]
 
 
 pytestmark = pytest.mark.torch
@@ -235,12 +238,15 @@ def test_what_cannot_be_seen(wrong: Simulator, name: str) -> None:
     assert "" == wrong.run(name, 64, x=("in", x), y=("out", y))
 
 
+def aligned(n: int) -> Array:
+    """Return a square matrix that begins at a multiple of 64 bytes, as PyTorch's do."""
+    memory = np.zeros(n * n + 16, np.float32)
+    return memory[(-memory.ctypes.data // 4) % 16 :][: n * n].reshape(n, n)
+
+
 def test_counts_of_a_coalesced_and_of_a_transposed_access(right: Simulator) -> None:
     """Aligned rows: 4 sectors per request; a padded tile: one wavefront per request."""
-    x = np.zeros(64 * 64 + 16, np.float32)
-    x = x[(-x.ctypes.data // 4) % 16 :][: 64 * 64].reshape(64, 64)
-    y = np.zeros(64 * 64 + 16, np.float32)
-    y = y[(-y.ctypes.data // 4) % 16 :][: 64 * 64].reshape(64, 64)
+    x, y = aligned(64), aligned(64)
 
     assert "" == right.run("transpose", 64, x=("in", x), y=("out", y))
 
@@ -284,3 +290,17 @@ def test_counts_of_atomics_and_of_lanes_that_do_not_take_part(right: Simulator) 
     assert 16 * 4 == launch.count("global", "atomic").accesses
     assert 0 < launch.count("shared", "atomic").partial
     assert 2 * 4 == launch.barriers
+
+
+def test_the_page_about_the_simulator_names_every_example() -> None:
+    """What it says is told, and what is not, is what stands above."""
+    page = (KERNELS.parents[1] / "plugins/csrc/README.md").read_text(encoding="utf-8")
+
+    told, _, not_seen = page.partition("## What is not seen")
+    named = set(re.findall(r"`([a-z_]+)`", told))
+    assert set(FAULTS) <= named
+    for name, fault in FAULTS.items():
+        row = next(line for line in told.splitlines() if f"`{name}`" in line)
+        head = fault.begins.partition(":")[0]
+        assert head.removesuffix(" in kernel") in row, name
+    assert {"races_on_a_variable", "past_a_row"} <= set(re.findall(r"`([a-z_]+)`", not_seen))
