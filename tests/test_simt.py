@@ -55,12 +55,14 @@ def wrong(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Simulator:
 def softmax(x: Array) -> Array:
     """Return the softmax of the rows."""
     powers = np.exp(x - x.max(1, keepdims=True))
-    return powers / powers.sum(1, keepdims=True)
+    quotients: Array = powers / powers.sum(1, keepdims=True)
+    return quotients
 
 
 def layer_norm(x: Array) -> Array:
     """Return the rows with mean 0 and variance 1."""
-    return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    normal: Array = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    return normal
 
 
 def compacted(x: Array) -> Array:
