@@ -1,0 +1,175 @@
+"""Tests of k07_transpose: a tile of shared memory without bank conflicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+    from plugins.launches import Launch
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+# Elements along an edge of what a block may do, and the blocks beyond which it may do more.
+EDGE = 64
+ENOUGH_BLOCKS = 64
+ALIGNED = [(256, 256), (64, 320), (200, 136)]
+UNALIGNED = [(257, 129), (127, 125)]
+
+
+def check(extension: Extension, n: int, m: int, device: str = "cpu") -> None:
+    """Compare one call with x.t(); every element of x is another number."""
+    x = torch.arange(n * m, dtype=torch.float32, device=device).reshape(n, m)
+    actual = extension.op("transpose")(x)
+    assert (m, n) == tuple(actual.shape)
+    wrong = (x.t() != actual).nonzero().tolist()
+    if wrong:
+        j, i = wrong[0]
+        origin, column = divmod(int(actual[j, i].item()), m)
+        raise AssertionError(
+            f"{len(wrong)} of {n * m} elements are wrong, the first is out[{j}][{i}]: it must be"
+            f" x[{i}][{j}], and holds x[{origin}][{column}]"
+        )
+
+
+def launched(extension: Extension, n: int, m: int) -> Launch:
+    """Return the one launch that transposes an n x m matrix."""
+    check(extension, n, m)
+    launches = extension.launches()
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}"
+    return launches[0]
+
+
+def test_one_element(extension: Extension, device: str) -> None:
+    """One element: all other threads keep off the matrix, and still come to the barrier."""
+    check(extension, 1, 1, device)
+
+
+def test_a_square_of_32(extension: Extension, device: str) -> None:
+    """Whole warps: nothing is beyond an edge."""
+    check(extension, 32, 32, device)
+
+
+@pytest.mark.parametrize(("n", "m"), [(64, 64), (128, 128)])
+def test_tiles_change_places_too(extension: Extension, device: str, n: int, m: int) -> None:
+    """A tile of the upper right becomes one of the lower left, not only what is in it."""
+    check(extension, n, m, device)
+
+
+@pytest.mark.parametrize(("n", "m"), [(32, 96), (160, 64)])
+def test_rows_of_the_result_are_n_long(extension: Extension, device: str, n: int, m: int) -> None:
+    """Not square: out[j][i] is element j n + i of out, x[i][j] is element i m + j of x."""
+    check(extension, n, m, device)
+
+
+@pytest.mark.parametrize(
+    ("n", "m"), [(31, 33), (33, 31), (1, 32), (33, 1), (1, 1025), (1023, 1), (65, 257), (255, 30)]
+)
+def test_edges(extension: Extension, device: str, n: int, m: int) -> None:
+    """Sizes around a tile: the last ones are cut off, on the right in x, below in out."""
+    check(extension, n, m, device)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0)])
+def test_no_elements(extension: Extension, device: str, n: int, m: int) -> None:
+    """No elements, no launch; but the shape is transposed."""
+    check(extension, n, m, device)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 5), (5, 0)])
+def test_nothing_is_launched_for_nothing(extension: Extension, n: int, m: int) -> None:
+    """No elements are no tiles: not one block that finds no work."""
+    check(extension, n, m)
+    assert [] == extension.launches()
+
+
+def test_bits_are_moved(extension: Extension, device: str) -> None:
+    """Negative zero, infinities, subnormal numbers and NaN with a payload arrive as they were."""
+    words = [-(1 << 31), 1, 0x7F800000, -(1 << 23), 0x7FC01234, 0x7FC00000, 0x3F800000, 0x80, 0]
+    x = torch.tensor(words * 5, dtype=torch.int32, device=device).reshape(3, 15)
+    actual = extension.op("transpose")(x.view(torch.float32)).view(torch.int32)
+    assert x.t().tolist() == actual.tolist()
+
+
+@settings(max_examples=25)
+@given(n=st.integers(1, 100), m=st.integers(1, 100))
+def test_any_shape(extension: Extension, n: int, m: int) -> None:
+    """Any n and m, in any order of blocks and threads."""
+    check(extension, n, m)
+
+
+@pytest.mark.parametrize(("n", "m"), ALIGNED)
+def test_each_element_is_loaded_and_stored_once(extension: Extension, n: int, m: int) -> None:
+    """There are n m loads and n m stores of global memory, or fewer with vector types."""
+    launch = launched(extension, n, m)
+    for kind in ("read", "write"):
+        found = launch.count("global", kind).accesses
+        assert n * m >= found, f"{found} for {n * m} elements\n{launch.table()}"
+
+
+@pytest.mark.parametrize(("n", "m"), ALIGNED)
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_each_sector_is_touched_once(extension: Extension, kind: str, n: int, m: int) -> None:
+    """They are n m / 8, 4 per request of 32 lanes: a warp goes along rows, reading and writing."""
+    launch = launched(extension, n, m)
+    sectors = launch.count("global", kind).sectors
+    verb, matrix = {"read": ("read", "x"), "write": ("written", "out")}[kind]
+    assert n * m // 8 >= sectors, (
+        f"{sectors} sectors are {verb}, {n * m // 8} hold all of {matrix}: the lanes of a warp must"
+        f" touch neighbours in a row of {matrix}\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize(("n", "m"), UNALIGNED)
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_odd_sizes_are_no_slower_way(extension: Extension, kind: str, n: int, m: int) -> None:
+    """Where rows begin amid a sector, at most twice as many sectors as hold the matrix."""
+    launch = launched(extension, n, m)
+    sectors = launch.count("global", kind).sectors
+    assert n * m // 4 >= sectors, (
+        f"{sectors} sectors for {kind}, expected at most {n * m // 4}\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize(("n", "m"), [*ALIGNED, *UNALIGNED])
+def test_no_bank_is_asked_twice(extension: Extension, n: int, m: int) -> None:
+    """No bank conflicts, neither where the tile is filled nor where it is read."""
+    launch = launched(extension, n, m)
+    shared = launch.count("shared")
+    assert 0 == shared.conflicts, (
+        f"{shared.wavefronts} wavefronts for {shared.requests} requests: in a tile of 32 words per"
+        f" row a column lies in one bank. Where must element (r, c) lie?\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize(("n", "m"), [(256, 256), (64, 1024), (320, 192), (512, 512)])
+def test_many_blocks_share_the_work(extension: Extension, n: int, m: int) -> None:
+    """A block for every 64 x 64 elements, or 64 of them: a GPU has more than a hundred places."""
+    launch = launched(extension, n, m)
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    assert min(ENOUGH_BLOCKS, n * m // EDGE**2) <= blocks, f"the grid is {launch.grid}"
+
+
+@pytest.mark.parametrize(("n", "m"), [(4096, 8), (8, 4096), (256, 256)])
+def test_tiles_are_numbered_along_x(extension: Extension, n: int, m: int) -> None:
+    """A grid ends at 65535 along y and z: 2^22 rows are more tiles than that, and are allowed."""
+    launch = launched(extension, n, m)
+    assert (1, 1) == launch.grid[1:], (
+        f"the grid is {launch.grid}: its second and third number grow with the matrix, and end at"
+        " 65535, where the launch would be refused"
+    )
+
+
+def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    check(extension, 3, 7, device)
+    x = torch.arange(21.0, device=device).reshape(3, 7)
+    torch.library.opcheck(extension.op("transpose").default, (x.t(),))
