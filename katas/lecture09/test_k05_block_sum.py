@@ -1,0 +1,189 @@
+"""Tests of k05_block_sum: a tree in shared memory, two launches."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 256
+MOST_BLOCKS = 64
+GRID = MOST_BLOCKS * THREADS
+MOST_BARRIERS = 10
+MOST_WAVEFRONTS = 64
+
+
+def check(extension: Extension, n: int, device: str = "cpu") -> None:
+    """Compare one sum of n small integers, which is exact in any order."""
+    x = torch.randint(-8, 9, (n,), dtype=torch.float32, device=device)
+    expected = x.sum().item()
+    actual = extension.op("block_sum")(x).item()
+    assert expected == actual, (
+        f"the sum of {n} elements is {actual}, expected {expected}: which of them were left out,"
+        " or added twice?"
+    )
+
+
+def test_one_element(extension: Extension, device: str) -> None:
+    """One element: the other 255 threads have none, and take part with 0."""
+    check(extension, 1, device)
+
+
+@pytest.mark.parametrize("n", [2, 31, 32, 33, 255, 256])
+def test_one_block(extension: Extension, device: str, n: int) -> None:
+    """At most one element per thread: eight steps of the tree make 256 sums one."""
+    check(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [257, 1000, 1023, 1024, 1025, GRID])
+def test_blocks_put_their_sums_together(extension: Extension, device: str, n: int) -> None:
+    """Several blocks: the second launch sums up what the first one left in partial."""
+    check(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [GRID + 1, 3 * GRID - 5])
+def test_a_thread_adds_up_several_elements(extension: Extension, device: str, n: int) -> None:
+    """More elements than threads: each thread first adds up its own ones."""
+    check(extension, n, device)
+
+
+def test_no_elements(extension: Extension, device: str) -> None:
+    """The sum of nothing is 0, not what happened to be in memory."""
+    actual = extension.op("block_sum")(torch.empty(0, device=device))
+    assert () == tuple(actual.shape)
+    assert 0.0 == actual.item(), f"the sum of no elements is {actual.item()}, expected 0"
+
+
+@given(n=st.integers(1, 3_000))
+def test_any_number_of_elements(extension: Extension, n: int) -> None:
+    """Any n, in any order of blocks and threads."""
+    check(extension, n)
+
+
+@pytest.mark.parametrize("where", [0, 255, 256, 999])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([math.inf], math.inf), ([math.nan], math.nan), ([-math.inf, math.inf], math.nan)],
+)
+def test_infinity_and_nan_reach_the_sum(
+    extension: Extension, device: str, where: int, values: list[float], expected: float
+) -> None:
+    """Special values go through every addition, as they do in torch.sum."""
+    x = torch.ones(1001, device=device)
+    x[where : where + len(values)] = torch.tensor(values, device=device)
+    actual = extension.op("block_sum")(x).cpu()
+    assert torch.equal(torch.tensor(expected).isnan(), actual.isnan()), (
+        f"{values} at {where} gave {actual.item()}, expected {expected}"
+    )
+    assert math.isnan(expected) or expected == actual.item(), (
+        f"{values} at {where} gave {actual.item()}, expected {expected}"
+    )
+
+
+def test_the_bits_are_the_same_at_every_call(extension: Extension, device: str) -> None:
+    """Addition of floats depends on the order, so the order must not depend on who is first."""
+    # Terms that cancel: what an addition loses is not hidden by a large sum.
+    x = torch.randn(GRID, device=device)
+    found = {extension.op("block_sum")(x).item().hex() for _ in range(8)}
+    assert 1 == len(found), (
+        f"8 calls with the same input gave {sorted(found)}: the blocks, or the threads, add in"
+        " the order in which they happen to come, as atomicAdd does"
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 257, GRID, 10**5])
+def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: Extension, n: int) -> None:
+    """The first grid has as many blocks as were asked for, the second has one."""
+    check(extension, n)
+    launches = extension.launches()
+    blocks = min(max(1, -(-n // THREADS)), MOST_BLOCKS)
+    expected = [((blocks, 1, 1), (THREADS, 1, 1)), ((1, 1, 1), (THREADS, 1, 1))]
+    actual = [(launch.grid, launch.block) for launch in launches]
+    assert expected == actual, (
+        f"n = {n} wants the grids and blocks {expected}, found {actual}:\n"
+        + "\n".join(launch.table() for launch in launches)
+    )
+
+
+def test_no_atomic_operations(extension: Extension) -> None:
+    """Threads that add to one place stand in a queue, and the order of the queue is random."""
+    check(extension, GRID)
+    for launch in extension.launches():
+        atomics = launch.count("global", "atomic") + launch.count("shared", "atomic")
+        assert 0 == atomics.accesses, f"expected no atomic operations:\n{launch.table()}"
+
+
+@pytest.mark.parametrize("n", [GRID, 3 * GRID])
+def test_each_element_is_read_once_by_neighbouring_threads(extension: Extension, n: int) -> None:
+    """As many loads as values: 8 floats to a sector of 32 bytes, and none read again."""
+    check(extension, n)
+    for launch, values in zip(extension.launches(), (n, MOST_BLOCKS), strict=True):
+        read = launch.count("global", "read")
+        assert read.accesses <= values, (
+            f"{read.accesses} loads for {values} elements: some are read twice\n{launch.table()}"
+        )
+        assert 8 * read.sectors <= values, (
+            f"{read.sectors} sectors for {values} elements, {values // 8} hold them: which"
+            f" elements do the threads 0 to 31 read at the same time?\n{launch.table()}"
+        )
+
+
+def test_each_block_writes_one_value(extension: Extension) -> None:
+    """The sum of a block goes to global memory when it is whole."""
+    check(extension, GRID)
+    for launch in extension.launches():
+        written = launch.count("global", "write").accesses
+        assert launch.grid[0] == written, (
+            f"{launch.grid[0]} blocks wrote {written} values\n{launch.table()}"
+        )
+
+
+def test_log2_of_the_threads_barriers(extension: Extension) -> None:
+    """A tree of 256 leaves has 8 steps: 10 barriers per block are enough."""
+    check(extension, GRID)
+    for launch in extension.launches():
+        each = launch.barriers / launch.grid[0]
+        assert each <= MOST_BARRIERS, (
+            f"{each} barriers per block, at most {MOST_BARRIERS} are allowed: how often does the"
+            f" number of sums halve from {THREADS} to 1?\n{launch.table()}"
+        )
+
+
+def test_no_bank_conflicts(extension: Extension) -> None:
+    """The threads of a warp touch 32 different banks, each at the same time."""
+    check(extension, GRID)
+    for launch in extension.launches():
+        shared = launch.count("shared")
+        assert 0 == shared.conflicts, (
+            f"{shared.conflicts} of {shared.wavefronts} wavefronts come from bank conflicts: how"
+            f" far apart are the floats that neighbouring threads touch?\n{launch.table()}"
+        )
+
+
+def test_warps_that_are_done_leave_shared_memory_alone(extension: Extension) -> None:
+    """Neighbours stay at work, so that whole warps are done: at most 64 wavefronts per block."""
+    check(extension, GRID)
+    for launch in extension.launches():
+        each = launch.count("shared").wavefronts / launch.grid[0]
+        assert each <= MOST_WAVEFRONTS, (
+            f"{each} wavefronts of shared memory per block, at most {MOST_WAVEFRONTS} are allowed"
+            " (a tree that halves takes 45): does each step keep every warp busy for a few of its"
+            f" threads?\n{launch.table()}"
+        )
+
+
+def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    check(extension, 300, device)
+    torch.library.opcheck(extension.op("block_sum").default, (torch.rand(300, device=device),))
