@@ -1,0 +1,197 @@
+"""Tests of k10_histogram: atomics in global memory, then in shared memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+    from plugins.launches import Launch
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 256
+MOST_BLOCKS = 32
+MOST_SHARED_BINS = 12288
+SIZES = [1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 32 * 256, 32 * 256 + 1, 3 * 32 * 256 - 5]
+BOTH = pytest.mark.parametrize("name", ["histogram_global", "histogram"])
+
+
+def draw(n: int, low: int, high: int, device: str = "cpu") -> torch.Tensor:
+    """Return n values from `low` up to `high`, which is left out."""
+    return torch.randint(low, high, (n,), dtype=torch.int32, device=device)
+
+
+def check(extension: Extension, name: str, values: torch.Tensor, bins: int) -> None:
+    """Compare one call with torch.bincount of what is in range."""
+    expected = torch.bincount(values[(values >= 0) & (values < bins)], minlength=bins)
+    actual = extension.op(name)(values, bins)
+    wrong = (expected != actual).nonzero().flatten().tolist()
+    assert [] == wrong, (
+        f"{len(wrong)} of {bins} counts are wrong, the first is counts[{wrong[0]}]:"
+        f" {actual[wrong[0]].item()}, expected {expected[wrong[0]].item()}"
+    )
+
+
+def launched(extension: Extension, name: str, values: torch.Tensor, bins: int) -> Launch:
+    """Check one call, and return its only launch."""
+    check(extension, name, values, bins)
+    launches = extension.launches()
+    names = [launch.kernel for launch in launches]
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}: {names}"
+    return launches[0]
+
+
+@BOTH
+def test_a_few_values(extension: Extension, device: str, name: str) -> None:
+    """Two values of four are the same, and two threads count them; three bins stay empty."""
+    values = torch.tensor([2, 0, 2, 5], dtype=torch.int32, device=device)
+    check(extension, name, values, 6)
+
+
+@BOTH
+def test_values_out_of_range_are_counted_nowhere(
+    extension: Extension, device: str, name: str
+) -> None:
+    """Neither in the first bin nor in the last, and least of all beside them."""
+    lowest, highest = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max
+    values = [-1, 0, 3, 4, 5, lowest, highest]
+    check(extension, name, torch.tensor(values, dtype=torch.int32, device=device), 4)
+    check(extension, name, torch.tensor([-1, 4], dtype=torch.int32, device=device), 4)
+
+
+@BOTH
+@pytest.mark.parametrize("n", SIZES)
+def test_all_threads_count_in_one_bin(extension: Extension, device: str, name: str, n: int) -> None:
+    """The same value n times: not one of them may get lost."""
+    check(extension, name, torch.full((n,), 2, dtype=torch.int32, device=device), 3)
+
+
+@BOTH
+@pytest.mark.parametrize("bins", [1, 31, 33, 255, 256, 257, 1000])
+def test_more_and_fewer_bins_than_threads(
+    extension: Extension, device: str, name: str, bins: int
+) -> None:
+    """Every bin counts, also where a block has more of them than threads."""
+    check(extension, name, draw(2000, -2, bins + 2, device), bins)
+
+
+@BOTH
+def test_no_values(extension: Extension, device: str, name: str) -> None:
+    """No values, no launch, and 0 in each bin."""
+    check(extension, name, draw(0, 0, 1, device), 300)
+
+
+@pytest.mark.parametrize("bins", [MOST_SHARED_BINS, MOST_SHARED_BINS + 1, 20_000])
+def test_more_bins_than_shared_memory_holds(extension: Extension, device: str, bins: int) -> None:
+    """48 KiB hold 12288 ints; beyond that the counts are in global memory only."""
+    check(extension, "histogram", draw(500, 0, bins, device), bins)
+
+
+@BOTH
+@given(n=st.integers(0, 10_000), bins=st.integers(1, 700))
+def test_any_values(extension: Extension, name: str, n: int, bins: int) -> None:
+    """Any sizes, in any order of blocks and threads."""
+    check(extension, name, draw(n, -1, bins + 1), bins)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("n", "blocks"), [(1, 1), (256, 1), (257, 2), (31 * 256, 31), (31 * 256 + 1, 32), (20_000, 32)]
+)
+def test_blocks_are_as_many_as_needed_but_never_more_than_32(
+    extension: Extension, name: str, n: int, blocks: int
+) -> None:
+    """Blocks of 256 threads; beyond 32 of them each thread takes more values."""
+    launch = launched(extension, name, draw(n, 0, 10), 10)
+    assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
+    assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
+
+
+@BOTH
+def test_each_value_is_read_once(extension: Extension, name: str) -> None:
+    """32 neighbouring ints are 4 sectors of 32 bytes, and nobody asks for them again."""
+    n = 3 * MOST_BLOCKS * THREADS
+    launch = launched(extension, name, draw(n, 0, 256), 256)
+    read = launch.count("global", "read")
+    assert read.sectors <= n // 8, (
+        f"{read.sectors} sectors were read, the values are {n // 8}: which values do the threads"
+        f" 0 to 31 read at the same time?\n{launch.table()}"
+    )
+
+
+def test_global_counts_take_one_atomic_for_each_value(extension: Extension) -> None:
+    """A value in range is one atomicAdd, a value out of range is none."""
+    n, bins = 10_000, 64
+    values = draw(n, -16, bins + 16)
+    inside = int(((values >= 0) & (values < bins)).sum())
+    launch = launched(extension, "histogram_global", values, bins)
+    found = launch.count("global", "atomic").accesses
+    assert inside == found, (
+        f"{inside} of {n} values are in range, found {found} atomics\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize("low", [0, 255])
+def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
+    extension: Extension, low: int
+) -> None:
+    """Values by the thousand meet in shared memory; global memory gets sums."""
+    n, bins = 4 * MOST_BLOCKS * THREADS, 256
+    launch = launched(extension, "histogram", draw(n, low, bins), bins)
+    outside, inside = launch.count("global", "atomic"), launch.count("shared", "atomic")
+    assert outside.accesses <= bins * MOST_BLOCKS, (
+        f"{outside.accesses} atomics on global memory; {MOST_BLOCKS} blocks add {bins} bins"
+        f" each, which are {bins * MOST_BLOCKS}\n{launch.table()}"
+    )
+    assert inside.accesses <= n, (
+        f"{inside.accesses} atomics on shared memory for {n} values\n{launch.table()}"
+    )
+    assert launch.barriers <= 2 * MOST_BLOCKS, (
+        f"{launch.barriers / MOST_BLOCKS:g} barriers per block: there are three phases, so two"
+        " borders between them"
+    )
+
+
+def test_the_threads_of_a_block_share_its_bins(extension: Extension) -> None:
+    """Setting to 0 and adding up are work for all threads, neighbours beside neighbours."""
+    # The threads of a warp meet neighbouring bins, and none of them finds its bin empty alone.
+    bins, number = 2 * THREADS, torch.arange(2 * MOST_BLOCKS * THREADS, dtype=torch.int32)
+    values = number % THREADS + THREADS * (number // (MOST_BLOCKS * THREADS))
+    launch = launched(extension, "histogram", values, bins)
+    stored, added = launch.count("shared", "write"), launch.count("global", "atomic")
+    assert stored.wavefronts <= MOST_BLOCKS * bins // 32, (
+        f"setting {bins} bins to 0 took {stored.wavefronts / MOST_BLOCKS:g} wavefronts per block,"
+        f" {bins // 32} would do\n{launch.table()}"
+    )
+    assert added.sectors <= MOST_BLOCKS * bins // 8, (
+        f"adding {bins} bins to counts touched {added.sectors / MOST_BLOCKS:g} sectors per block,"
+        f" {bins // 8} would do\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize("bins", [1, MOST_SHARED_BINS, MOST_SHARED_BINS + 1])
+def test_private_counts_are_used_wherever_they_fit(extension: Extension, bins: int) -> None:
+    """Up to 12288 bins each value is counted in shared memory."""
+    launch = launched(extension, "histogram", draw(300, 0, bins), bins)
+    expected = 300 if bins <= MOST_SHARED_BINS else 0
+    found = launch.count("shared", "atomic").accesses
+    assert (found > 0) == (expected > 0), (
+        f"{bins} bins of 4 bytes and 48 KiB of shared memory, found {found} atomics there\n"
+        f"{launch.table()}"
+    )
+
+
+@BOTH
+def test_the_operator_passes_opcheck(extension: Extension, device: str, name: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    values = draw(300, 0, 20, device)
+    check(extension, name, values, 20)
+    torch.library.opcheck(extension.op(name).default, (values, 20))
