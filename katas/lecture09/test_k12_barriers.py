@@ -1,0 +1,199 @@
+"""Tests of k12_barriers: each bug has its test, and then the structure, which has to stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+    from plugins.launches import Launch
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 256
+MOST_BLOCKS = 32
+FULL = 6 * THREADS
+ALL = pytest.mark.parametrize("name", ["smooth", "scan", "sum"])
+
+
+def smooth(x: torch.Tensor) -> torch.Tensor:
+    """Return the sum of each element and its two neighbours."""
+    padded = torch.nn.functional.pad(x, (1, 1))
+    return padded[:-2] + padded[1:-1] + padded[2:]
+
+
+def scan(x: torch.Tensor) -> torch.Tensor:
+    """Return the running sums, which begin anew at every 256th element."""
+    sums = [part.cumsum(0, dtype=torch.int32) for part in x.split(THREADS)]
+    return torch.cat(sums)
+
+
+def total(x: torch.Tensor) -> torch.Tensor:
+    """Return the sum of all elements."""
+    return x.sum(dtype=torch.int32)
+
+
+PLAIN = {"smooth": smooth, "scan": scan, "sum": total}
+
+
+def draw(n: int, device: str = "cpu") -> torch.Tensor:
+    """Return n elements, none of them 0."""
+    return torch.randint(1, 10, (n,), dtype=torch.int32, device=device)
+
+
+def check(extension: Extension, name: str, n: int, device: str = "cpu") -> None:
+    """Compare one call with the same in PyTorch, three times: in three orders of threads."""
+    x = draw(n, device)
+    expected = PLAIN[name](x)
+    for _ in range(3):
+        actual = extension.op(name)(x)
+        wrong = (expected != actual).reshape(-1).nonzero().flatten().tolist()
+        assert [] == wrong, (
+            f"{name} of {n} elements: {len(wrong)} of {expected.numel()} are wrong, the first is"
+            f" number {wrong[0]}: {actual.reshape(-1)[wrong[0]].item()},"
+            f" expected {expected.reshape(-1)[wrong[0]].item()}"
+        )
+
+
+def launched(extension: Extension, name: str, n: int = FULL) -> Launch:
+    """Check a call, and return its only launch."""
+    check(extension, name, n)
+    launches = extension.launches()
+    names = [launch.kernel for launch in launches]
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}: {names}"
+    return launches[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 33, 100, 255, 257, 1000])
+def test_neighbours_are_added_when_they_are_loaded(
+    extension: Extension, device: str, n: int
+) -> None:
+    """Smooth: what a thread adds was loaded by others, and may not be there yet."""
+    check(extension, "smooth", n, device)
+
+
+@pytest.mark.parametrize("n", [256, 512, 1024])
+def test_nothing_is_loaded_past_the_end(extension: Extension, device: str, n: int) -> None:
+    """Smooth: the last thread of the last block has a neighbour that does not exist."""
+    check(extension, "smooth", n, device)
+
+
+@pytest.mark.parametrize("n", [256, 512, 1024])
+def test_a_step_of_the_scan_reads_before_it_writes(
+    extension: Extension, device: str, n: int
+) -> None:
+    """Scan: in each step everybody reads what was there before the step."""
+    check(extension, "scan", n, device)
+
+
+@pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 257, 1000])
+def test_threads_without_an_element_come_to_the_barriers(
+    extension: Extension, device: str, n: int
+) -> None:
+    """Scan: the last block has fewer elements than threads."""
+    check(extension, "scan", n, device)
+
+
+@pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 256])
+def test_one_block_adds_up_its_sums(extension: Extension, device: str, n: int) -> None:
+    """Sum: in each halving only half of the threads add, but all of them meet."""
+    check(extension, "sum", n, device)
+
+
+@pytest.mark.parametrize("n", [257, 1000, 8192, 8193, 20_000])
+def test_no_block_disturbs_another(extension: Extension, device: str, n: int) -> None:
+    """Sum: all blocks add to the same total, in any order."""
+    check(extension, "sum", n, device)
+
+
+def test_the_sum_of_nothing_is_0(extension: Extension, device: str) -> None:
+    """Sum: no elements, no launch, and a total all the same."""
+    check(extension, "sum", 0, device)
+
+
+@pytest.mark.given
+@pytest.mark.parametrize("name", ["smooth", "scan"])
+def test_no_elements(extension: Extension, device: str, name: str) -> None:
+    """No elements, no launch, nothing to write."""
+    x = draw(0, device)
+    assert (0,) == tuple(extension.op(name)(x).shape)
+
+
+@ALL
+@given(n=st.integers(1, 3000))
+def test_any_number_of_elements(extension: Extension, name: str, n: int) -> None:
+    """Any n, in any order of blocks and threads."""
+    check(extension, name, n)
+
+
+@ALL
+@pytest.mark.parametrize("n", [1, 256, 257, 32 * 256, 32 * 256 + 1])
+def test_the_grid_stays(extension: Extension, name: str, n: int) -> None:
+    """Work is not taken from the blocks so that they cannot disturb each other."""
+    launch = launched(extension, name, n)
+    blocks = (n + THREADS - 1) // THREADS
+    blocks = min(blocks, MOST_BLOCKS) if name == "sum" else blocks
+    assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
+    assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
+
+
+@pytest.mark.parametrize(("name", "extra"), [("smooth", 2), ("scan", 0), ("sum", 0)])
+def test_global_memory_is_read_once(extension: Extension, name: str, extra: int) -> None:
+    """Threads get each other's elements from shared memory, and not by a load of their own."""
+    launch = launched(extension, name)
+    loads, most = launch.count("global", "read").accesses, FULL + extra * FULL // THREADS
+    assert loads <= most, (
+        f"{loads} loads from global memory, {most} would do for {FULL} elements\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize(("name", "most"), [("smooth", 1), ("scan", 17), ("sum", 9)])
+def test_there_are_no_more_barriers_than_needed(extension: Extension, name: str, most: int) -> None:
+    """A barrier after every line is no way to find the one that was missing."""
+    launch = launched(extension, name)
+    found = launch.barriers / launch.grid[0]
+    assert found <= most, f"{name}: {found:g} barriers per block, {most} would do"
+
+
+@pytest.mark.parametrize(("name", "most"), [("smooth", 3), ("scan", 20), ("sum", 3)])
+def test_threads_work_together_in_shared_memory(extension: Extension, name: str, most: int) -> None:
+    """Each thread does its part of the work; no thread does that of the others."""
+    launch = launched(extension, name)
+    loads, moved = launch.count("shared", "read"), launch.count("shared")
+    table = launch.table()
+    assert moved.accesses > 0, f"{name}: nothing is shared any more\n{table}"
+    assert loads.accesses <= most * launch.threads, (
+        f"{name}: {loads.accesses / launch.threads:.1f} shared loads per thread,"
+        f" {most} would do\n{table}"
+    )
+    assert moved.accesses >= 16 * moved.requests, (
+        f"{name}: {moved.accesses / moved.requests:.1f} lanes of a warp take part in a load or"
+        f" store of shared memory, on average; 16 are wanted\n{table}"
+    )
+
+
+def test_a_block_adds_to_the_total_once(extension: Extension) -> None:
+    """Atomics are for what is left to add when the block is done, and for nothing before it."""
+    launch = launched(extension, "sum")
+    inside = launch.count("shared", "atomic").accesses
+    assert 0 == inside, (
+        f"{inside} atomics on shared memory: halve, and wait after each halving\n{launch.table()}"
+    )
+    found = launch.count("global", "atomic").accesses
+    assert found <= launch.grid[0], (
+        f"{found} atomics on global memory for {launch.grid[0]} blocks\n{launch.table()}"
+    )
+
+
+@ALL
+def test_the_operator_passes_opcheck(extension: Extension, device: str, name: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    check(extension, name, 300, device)
+    torch.library.opcheck(extension.op(name).default, (draw(300, device),))
