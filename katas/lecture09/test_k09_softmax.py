@@ -1,0 +1,215 @@
+"""Tests of k09_softmax: the maximum and the sum of a row in one pass."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+    from plugins.launches import Launch
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+INF = math.inf
+LOWEST = torch.finfo(torch.float32).min
+# Rows of several numbers of warps, and of blocks; all are multiples of 8, as sectors are.
+SHAPES = [(40, 32), (3, 1000), (6, 1024), (2, 20_000)]
+
+
+def check(extension: Extension, x: torch.Tensor) -> None:
+    """Compare one call with what float64 gives."""
+    expected = torch.softmax(x.double(), -1)
+    actual = extension.op("softmax")(x)
+    good = torch.isclose(expected, actual.double(), rtol=1e-4, atol=1e-7, equal_nan=True)
+    wrong = (~good).nonzero().tolist()
+    assert [] == wrong, (
+        f"{len(wrong)} of {x.numel()} elements are wrong, the first is out{wrong[0]}:"
+        f" {actual[tuple(wrong[0])].item():.7g}, expected {expected[tuple(wrong[0])].item():.7g};"
+        f" its row sums to {actual[tuple(wrong[0][:-1])].sum().item():.7g}"
+    )
+
+
+def one_launch(extension: Extension) -> Launch:
+    """Return the launch of the last call, of which there is one."""
+    launches = extension.launches()
+    tables = "\n".join(launch.table() for launch in launches)
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"
+    return launches[0]
+
+
+def test_two_elements(extension: Extension, device: str) -> None:
+    """exp(0) = 1 and exp(log(3)) = 3: a quarter and three quarters, the other threads are idle."""
+    check(extension, torch.tensor([[0.0, math.log(3.0)]], device=device))
+
+
+def test_each_row_has_its_own_sum(extension: Extension, device: str) -> None:
+    """Rows are normalised apart from each other, in any number of dims."""
+    check(extension, torch.randn(7, 5, device=device))
+    check(extension, torch.randn(2, 3, 2, 9, device=device))
+    check(extension, torch.randn(4, device=device))
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
+def test_rows_of_any_length(extension: Extension, device: str, n: int) -> None:
+    """Around a warp and a block: no element is left out, and none is of the next row."""
+    check(extension, 3.0 * torch.randn(3, n, device=device))
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (0,), (2, 0, 4)])
+def test_no_elements(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+    """No rows, or rows of nothing: no launch, since a grid of no blocks is an error."""
+    actual = extension.op("softmax")(torch.empty(shape, device=device))
+    assert shape == tuple(actual.shape)
+
+
+@pytest.mark.parametrize("offset", [1000.0, -1000.0])
+def test_only_differences_count(extension: Extension, device: str, offset: float) -> None:
+    """exp(1000) is infinite and exp(-1000) is 0 in float32; the maximum is taken away before."""
+    check(extension, torch.randn(4, 300, device=device) + offset)
+
+
+@pytest.mark.parametrize("n", [64, 1000, 5000])
+def test_the_maximum_grows(extension: Extension, device: str, n: int) -> None:
+    """Each element is larger than all before it, by little: what was summed up is corrected."""
+    rising = torch.linspace(-4.0, 4.0, n, device=device)
+    check(extension, torch.stack([rising, rising.flip(0)]))
+
+
+def test_the_maximum_is_anywhere(extension: Extension, device: str) -> None:
+    """One element stands out, in each row another: every thread's sum is corrected by it."""
+    x = torch.randn(100, 300, device=device)
+    x[torch.arange(100), 3 * torch.arange(100)] = 6.0
+    check(extension, x)
+
+
+def test_any_finite_numbers(extension: Extension, device: str) -> None:
+    """The lowest finite number is an element like others; a difference may be infinite."""
+    x = torch.full((4, 40), LOWEST, device=device)
+    x[1, 7] = -LOWEST
+    x[2, ::2] = -LOWEST
+    x[3] = torch.linspace(-3e38, 3e38, 40, device=device)
+    check(extension, x)
+
+
+@pytest.mark.parametrize("n", [2, 64, 700])
+@pytest.mark.parametrize("where", ["first", "last", "all but one"])
+def test_minus_infinity_is_left_out(extension: Extension, device: str, n: int, where: str) -> None:
+    """Masked elements become 0 and change nothing, even if a thread or a warp sees no others."""
+    x = torch.randn(3, n, device=device)
+    masked = {
+        "first": slice(0, n // 2),
+        "last": slice(n // 2, n),
+        "all but one": slice(1, n),
+    }[where]
+    x[1:, masked] = -INF
+    check(extension, x)
+
+
+def test_a_causal_mask(extension: Extension, device: str) -> None:
+    """As in attention: row i sees the elements up to i, from one to all."""
+    x = torch.randn(90, 90, device=device)
+    check(extension, x.masked_fill(torch.ones_like(x).triu(1).bool(), -INF))
+
+
+def test_a_row_of_minus_infinity_is_nan(extension: Extension, device: str) -> None:
+    """Nothing to share 1 among: 0 / 0. The rows around it do not notice."""
+    x = torch.randn(3, 50, device=device)
+    x[1] = -INF
+    check(extension, x)
+
+
+@pytest.mark.parametrize("special", [INF, math.nan])
+@pytest.mark.parametrize("others", ["finite", "masked"])
+def test_infinity_and_nan_spread_over_the_row(
+    extension: Extension, device: str, special: float, others: str
+) -> None:
+    """An infinity less itself is NaN, and so is the sum: the whole row is, and no other."""
+    x = torch.randn(4, 300, device=device)
+    if others == "masked":
+        x[:, ::2] = -INF
+    x[0, 0] = x[1, 131] = x[3, -1] = special
+    check(extension, x)
+
+
+def test_a_long_row(extension: Extension, device: str) -> None:
+    """More elements than fit the shared memory of a block; the largest come late."""
+    x = torch.randn(2, 100_003, device=device)
+    x[0, 90_000:] += 8.0
+    check(extension, x)
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> torch.Tensor:
+    """Draw a matrix: small or large numbers, some of them masked."""
+    shape = draw(st.integers(1, 6)), draw(st.integers(1, 600))
+    x = draw(st.sampled_from([0.1, 3.0, 50.0, 1e4])) * torch.randn(shape)
+    masked = draw(st.sampled_from([0.0, 0.5, 0.98]))
+    return x.masked_fill(torch.rand(shape) < masked, -INF)
+
+
+@given(x=matrices())
+def test_any_matrix(extension: Extension, x: torch.Tensor) -> None:
+    """Any shape, in any order of blocks and threads; a row may be masked as a whole."""
+    check(extension, x)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_warp_or_more_shares_a_row(extension: Extension, shape: tuple[int, int]) -> None:
+    """At least 32 threads for each row: one alone would go through it for all."""
+    check(extension, torch.randn(shape))
+    launch = one_launch(extension)
+    assert 32 * shape[0] <= launch.threads, (
+        f"expected at least {32 * shape[0]} threads for {shape[0]} rows, found {launch.threads}"
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_element_is_read_twice_and_written_once(
+    extension: Extension, shape: tuple[int, int]
+) -> None:
+    """A pass for maximum and sum, a pass for the results: a third would be a half more."""
+    check(extension, torch.randn(shape))
+    launch, elements = one_launch(extension), math.prod(shape)
+    loads = launch.count("global", "read", "atomic").accesses
+    stores = launch.count("global", "write", "atomic").accesses
+    assert loads <= 2 * elements, (
+        f"{loads / elements:.2f} loads per element, expected at most 2: the maximum and the sum"
+        f" want one pass together, the results one more\n{launch.table()}"
+    )
+    assert stores <= elements, (
+        f"{stores / elements:.2f} stores per element, expected 1: what is stored has to be the"
+        f" result\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_neighbouring_threads_touch_neighbouring_elements(
+    extension: Extension, shape: tuple[int, int]
+) -> None:
+    """8 elements are a sector of 32 bytes: all of it is used when it is moved."""
+    check(extension, torch.randn(shape))
+    launch, pieces = one_launch(extension), math.prod(shape) // 8
+    read = launch.count("global", "read").sectors
+    written = launch.count("global", "write", "atomic").sectors
+    assert read <= 2 * pieces, (
+        f"{read / pieces:.2f} sectors read for each 8 elements, expected at most 2: which elements"
+        f" do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+    )
+    assert written <= pieces, (
+        f"{written / pieces:.2f} sectors written for each 8 elements, expected 1\n{launch.table()}"
+    )
+
+
+def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    x = torch.randn(70, 3, device=device).t()
+    check(extension, x)
+    torch.library.opcheck(extension.op("softmax").default, (x,))
