@@ -1,0 +1,204 @@
+"""Tests of k08_matmul: tiles of shared memory, loaded once and used many times."""
+
+from __future__ import annotations
+
+from math import inf
+from math import nan
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from plugins.extension import Extension
+    from plugins.launches import Launch
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+# The loads are counted for sizes rounded up to it.
+ROUND = 32
+# How many threads each number that is loaded must serve.
+SERVED = 16
+# Elements of out along an edge of what one block may do.
+EDGE = 64
+WHOLE = [(64, 64, 64), (32, 96, 64), (96, 32, 128)]
+# Along k, m and n one more than whole tiles, or one less.
+ODD = [(65, 63, 33), (31, 97, 65)]
+
+
+def matrices(
+    m: int, k: int, n: int, device: str = "cpu"
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return a, b and a @ b: odd numbers, so none is 0, and all sums are exact."""
+    a = 2 * torch.randint(-4, 5, (m, k), dtype=torch.float32) + 1
+    b = 2 * torch.randint(-4, 5, (k, n), dtype=torch.float32) + 1
+    expected = a.double() @ b.double()
+    return a.to(device), b.to(device), expected.float().to(device)
+
+
+def same(expected: torch.Tensor, actual: torch.Tensor) -> None:
+    """Compare, NaN equal to NaN, and say where the first wrong element is."""
+    assert tuple(expected.shape) == tuple(actual.shape)
+    equal = (expected == actual) | (expected.isnan() & actual.isnan())
+    wrong = (~equal).nonzero().tolist()
+    if wrong:
+        i, j = wrong[0]
+        raise AssertionError(
+            f"{len(wrong)} of {expected.numel()} elements are wrong, the first is out[{i}][{j}]:"
+            f" {actual[i, j].item()}, expected {expected[i, j].item()}"
+        )
+
+
+def check(extension: Extension, m: int, k: int, n: int, device: str = "cpu") -> None:
+    """Compare one call with a @ b."""
+    a, b, expected = matrices(m, k, n, device)
+    same(expected, extension.op("matmul")(a, b))
+
+
+def launched(extension: Extension, m: int, k: int, n: int) -> Launch:
+    """Return the one launch that multiplies m x k by k x n."""
+    check(extension, m, k, n)
+    launches = extension.launches()
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}"
+    return launches[0]
+
+
+def test_one_product(extension: Extension, device: str) -> None:
+    """One element in each: all the rest of the tiles is 0."""
+    check(extension, 1, 1, 1, device)
+
+
+@pytest.mark.parametrize("k", [16, 32, 160])
+def test_a_tile_of_the_result(extension: Extension, device: str, k: int) -> None:
+    """One tile of 16 x 16: the sum goes on from one pair of tiles to the next along k."""
+    check(extension, 16, k, 16, device)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(64, 64, 64), (32, 96, 64), (96, 32, 160)])
+def test_many_tiles(extension: Extension, device: str, m: int, k: int, n: int) -> None:
+    """Each block finds its rows of a and its columns of b, also where m, k and n differ."""
+    check(extension, m, k, n, device)
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [
+        (16, 17, 16),
+        (31, 33, 32),
+        (33, 31, 15),
+        (1, 257, 1),
+        (255, 1, 33),
+        (33, 1, 257),
+        (1, 1023, 2),
+        (1025, 3, 1),
+    ],
+)
+def test_edges(extension: Extension, device: str, m: int, k: int, n: int) -> None:
+    """Sizes around a tile and far from one: what is beyond an edge adds nothing."""
+    check(extension, m, k, n, device)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(0, 0, 0), (0, 3, 5), (3, 5, 0), (0, 5, 0)])
+def test_no_elements(extension: Extension, device: str, m: int, k: int, n: int) -> None:
+    """No rows or no columns: no launch, but the shape is right."""
+    check(extension, m, k, n, device)
+
+
+def test_nothing_to_sum(extension: Extension, device: str) -> None:
+    """Where k is 0 all sums are empty, and the kernel stores them: zeros."""
+    check(extension, 35, 0, 20, device)
+
+
+def test_infinities_do_not_meet_the_padding(extension: Extension, device: str) -> None:
+    """0 * inf is NaN: beyond k both tiles hold 0, not the last row or column once more."""
+    a = torch.ones(20, 19, device=device)
+    b = torch.ones(19, 21, device=device)
+    a[:, -1] = inf
+    same(torch.full((20, 21), inf, device=device), extension.op("matmul")(a, b))
+    a[:, -1] = 1
+    b[-1] = inf
+    same(torch.full((20, 21), inf, device=device), extension.op("matmul")(a, b))
+
+
+def test_nan_stays_in_its_row_and_column(extension: Extension, device: str) -> None:
+    """A NaN in row 18 of a and one in column 3 of b: one row and one column of out are NaN."""
+    a = torch.ones(40, 37, device=device)
+    b = torch.ones(37, 35, device=device)
+    a[18, 36] = nan
+    b[36, 3] = nan
+    expected = torch.full((40, 35), 37.0, device=device)
+    expected[18] = nan
+    expected[:, 3] = nan
+    same(expected, extension.op("matmul")(a, b))
+
+
+@settings(max_examples=25)
+@given(m=st.integers(1, 50), k=st.integers(0, 50), n=st.integers(1, 50))
+def test_any_sizes(extension: Extension, m: int, k: int, n: int) -> None:
+    """Any m, k and n, in any order of blocks and threads."""
+    check(extension, m, k, n)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
+def test_what_is_loaded_serves_16_threads(extension: Extension, m: int, k: int, n: int) -> None:
+    """At most a sixteenth of the 2 m n k loads of a product without tiles, for all sizes."""
+    launch = launched(extension, m, k, n)
+    padded = [-(-size // ROUND) * ROUND for size in (m, k, n)]
+    naive = 2 * padded[0] * padded[1] * padded[2]
+    loads = launch.count("global", "read").accesses
+    assert naive // SERVED >= loads, (
+        f"{loads} loads, {naive} without tiles: each number serves {naive / loads:.1f} threads,"
+        f" expected {SERVED}\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
+def test_each_element_is_stored_once(extension: Extension, m: int, k: int, n: int) -> None:
+    """The sum is kept in a register until it is complete."""
+    launch = launched(extension, m, k, n)
+    stores = launch.count("global", "write", "atomic").accesses
+    assert m * n >= stores, f"{stores} stores for {m * n} elements\n{launch.table()}"
+
+
+@pytest.mark.parametrize(("m", "k", "n"), WHOLE)
+def test_a_warp_goes_along_rows(extension: Extension, m: int, k: int, n: int) -> None:
+    """Loads touch m n k / 64 sectors, stores m n / 8: 4 for each request of 32 lanes."""
+    launch = launched(extension, m, k, n)
+    for kind, most in (("read", m * n * k // 64), ("write", m * n // 8)):
+        sectors = launch.count("global", kind).sectors
+        assert most >= sectors, (
+            f"{sectors} sectors for {kind}, {most} would do: which elements do threads with"
+            f" neighbouring threadIdx.x touch?\n{launch.table()}"
+        )
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
+def test_no_bank_is_asked_twice(extension: Extension, m: int, k: int, n: int) -> None:
+    """No bank conflicts, neither where the tiles are filled nor where they are used."""
+    launch = launched(extension, m, k, n)
+    shared = launch.count("shared")
+    assert 0 == shared.conflicts, (
+        f"{shared.wavefronts} wavefronts for {shared.requests} requests: which lanes of a warp read"
+        f" different words whose distance is a multiple of 32?\n{launch.table()}"
+    )
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(256, 2, 256), (64, 8, 512), (320, 8, 64)])
+def test_many_blocks_share_the_work(extension: Extension, m: int, k: int, n: int) -> None:
+    """A block for every 64 x 64 elements of out at least, for every 16 x 16 at most."""
+    launch = launched(extension, m, k, n)
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    assert m * n // EDGE**2 <= blocks, f"the grid is {launch.grid}: too few blocks"
+    assert m * n // SERVED**2 >= blocks, f"the grid is {launch.grid}: some blocks have no work"
+
+
+def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    check(extension, 5, 7, 3, device)
+    a, b, _ = matrices(5, 7, 3, device)
+    torch.library.opcheck(extension.op("matmul").default, (a, b))
