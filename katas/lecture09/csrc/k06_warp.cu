@@ -29,7 +29,8 @@
 //   1024 columns 4 sectors of 32 bytes for each load and store of a warp;
 // * at most 2 barriers (__syncthreads) per block;
 // * shared memory is for the totals alone: at most 2 floats per warp are written there, the
-//   total and the sum of totals;
+//   total and the sum of totals; but every warp does its own 32 columns, so each one with a
+//   warp after it in the row writes at least 1;
 // * at most 5 wavefronts of shared memory per warp of the block: a load or store that the lanes
 //   of a warp make together is one, more only if they want different words of one bank;
 // * at most 12 shuffles and votes per warp of the block.
