@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plugins.extension import Extension
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
 
 THREADS = 256
 MOST_BLOCKS = 64

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plugins.launches import Launch
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
 
 # Elements along an edge of what a block may do, and the blocks beyond which it may do more.
 EDGE = 64

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from plugins.launches import Launch
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
 
 # The loads are counted for sizes rounded up to it.
 ROUND = 32

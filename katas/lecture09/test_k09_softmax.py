@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plugins.launches import Launch
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
 
 INF = math.inf
 LOWEST = torch.finfo(torch.float32).min

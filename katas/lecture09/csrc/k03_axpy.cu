@@ -19,8 +19,8 @@
 // About 10 lines. Without a GPU the kernel runs on the CPU, one thread after the other, in an
 // order that is another one at each call.
 //
-// In PyTorch: aten/src/ATen/native/cuda/Loops.cuh, and CUDA_KERNEL_LOOP in
-// c10/cuda/CUDAMacros.h's neighbour aten/src/ATen/cuda/detail/KernelUtils.h.
+// In PyTorch: CUDA_KERNEL_LOOP in aten/src/ATen/cuda/detail/KernelUtils.h is such a loop, and
+// aten/src/ATen/native/cuda/Loops.cuh is what elementwise operators use.
 
 #include <cuda_runtime.h>
 
