@@ -92,6 +92,7 @@ VECTORS: dict[str, Callable[[Array], Array]] = {
     "stencil": stencil,
     "compact": compacted,
     "blur": blurred,
+    "magnitude": lambda x: abs(x / 16),
     "through_half": lambda x: x.astype(np.float16).astype(np.float32),
 }
 MATRICES: dict[str, Callable[[Array], Array]] = {
@@ -166,6 +167,7 @@ FAULTS = {
     "plain_sum": Fault("race in kernel", ("y[0]", "of block (", "Nothing orders two blocks")),
     "no_fence": Fault("race in kernel", ("y[", "Nothing orders two blocks")),
     "atomic_and_plain": Fault("race in kernel", ("y[0]", "changes (atomically)")),
+    "zeroes_while_adding": Fault("race in kernel", ("y[0]", "Nothing orders two blocks")),
     "barrier_in_branch": Fault("divergent barrier", ("32 threads", "All threads of a block")),
     "returns_early": Fault("divergent barrier", ("60 threads", "have returned")),
     "past_the_end": Fault("out of bounds", ("reads x[", "x has 64 elements of 4 bytes")),
@@ -278,6 +280,17 @@ def test_counts_of_a_coalesced_and_of_a_transposed_access(right: Simulator) -> N
     assert "right.cu:" in launch.table()
     with pytest.raises(ValueError, match="expected a space"):
         launch.count("local")
+
+
+def test_launches_are_counted_apart(right: Simulator) -> None:
+    """Though the second begins with the line that the first has ended with."""
+    x, y = floats(N), np.zeros(N, np.float32)
+
+    assert "" == right.run("magnitude", N, x=("in", x), y=("out", y))
+
+    first, second = right.launches()
+    assert first.lines == second.lines
+    assert N == first.count("global", "write").accesses
 
 
 def test_counts_of_atomics_and_of_lanes_that_do_not_take_part(right: Simulator) -> None:

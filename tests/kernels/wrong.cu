@@ -79,6 +79,17 @@ extern "C" cudaError_t kata_atomic_and_plain(int n, const float* x, float* y) {
     return cudaSuccess;
 }
 
+// The zero of the first block may come after what the others have added.
+__global__ void zeroes_while_adding(int n, const float* x, float* y) {
+    if (blockIdx.x == 0) y[0] = 0.0f;
+    atomicAdd(&y[0], x[blockIdx.x]);  // WRONG
+}
+extern "C" cudaError_t kata_zeroes_while_adding(int n, const float* x, float* y) {
+    cudaMemset(y, 0, n * sizeof(float));
+    zeroes_while_adding<<<4, 1>>>(n, x, y);
+    return cudaSuccess;
+}
+
 __global__ void barrier_in_branch(int n, const float* x, float* y) {
     if (threadIdx.x < 32) {
         __syncthreads();  // WRONG
