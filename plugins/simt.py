@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from plugins.launches import addr2line
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
+    from types import TracebackType
 
     from plugins.extension import Extension
 
@@ -52,7 +53,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         # What hypothesis adds: the example that failed.
         for note in getattr(error, "__notes__", ()):
             fault.add_note(note)
+        cut(error.__traceback__, pyfuncitem.path.parent)
         raise fault.with_traceback(error.__traceback__) from None
+
+
+def cut(traceback: TracebackType | None, folder: Path) -> None:
+    """Take away the frames below the last that is in `folder`: how PyTorch calls an operator."""
+    last = None
+    while traceback:
+        if Path(traceback.tb_frame.f_code.co_filename).is_relative_to(folder):
+            last = traceback
+        traceback = traceback.tb_next
+    if last:
+        last.tb_next = None
 
 
 def with_sources(message: str, root: Path) -> str:

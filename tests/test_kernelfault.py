@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from plugins import launches
 from plugins.launches import Count
+from plugins.simt import cut
 from plugins.simt import with_sources
 
 
@@ -100,6 +102,8 @@ def test_a_right_kernel_runs_and_is_counted(course: MiniCourse) -> None:
             "E *x has 2 elements of 4 bytes.",
         ]
     )
+    # The learner's frames are shown, not how PyTorch calls an operator.
+    assert "_ops.py" not in result.stdout.str()
 
 
 @pytest.mark.torch
@@ -144,8 +148,26 @@ def test_other_errors_stay_as_they_are(course: MiniCourse) -> None:
 
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
-        ["E *RuntimeError: The size of tensor a*", "E *KernelFault: *", "E *Falsifying example*"]
+        ["E *RuntimeError: The size of tensor a*", "E *KernelFault: *", "E *n=1,"]
     )
+
+
+def test_a_traceback_without_frames_of_the_kata_stays(tmp_path: Path) -> None:
+    """As that of a hook of somebody else's."""
+    with pytest.raises(RuntimeError) as caught:
+        int_of_nothing()
+    frames = len(caught.traceback)
+
+    cut(caught.value.__traceback__, tmp_path)
+    assert frames == len(traceback.extract_tb(caught.value.__traceback__))
+
+    cut(caught.value.__traceback__, Path(__file__).parent)
+    assert frames == len(traceback.extract_tb(caught.value.__traceback__))
+
+
+def int_of_nothing() -> None:
+    """Raise an error one frame below the test."""
+    raise RuntimeError
 
 
 def test_a_source_line_is_shown_below_its_place(tmp_path: Path) -> None:

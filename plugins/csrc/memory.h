@@ -73,8 +73,8 @@ struct Region {
     }
 
     std::string size_text() const {
-        return std::to_string((high - low) / element) + " elements of " + std::to_string(element) +
-               " bytes";
+        const size_t count = (high - low) / element;
+        return std::to_string(count) + (count == 1 ? " element of " : " elements of ") + std::to_string(element) + " bytes";
     }
 };
 
