@@ -15,6 +15,7 @@ import pytest
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from tests.conftest import MiniCourse
@@ -31,6 +32,14 @@ SLEEP = f"{BEFORE}def test_sleep():\n    {BEGIN}\n    time.sleep(99)\n{AFTER}"
 DEAF_LINE = "collections.deque(itertools.repeat(0), maxlen=0)"
 DEAF = f"{BEFORE}def test_deaf():\n    {BEGIN}\n    {DEAF_LINE}\n{AFTER}"
 DEAF_IMPORT = f"import collections, itertools\n{BEGIN}\n{DEAF_LINE}\n"
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """A shell lets what it runs in the background ignore Ctrl-C, and children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
