@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -70,9 +69,13 @@ def mutate(
     rest = iter(mutants)
 
     def valid() -> int:
-        return len(fates) - Counter(fates.values())[Fate.INVALID]
+        return sum(
+            fate is not Fate.INVALID and not any(matches(mutant, entry) for entry in listed)
+            for mutant, fate in fates.items()
+        )
 
-    # A mutant that does not build proves nothing: another one takes its place.
+    # A mutant that does not build, or that is equivalent, proves nothing: another one takes
+    # its place.
     while missing := list(islice(rest, wanted - valid())):
         for mutant, fate in _fates(checks, kata, missing):
             fates[mutant] = fate
@@ -83,7 +86,7 @@ def mutate(
     fates.update(_fates(checks, kata, unseen))
     survivors = [mutant for mutant in mutants if fates.get(mutant) is Fate.SURVIVED]
     open_ = [m for m in survivors if not any(matches(m, entry) for entry in listed)]
-    count = valid() - (len(survivors) - len(open_))
+    count = valid()
     problems = [line for entry in listed for line in _check(entry, mutants, fates)]
     if kata.csrc and count < LEAST_CXX:
         problems.append(f"only {count} C++ mutants could be built, expected {LEAST_CXX}")
