@@ -103,6 +103,8 @@ def _callee(code: str, position: int) -> int:
             depth += {">": 1, "<": -1}.get(code[start], 0)
             if depth == 0:
                 break
+        else:
+            return position
         start = len(code[:start].rstrip())
     while start > 0 and re.match(r"[\w:]", code[start - 1]):
         start -= 1

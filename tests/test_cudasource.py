@@ -75,6 +75,7 @@ def test_comments_and_texts_are_left_alone() -> None:
         ("\n\nk<<<1, 2>>(x);", "<<< has no >>>"),
         ("\n\nk<<<1, f(2;", "<<< has no >>>"),
         ("\n\n  <<<1, 2>>>(x);", "<<< follows no kernel's name"),
+        ("\n\nx> <<<1, 2>>>(x);", "<<< follows no kernel's name"),
         ("\n\nextern __shared__ float a[];", "declare extern __shared__ a inside the kernel"),
         ("\n\n__shared__ float a[3];", "declare __shared__ variables inside the kernel"),
         ("void f() {\n\n__shared__ int a = 3; }", "expected __shared__ TYPE NAME"),

@@ -239,6 +239,24 @@ def test_the_source_is_that_of_the_installed_torch(
     assert f"        {address}" in course.run().outlines
 
 
+def test_what_is_said_again_is_said_without_the_reading(katas: MiniCourse) -> None:
+    """As that a source does not compile; the summary below all names the reading once."""
+    katas.kata(test=FAILING)
+    hook = """
+def pytest_runtest_setup(item):
+    from plugins.failures import repeated_key
+
+    item.stash[repeated_key] = True
+"""
+    conftest = katas.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + hook)
+
+    shown = katas.run().stdout.str()
+
+    assert "next for" not in shown
+    assert 1 == shown.count("#62 Strides, 20:31")
+
+
 def test_the_hint_can_be_copied(katas: MiniCourse) -> None:
     """Its path is good where pytest was started, and quoted where a shell wants it."""
     katas.kata(test=FAILING)
