@@ -65,14 +65,12 @@ def mutate(
     mutants = mutants_of(kata)
     wanted = min((FULL if full else QUICK)[bool(kata.csrc)], len(mutants))
     listed = checks.answers(kata).equivalent
+    equivalent = {m for m in mutants if any(matches(m, entry) for entry in listed)}
     fates: dict[Mutant, Fate] = {}
     rest = iter(mutants)
 
     def valid() -> int:
-        return sum(
-            fate is not Fate.INVALID and not any(matches(mutant, entry) for entry in listed)
-            for mutant, fate in fates.items()
-        )
+        return sum(fate is not Fate.INVALID for m, fate in fates.items() if m not in equivalent)
 
     # A mutant that does not build, or that is equivalent, proves nothing: another one takes
     # its place.
@@ -82,10 +80,9 @@ def mutate(
             if progress:
                 progress(valid(), wanted)
     # The list is checked whole, whatever the sample holds.
-    unseen = [m for m in mutants if m not in fates and any(matches(m, entry) for entry in listed)]
-    fates.update(_fates(checks, kata, unseen))
-    survivors = [mutant for mutant in mutants if fates.get(mutant) is Fate.SURVIVED]
-    open_ = [m for m in survivors if not any(matches(m, entry) for entry in listed)]
+    fates.update(_fates(checks, kata, [m for m in mutants if m in equivalent - fates.keys()]))
+    survived = [mutant for mutant in mutants if fates.get(mutant) is Fate.SURVIVED]
+    open_ = [mutant for mutant in survived if mutant not in equivalent]
     count = valid()
     problems = [line for entry in listed for line in _check(entry, mutants, fates)]
     if kata.csrc and count < LEAST_CXX:
