@@ -113,7 +113,9 @@ class Workshop:
         return folder / "lib" / f"{SETUP}.so"
 
 
-@pytest.fixture(scope="module")
+# Of the session: a process can register an operator once, and tests of other modules may
+# run between two of these.
+@pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """Return the folder of this run; nothing of the exercise is called yet."""
     return Workshop(tmp_path_factory.mktemp("build"))
