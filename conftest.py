@@ -25,6 +25,9 @@ pytest_plugins = (
     "plugins.collectives",
     "plugins.runtimes",
     "plugins.simt",
+    "plugins.nvcc",
     "plugins.native",
+    "plugins.ptx",
+    "plugins.gpu",
     "plugins.unbuilt",
 )

@@ -15,6 +15,7 @@ from plugins import compilers
 from plugins import cpu
 from plugins import cuda
 from plugins import mps
+from plugins import nvcc
 from plugins import runtimes
 
 
@@ -122,22 +123,6 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
     assert str(mps.missing()).startswith(expected)
 
 
-def test_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be on PATH or where CUDA_HOME or CUDA_PATH point to, as for PyTorch."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CUDA_PATH", raising=False)
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "cuda"))
-    monkeypatch.setattr(compilers, "CUDA", str(tmp_path / "nowhere"))
-
-    assert str(compilers.no_nvcc()).startswith("nvcc is not on PATH; ")
-    an_executable(tmp_path / "cuda" / "bin" / "nvcc")
-    assert compilers.no_nvcc() is None
-    monkeypatch.delenv("CUDA_HOME")
-    assert compilers.no_nvcc()
-    an_executable(tmp_path / "nvcc")
-    assert compilers.no_nvcc() is None
-
-
 def test_triton(modules: Path) -> None:
     """It needs the package."""
     assert str(compilers.no_triton()).startswith("Triton is not installed; ")
@@ -212,12 +197,13 @@ def test_the_built_in_backends() -> None:
     """These are the names that katas may use, the one for C++ aside."""
     backends = [
         *compilers.pytest_kata_backends(),
+        *nvcc.pytest_kata_backends(),
         *collectives.pytest_kata_backends(),
         *runtimes.pytest_kata_backends(),
     ]
 
     assert [
-        *("nvcc", "triton", "inductor", "cmake", "ninja"),
+        *("triton", "inductor", "cmake", "ninja", "nvcc"),
         *("gloo", "nccl", "onnxruntime", "executorch"),
     ] == [backend.name for backend in backends]
 
@@ -230,6 +216,7 @@ def test_every_probe_answers_here() -> None:
         *cuda.pytest_kata_devices(),
         *mps.pytest_kata_devices(),
         *compilers.pytest_kata_backends(),
+        *nvcc.pytest_kata_backends(),
         *collectives.pytest_kata_backends(),
         *runtimes.pytest_kata_backends(),
     ]
