@@ -62,9 +62,10 @@ class Checks:
         """Run the kata with its solution."""
         return outcome.solved(self.solved_result(kata))
 
-    def absent(self, kata: Kata) -> str:
-        """Return why this machine cannot run the kata at all, if it cannot."""
+    def absent(self, kata: Kata, name: str = "") -> str:
+        """Return why this machine cannot run the kata at all, or its test `name`, if it cannot."""
         tests = self.solved_result(kata).tests
+        tests = tuple(test for test in tests if not name or outcome.named(test.name, name))
         skipped = [test for test in tests if test.outcome == "skipped"]
         return tests[0].message if tests and len(skipped) == len(tests) else ""
 

@@ -85,7 +85,7 @@ def solved(result: Result) -> list[str]:
 
 def rejected(result: Result, wrong: Wrong, names: tuple[str, ...]) -> list[str]:
     """The first test to fail must be the one that the wrong answer names."""
-    if not any(_is(name, wrong.rejected_by) for name in names):
+    if not any(named(name, wrong.rejected_by) for name in names):
         tests = ", ".join(dict.fromkeys(name.partition("[")[0] for name in names))
         return [f"rejected_by names {wrong.rejected_by!r}, none of the kata's tests: {tests}"]
     if result.collection:
@@ -106,7 +106,7 @@ def _rejects(first: Test, wanted: str) -> str:
         return f"does not compile and load, so no test can reject it: mend it\n{first.message}"
     if TYPOS & set(first.errors):
         return f"fails by {_error(first)}, which is a slip of the edit: mend it\n{first.message}"
-    if not _is(first.name, wanted):
+    if not named(first.name, wanted):
         return (
             f"{first.name} rejects it first, expected {wanted}: narrow the earlier test, move "
             f"the named one up, or name {first.name}\n{first.message}"
@@ -123,7 +123,8 @@ def fate(result: Result) -> Fate:
     return Fate.SURVIVED
 
 
-def _is(name: str, wanted: str) -> bool:
+def named(name: str, wanted: str) -> bool:
+    """Whether `wanted` names the test `name`: with its parameter or without."""
     return wanted in (name, name.partition("[")[0])
 
 
