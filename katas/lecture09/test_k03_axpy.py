@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from plugins.extension import Extension
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 MOST_BLOCKS = 64
@@ -106,3 +107,11 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     check(extension, 300, device)
     x, y = arrays(300, device)
     torch.library.opcheck(extension.op("axpy").default, (x, y, 0.5))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
+    """Compiled for a GPU: a fused multiply-add, and nothing in float64."""
+    assert ptx.count("fma.rn.f32"), f"no fma.rn.f32 for a * x[i] + y[i]:\n{ptx.table()}"
+    assert 0 == ptx.count("mul.f32", "add.f32"), f"product and sum are apart:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"a double is in it; is an f missing?\n{ptx.table()}"

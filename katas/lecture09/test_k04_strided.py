@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plugins.extension import Extension
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 MOST_BLOCKS = 64
@@ -204,3 +205,14 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     x, y = numbers(6, 5, device=device), numbers(5, 12, device=device)
     check(extension, x.t(), y[:, ::2])
     torch.library.opcheck(extension.op("sub").default, (x.t(), y[:, ::2]))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_needs_no_local_memory(ptx: Ptx) -> None:
+    """Compiled for a GPU: no array is indexed by what is known only when the kernel runs."""
+    assert ptx.count("ld.global*"), f"nothing is loaded:\n{ptx.table()}"
+    local = ptx.count("ld.local*", "st.local*")
+    assert 0 == local, (
+        f"{local} loads and stores of local memory: sizes and strides were copied to where they can"
+        f" be indexed; unroll the loop over dims\n{ptx.table()}"
+    )

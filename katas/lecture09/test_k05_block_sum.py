@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from plugins.extension import Extension
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 MOST_BLOCKS = 64
@@ -187,3 +188,11 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 300, device)
     torch.library.opcheck(extension.op("block_sum").default, (torch.rand(300, device=device),))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_adds_in_float32(ptx: Ptx) -> None:
+    """Compiled for a GPU: barriers, shared memory, and nothing in float64."""
+    assert ptx.count("bar.sync*", "barrier.*"), f"no barrier:\n{ptx.table()}"
+    assert ptx.count("add*.f32"), f"nothing is added in float32:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"a double is in it:\n{ptx.table()}"

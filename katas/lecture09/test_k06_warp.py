@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from plugins.extension import Extension
     from plugins.launches import Launch
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 WARP = 32
 MOST_BARRIERS = 2
@@ -198,3 +199,10 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 3, 50, device)
     torch.library.opcheck(extension.op("scan").default, (torch.rand(3, 50, device=device),))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_makes_instructions_of_shuffles(ptx: Ptx) -> None:
+    """Compiled for a GPU: lanes read each other's registers."""
+    assert ptx.count("shfl.sync*"), f"no shuffle:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from plugins.extension import Extension
     from plugins.launches import Launch
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 # Elements along an edge of what a block may do, and the blocks beyond which it may do more.
 EDGE = 64
@@ -173,3 +174,12 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     check(extension, 3, 7, device)
     x = torch.arange(21.0, device=device).reshape(3, 7)
     torch.library.opcheck(extension.op("transpose").default, (x.t(),))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_moves_bits(ptx: Ptx) -> None:
+    """Compiled for a GPU: loads and stores, no arithmetic on floats, no local memory."""
+    assert ptx.count("st.shared*"), f"no tile in shared memory:\n{ptx.table()}"
+    computing = ("add*.f*", "sub*.f*", "mul*.f*", "fma*.f*", "cvt*.f*")
+    assert 0 == ptx.count(*computing), f"numbers are computed:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"

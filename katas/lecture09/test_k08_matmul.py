@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from plugins.extension import Extension
     from plugins.launches import Launch
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 # The loads are counted for sizes rounded up to it.
 ROUND = 32
@@ -202,3 +203,12 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     check(extension, 5, 7, 3, device)
     a, b, _ = matrices(5, 7, 3, device)
     torch.library.opcheck(extension.op("matmul").default, (a, b))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_makes_one_instruction_of_product_and_sum(ptx: Ptx) -> None:
+    """Compiled for a GPU: fused multiply-adds, nothing in float64, nothing in local memory."""
+    assert ptx.count("fma.rn.f32"), f"no fma.rn.f32:\n{ptx.table()}"
+    assert 0 == ptx.count("mul*.f32"), f"a product and its sum are apart:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"a double is in it; is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from plugins.extension import Extension
     from plugins.launches import Launch
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 INF = math.inf
 LOWEST = torch.finfo(torch.float32).min
@@ -213,3 +214,11 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
     x = torch.randn(70, 3, device=device).t()
     check(extension, x)
     torch.library.opcheck(extension.op("softmax").default, (x,))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_uses_the_exponential_of_the_hardware(ptx: Ptx) -> None:
+    """Compiled for a GPU: 2 to the power of a float32, nothing in float64, no local memory."""
+    assert ptx.count("ex2.approx*"), f"no exponential of the hardware:\n{ptx.table()}"
+    assert 0 == ptx.count("*.f64*"), f"a double is in it; is an f missing?\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"

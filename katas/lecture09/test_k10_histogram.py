@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from plugins.extension import Extension
     from plugins.launches import Launch
+    from plugins.ptx import Ptx
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 MOST_BLOCKS = 32
@@ -195,3 +196,13 @@ def test_the_operator_passes_opcheck(extension: Extension, device: str, name: st
     values = draw(300, 0, 20, device)
     check(extension, name, values, 20)
     torch.library.opcheck(extension.op(name).default, (values, 20))
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_makes_instructions_of_atomics(ptx: Ptx) -> None:
+    """Compiled for a GPU: atomic additions on shared and on global memory, no loops."""
+    for space in ("shared", "global"):
+        added = ptx.count(f"atom.{space}*.add*", f"red.{space}*.add*")
+        assert added, f"no atomic addition on {space} memory:\n{ptx.table()}"
+    assert 0 == ptx.count("atom*.cas*"), f"an atomic operation is a loop:\n{ptx.table()}"
+    assert 0 == ptx.count("ld.local*", "st.local*"), f"local memory is used:\n{ptx.table()}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plugins.launches import Launch
 
 
-pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu")]
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 MOST_BLOCKS = 32

@@ -23,6 +23,12 @@
 //   the host, which no kernel can read. What gets to the device with each launch, without a copy
 //   of your own, are the kernel's arguments, and a struct that holds arrays can be one of them.
 //
+// Where nvcc is installed, a test reads what it makes of the kernel. Registers cannot be indexed: an
+// array of the kernel, or a struct that holds one, whose index is not known when compiling is put
+// into local memory, which is each thread's own and lies where global memory lies. There must be
+// none of it. A loop over dims with a constant bound can be unrolled (`#pragma unroll`), and then
+// all its indices are constants; leave it, or skip a step, where the tensor has fewer dims.
+//
 // With 0 dims there is one element, at offset 0. All sizes, strides and offsets fit an int, and
 // so does n plus the threads of the grid; a stride that is never used, of a dim of size 1, may be
 // any number. x and y may share memory, out is apart from both. The name and the arguments of

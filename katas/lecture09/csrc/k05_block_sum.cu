@@ -30,6 +30,9 @@
 //   neighbours: then whole warps are done after the first steps. A tree that halves takes 45;
 //   one in which every second thread works, then every fourth, takes 150.
 //
+// Where nvcc is installed, a test reads what it makes of the kernel: all is added in float32, with
+// no instruction about float64.
+//
 // All threads of a block must come to the same __syncthreads(), also those that have nothing to
 // add. Shared memory holds nothing until it is written. The names and arguments of `block_sum`
 // and `kata_block_sum` stay as they are; n plus the threads of the grid fits an int. About 20

@@ -35,6 +35,10 @@
 //   of a warp make together is one, more only if they want different words of one bank;
 // * at most 12 shuffles and votes per warp of the block.
 //
+// Where nvcc is installed, a test reads what it makes of the kernel: the shuffles are instructions
+// (shfl), and nothing is in local memory, where an array goes whose index is not known when
+// compiling.
+//
 // Only additions of elements up to c go into out[r][c]: what comes before an infinity or a NaN is
 // what it would be without it, and an infinity stays one until the opposite infinity comes. So
 // nothing is taken away again, and nothing multiplied by 0, since inf - inf and 0 * inf are NaN.

@@ -29,6 +29,9 @@
 //   is read.
 // * All threads of a block must come to each __syncthreads(), also those whose element lies
 //   beyond the edge of the matrix.
+// * Where nvcc is installed, a test reads what it makes of the kernel: no instruction computes with
+//   floats, and nothing is in local memory, where an array of a thread's own goes if an index into
+//   it is not known when compiling.
 //
 // TILE and ROWS are a suggestion: a block of TILE x ROWS threads moves a tile of TILE x TILE, each
 // thread TILE / ROWS elements. You may change them. The name and the arguments of

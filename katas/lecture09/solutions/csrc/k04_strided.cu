@@ -19,8 +19,11 @@ __global__ void subtract(int n, Layout layout, float* out, const float* x, const
     const int step = blockDim.x * gridDim.x;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         int rest = i, to = 0, from_x = 0, from_y = 0;
-        // The last dim is the fastest: its index is what is left over when its size divides.
-        for (int dim = layout.dims - 1; dim >= 0; --dim) {
+        // The last dim is the fastest: its index is what is left over when its size divides. With a
+        // constant bound the loop is unrolled, and all indices into the layout are constants.
+        #pragma unroll
+        for (int dim = MOST_DIMS - 1; dim >= 0; --dim) {
+            if (dim >= layout.dims) continue;
             const int index = rest % layout.sizes[dim];
             rest /= layout.sizes[dim];
             to += index * layout.out[dim];
