@@ -26,3 +26,10 @@ def new(session: nox.Session) -> None:
 def accept(session: nox.Session) -> None:
     """Accept what solutions print in expect tests: nox -s accept -- katas/lecture04."""
     session.run(sys.executable, "-m", "tests.gate.accept", *(session.posargs or ["katas"]))
+
+
+@nox.session(default=False)
+def device(session: nox.Session) -> None:
+    """Run the solutions on the GPU at hand: nox -s device [-- cuda|mps]."""
+    (name,) = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
+    session.run(sys.executable, "-m", "pytest", "katas", "--solutions", f"--device={name}", "-q")

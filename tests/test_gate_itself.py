@@ -284,6 +284,17 @@ def test_a_wrong_answer_that_nothing_rejects(small: Small) -> None:
     assert first[0].startswith("no test rejects it: strengthen test_below_comes_the_low_end")
 
 
+def test_a_wrong_answer_whose_test_cannot_run_here(small: Small) -> None:
+    """Nothing can be said of it; the reason is that of the test."""
+    name = "def test_no_range"
+    small.edit("test_k01_clamp.py", name, f"@pytest.mark.skip(reason='no GPU')\n{name}")
+    checks, kata = small.checks, small.kata
+
+    assert "no GPU" in checks.absent(kata, "test_no_range")
+    assert checks.absent(kata, "test_inside_nothing_changes") == ""
+    assert checks.absent(kata) == ""
+
+
 @pytest.mark.parametrize(
     ("by", "says"),
     [
