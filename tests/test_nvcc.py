@@ -204,3 +204,16 @@ def test_nvcc_takes_every_solution(source: Path, tmp_path: Path) -> None:
 
     assert ptx.count("st.global.*", "red.global.*", "atom.global.*")
     assert 0 == ptx.count("ld.local.*", "st.local.*"), ptx.table()
+
+
+@pytest.mark.backend("nvcc")
+@pytest.mark.parametrize("name", ["right.cu", "wrong.cu"])
+def test_nvcc_takes_the_simulators_examples(name: str, tmp_path: Path) -> None:
+    """They are CUDA C++: what is wrong with them shows when they run, if it does."""
+    found = find_nvcc()
+    assert found
+    target = tmp_path / "ptx"
+    found.run(ROOT / "tests/kernels" / name, target, ["-ptx", "-arch=sm_90"], tmp_path)
+    kernels = [kernel for kernel in instructions(target.read_text()) if "kata_" not in kernel]
+
+    assert len(kernels) >= 18, kernels

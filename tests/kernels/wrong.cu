@@ -209,11 +209,12 @@ __global__ void leaves_some(int n, const float* x, float* y) {
 }
 KERNEL(leaves_some, 1, 64)
 
-__global__ void fine(int n, const float* x, float* y) {
+__device__ void copied(int n, const float* x, float* y) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];
 }
 #define SAME(NAME) \
-    __global__ void NAME(int n, const float* x, float* y) { fine(n, x, y); }
+    __global__ void NAME(int n, const float* x, float* y) { copied(n, x, y); }
+SAME(fine)
 SAME(launches_nothing)
 SAME(too_many_threads)
 SAME(too_deep)
