@@ -19,7 +19,9 @@ from tests.gate.table import table
 
 
 if TYPE_CHECKING:
+    from plugins.layout import Kata
     from tests.conftest import MiniCourse
+    from tests.gate.checks import Checks
 
 
 STUB = '"""Twice: see c10/core/DispatchKeySet.h."""\n\n\ndef twice(n: int) -> int:\n    "Double."\n'
@@ -86,6 +88,26 @@ def test_a_lecture_that_cannot_be_read(
 
     assert verify.main(["lecture01"]) == 2
     assert "lecture.toml: syllabus: expected" in capsys.readouterr().out
+
+
+def test_the_rows_of_an_ended_run_are_kept(
+    small: MiniCourse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the second kata loses nothing of the first."""
+    small.kata("k02_ended", TEST, stub=STUB, solution=STUB)
+    page = small.write("tests/README.md", "<!-- verify -->\n")
+    check = verify.check
+
+    def ended(checks: Checks, kata: Kata, only: list[str], *, full: bool) -> Row:
+        if kata.name == "k02_ended":
+            raise KeyboardInterrupt
+        return check(checks, kata, only, full=full)
+
+    monkeypatch.setattr(verify, "check", ended)
+    with pytest.raises(KeyboardInterrupt):
+        verify.main(["lecture01", "--only", "solved", "--jobs", "1", "--write"])
+
+    assert "| lecture01/k01_twice |" in page.read_text()
 
 
 def test_a_check_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:

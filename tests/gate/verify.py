@@ -49,9 +49,19 @@ def main(arguments: list[str]) -> int:
     if broken or not katas:
         sys.stdout.write("\n".join(broken or ["no such kata"]) + "\n")
         return 2
+    page = gate.tests / "README.md"
+    rows: list[Row] = []
+
+    def save() -> None:
+        if options.write:
+            page.write_text(merged(page.read_text("utf-8"), rows), encoding="utf-8")
+
     with Runner(options.jobs) as runner:
         checks = Checks(gate, runner)
-        rows = [check(checks, kata, only, full=not options.quick) for kata in katas]
+        for kata in katas:
+            rows.append(check(checks, kata, only, full=not options.quick))
+            # Kept if somebody ends the run: a lecture takes a quarter of an hour.
+            save()
         if "flakes" in only:
             _progress(f"{options.repeats} repeats of {len(katas)} katas in random order")
             lines = repeats(checks, katas, options.repeats)
@@ -60,9 +70,7 @@ def main(arguments: list[str]) -> int:
                 row.add("repeats", f"{options.repeats - len(found)}/{options.repeats}", found)
     _progress("")
     sys.stdout.write(report(rows) + "\n")
-    if options.write:
-        page = gate.tests / "README.md"
-        page.write_text(merged(page.read_text("utf-8"), rows), encoding="utf-8")
+    save()
     return int(any(row.problems for row in rows))
 
 
