@@ -1,4 +1,4 @@
-"""Lecture 09: custom operators, in Python, C++ and CUDA."""
+"""Lecture 09: custom operators, in Python, C++, CUDA and Triton."""
 
 from __future__ import annotations
 
