@@ -73,7 +73,8 @@ class Ptx:
 def instructions(text: str) -> dict[str, Counter[str]]:
     """Return the instructions of each function in `text`, which is PTX."""
     starts = list(ENTRY.finditer(text))
-    ends = [*(found.start() for found in starts[1:]), len(text)]
+    # As many as there are functions: there may be none yet, where all are templates.
+    ends = [*(found.start() for found in starts), len(text)][1:]
     return {
         found[1]: Counter(INSTRUCTION.findall(text, found.end(), end))
         for found, end in zip(starts, ends, strict=True)

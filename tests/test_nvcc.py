@@ -147,6 +147,11 @@ def test_instructions_are_counted_by_kernel() -> None:
     assert "  empty: nothing" in Ptx("x", {"empty": type(found["_Z6helperv"])()}).table()
 
 
+def test_a_source_without_kernels_has_none() -> None:
+    """Templates that nothing launches yet: no function, and no error either."""
+    assert {} == instructions(PTX.partition(".visible")[0])
+
+
 COURSE_TEST = """
 import pytest
 
