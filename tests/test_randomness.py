@@ -94,6 +94,17 @@ def settings_of():
     return settings.default
 """
 
+TWO_FAILURES = """
+from hypothesis import given
+from hypothesis import strategies as st
+
+@given(number=st.integers())
+def test_fails_in_two_ways(number):
+    assert number < 10
+    if number < -10:
+        raise RuntimeError(number)
+"""
+
 
 def examples(result: pytest.RunResult) -> list[str]:
     """Return the numbers that hypothesis drew."""
@@ -113,6 +124,15 @@ def test_hypothesis_draws_the_same_without_a_deadline(kata: MiniCourse) -> None:
     assert examples(first) == examples(second)
     assert examples(seeded[0]) != examples(seeded[1])
     kata.run().assert_outcomes(passed=2)
+
+
+def test_hypothesis_shows_one_failure_at_a_time(kata: MiniCourse) -> None:
+    """A learner mends one after the other; a group of exceptions is neither of them."""
+    kata.kata(test=TWO_FAILURES)
+    result = kata.run()
+
+    result.assert_outcomes(failed=1)
+    assert "ExceptionGroup" not in result.stdout.str()
 
 
 def test_an_explicit_profile_wins(kata: MiniCourse) -> None:
