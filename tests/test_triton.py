@@ -179,9 +179,11 @@ def test_errors_show_the_learner_s_lines(course: MiniCourse) -> None:
     course.plugins(*PLUGINS, "plugins.interpreted")
     course.kata("k02_second", test=FAILING, stub=KERNELS)
 
-    result = course.run("--tb=short", "-k", "second")
+    course.kata("k03_third", test="def test_other(): raise OSError('of another kata')")
 
-    result.assert_outcomes(failed=3, deselected=2)
+    result = course.run("--tb=short", "-k", "second or third")
+
+    result.assert_outcomes(failed=4, deselected=2)
     text = result.stdout.str()
     assert "site-packages/triton" not in text
     assert "plugins/" not in text.partition("= FAILURES =")[2]
@@ -195,5 +197,6 @@ def test_errors_show_the_learner_s_lines(course: MiniCourse) -> None:
             "E   AttributeError: 'tensor' object has no attribute 'no_such_attribute'",
             "*size=3,*",
             "*a plain message*",
+            "*OSError: of another kata*",
         ]
     )
