@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    # Start, end, new text.
-    Edit = tuple[int, int, str]
+    Edit = tuple[int, int, str]  # start, end, new text
 
 
 HIDDEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
