@@ -1,0 +1,278 @@
+"""Tests of k13_tails: each bug has its test, and then the structure, which has to stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plugins.extension import Extension
+    from plugins.launches import Launch
+    from plugins.ptx import Ptx
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 256
+WARPS = THREADS // 32
+A = 3.0
+# Elements of 4 bytes, of which a float4 has 4: where a slice begins, that is x[start:].
+OFF, ON = [1, 2, 3, 5], [0, 4, 8]
+
+
+def differences(x: torch.Tensor) -> torch.Tensor:
+    """Return each element less the one before it."""
+    return x[1:] - x[:-1]
+
+
+def row_sum(x: torch.Tensor) -> torch.Tensor:
+    """Return the sum of each row."""
+    return x.sum(1, dtype=torch.int32)
+
+
+def compare(name: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Compare element by element; all of them are exact."""
+    assert expected.shape == actual.shape, f"{name}: the shape is {tuple(actual.shape)}"
+    wrong = (expected != actual).nonzero().flatten().tolist()
+    assert [] == wrong, (
+        f"{name}: {len(wrong)} of {expected.numel()} elements are wrong, the first is number"
+        f" {wrong[0]}: {actual[wrong[0]].item()}, expected {expected[wrong[0]].item()}"
+    )
+
+
+def check_scale(extension: Extension, n: int, device: str = "cpu", start: int = 0) -> None:
+    """Scale n elements of a tensor that has `start` others before them."""
+    x = torch.randint(1, 100, (start + n,), dtype=torch.float32, device=device)[start:]
+    for _ in range(3):
+        compare("scale", extension.op("scale")(x, A), A * x)
+
+
+def check_row_sum(extension: Extension, rows: int, n: int, device: str = "cpu") -> None:
+    """Add up rows, three times: in three orders of threads."""
+    x = torch.randint(1, 100, (rows, n), dtype=torch.int32, device=device)
+    for _ in range(3):
+        compare("row_sum", extension.op("row_sum")(x), row_sum(x))
+
+
+def check_differences(extension: Extension, n: int, device: str = "cpu") -> None:
+    """Subtract neighbours, none of which are equal."""
+    x = torch.randint(1, 100, (n,), dtype=torch.int32, device=device).cumsum(0, dtype=torch.int32)
+    for _ in range(3):
+        compare("differences", extension.op("differences")(x), differences(x))
+
+
+def one_launch(extension: Extension) -> Launch:
+    """Return the launch of the last call, of which there is one."""
+    launches = extension.launches()
+    names = [launch.kernel for launch in launches]
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}: {names}"
+    assert (THREADS, 1, 1) == launches[0].block, "expected blocks of 256 threads along x"
+    return launches[0]
+
+
+@pytest.mark.parametrize("n", [4, 400, 1020, 1028, 2044, 5000])
+def test_the_grid_reaches_the_last_vector(extension: Extension, device: str, n: int) -> None:
+    """Scale: whole vectors, but no whole block of them."""
+    check_scale(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 1023, 1025, 1027, 2047, 4098])
+def test_what_makes_no_vector_is_scaled_too(extension: Extension, device: str, n: int) -> None:
+    """Scale: up to 3 elements are left when the last whole vector is done, and nothing more."""
+    check_scale(extension, n, device)
+
+
+@pytest.mark.parametrize("start", OFF)
+@pytest.mark.parametrize("n", [1024, 2048, 999, 3])
+def test_a_tensor_may_begin_between_vectors(
+    extension: Extension, device: str, n: int, start: int
+) -> None:
+    """Scale: where no float4 can be loaded, elements can."""
+    check_scale(extension, n, device, start)
+
+
+@pytest.mark.parametrize("n", [256, 300, 512, 1000])
+def test_warps_are_added_up_by_lanes_that_the_mask_names(
+    extension: Extension, device: str, n: int
+) -> None:
+    """Row sum: there are 8 warps, and so 8 parts; nobody reads from a lane that is not there."""
+    check_row_sum(extension, 2, n, device)
+
+
+@pytest.mark.parametrize("n", [1, 5, 31, 33, 100, 255])
+def test_lanes_without_an_element_come_to_the_shuffle(
+    extension: Extension, device: str, n: int
+) -> None:
+    """Row sum: the mask names all 32 lanes, and so all of them have to come."""
+    check_row_sum(extension, 3, n, device)
+
+
+def test_a_row_of_nothing(extension: Extension, device: str) -> None:
+    """Row sum: no thread has an element, and the sum is 0."""
+    check_row_sum(extension, 2, 0, device)
+
+
+@pytest.mark.parametrize("n", [33, 65, 257, 1025])
+def test_the_last_lane_of_a_warp_has_a_neighbour(extension: Extension, device: str, n: int) -> None:
+    """Differences: what it needs is in another warp, and a shuffle does not go there."""
+    check_differences(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [2, 3, 31, 32, 100, 255, 256, 1000])
+def test_the_last_element_is_handed_on(extension: Extension, device: str, n: int) -> None:
+    """Differences: the thread of the last element has nothing to store, but something to give."""
+    check_differences(extension, n, device)
+
+
+@pytest.mark.given
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("scale", (0,)), ("row_sum", (0, 5)), ("row_sum", (0, 0)), ("differences", (1,))],
+)
+def test_nothing_to_write(
+    extension: Extension, device: str, name: str, shape: tuple[int, ...]
+) -> None:
+    """No launch: a grid of no blocks is refused, and one of idle blocks is of no use."""
+    dtype = torch.float32 if name == "scale" else torch.int32
+    x = torch.ones(shape, dtype=dtype, device=device)
+    arguments = (x, A) if name == "scale" else (x,)
+    assert (0,) == tuple(extension.op(name)(*arguments).shape)
+    if device == "cpu":
+        names = [launch.kernel for launch in extension.launches()]
+        assert [] == names, f"nothing is to be written, but a kernel is launched: {names}"
+
+
+@given(n=st.integers(1, 3000), start=st.integers(0, 9))
+def test_scale_any_number_of_elements(extension: Extension, n: int, start: int) -> None:
+    """Any n, beginning anywhere, in any order of blocks and threads."""
+    check_scale(extension, n, start=start)
+
+
+@given(rows=st.integers(1, 3), n=st.integers(0, 1200))
+def test_add_up_any_matrix(extension: Extension, rows: int, n: int) -> None:
+    """Any rows and n, in any order of blocks and threads."""
+    check_row_sum(extension, rows, n)
+
+
+@given(n=st.integers(2, 1200))
+def test_differences_of_any_number_of_elements(extension: Extension, n: int) -> None:
+    """Any n, in any order of blocks and threads."""
+    check_differences(extension, n)
+
+
+@pytest.mark.parametrize("start", ON)
+def test_scale_loads_four_at_a_time(extension: Extension, start: int) -> None:
+    """Only what makes no vector goes one by one, and an address counts, not an offset."""
+    for n in (1, 1021, 1024, 1025, 5000):
+        check_scale(extension, n, start=start)
+        launch, most = one_launch(extension), n // 4 + 3
+        for kind in ("read", "write"):
+            found = launch.count("global", kind)
+            assert found.accesses <= most, (
+                f"n = {n}: {found.accesses} accesses of the kind {kind!r}, {most} would"
+                f" do\n{launch.table()}"
+            )
+            assert 6 * (found.sectors - 4) <= n, (
+                f"n = {n}: {found.sectors} sectors, {n / 6 + 4:g} would do\n{launch.table()}"
+            )
+        blocks = launch.grid[0]
+        assert blocks <= (n + 1023) // 1024, f"n = {n}: {blocks} blocks for {n // 4} vectors"
+        assert launch.threads >= n // 4, f"n = {n}: {launch.threads} threads for {n // 4} vectors"
+
+
+@pytest.mark.parametrize("start", OFF)
+def test_scale_is_still_shared_by_threads(extension: Extension, start: int) -> None:
+    """One by one does not mean by one thread; and no element is loaded twice."""
+    n = 2050
+    check_scale(extension, n, start=start)
+    launch = one_launch(extension)
+    for kind in ("read", "write"):
+        found = launch.count("global", kind).accesses
+        assert found <= n, (
+            f"{found} accesses of the kind {kind!r} for {n} elements\n{launch.table()}"
+        )
+        sectors = launch.count("global", kind).sectors
+        assert 4 * sectors <= 3 * n, f"{sectors} sectors for {n} elements\n{launch.table()}"
+    assert 4 * launch.threads >= n, f"{launch.threads} threads for {n} elements"
+
+
+@pytest.mark.parametrize("n", [24, 256, 1000])
+def test_row_sum_keeps_to_shuffles(extension: Extension, n: int) -> None:
+    """Warps add up in registers; shared memory is for one number of each."""
+    rows = 3
+    check_row_sum(extension, rows, n)
+    launch = one_launch(extension)
+    table = launch.table()
+    assert (rows, 1, 1) == launch.grid, f"expected a block for each of {rows} rows"
+    loads = launch.count("global", "read")
+    assert loads.accesses <= rows * n, f"{loads.accesses} loads for {rows * n} elements\n{table}"
+    assert 8 * loads.sectors <= rows * n, (
+        f"{loads.sectors} sectors for {rows * n} elements\n{table}"
+    )
+    assert 0 == launch.count("global", "atomic").accesses, table
+    assert 0 == launch.count("shared", "atomic").accesses, table
+    shared = launch.count("shared").accesses / rows
+    assert shared <= 80, f"{shared:g} accesses to shared memory per block\n{table}"
+    assert launch.warp_operations <= 56 * rows, (
+        f"{launch.warp_operations / rows:g} shuffles and votes per block, 56 would do"
+    )
+    assert launch.barriers <= 2 * rows, f"{launch.barriers / rows:g} barriers per block"
+    if n >= THREADS:
+        assert launch.warp_operations >= WARPS * rows, "expected a shuffle or vote in each warp"
+        parts = launch.count("shared", "write").accesses / rows
+        assert parts >= WARPS, f"{parts:g} parts go through shared memory, expected {WARPS}"
+
+
+@pytest.mark.parametrize("n", [64, 257, 1500])
+def test_differences_keep_to_shuffles(extension: Extension, n: int) -> None:
+    """A neighbour's element comes from the neighbour: it is loaded once, but for one per warp."""
+    check_differences(extension, n)
+    launch, warps = one_launch(extension), (n + 31) // 32
+    table = launch.table()
+    grids = {(n - 1 + THREADS - 1) // THREADS, (n + THREADS - 1) // THREADS}
+    assert launch.grid[0] in grids, f"n = {n}: {launch.grid[0]} blocks, expected {grids}"
+    loads = launch.count("global", "read")
+    assert loads.accesses <= n + warps, (
+        f"{loads.accesses} loads for {n} elements and {warps} warps\n{table}"
+    )
+    assert loads.sectors <= (n + 7) // 8 + warps, f"{loads.sectors} sectors\n{table}"
+    assert 0 == launch.count("shared").accesses, f"shared memory is used\n{table}"
+    found, all_warps = launch.warp_operations, launch.threads // 32
+    assert n // 32 <= found <= 2 * all_warps, f"{found} shuffles and votes for {all_warps} warps"
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_moves_four_floats_at_a_time(extension: Extension, ptx: Ptx) -> None:
+    """Compiled for a GPU: a load of 4 floats and a store of 4 floats; a tail beside them."""
+    check_scale(extension, 1025)
+    for space in ("ld.global", "st.global"):
+        assert ptx.count(f"{space}*.v4*"), f"no {space} of 4 floats:\n{ptx.table()}"
+
+
+@pytest.mark.parametrize("name", ["scale", "row_sum", "differences"])
+def test_the_operator_passes_opcheck(extension: Extension, device: str, name: str) -> None:
+    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
+    cases: dict[str, tuple[Callable[[], None], tuple[object, ...]]] = {
+        "scale": (
+            lambda: check_scale(extension, 77, device),
+            (torch.ones(77, device=device), A),
+        ),
+        "row_sum": (
+            lambda: check_row_sum(extension, 3, 40, device),
+            (torch.ones(3, 40, dtype=torch.int32, device=device),),
+        ),
+        "differences": (
+            lambda: check_differences(extension, 77, device),
+            (torch.ones(77, dtype=torch.int32, device=device),),
+        ),
+    }
+    check, arguments = cases[name]
+    check()
+    torch.library.opcheck(extension.op(name).default, arguments)
