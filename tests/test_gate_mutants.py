@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate.forms import in_time
 from tests.gate.forms import judge
 from tests.gate.forms import need
 from tests.gate.forms import per_kata
@@ -30,9 +30,7 @@ def test_mutants_are_killed(
     pytestconfig: pytest.Config, checks: Checks, gate_started: float, kata: Kata
 ) -> None:
     """At least 95 % of the one-edit mutants fail a test; those listed as equivalent do not."""
-    minutes = pytestconfig.getoption("gate_minutes")
-    if time.monotonic() - gate_started > 60 * minutes:
-        pytest.skip(f"--gate-minutes {minutes:g} are over; nox -s verify -- {kata.lecture}")
+    in_time(pytestconfig, gate_started, kata)
     need(checks, kata)
     full = pytestconfig.getoption("gate") == "full"
     judge(kata, list(mutate(checks, kata, full=full).problems))

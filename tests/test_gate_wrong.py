@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate.forms import in_time
 from tests.gate.forms import judge
 from tests.gate.forms import need
 from tests.gate.forms import per_wrong_answer
@@ -25,8 +26,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     per_wrong_answer(metafunc)
 
 
-def test_the_named_test_rejects_it(checks: Checks, kata: Kata, answer: Wrong) -> None:
+def test_the_named_test_rejects_it(
+    pytestconfig: pytest.Config, checks: Checks, gate_started: float, kata: Kata, answer: Wrong
+) -> None:
     """Laid over the kata, the wrong answer fails in the test that it names and none before."""
+    in_time(pytestconfig, gate_started, kata)
     need(checks, kata)
     if absent := checks.absent(kata, answer.rejected_by):
         pytest.skip(absent)

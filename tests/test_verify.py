@@ -185,13 +185,14 @@ def test_without_git_nothing_has_changed(course: MiniCourse) -> None:
     assert changed_lectures(course.path) == set()
 
 
-def test_no_mutants_are_started_when_the_time_is_over(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["test_gate_wrong.py", "test_gate_mutants.py"])
+def test_nothing_is_started_when_the_time_is_over(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """With --gate-minutes 0 every kata's mutants are skipped, and it says how to run them."""
+    """With --gate-minutes 0 all of these are skipped, and it says how to run them."""
     monkeypatch.chdir(HOME)
     result = pytester.runpytest_subprocess(
-        "tests/test_gate_mutants.py", "--rootdir", HOME, "--gate-minutes", "0", "-rs", timeout=600
+        f"tests/{name}", "--rootdir", HOME, "--gate-minutes", "0", "-rs", timeout=600
     )
 
     result.stdout.fnmatch_lines(["*--gate-minutes 0 are over; nox -s verify -- lecture*"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,7 +39,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--gate-minutes",
         type=float,
         default=float("inf"),
-        help="Start no further kata's mutants after this many minutes of the session.",
+        help="Try no further wrong answers and mutants after this many minutes of the session.",
     )
 
 
@@ -57,8 +59,13 @@ def per_kata(metafunc: pytest.Metafunc) -> None:
 
 
 def per_wrong_answer(metafunc: pytest.Metafunc) -> None:
-    """Give the test every wrong answer; a file that cannot be read gives none."""
+    """Give the test every wrong answer; a file that cannot be read gives none.
+
+    The first answer of each kata, then the second of each, and so on: where time ends the gate,
+    every kata has had its turn. Lectures that changed come before the others all the same.
+    """
     gate = gate_of(metafunc.config)
+    changed = changed_lectures(HOME)
     pairs = []
     for kata in gate.katas:
         file = answers_file(gate.tests, kata)
@@ -68,10 +75,15 @@ def per_wrong_answer(metafunc: pytest.Metafunc) -> None:
             # tests/test_katas.py says so.
             continue
         pairs += [
-            pytest.param(kata, answer, id=f"{kata.id}-{number}-{words(answer.because)}")
+            (kata.lecture not in changed, number, kata, answer)
             for number, answer in enumerate(answers, 1)
         ]
-    metafunc.parametrize(("kata", "answer"), pairs)
+    pairs.sort(key=itemgetter(0, 1))
+    params = [
+        pytest.param(kata, answer, id=f"{kata.id}-{number}-{words(answer.because)}")
+        for _, number, kata, answer in pairs
+    ]
+    metafunc.parametrize(("kata", "answer"), params)
 
 
 def per_right_answer(metafunc: pytest.Metafunc) -> None:
@@ -94,6 +106,13 @@ def per_lecture(metafunc: pytest.Metafunc) -> None:
 def words(text: str) -> str:
     """Return a text as a part of a test's id."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def in_time(config: pytest.Config, started: float, kata: Kata) -> None:
+    """Skip what there is no time for in this session; everything has its turn in `verify`."""
+    minutes = config.getoption("gate_minutes")
+    if time.monotonic() - started > 60 * minutes:
+        pytest.skip(f"--gate-minutes {minutes:g} are over; nox -s verify -- {kata.lecture}")
 
 
 def need(checks: Checks, kata: Kata) -> None:
