@@ -147,7 +147,7 @@ def course(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> MiniCo
 
 @pytest.fixture(scope="session")
 def gate_started() -> float:
-    """Return when the first test of the gate began."""
+    """Return when the first test that time may end began: a wrong answer, or a mutant."""
     return time.monotonic()
 
 

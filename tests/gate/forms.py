@@ -39,7 +39,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--gate-minutes",
         type=float,
         default=float("inf"),
-        help="Try no further wrong answers and mutants after this many minutes of the session.",
+        help="Try no further wrong answers and mutants this many minutes after the first.",
     )
 
 
