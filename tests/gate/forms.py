@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 gate_key = pytest.StashKey["Gate"]()
+changed_key = pytest.StashKey[set[str]]()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -47,7 +48,7 @@ def gate_of(config: pytest.Config) -> Gate:
     """Return the course of this repository, the lectures that changed first."""
     if gate_key not in config.stash:
         gate = read_gate(HOME)
-        changed = changed_lectures(HOME)
+        config.stash[changed_key] = changed = changed_lectures(HOME)
         config.stash[gate_key] = gate.sorted(lambda lecture: lecture.name not in changed)
     return config.stash[gate_key]
 
@@ -65,7 +66,7 @@ def per_wrong_answer(metafunc: pytest.Metafunc) -> None:
     every kata has had its turn. Lectures that changed come before the others all the same.
     """
     gate = gate_of(metafunc.config)
-    changed = changed_lectures(HOME)
+    changed = metafunc.config.stash[changed_key]
     pairs = []
     for kata in gate.katas:
         file = answers_file(gate.tests, kata)
