@@ -51,7 +51,7 @@ def bind(item: pytest.Function, extension: Extension, nvcc: Nvcc, arch: str = "n
     done = item.config.stash.setdefault(bound_key, set())
     if not kata or extension.problem or extension.path in done:
         return
-    (name,) = (name for name in kata.csrc if name.endswith(".cu"))
+    (name,) = kata.cuda
     file = source(item.module.__package__, name)
     folder = item.config.stash[native_key].folder[0]
     try:

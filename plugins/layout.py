@@ -60,6 +60,11 @@ class Kata:
         return self.folder / f"test_{self.name}.py"
 
     @property
+    def cuda(self) -> list[str]:
+        """The CUDA sources among `csrc`."""
+        return [name for name in self.csrc if name.endswith(".cu")]
+
+    @property
     def exercise(self) -> Path:
         """The file the learner edits: the C++ or CUDA source where there is one."""
         return self.folder / (self.csrc[0] if self.csrc else f"{self.name}.py")

@@ -111,5 +111,5 @@ def pytest_kata_backends() -> list[Capability]:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark tests that run a kata's CUDA source on a GPU: there it is built by nvcc."""
     kata = kata_of(item)
-    if kata and item.get_closest_marker("cuda") and any(f.endswith(".cu") for f in kata.csrc):
+    if kata and item.get_closest_marker("cuda") and kata.cuda:
         item.add_marker(pytest.mark.backend("nvcc"))

@@ -62,7 +62,7 @@ def units(kata: Kata) -> dict[str, list[str]]:
     """Return the sources of each library of `kata`: its kernels, and what is around them."""
     name = unit_name(kata)
     found = {
-        f"{name}_cuda": [file for file in kata.csrc if file.endswith(".cu")],
+        f"{name}_cuda": kata.cuda,
         name: [file for file in kata.csrc if file.endswith(".cpp")],
     }
     return {name: files for name, files in found.items() if files}

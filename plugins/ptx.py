@@ -85,7 +85,7 @@ def instructions(text: str) -> dict[str, Counter[str]]:
 def ptx(request: pytest.FixtureRequest) -> Ptx:
     """Return what nvcc makes of the CUDA source of this module's kata."""
     kata = kata_of(request.node)
-    names = [name for name in kata.csrc if name.endswith(".cu")] if kata else []
+    names = kata.cuda if kata else []
     nvcc = find_nvcc()
     if not kata or not names or not nvcc:
         pytest.fail(f"{request.path.name}: `ptx` needs a CUDA source and the backend nvcc")

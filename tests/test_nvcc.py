@@ -30,8 +30,7 @@ SOURCES = sorted(
     kata.folder / "solutions" / name
     for lecture in COURSE.lectures
     for kata in lecture.katas
-    for name in kata.csrc
-    if name.endswith(".cu")
+    for name in kata.cuda
 )
 PTX = """
 .version 9.0
