@@ -295,6 +295,22 @@ def test_a_wrong_answer_whose_test_cannot_run_here(small: Small) -> None:
     assert checks.absent(kata) == ""
 
 
+def test_mutants_wait_for_what_the_kata_needs(small: Small) -> None:
+    """Where all variants of a test are skipped for that reason, and not only those of a device."""
+    name = "def test_no_range"
+    small.edit("test_k01_clamp.py", name, f"@pytest.mark.skip(reason='gpu: no GPU')\n{name}")
+    assert small.checks.lacks(small.kata) == ""
+    small.edit("lecture.toml", "needs = []", 'needs = ["gpu"]')
+    assert small.checks.lacks(small.kata) == "gpu: no GPU"
+    small.edit(
+        "test_k01_clamp.py",
+        f"@pytest.mark.skip(reason='gpu: no GPU')\n{name}():",
+        f"@pytest.mark.parametrize('n', [pytest.param(1, marks=pytest.mark.skip('gpu: no')), 2])\n"
+        f"{name}(n):",
+    )
+    assert small.checks.lacks(small.kata) == ""
+
+
 @pytest.mark.parametrize(
     ("by", "says"),
     [

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.gate.answers import Wrong
     from tests.gate.cases import Gate
     from tests.gate.protocol import Result
+    from tests.gate.protocol import Test
     from tests.gate.runner import Runner
 
 
@@ -68,6 +69,17 @@ class Checks:
         tests = tuple(test for test in tests if not name or outcome.named(test.name, name))
         skipped = [test for test in tests if test.outcome == "skipped"]
         return tests[0].message if tests and len(skipped) == len(tests) else ""
+
+    def lacks(self, kata: Kata) -> str:
+        """Return why a test of the kata cannot run here, if it is for what its table `needs`."""
+        variants: dict[str, list[Test]] = {}
+        for test in self.solved_result(kata).tests:
+            variants.setdefault(test.name.partition("[")[0], []).append(test)
+        for tests in variants.values():
+            reasons = [test.message for test in tests if test.outcome == "skipped"]
+            if len(reasons) == len(tests) and reasons[0].partition(":")[0] in kata.needs:
+                return reasons[0]
+        return ""
 
     def limits(self, kata: Kata, slack: int) -> dict[str, object]:
         """Return how long an altered solution may take, above what the solution takes."""

@@ -114,7 +114,10 @@ def _answers(checks: Checks, kata: Kata, only: list[str], row: Row, *, full: boo
         paths = checks.gate.right(kata)
         lines = [f"{path.name}: {line}" for path in paths for line in checks.right(kata, path)]
         row.add("right", str(len(paths)) if paths else "", lines)
-    if "mutants" in only:
+    if "mutants" in only and (reason := checks.lacks(kata)):
+        # Mutants of what only skipped tests judge would survive.
+        row.cells["mutants"] = f"skipped: {reason}"
+    elif "mutants" in only:
 
         def progress(done: int, wanted: int) -> None:
             _progress(f"{kata.id} mutants {'#' * (20 * done // wanted):.<20} {done}/{wanted}")
