@@ -2,12 +2,71 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import NamedTuple
+
 import torch
-import triton
-import triton.language as tl
+
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
 BLOCK = 1024
+
+
+class Lanes(NamedTuple):
+    """What one program touches, a tensor of BLOCK elements each."""
+
+    left: torch.Tensor
+    right: torch.Tensor
+    out: torch.Tensor
+    mask: torch.Tensor
+
+
+def programs(size: int) -> int:
+    """Return how many programs compute a result of `size` elements."""
+    return -(-size // BLOCK)
+
+
+def arguments(x: torch.Tensor) -> tuple[int, int, int, int]:
+    """Return what the kernel is told of `x`: the size of the result, n, and the strides."""
+    if x.dim() != 2 or x.shape[1] % 2:
+        raise ValueError(
+            f"glu: expected a matrix with an even number of columns, got shape {tuple(x.shape)}"
+        )
+    rows, n = x.shape[0], x.shape[1] // 2
+    return rows * n, n, *x.stride()
+
+
+def lanes(program: int, size: int, n: int, row_stride: int, column_stride: int) -> Lanes:
+    """Return what a program loads from both halves of x, what it stores, and its mask."""
+    out = program * BLOCK + torch.arange(BLOCK)
+    row, column = out // n, out % n
+    left = row * row_stride + column * column_stride
+    # The gate of an element is in the same row, n columns further on.
+    return Lanes(left, left + n * column_stride, out, out < size)
+
+
+def _fit(places: torch.Tensor, mask: torch.Tensor) -> bool:
+    """Whether one instruction can serve each row of lanes."""
+    wide = places.shape[1]
+    first = places[:, :1]
+    there = mask & (places == first + torch.arange(wide)) & (first % wide == 0)
+    return bool((there.all(1) | ~mask.any(1)).all())
+
+
+def vector_width(places: torch.Tensor, mask: torch.Tensor, element_size: int) -> int:
+    """Return how many neighbouring lanes one instruction can serve."""
+    wide = 16 // element_size
+    # A single lane is fit, so this ends.
+    while not _fit(places.view(-1, wide), mask.view(-1, wide)):
+        wide //= 2
+    return wide
 
 
 @triton.jit
@@ -27,12 +86,7 @@ def glu_kernel(x, out, size, n, row_stride, column_stride, BLOCK: tl.constexpr) 
 
 def glu(x: torch.Tensor) -> torch.Tensor:
     """Return the left half of the columns of `x`, each times the sigmoid of its gate."""
-    if x.dim() != 2 or x.shape[1] % 2:
-        raise ValueError(
-            f"glu: expected a matrix with an even number of columns, got shape {tuple(x.shape)}"
-        )
-    rows, n = x.shape[0], x.shape[1] // 2
-    out = torch.empty(rows, n, dtype=x.dtype, device=x.device)
-    grid = (triton.cdiv(out.numel(), BLOCK),)
-    glu_kernel[grid](x, out, out.numel(), n, *x.stride(), BLOCK=BLOCK)
+    size, n, *strides = arguments(x)
+    out = torch.empty(x.shape[0], n, dtype=x.dtype, device=x.device)
+    glu_kernel[(programs(size),)](x, out, size, n, *strides, BLOCK=BLOCK)
     return out
