@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from math import inf
+from math import nan
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,10 @@ import torch
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture09 import k15_triton_softmax as kata
 
 
 if TYPE_CHECKING:
@@ -24,10 +28,10 @@ if TYPE_CHECKING:
 if find_spec("triton"):
     import triton.language as tl
 
-    from katas.lecture09 import k15_triton_softmax as kata
 
-
-pytestmark = [pytest.mark.backend("triton"), pytest.mark.device("cpu", "cuda")]
+pytestmark = pytest.mark.device("cpu", "cuda")
+# What part two needs, the kernel.
+triton = pytest.mark.backend("triton")
 
 PROGRAMS = 16
 WIDTH = 1024
@@ -45,6 +49,283 @@ def visible(x: torch.Tensor, *, causal: bool) -> torch.Tensor:
     """Return which elements their rows see."""
     ones = torch.ones(x.shape, dtype=torch.bool, device=x.device)
     return ones.tril() if causal else ones
+
+
+# Part one: the block of a row, and whose row it is.
+
+
+def test_powers_of_2_are_blocks() -> None:
+    """A row of 1, 2, 8 or 1024 elements fits exactly."""
+    for n in (1, 2, 8, 1024):
+        assert n == kata.block_length(n), f"a row of {n} elements needs no longer a block"
+
+
+@pytest.mark.parametrize(("n", "length"), [(3, 4), (5, 8), (1000, 1024), (1025, 2048)])
+def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
+    """Some lanes are left over."""
+    found = kata.block_length(n)
+    assert length == found, f"a row of {n} elements fits in {length} lanes, not {found}"
+
+
+@given(n=st.integers(1, 16384))
+def test_any_row_has_a_block(n: int) -> None:
+    """A power of 2, long enough, and less than twice as long."""
+    length = kata.block_length(n)
+    assert n <= length < 2 * n or 1 == n == length
+    assert 1 == length.bit_count(), f"{length} is no power of 2"
+
+
+@pytest.mark.parametrize(
+    ("program", "programs", "rows", "own"),
+    [
+        (0, 1, 3, [0, 1, 2]),
+        (2, 5, 5, [2]),
+        (0, 16, 40, [0, 16, 32]),
+        (8, 16, 40, [8, 24]),
+        (15, 16, 31, [15]),
+        (3, 4, 2, []),
+    ],
+)
+def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) -> None:
+    """A program begins at its own number, and its step is how many programs there are."""
+    found = list(kata.rows_of(program, programs, rows))
+    assert own == found, f"program {program} of {programs} takes {own} of {rows} rows, not {found}"
+
+
+@given(programs=st.integers(1, 20), rows=st.integers(0, 100))
+def test_every_row_is_somebody_s(programs: int, rows: int) -> None:
+    """All programs together take each row once."""
+    found = [row for program in range(programs) for row in kata.rows_of(program, programs, rows)]
+    assert list(range(rows)) == sorted(found)
+
+
+# Part one: which lanes take part.
+
+
+@pytest.mark.parametrize(("n", "block"), [(8, 8), (5, 8), (1, 1), (1, 4)])
+def test_a_row_sees_its_columns(n: int, block: int) -> None:
+    """And no lane behind them, in any row."""
+    for row in (0, 3, 100):
+        found = kata.seen(row, n, block)
+        assert ((block,), torch.bool) == (tuple(found.shape), found.dtype)
+        assert [True] * n + [False] * (block - n) == found.tolist()
+
+
+@pytest.mark.parametrize(("row", "columns"), [(0, 1), (3, 4), (4, 5), (5, 5), (9, 5)])
+def test_a_causal_row_sees_the_columns_up_to_its_own(row: int, columns: int) -> None:
+    """Row 0 sees one. Below the diagonal's end there are still no more columns than n."""
+    found = kata.seen(row, 5, 8, causal=True)
+    assert [True] * columns + [False] * (8 - columns) == found.tolist(), (
+        f"row {row} of a matrix with 5 columns sees {columns} of them; found {found.tolist()}"
+    )
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (40, 10), (10, 40)])
+def test_causal_is_the_lower_triangle(shape: tuple[int, int]) -> None:
+    """All rows together: about half of a square matrix is never loaded."""
+    rows, n = shape
+    found = torch.stack([kata.seen(row, n, 64, causal=True) for row in range(rows)])
+    expected = torch.ones(rows, 64, dtype=torch.bool).tril()
+    expected[:, n:] = False
+    assert torch.equal(expected, found), f"{int(expected.sum())} are seen, not {int(found.sum())}"
+
+
+# Part one: reductions.
+
+
+def test_a_block_of_one_is_reduced() -> None:
+    """Nothing is left to combine."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("one element needs no call of combine")
+
+    found = kata.reduce(torch.tensor([7.0]), refuse)
+    assert ((), 7.0) == (tuple(found.shape), found.item())
+
+
+@pytest.mark.parametrize("length", [2, 8, 1024])
+def test_halves_are_combined(length: int) -> None:
+    """All pairs of a step at once: 3 calls for 8 elements, 10 for 1024, and not one per element."""
+    calls = []
+
+    def combine(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        calls.append((tuple(first.shape), tuple(second.shape)))
+        return first + second
+
+    found = kata.reduce(torch.arange(length), combine)
+    halves = [((length >> step,),) * 2 for step in range(1, length.bit_length())]
+    assert halves == calls, f"combine was called with blocks of the shapes {calls}"
+    assert ((), length * (length - 1) // 2) == (tuple(found.shape), found.item())
+
+
+def test_the_first_half_is_on_the_left() -> None:
+    """Element i of the first half meets element i of the second; not every function commutes."""
+    calls = []
+
+    def combine(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        calls.append((first.tolist(), second.tolist()))
+        return first - second
+
+    found = kata.reduce(torch.tensor([1, 10, 100, 1000]), combine)
+    assert [([1, 10], [100, 1000]), ([-99], [-990])] == calls, f"combine was called with {calls}"
+    assert 891 == found.item()
+
+
+@settings(max_examples=15)
+@given(exponent=st.integers(0, 7), seed=st.integers(0, 1000))
+def test_any_block_is_reduced(exponent: int, seed: int) -> None:
+    """The maximum and the sum of PyTorch; the block is not written to."""
+    block = torch.randn(2**exponent, generator=torch.Generator().manual_seed(seed)).double()
+    before = block.clone()
+    torch.testing.assert_close(kata.reduce(block, torch.maximum), block.max())
+    torch.testing.assert_close(kata.reduce(block, torch.add), block.sum())
+    assert torch.equal(before, block)
+
+
+# Part one: the softmax of a block.
+
+
+def lanes_of(elements: list[float], length: int, other: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return a block that begins with the elements, and its mask; other lanes hold `other`."""
+    loaded = torch.full((length,), other)
+    loaded[: len(elements)] = torch.tensor(elements)
+    return loaded, torch.arange(length) < len(elements)
+
+
+def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> None:
+    """Compare with PyTorch's softmax, in float64, of the elements that are seen."""
+    found = kata.softmax_block(loaded.clone(), mask, scale)
+    expected = torch.zeros(len(loaded), dtype=torch.float64)
+    expected[mask] = (scale * loaded[mask].double()).softmax(-1)
+    assert (loaded.shape, torch.float32) == (found.shape, found.dtype)
+    what = f"softmax_block({loaded.tolist()[:8]}, {mask.tolist()[:8]}, {scale})"
+    torch.testing.assert_close(
+        found.double(), expected, rtol=1e-4, atol=1e-12, msg=lambda text: f"{what}\n{text}"
+    )
+
+
+def test_a_full_block() -> None:
+    """8 elements in 8 lanes: powers, divided by their sum."""
+    compare(*lanes_of([0.5, -1, 2, 0, 1, 1, -3, 0.25], 8, nan))
+
+
+@pytest.mark.parametrize("other", [0.0, nan, inf, -inf, 1e30])
+def test_masked_lanes_hold_anything(other: float) -> None:
+    """What a load leaves there is undefined: they change nothing, and their result is 0."""
+    compare(*lanes_of([0.5, -1, 2], 4, other))
+
+
+@pytest.mark.parametrize("shift", [-50.0, 50.0])
+def test_lanes_that_hold_0_are_no_elements(shift: float) -> None:
+    """Far below 0 a lane that holds 0 would be the maximum, and most of the sum."""
+    compare(*lanes_of([shift, shift + 1, shift - 2, shift, shift], 8, 0.0))
+
+
+def test_any_lane_may_be_masked() -> None:
+    """Not only the last ones; and a single one may be left."""
+    loaded = torch.tensor([3.0, 90, 1, -2, 5, 90, 90, 2])
+    compare(loaded, loaded < 90)
+    compare(loaded, loaded == -2)
+
+
+def test_a_block_of_one_lane() -> None:
+    """All of the sum is its own power."""
+    compare(*lanes_of([-7.0], 1, nan))
+
+
+def test_the_maximum_is_taken_off_first() -> None:
+    """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
+    compare(*lanes_of([300.0, 299, 301], 4, nan))
+    compare(*lanes_of([-300.0, -299, -301], 4, nan))
+
+
+@pytest.mark.parametrize("scale", [0.125, 3.0, -2.0, 100.0])
+def test_blocks_are_scaled(scale: float) -> None:
+    """Before the maximum is taken: below 0 the smallest element becomes the largest score."""
+    compare(*lanes_of([0.5, -1, 2, 1, 7], 8, nan), scale)
+    compare(*lanes_of([0.5, -1, 2, 1, 7], 8, 0.0), scale)
+
+
+def test_minus_infinity_is_an_element() -> None:
+    """Seen, but not more than a power of 0."""
+    compare(*lanes_of([-inf, -5, -inf, -4], 8, nan), 0.5)
+
+
+def test_a_block_of_float16() -> None:
+    """The scores, 120000 and -120000, are beyond float16's range; the result is float32."""
+    loaded, mask = lanes_of([30000, 29984, 30016, 1], 8, nan)
+    compare(loaded.half(), mask, 4.0)
+    compare(-loaded.half(), mask & (loaded > 1), 4.0)
+
+
+class Refused(TorchFunctionMode):
+    """Notes what a kernel has not: a softmax, or a block whose length is no power of 2."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note it, and let it run."""
+        result = func(*args, **(kwargs or {}))
+        if any(word in func.__name__ for word in ("softmax", "sumexp")):
+            self.found.append(func.__name__)
+        elif isinstance(result, torch.Tensor) and result.numel().bit_count() != 1:
+            self.found.append(f"{func.__name__} that returns {result.numel()} elements")
+        return result
+
+
+def test_a_block_keeps_its_length() -> None:
+    """5 of 8 lanes are seen: no softmax of PyTorch's, and no block of 5, picked by the mask."""
+    loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
+    with Refused() as refused:
+        kata.softmax_block(loaded, mask, 2.0)
+
+    assert [] == refused.found, f"in a kernel there is no {', '.join(refused.found)}"
+    assert torch.equal(torch.tensor([0.5, -1, 2, 4, 1]), loaded[:5]), "loaded was written to"
+    assert loaded[5:].isnan().all(), "loaded was written to"
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> torch.Tensor:
+    """Draw a matrix of any shape and strides."""
+    rows, n = draw(st.integers(1, 50)), draw(st.integers(1, 70))
+    steps = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    first = draw(st.integers(0, 5))
+    dtype = draw(st.sampled_from([torch.float32, torch.float16]))
+    size = draw(st.sampled_from([0.1, 3.0, 100.0]))
+    if draw(st.booleans()):
+        x = torch.randn(n * steps[1] + first, rows * steps[0] + first).t()
+    else:
+        x = torch.randn(rows * steps[0] + first, n * steps[1] + first)
+    return (size * x).to(dtype)[first :: steps[0], first :: steps[1]]
+
+
+@settings(max_examples=25)
+@given(
+    x=matrices(),
+    scale=st.sampled_from([1.0, 0.3, -0.7]),
+    causal=st.booleans(),
+    programs=st.integers(1, 16),
+)
+def test_all_programs_together(x: torch.Tensor, scale: float, causal: bool, programs: int) -> None:  # noqa: FBT001 - drawn
+    """The matrix, row by row in the order of the programs, where masked lanes are NaN."""
+    rows, n = x.shape
+    block = kata.block_length(n)
+    out = torch.full((rows, n), nan)
+    for program in range(programs):
+        for row in kata.rows_of(program, programs, rows):
+            mask = kata.seen(row, n, block, causal=causal)
+            assert not mask[n:].any(), "a lane behind the row is no column"
+            loaded = torch.full((block,), nan, dtype=x.dtype)
+            loaded[:n] = torch.where(mask[:n], x[row], nan)
+            out[row] = kata.softmax_block(loaded, mask, scale)[:n]
+
+    scores = (scale * x.double()).masked_fill(~visible(x, causal=causal), -inf)
+    torch.testing.assert_close(out.double(), scores.softmax(-1), rtol=1e-4, atol=1e-12)
+
+
+# Part two: the kernel.
 
 
 def check(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch.Tensor:
@@ -65,6 +346,7 @@ def one(launches: list[Launch]) -> Launch:
     return launches[0]
 
 
+@triton
 def test_one_row(device: str) -> None:
     """8 elements are a block of 8: one maximum, one sum."""
     x = torch.randn(1, 8, device=device)
@@ -72,36 +354,42 @@ def test_one_row(device: str) -> None:
     torch.testing.assert_close(kata.softmax(x), x.softmax(-1))
 
 
-@pytest.mark.parametrize("n", [1, 3, 31, 33, 1000, 1025])
+@triton
+@pytest.mark.parametrize("n", [3, 33, 1025])
 def test_a_row_of_any_length(device: str, n: int) -> None:
     """The block is the next power of 2; lanes beyond the row are neither loaded nor stored."""
     check(torch.randn(1, n, device=device))
 
 
+@triton
 def test_padding_is_no_element(device: str) -> None:
     """Far below 0 a lane that holds 0 would be the maximum, and most of the sum."""
     check(torch.randn(2, 5, device=device) - 50)
     check(torch.randn(2, 5, device=device) + 50)
 
 
+@triton
 def test_the_maximum_is_taken_off(device: str) -> None:
     """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
     check(torch.tensor([[300.0, 299, 301], [-300, -299, -301]], device=device))
 
 
-@pytest.mark.parametrize("rows", [2, 15, 16, 17, 31, 33, 100])
+@triton
+@pytest.mark.parametrize("rows", [15, 17, 100])
 def test_more_rows_than_programs(device: str, rows: int) -> None:
     """A program goes on to the next row that is its own, until there is none."""
     check(torch.randn(rows, 20, device=device))
 
 
-@pytest.mark.parametrize("scale", [0.125, 3.0, -2.0])
+@triton
+@pytest.mark.parametrize("scale", [0.125, -2.0])
 def test_scores_are_scaled(device: str, scale: float) -> None:
     """Before the maximum is taken: below 0 the smallest element becomes the largest score."""
     check(torch.randn(20, 40, device=device), scale)
     check(30 * torch.randn(20, 40, device=device), scale)
 
 
+@triton
 def test_minus_infinity_becomes_zero(device: str) -> None:
     """How a mask from outside comes in."""
     x = torch.randn(20, 40, device=device)
@@ -111,19 +399,23 @@ def test_minus_infinity_becomes_zero(device: str) -> None:
     check(x, 0.5)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (40, 40), (40, 10), (10, 40)])
-@pytest.mark.parametrize("scale", [1.0, -1.0])
-def test_causal(device: str, shape: tuple[int, int], scale: float) -> None:
+@triton
+@pytest.mark.parametrize("shape", [(1, 1), (40, 10), (10, 40)])
+def test_causal(device: str, shape: tuple[int, int]) -> None:
     """Row i sees the columns up to i, the first row one; what nobody sees is stored as 0."""
-    check(torch.randn(shape, device=device) - 3, scale, causal=True)
+    for scale in (1.0, -1.0):
+        check(torch.randn(shape, device=device) - 3, scale, causal=True)
 
 
+@triton
 def test_float16_is_rounded_once(device: str) -> None:
     """Scores, powers and sums are float32: the scores here are beyond the largest float16."""
     check(torch.randn(20, 300, device=device).half())
     check((30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
+    check((-30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
 
 
+@triton
 def test_strides(device: str) -> None:
     """A transpose, a slice with steps, a part of a larger matrix, the same row again and again."""
     check(torch.randn(60, 33, device=device).t(), causal=True)
@@ -132,13 +424,15 @@ def test_strides(device: str) -> None:
     check(torch.randn(40, device=device).expand(30, 40), causal=True)
 
 
-@pytest.mark.parametrize("shape", [(0, 6), (5, 0), (0, 0)])
-def test_no_elements(device: str, launches: list[Launch], shape: tuple[int, int]) -> None:
+@triton
+def test_no_elements(device: str, launches: list[Launch]) -> None:
     """The result is empty as well, and nothing is launched."""
-    check(torch.randn(shape, device=device))
+    for shape in ((0, 6), (5, 0), (0, 0)):
+        check(torch.randn(shape, device=device))
     assert [] == launches
 
 
+@triton
 @pytest.mark.cpu
 def test_the_result_is_where_x_is() -> None:
     """Whatever device new tensors are made on by default."""
@@ -148,21 +442,7 @@ def test_the_result_is_where_x_is() -> None:
     assert x.device == out.device
 
 
-@st.composite
-def matrices(draw: st.DrawFn) -> torch.Tensor:
-    """Draw a matrix of any shape and strides."""
-    rows, n = draw(st.integers(1, 50)), draw(st.integers(1, 70))
-    steps = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    first = draw(st.integers(0, 5))
-    dtype = draw(st.sampled_from([torch.float32, torch.float16]))
-    size = draw(st.sampled_from([0.1, 3.0, 100.0]))
-    if draw(st.booleans()):
-        x = torch.randn(n * steps[1] + first, rows * steps[0] + first).t()
-    else:
-        x = torch.randn(rows * steps[0] + first, n * steps[1] + first)
-    return (size * x).to(dtype)[first :: steps[0], first :: steps[1]]
-
-
+@triton
 @pytest.mark.cpu
 @settings(max_examples=25)
 @given(x=matrices(), scale=st.sampled_from([1.0, 0.3, -0.7]), causal=st.booleans())
@@ -171,9 +451,10 @@ def test_any_matrix(x: torch.Tensor, scale: float, causal: bool) -> None:  # noq
     check(x, scale, causal=causal)
 
 
+@triton
 @pytest.mark.cpu
-@pytest.mark.parametrize("rows", [1, 3, 15, 16, 17, 40])
-def test_rows_are_dealt_to_the_programs(launches: list[Launch], rows: int) -> None:
+@pytest.mark.parametrize("rows", [3, 16, 40])
+def test_rows_go_round_the_programs(launches: list[Launch], rows: int) -> None:
     """Row r belongs to program r % P; there are no more programs than rows, and than 16."""
     out = check(torch.randn(rows, 12))
     launch = one(launches)
@@ -187,6 +468,7 @@ def test_rows_are_dealt_to_the_programs(launches: list[Launch], rows: int) -> No
         )
 
 
+@triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("causal", [False, True])
 def test_what_is_seen_is_loaded_once(launches: list[Launch], causal: bool) -> None:  # noqa: FBT001 - a parameter
@@ -220,19 +502,20 @@ class Operators(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@triton
 @pytest.mark.cpu
-@pytest.mark.parametrize("causal", [False, True])
-def test_the_kernel_does_all_of_it(launches: list[Launch], causal: bool) -> None:  # noqa: FBT001 - a parameter
+def test_the_kernel_does_all_of_it(launches: list[Launch]) -> None:
     """No other operator than torch.empty: no softmax, no product, no mask of PyTorch's."""
     x = torch.randn(40, 40).t()
     with Operators() as operators:
-        kata.softmax(x, 0.5, causal=causal)
+        kata.softmax(x, 0.5, causal=True)
 
     one(launches)
     others = [name for name in operators.names if not name.startswith("aten::empty")]
     assert [] == others, f"the kernel should do this: {', '.join(others)}"
 
 
+@triton
 @pytest.mark.cpu
 def test_the_reductions_are_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Triton has tl.softmax, which is the middle of this kata."""
@@ -253,21 +536,22 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
     return found
 
 
+@triton
 @pytest.mark.time_limit(120)
-@pytest.mark.parametrize("call", CALLS)
-def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
+def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> None:
     """The interpreter takes more than the compiler; each access has a predicate, its mask."""
-    found = kernel(compiled, call)
-    stores = found.lines("st.global")
-    always = [line for line in stores if not line.startswith("@%p")]
+    for call in CALLS:
+        stores = kernel(compiled, call).lines("st.global")
+        always = [line for line in stores if not line.startswith("@%p")]
 
-    assert stores
-    # Where n is known to be a power of 2 there is nothing to mask.
-    assert [] == always or call not in {"odd", "transposed"}, f"no predicate: {always[0]}"
+        assert stores, f"{call}: no store to global memory"
+        # Where n is known to be a power of 2 there is nothing to mask.
+        assert [] == always or call not in {"odd", "transposed"}, f"no predicate: {always[0]}"
 
 
+@triton
 @pytest.mark.time_limit(120)
-@pytest.mark.parametrize("call", ["plain", "scaled", "causal"])
+@pytest.mark.parametrize("call", ["plain", "causal"])
 def test_a_row_stays_in_registers(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
     """16 bytes for each load and store, no more of them than the row has pieces."""
     found = kernel(compiled, call)
@@ -281,13 +565,15 @@ def test_a_row_stays_in_registers(compiled: Callable[..., dict[str, Compiled]], 
         )
 
 
+@triton
 @pytest.mark.time_limit(120)
-@pytest.mark.parametrize("call", CALLS)
-def test_threads_pass_on_little(compiled: Callable[..., dict[str, Compiled]], call: str) -> None:
+def test_threads_pass_on_little(compiled: Callable[..., dict[str, Compiled]]) -> None:
     """Reductions by shuffles; shared memory holds one number per warp and reduction, no row."""
-    found = kernel(compiled, call)
+    for call in CALLS:
+        found = kernel(compiled, call)
 
-    assert found.instructions("shfl.sync"), "no shuffle: which lanes reduce the row?"
-    assert found.shared <= 8 * found.warps, (
-        f"{found.shared} bytes of shared memory for {found.warps} warps: a row goes through it"
-    )
+        assert found.instructions("shfl.sync"), f"{call}: no shuffle: which lanes reduce the row?"
+        assert found.shared <= 8 * found.warps, (
+            f"{call}: {found.shared} bytes of shared memory for {found.warps} warps: a row goes"
+            " through it"
+        )

@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
+from math import inf
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
 import torch
-import triton
-import triton.language as tl
+
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    triton = SimpleNamespace(jit=lambda kernel: kernel)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 PROGRAMS = 16
+
+
+def block_length(n: int) -> int:
+    """Return the length of a block for a row of `n` elements."""
+    return 1 << (n - 1).bit_length()
+
+
+def rows_of(program: int, programs: int, rows: int) -> range | list[int]:
+    """Return the rows that a program takes, one after the other."""
+    return range(program, rows, programs)
+
+
+def seen(row: int, n: int, block: int, *, causal: bool = False) -> torch.Tensor:
+    """Return which lanes of a block stand for a column that `row` sees."""
+    return torch.arange(block) < (min(row + 1, n) if causal else n)
+
+
+def reduce(
+    block: torch.Tensor, combine: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """Return one number of a block: halves are combined until one element is left."""
+    while len(block) > 1:
+        half = len(block) // 2
+        block = combine(block[:half], block[half:])
+    return block[0]
+
+
+def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
+    """Return the softmax of what is `seen` of ``scale * loaded``, and 0 elsewhere."""
+    # Minus infinity is no maximum, and its power is 0: what is not seen changes nothing.
+    scores = torch.where(seen, loaded.float() * scale, -inf)
+    powers = torch.exp(scores - reduce(scores, torch.maximum))
+    return powers / reduce(powers, torch.add)
 
 
 @triton.jit
@@ -21,9 +67,9 @@ def softmax_kernel(
         if CAUSAL:
             seen = seen & (columns <= row)
         scores = tl.load(x + row * row_stride + columns * column_stride, mask=seen)
-        # Minus infinity is no maximum, and its power is 0: what is not seen changes nothing.
         scores = tl.where(seen, scores.to(tl.float32) * scale, float("-inf"))
         powers = tl.exp(scores - tl.max(scores))
+        # What is not seen is stored too, as 0.
         tl.store(out + row * n + columns, powers / tl.sum(powers), mask=columns < n)
 
 
@@ -33,13 +79,6 @@ def softmax(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> tor
     out = torch.empty(rows, n, dtype=x.dtype, device=x.device)
     if out.numel():
         softmax_kernel[(min(rows, PROGRAMS),)](
-            x,
-            out,
-            rows,
-            n,
-            scale,
-            *x.stride(),
-            CAUSAL=causal,
-            BLOCK=triton.next_power_of_2(n),
+            x, out, rows, n, scale, *x.stride(), CAUSAL=causal, BLOCK=block_length(n)
         )
     return out

@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
-import triton
-import triton.language as tl
+
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
 PROGRAMS = 16
+
+
+def block_length(n: int) -> int:
+    """Return the length of a block for a row of `n` elements."""
+    length = 1
+    while length < n:
+        length *= 2
+    return length
+
+
+def rows_of(program: int, programs: int, rows: int) -> list[int]:
+    """Return the rows that a program takes, one after the other."""
+    return [row for row in range(rows) if row % programs == program]
+
+
+def seen(row: int, n: int, block: int, *, causal: bool = False) -> torch.Tensor:
+    """Return which lanes of a block stand for a column that `row` sees."""
+    mask = torch.zeros(block, dtype=torch.bool)
+    mask[: row + 1 if causal else n] = True
+    mask[n:] = False
+    return mask
+
+
+def reduce(block: torch.Tensor, combine: object) -> torch.Tensor:
+    """Return one number of a block: halves are combined until one element is left."""
+    if block.numel() == 1:
+        return block.squeeze()
+    return reduce(combine(*block.chunk(2)), combine)
+
+
+def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
+    """Return the softmax of what is `seen` of ``scale * loaded``, and 0 elsewhere."""
+    scores = loaded.double() * scale
+    # Finite, so that no infinity is taken off another one.
+    largest = torch.where(seen, scores, -1e300).max()
+    powers = torch.where(seen, torch.exp(scores - largest), 0.0)
+    return (powers / powers.sum()).float()
 
 
 @triton.jit
