@@ -2,13 +2,82 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import NamedTuple
+
 import torch
-import triton
-import triton.language as tl
+
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    # Part one needs none of it; a kernel without Triton stays the function that it is.
+    triton = SimpleNamespace(jit=lambda kernel: kernel)
 
 
 BLOCK_M, BLOCK_N, BLOCK_K = 64, 64, 32
 GROUP = 4
+
+
+class Step(NamedTuple):
+    """What a program loads in one step: places in x and in w, and their masks."""
+
+    x: torch.Tensor
+    x_mask: torch.Tensor
+    w: torch.Tensor
+    w_mask: torch.Tensor
+
+
+def tile(program: int, tiles_m: int, tiles_n: int, group: int) -> tuple[int, int]:
+    """Return the row and the column of a program's tile."""
+    first, place = program // (group * tiles_n) * group, program % (group * tiles_n)
+    # The last group may have fewer rows of tiles.
+    rows = min(tiles_m - first, group)
+    return first + place % rows, place // rows
+
+
+def step(
+    tile: tuple[int, int],
+    start: int,
+    sizes: tuple[int, int, int],
+    x_strides: tuple[int, int],
+    w_strides: tuple[int, int],
+) -> Step:
+    """Return what the program of a tile loads in the step that begins at `start`."""
+    m, n, k = sizes
+    i = (tile[0] * BLOCK_M + torch.arange(BLOCK_M))[:, None]
+    j = (tile[1] * BLOCK_N + torch.arange(BLOCK_N))[None, :]
+    p = start + torch.arange(BLOCK_K)
+    # Along k a block of x has its columns, and a block of w, which stands on its side, its rows.
+    left, right = p[None, :], p[:, None]
+    return Step(
+        i * x_strides[0] + left * x_strides[1],
+        (i < m) & (left < k),
+        j * w_strides[0] + right * w_strides[1],
+        (j < n) & (right < k),
+    )
+
+
+def accumulate(total: torch.Tensor, a: torch.Tensor, b: torch.Tensor, step: Step) -> torch.Tensor:
+    """Return `total` plus the product of the blocks that were loaded in a step."""
+    # Beyond k both hold 0: the row of an infinity is not to meet one of padding.
+    a = torch.where(step.x_mask, a.float(), 0.0)
+    b = torch.where(step.w_mask, b.float(), 0.0)
+    return total + a @ b
+
+
+def traffic(m: int, n: int, k: int, block_m: int, block_n: int, group: int, wave: int) -> int:
+    """Return how many elements of x and w come from memory, `wave` programs at a time."""
+    tiles_m, tiles_n = -(-m // block_m), -(-n // block_n)
+    programs = range(tiles_m * tiles_n)
+    loaded = 0
+    for first in programs[::wave]:
+        tiles = [tile(each, tiles_m, tiles_n, group) for each in programs[first : first + wave]]
+        # A strip that several tiles need is in the set once.
+        loaded += sum(min(block_m, m - i * block_m) for i in {i for i, _ in tiles}) * k
+        loaded += sum(min(block_n, n - j * block_n) for j in {j for _, j in tiles}) * k
+    return loaded
 
 
 @triton.jit
