@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
@@ -20,6 +24,15 @@ if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
+ROOT = Path(__file__).parents[1]
+# The test modules of katas with a kernel in Triton.
+MODULES = [
+    file
+    for file in sorted(ROOT.glob("katas/lecture*/test_k*.py"))
+    if 'backend("triton")' in file.read_text(encoding="utf-8")
+]
+# How much of a lecture may need Triton, and how much of such a kata may.
+MOST = {"lecture": 0.10, "kata": 0.60}
 needs_triton = pytest.mark.skipif(not find_spec("triton"), reason="Triton is not installed")
 PLUGINS = (
     "plugins.course",
@@ -200,3 +213,81 @@ def test_errors_show_the_learner_s_lines(course: MiniCourse) -> None:
             "*OSError: of another kata*",
         ]
     )
+
+
+# Runs pytest where neither an import nor find_spec finds Triton, and tells for each test its
+# module, whether it needs Triton, and what became of it.
+WITHOUT = """
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.modules["triton"] = None
+
+
+class Tests:
+    def __init__(self):
+        self.found = {}
+
+    def pytest_collection_finish(self, session):
+        from plugins.triton import needs_triton
+
+        for item in session.items:
+            self.found[item.nodeid] = [str(item.path), needs_triton(item)]
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.skipped:
+            self.found[report.nodeid].append(report.outcome)
+
+
+tests = Tests()
+status = pytest.main(sys.argv[2:], plugins=[tests])
+Path(sys.argv[1]).write_text(json.dumps([status, list(tests.found.values())]))
+"""
+
+
+def without_triton(tmp_path: Path, *args: str | Path) -> list[tuple[Path, bool, str]]:
+    """Return module, need and outcome of each test, from a pytest that finds no Triton."""
+    result = tmp_path / "tests.json"
+    command = [sys.executable, "-c", WITHOUT, result, *args, "-q", "--device=cpu"]
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    status, found = json.loads(result.read_text())
+    assert 0 == status, done.stdout[-3000:]
+    return [(Path(path), need, "".join(rest)) for path, need, *rest in found]
+
+
+def share(tests: list[tuple[Path, bool, str]]) -> float:
+    """Return which part of these tests needs Triton."""
+    return sum(need for _, need, _ in tests) / len(tests)
+
+
+@pytest.mark.torch
+def test_little_of_a_lecture_needs_triton(tmp_path: Path) -> None:
+    """Of the tests on the CPU, which all are collected: an optional package is not the lesson."""
+    assert MODULES
+    for folder in sorted({file.parent for file in MODULES}):
+        tests = without_triton(tmp_path, folder, "--collect-only")
+
+        assert share(tests) <= MOST["lecture"], f"{folder.name}: {share(tests):.1%} need Triton"
+        for module in (file for file in MODULES if file.parent == folder):
+            own = [test for test in tests if test[0] == module]
+            assert share(own) <= MOST["kata"], f"{module.name}: {share(own):.1%} need Triton"
+            # Part one comes first.
+            assert sorted(own, key=lambda test: test[1]) == own, module.name
+
+
+@pytest.mark.torch
+def test_part_one_is_judged_without_triton(tmp_path: Path) -> None:
+    """With the solutions, which import: all that needs no Triton passes, the rest is skipped."""
+    tests = without_triton(tmp_path, *MODULES, "--solutions")
+
+    assert {(False, "passed"), (True, "skipped")} == {(need, outcome) for _, need, outcome in tests}
