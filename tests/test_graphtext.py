@@ -31,7 +31,7 @@ def text(lines: str) -> str:
 
 def test_each_op_has_its_line() -> None:
     """Inputs with and without a default, attributes, functions, methods, modules, the output."""
-    owner = torch.nn.Module()
+    owner: Any = torch.nn.Module()
     owner.fc = torch.nn.Linear(2, 2)
     graph = torch.fx.Graph(owner)
     x = graph.placeholder("x")
@@ -93,7 +93,7 @@ def test_variadic_inputs_have_names() -> None:
         (slice(None, 3, None), "slice(None, 3, None)"),
     ],
 )
-def test_literals_read_like_python(value: object, expected: str) -> None:
+def test_literals_read_like_python(value: Any, expected: str) -> None:
     """Wherever they stand, and however deep."""
     graph = torch.fx.Graph()
     graph.output(graph.call_function(operator.getitem, (graph.placeholder("x"), value)))
@@ -135,8 +135,8 @@ def test_a_tensor_among_the_arguments_shows_its_type() -> None:
 def test_a_dtype_and_a_function_show_their_names() -> None:
     """As they are written in Python."""
     graph = torch.fx.Graph()
-    x = graph.placeholder("x")
-    graph.output(graph.call_function(map, (torch.sin, x), {"dtype": torch.float64}))
+    arguments: Any = (torch.sin, graph.placeholder("x"))
+    graph.output(graph.call_function(map, arguments, {"dtype": torch.float64}))
 
     assert "map = map(sin, x, dtype=torch.float64)" in graph_text(graph)
 
@@ -195,7 +195,7 @@ def test_graphs_inside_of_a_graph_stand_below_it() -> None:
 
 def test_printing_changes_nothing() -> None:
     """Nor does a missing attribute stop it: a graph in the making may name what is not there."""
-    owner = torch.nn.Module()
+    owner: Any = torch.nn.Module()
     graph = torch.fx.Graph(owner)
     x = graph.create_node("get_attr", "gone.weight")
     graph.output(x)
