@@ -1,0 +1,616 @@
+"""Tests of k08_functionalize: no operator writes any more, and all names for a tensor agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from expecttest import assert_expected_inline
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import fx
+from torch import nn
+from torch._subclasses.functional_tensor import FunctionalTensorMode
+from torch.fx.experimental import proxy_tensor
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from katas.lecture10.k08_functionalize import functionalize
+from katas.lecture10.k08_functionalize import put_back
+from plugins.graphtext import graph_text
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from katas.lecture10.conftest import Case
+
+
+aten = torch.ops.aten
+
+
+def ramp(*sizes: int) -> torch.Tensor:
+    """Return a tensor whose elements all differ."""
+    return torch.arange(1.0, 1 + torch.Size(sizes).numel(), dtype=torch.float64).reshape(sizes)
+
+
+def traced(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule:
+    """Return the graph of a function, with its views and writes."""
+    return make_fx(function, tracing_mode="fake")(*inputs)
+
+
+def names(module: fx.GraphModule) -> list[str]:
+    """Return the operators of a graph in order."""
+    return [str(node.target) for node in module.graph.nodes if node.op == "call_function"]
+
+
+def check(function: Callable[..., Any], *inputs: torch.Tensor) -> fx.GraphModule:
+    """Compare the functionalized program with the program: results, inputs, aliases, writes."""
+    graph = traced(function, *inputs)
+    module = functionalize(graph)
+    text = f"the program:\n{graph_text(graph)}\n\nwithout writes:\n{graph_text(module)}\n\n"
+    theirs, ours = [x.clone() for x in inputs], [x.clone() for x in inputs]
+    written = [x._version for x in theirs]  # noqa: SLF001 - counts the writes to it
+    expected, actual = tuple(function(*theirs)), tuple(module(*ours))
+    written = [x._version > before for x, before in zip(theirs, written, strict=True)]  # noqa: SLF001
+
+    assert len(expected) == len(actual), f"{text}the program returns {len(expected)} tensors"
+    for what, wanted, found in (("output", expected, actual), ("input", theirs, ours)):
+        for number, (want, got) in enumerate(zip(wanted, found, strict=True)):
+            where = f"{text}{what} {number} afterwards"
+            assert want.dtype == got.dtype, f"{where} is {got.dtype}, expected {want.dtype}"
+            assert want.shape == got.shape, f"{where} is {got.shape}, expected {want.shape}"
+            if want.dtype.is_floating_point:
+                torch.testing.assert_close(got, want, msg=f"{where} is {got}, expected {want}")
+            else:
+                assert torch.equal(want, got), f"{where} is {got}, expected {want}"
+    assert shared(theirs, expected) == shared(ours, actual), (
+        f"{text}who shares memory with whom (inputs, then outputs) has changed"
+    )
+    assert only_inputs_are_written(module, written), text
+    return module
+
+
+def shared(inputs: list[torch.Tensor], outputs: tuple[torch.Tensor, ...]) -> list[int]:
+    """Return for each tensor the place of the first one on the same memory."""
+    places = [x.untyped_storage().data_ptr() for x in (*inputs, *outputs)]
+    return [places.index(place) for place in places]
+
+
+def only_inputs_are_written(module: fx.GraphModule, written: list[bool]) -> bool:
+    """Assert that writes are copy_ alone, last but for views, to the inputs that were written."""
+    nodes = list(module.graph.nodes)
+    inputs = [node for node in nodes if node.op == "placeholder"]
+    calls = [node for node in nodes if node.op == "call_function"]
+    writes = [node for node in calls if is_write(node)]
+
+    assert {"aten.copy_.default"} >= {str(node.target) for node in writes}, (
+        f"operators that still write: {[str(node.target) for node in writes]}"
+    )
+    expected = [node.name for node, was in zip(inputs, written, strict=True) if was]
+    actual = [node.args[0].name for node in writes]
+    assert expected == actual, f"copy_ goes to {actual}, the program writes to {expected}"
+    if writes:
+        after = calls[calls.index(writes[0]) :]
+        late = [str(node.target) for node in after if not is_write(node) and not is_view(node)]
+        assert [] == late, f"computed after the inputs got their values: {late}"
+    return True
+
+
+def is_write(node: fx.Node) -> bool:
+    """Tell whether an operator's schema says that it writes."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
+def is_view(node: fx.Node) -> bool:
+    """Tell whether a node is a view, or a piece of one."""
+    return getattr(node.target, "is_view", False) or "getitem" in str(node.target)
+
+
+VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "select": lambda x: x.select(1, -1),
+    "slice": lambda x: x[:, 1:4:2],
+    "slice to the end": lambda x: x[1:],
+    "diagonal": lambda x: x.diagonal(1, 2, 1),
+    "view": lambda x: x.view(6, -1),
+    "unsqueeze": lambda x: x.unsqueeze(-2),
+    "squeeze": lambda x: x.squeeze(),
+    "squeeze of one dim": lambda x: x.squeeze(3),
+    "transpose": lambda x: x.transpose(0, -2),
+    "permute": lambda x: x.permute(1, 2, 0, 3),
+    "permute by negative dims": lambda x: x.permute(-2, 0, -1, -3),
+    "detach": lambda x: x.detach(),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_value_is_put_back_into_what_was_viewed(name: str) -> None:
+    """For each kind of view: the elements that it shows are replaced, the others stay."""
+    x = ramp(2, 4, 3, 1)
+    (view,) = (n for n in traced(VIEWS[name], x).graph.nodes if n.op == "call_function")
+    graph = fx.Graph()
+    base, value = graph.placeholder("base"), graph.placeholder("value")
+    graph.output(put_back(graph, view, base, value))
+    expected = x.clone()
+    new = -VIEWS[name](expected)
+    VIEWS[name](expected).copy_(new)
+    before = x.clone()
+    actual = fx.GraphModule({}, graph)(x, new)
+
+    assert torch.equal(before, x), "put_back computes a new base; it writes to nothing"
+    assert expected.shape == actual.shape, f"{name}: {actual.shape}, but it is {expected.shape}"
+    assert torch.equal(expected, actual), f"{name}: the base becomes {actual}, not {expected}"
+
+
+def test_a_matrix_is_put_back_by_transposing_again() -> None:
+    """``t`` takes no dims."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.t().mul_(ramp(3, 2))
+        return (x + 1,)
+
+    check(function, ramp(2, 3))
+
+
+def test_what_cannot_be_put_back_is_refused() -> None:
+    """An expanded tensor has one element in many places: no base could hold all of them."""
+    graph = fx.Graph()
+    base, value = graph.placeholder("base"), graph.placeholder("value")
+    (view,) = (
+        n for n in traced(lambda x: x.expand(2, 3), ramp(3)).graph.nodes if n.op == "call_function"
+    )
+    with pytest.raises(ValueError, match=r"cannot write through aten.expand.default"):
+        put_back(graph, view, base, value)
+
+
+def test_a_write_becomes_a_new_value() -> None:
+    """The name means the old value before, and the new one after."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x * 2
+        z = y + 1
+        y.mul_(3)
+        return y - z, y
+
+    assert_expected_inline(
+        graph_text(check(function, ramp(3))),
+        """\
+x_1 = input
+mul = aten.mul.Tensor(x_1, 2)
+add = aten.add.Tensor(mul, 1)
+mul_1 = aten.mul.Tensor(mul, 3)
+sub = aten.sub.Tensor(mul_1, add)
+return (sub, mul_1)""",
+    )
+
+
+def test_an_input_gets_its_last_value_at_the_end() -> None:
+    """Once, however often it is written to; and it is the input itself that is returned."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.add_(y)
+        x.relu_()
+        return x * 2, x
+
+    assert_expected_inline(
+        graph_text(check(function, ramp(3), ramp(3))),
+        """\
+x_1 = input
+y_1 = input
+add = aten.add.Tensor(x_1, y_1)
+relu = aten.relu.default(add)
+mul = aten.mul.Tensor(relu, 2)
+copy_ = aten.copy_.default(x_1, relu)
+return (mul, copy_)""",
+    )
+
+
+def test_a_write_through_a_view_is_seen_by_the_base() -> None:
+    """The program of the brief."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        row = x.select(0, 1)
+        row.add_(1)
+        return x * 2, row
+
+    assert_expected_inline(
+        graph_text(check(function, ramp(2, 3))),
+        """\
+x_1 = input
+select = aten.select.int(x_1, 0, 1)
+add = aten.add.Tensor(select, 1)
+select_scatter = aten.select_scatter.default(x_1, add, 0, 1)
+mul = aten.mul.Tensor(select_scatter, 2)
+copy_ = aten.copy_.default(x_1, select_scatter)
+select_1 = aten.select.int(copy_, 0, 1)
+return (mul, select_1)""",
+    )
+
+
+def test_a_write_goes_down_through_views_of_views() -> None:
+    """Each is undone in turn: the diagonal of a transposed slice."""
+    check(lambda x: (x[1:].t().diagonal().zero_() + 1, x + 1), ramp(4, 3))
+
+
+def test_an_older_view_sees_a_write_to_its_base() -> None:
+    """It was made before the write, and is used after it."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x * 1
+        row = y[0]
+        first = row + 0
+        y.neg_()
+        return first, row + 0
+
+    check(function, ramp(2, 3))
+
+
+def test_a_sister_sees_a_write_to_the_other_view() -> None:
+    """Two views overlap in one element; so do a view of one and a view of the other."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        row, column = x[1], x[:, 1]
+        corner = column[1:].unsqueeze(0)
+        row.mul_(10)
+        column.add_(1)
+        return row + 0, column + 0, corner + 0
+
+    check(function, ramp(2, 3))
+
+
+def test_what_a_write_returns_is_the_tensor_itself() -> None:
+    """Not the value at that time: a later write shows in it, and a write to it in the tensor."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x * 1
+        z = y[0].add_(1).mul_(2)
+        w = z[1:]
+        y.neg_()
+        w.add_(100)
+        return y, z, w
+
+    check(function, ramp(2, 3))
+
+
+def test_pieces_see_a_write_to_the_whole() -> None:
+    """``split`` and ``unbind`` return lists of views: both nodes are out of date."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        left, right = x.split(2, 1)
+        rows = x.unbind(0)
+        before = left + right
+        x[:, 1:3].neg_()
+        return before, left + right, rows[0] * 1, rows[1]
+
+    check(function, ramp(2, 4))
+
+
+def test_pieces_are_not_written_through() -> None:
+    """The brief has no way to put a piece of a list back."""
+    graph = traced(lambda x: x.split(2)[0].add_(1), ramp(4))
+    with pytest.raises(ValueError, match="cannot write through"):
+        functionalize(graph)
+
+
+def test_one_of_several_results_can_be_written_to() -> None:
+    """What ``max`` returns is no view: each of its results is a tensor of its own."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values, places = x.max(0)
+        old = values + 0
+        values[0].add_(1)
+        places.mul_(2)
+        return old, values, places, x.max(0)[0]
+
+    check(function, ramp(2, 3))
+
+
+def test_a_write_keeps_the_dtype() -> None:
+    """The result of the operator alone would be float64, or bool."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.add_(y)
+        z = x * 1
+        z[1:].gt_(3)
+        return x, z
+
+    module = check(function, torch.ones(3), ramp(3))
+    assert 2 == names(module).count("aten._to_copy.default"), "only where the dtype would change"
+
+
+def test_a_copy_is_a_write_like_others() -> None:
+    """``copy_`` becomes ``copy``, which broadcasts and casts; so do assignments to items."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x[0] = y
+        x[1, :2] = 5
+        x[x > 4] = 0.0
+        y.copy_(x.amax())
+        return (x.sum(),)
+
+    check(function, ramp(2, 3), torch.ones(3))
+
+
+def test_a_list_of_tensors_and_keywords_are_read_too() -> None:
+    """Arguments are looked for in lists, and among those that have a name."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.neg_()
+        y.add_(x[0], alpha=3)
+        index = torch.zeros(2, dtype=torch.int64)
+        index.add_(1)
+        y.index_put_([index], x[0, :2], accumulate=True)
+        return (torch.cat([x.view(-1), y]),)
+
+    check(function, ramp(2, 3), ramp(3))
+
+
+def test_a_view_is_made_again_once_for_a_write() -> None:
+    """When it is next needed: not at each use, not if nobody asks, not for another base."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x * 1
+        view, other, elsewhere = y.view(-1), y.t(), x.unsqueeze(0)
+        a = view + other.sum() + elsewhere.sum()
+        y.add_(1)
+        y.mul_(2)
+        b = view + view.sum() + elsewhere.sum()
+        return a, b - view
+
+    module = check(function, ramp(2, 2))
+    views = [str(node.target) for node in module.graph.nodes if is_view(node)]
+    expected = ["aten.view.default", "aten.t.default", "aten.unsqueeze.default"]
+    assert [*expected, "aten.view.default"] == views, (
+        f"{views}: after the writes the transpose is not used, the view is used three times, and "
+        "what was unsqueezed was not written to"
+    )
+
+
+def test_a_view_is_made_again_by_its_own_operator() -> None:
+    """A slice of a slice: both, in this order, from the new base."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        outer = x[1:]
+        inner = outer[:, 1:]
+        a = inner + 1
+        x.add_(1)
+        return a, inner + 1
+
+    assert_expected_inline(
+        graph_text(check(function, ramp(3, 3))),
+        """\
+x_1 = input
+slice = aten.slice.Tensor(x_1, 0, 1, 9223372036854775807)
+slice_1 = aten.slice.Tensor(slice, 1, 1, 9223372036854775807)
+add = aten.add.Tensor(slice_1, 1)
+add_1 = aten.add.Tensor(x_1, 1)
+slice_2 = aten.slice.Tensor(add_1, 0, 1, 9223372036854775807)
+slice_3 = aten.slice.Tensor(slice_2, 1, 1, 9223372036854775807)
+add_2 = aten.add.Tensor(slice_3, 1)
+copy_ = aten.copy_.default(x_1, add_1)
+return (add, add_2)""",
+    )
+
+
+def test_outputs_alias_as_before() -> None:
+    """An input, views of inputs, two views of one new tensor: a write to one shows in the other."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        z = x * 1
+        top, left = z[0], z[:, 0]
+        left.add_(1)
+        x.view(-1)[2:].neg_()
+        return x, x.t(), y, y[1:], top, left
+
+    x, y = ramp(2, 3), ramp(3)
+    module = check(function, x, y)
+    results = module(x, y)
+
+    assert results[0] is x, "the input was returned; copy_ returns it too"
+    assert results[2] is y
+    results[4].fill_(77)
+    assert 77 == results[5][0].item(), "two views of one tensor are views of one tensor afterwards"
+
+
+def test_inputs_are_written_in_their_order() -> None:
+    """The last written first, one of them not at all, and each with what the other was then."""
+
+    def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        z.copy_(x)
+        x.copy_(z + y)
+        z.add_(x)
+        return z, x[1:]
+
+    check(function, ramp(3), ramp(3), ramp(3))
+
+
+def test_the_old_graph_stays_as_it_is() -> None:
+    """A pass makes a new one."""
+    module = traced(lambda x: x[0].add_(1).mul_(x[1]), ramp(2, 3))
+    before = graph_text(module)
+    new = functionalize(module)
+
+    assert new is not module
+    assert before == graph_text(module), "the module that was handed over has changed"
+
+
+REFUSED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "aten.add.out": lambda x: torch.add(x, 1, out=torch.empty(2, 3, dtype=torch.float64)),
+    "aten.t_.default": lambda x: (x * 1).t_(),
+    "aten._foreach_add_.Scalar": lambda x: torch._foreach_add_([x, x * 1], 1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_writes_are_refused(name: str) -> None:
+    """By name, since a wrong program would be worse."""
+    graph = traced(REFUSED[name], ramp(2, 3))
+    with pytest.raises(ValueError, match=rf"cannot functionalize {name}"):
+        functionalize(graph)
+
+
+def test_attributes_are_carried_over() -> None:
+    """A constant of the program is an attribute of its module."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        constant = torch.tensor([10.0, 20.0, 30.0], dtype=torch.float64)
+        x[1].copy_(constant)
+        return (x * constant,)
+
+    check(function, ramp(2, 3))
+
+
+STEPS = ("select", "slice", "t", "permute", "view", "unsqueeze", "squeeze", "diagonal", "unbind")
+WRITES = ("add", "fill", "copy", "clamp", "assign", "new")
+
+
+def step(what: str, x: torch.Tensor, number: int) -> list[torch.Tensor]:
+    """Return views of a tensor, as far as it has any of this kind."""
+    dims = x.dim()
+    dim = number % dims if dims else 0
+    possible: dict[str, Callable[[], list[torch.Tensor]]] = {
+        "select": lambda: [x.select(dim, number % x.size(dim))] if dims else [],
+        "slice": lambda: [x.narrow(dim, x.size(dim) // 2, (x.size(dim) + 1) // 2)] if dims else [],
+        "t": lambda: [x.transpose(0, dim)] if dims else [],
+        "permute": lambda: [x.permute([(n + number) % dims for n in range(dims)])] if dims else [],
+        "view": lambda: [x.view(-1)] if x.is_contiguous() else [],
+        "unsqueeze": lambda: [x.unsqueeze(dim)] if dims < 4 else [],
+        "squeeze": lambda: [x.squeeze(dim)] if dims else [],
+        "diagonal": lambda: [x.diagonal(0, dim - 1, dim)] if dims > 1 else [],
+        "unbind": lambda: list(x.unbind(dim)[:2]) if dims else [],
+    }
+    return possible[what]()
+
+
+def run(program: list[tuple[str, int, int]], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Run a drawn program: it returns all tensors that it has met."""
+    # A tensor, the number of its base, and whether it is a piece, or a view of one.
+    pool = [(x, n, False) for n, x in enumerate(inputs)]
+    for what, first, second in program:
+        x, base, piece = pool[first % len(pool)]
+        y, other, _ = pool[second % len(pool)]
+        if what in STEPS:
+            pool += [(view, base, piece or what == "unbind") for view in step(what, x, second)]
+        elif what == "new":
+            pool.append((x * 2 + y.amax(), len(pool), False))
+        elif not piece:
+            {
+                "add": lambda x=x, y=y: x.add_(y.amax()),
+                "fill": lambda x=x, second=second: x.fill_(second),
+                "copy": lambda x=x, y=y: x.copy_(y.amin()),
+                "clamp": lambda x=x, second=second: x.clamp_(-second, second + 10),
+                "assign": lambda x=x, y=y, apart=(base != other and x.shape == y.shape): (
+                    x.mul_(y) if apart else x.neg_()
+                ),
+            }[what]()
+    return tuple(x for x, _, _ in pool)
+
+
+@given(
+    program=st.lists(
+        st.tuples(st.sampled_from(STEPS + WRITES), st.integers(0, 9), st.integers(0, 9)),
+        max_size=9,
+    )
+)
+def test_any_program(program: list[tuple[str, int, int]]) -> None:
+    """Chains of views and writes: values, inputs and aliases as in the program itself."""
+    check(lambda x, y: run(program, x, y), ramp(2, 3), ramp(3, 1, 2))
+
+
+def decode(
+    keys: torch.Tensor, values: torch.Tensor, x: torch.Tensor, weight: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """Attend from one new token to four; its key and value go into the caches first."""
+    query, key, value = (x @ weight).chunk(3, -1)
+    keys[:, 3] = key
+    values[:, 3] = value
+    scores = keys[:, :4] @ query.unsqueeze(-1)
+    scores.mul_(0.5)
+    return ((scores.softmax(1) * values[:, :4]).sum(1),)
+
+
+def test_a_cache_is_filled() -> None:
+    """What functionalization is for: a program with state, and a graph without, until the end."""
+    check(decode, torch.randn(2, 8, 4), torch.randn(2, 8, 4), torch.randn(2, 4), torch.randn(4, 12))
+
+
+@pytest.mark.parametrize("name", ["resnet", "unet"])
+def test_models_run_without_writes(zoo: Callable[[str], Case], name: str) -> None:
+    """Real models, whose ReLUs write into what they are given."""
+    model, inputs = zoo(name)
+    for module in model.modules():
+        if isinstance(module, nn.ReLU):
+            module.inplace = True
+    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    state = {name: tensor.detach() for name, tensor in state.items()}
+
+    def function(*values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        named = dict(zip(state, values, strict=False))
+        return (torch.func.functional_call(model, named, values[len(state) :]),)
+
+    values = (*state.values(), *inputs)
+    expected = [name.replace("relu_", "relu") for name in names(traced(function, *values))]
+    module = check(function, *values)
+
+    assert expected == names(module), "relu_ becomes relu; where there is no view, nothing else"
+
+
+def mixed(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Write through chains of views, with dtypes that differ."""
+    flat = x.view(-1)
+    flat[1:4].add_(y)
+    x.t().diagonal().copy_(flat[2:4])
+    z = torch.zeros(2, 3)
+    z.mul_(x)
+    z[1].relu_()
+    return x, flat, z.squeeze()
+
+
+@pytest.mark.parametrize("name", ["mixed", "decode"])
+def test_the_graph_computes_what_that_of_pytorch_computes(name: str) -> None:
+    """The same operators as from ``torch.func.functionalize``, views aside, as often."""
+    function, inputs = {
+        "mixed": (mixed, (ramp(2, 3), ramp(3))),
+        "decode": (decode, (torch.ones(2, 8, 4), torch.ones(2, 8, 4), ramp(2, 4), ramp(4, 12))),
+    }[name]
+    if name == "decode":
+        inputs = tuple(x.float() for x in inputs)
+    ours = functionalize(traced(function, *inputs))
+    theirs = make_fx(torch.func.functionalize(function))(*(x.clone() for x in inputs))
+    expected, actual = (
+        Counter(
+            str(node.target)
+            for node in module.graph.nodes
+            if node.op == "call_function" and not is_view(node) and "reshape" not in node.name
+        )
+        for module in (theirs, ours)
+    )
+
+    assert expected == actual, f"PyTorch's, but not yours: {expected - actual}; {actual - expected}"
+
+
+def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's functionalization is what is being written here."""
+    graph = traced(mixed, ramp(2, 3), ramp(3))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("write it on nodes; do not trace again under PyTorch's own pass")
+
+    transforms = torch._functorch.eager_transforms  # noqa: SLF001 - where the pass is
+    monkeypatch.setattr(torch.func, "functionalize", refuse)
+    monkeypatch.setattr(transforms, "functionalize", refuse)
+    monkeypatch.setattr(transforms, "_func_increment_nesting", refuse, raising=False)
+    monkeypatch.setattr(torch, "_enable_functionalization", refuse)
+    monkeypatch.setattr(FunctionalTensorMode, "__enter__", refuse)
+    monkeypatch.setattr(torch.export, "export", refuse)
+    monkeypatch.setattr(proxy_tensor, "make_fx", refuse)
+    monkeypatch.setattr(proxy_tensor._MakefxTracer, "trace", refuse, raising=False)  # noqa: SLF001
+    module = functionalize(graph)
+    x, expected = ramp(2, 3), ramp(2, 3)
+    module(x, ramp(3))
+    mixed(expected, ramp(3))
+
+    assert torch.equal(expected, x)
