@@ -1,0 +1,633 @@
+"""Tests of k09_joint: the joint graph, the two graphs made of it, and what is saved."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from expecttest import assert_expected_inline
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from torch import fx
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture10.k09_joint import differentiable
+from katas.lecture10.k09_joint import joint_graph
+from katas.lecture10.k09_joint import partition
+from plugins.graphtext import graph_text
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+
+    import pytest
+
+    Function = Callable[..., tuple[torch.Tensor, ...]]
+
+
+class Operators(TorchDispatchMode):
+    """Counts the operators that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Count and go on."""
+        self.counts[str(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class Scaled(torch.autograd.Function):
+    """A product with 2 in forward, with the second input in backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        """Save an input that forward itself has no use for."""
+        ctx.save_for_backward(scale)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, tangent: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Use it."""
+        return tangent * ctx.saved_tensors[0], None
+
+
+class Fixed(Scaled):
+    """The gradient is the second input, whatever arrives."""
+
+    @staticmethod
+    def backward(ctx: Any, tangent: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Return what was saved, as it is."""
+        return ctx.saved_tensors[0], None
+
+
+def leaf(*sizes: int) -> torch.Tensor:
+    """Return a float64 leaf that requires grad."""
+    return torch.randn(sizes, dtype=torch.float64, requires_grad=True)
+
+
+def layer(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Return one output whose backward needs x, w and their product."""
+    return (torch.mm(x, w).sin(),)
+
+
+def text(module: fx.GraphModule) -> str:
+    """Return the graph as text; whether it returns a tuple or a list is left out."""
+    return re.sub(r"return [(\[](.*?),?[)\]]$", r"return \1", graph_text(module.graph))
+
+
+def operators(module: fx.GraphModule) -> Counter[str]:
+    """Return how often each operator stands in a graph."""
+    return Counter(str(node.target) for node in module.graph.nodes if node.op == "call_function")
+
+
+def placeholders(module: fx.GraphModule) -> list[str]:
+    """Return the names of a graph's inputs."""
+    return [str(node.target) for node in module.graph.nodes if node.op == "placeholder"]
+
+
+def flat(module: fx.GraphModule, *values: torch.Tensor) -> tuple[Any, ...]:
+    """Run a graph node by node, on flat arguments and without a tape."""
+    with torch.no_grad():
+        return tuple(fx.Interpreter(module).run(*values, enable_io_processing=False))
+
+
+def tangents_for(outputs: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Return one for each output, and none of them is ones."""
+    return tuple(
+        torch.linspace(-1, 2, output.numel(), dtype=output.dtype).reshape(output.shape)
+        for output in outputs
+    )
+
+
+def expected_of(function: Function, primals: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+    """Return outputs and gradients as eager autograd computes them."""
+    outputs = function(*primals)
+    wanted = [primal for primal in primals if primal.requires_grad]
+    found = iter(torch.autograd.grad(outputs, wanted, tangents_for(outputs), allow_unused=True))
+    gradients = (next(found) if primal.requires_grad else None for primal in primals)
+    return (*(output.detach() for output in outputs), *gradients)
+
+
+def by_parts(
+    parts: tuple[fx.GraphModule, fx.GraphModule], primals: tuple[torch.Tensor, ...], count: int
+) -> tuple[Any, ...]:
+    """Return outputs and gradients as forward and backward of a partition compute them."""
+    results = flat(parts[0], *primals)
+    outputs, saved = results[:count], results[count:]
+    return (*outputs, *flat(parts[1], *saved, *tangents_for(outputs)))
+
+
+def sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
+    """Return the bytes of each storage among the tensors, a shared one once."""
+    storages = [tensor.untyped_storage() for tensor in tensors]
+    return sorted({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def saved_by_autograd(function: Function, primals: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    """Return what eager autograd saves."""
+    saved: list[torch.Tensor] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor)
+        return tensor
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        outputs = function(*primals)
+    del outputs
+    return [tensor.detach() for tensor in saved]
+
+
+def saved_by_aot(function: Function, primals: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    """Return what AOTAutograd's default partition saves."""
+    import functorch.compile  # noqa: PLC0415 - as below
+
+    graphs: list[fx.GraphModule] = []
+
+    def keep(module: fx.GraphModule, _: Any) -> Any:
+        graphs.append(module)
+        return functorch.compile.make_boxed_func(module)
+
+    functorch.compile.aot_function(
+        function,
+        fw_compiler=keep,
+        bw_compiler=keep,
+        partition_fn=functorch.compile.default_partition,
+    )(*primals)
+    return list(flat(graphs[0], *primals)[len(function(*primals)) :])
+
+
+def assert_same(expected: tuple[Any, ...], actual: tuple[Any, ...]) -> None:
+    """Compare outputs and gradients, None with None."""
+    assert len(expected) == len(actual), (
+        f"{len(actual)} results came back; the outputs and one gradient for each primal are "
+        f"{len(expected)}"
+    )
+    for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
+        if one is None:
+            assert other is None, f"result {place} has no gradient, which is None"
+        else:
+            assert other is not None, f"result {place} is None, and is wanted"
+            torch.testing.assert_close(
+                other, one, msg=lambda text, place=place: f"result {place} of eager: {text}"
+            )
+
+
+UNARY: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    torch.sin,
+    torch.exp,
+    torch.relu,
+    lambda x: torch.softmax(x, -1),
+    lambda x: nn.functional.layer_norm(x, (3,)),
+    lambda x: x.t(),
+    lambda x: x.chunk(3)[1] + x,
+    lambda x: x.max(0)[0] * x,
+    lambda x: torch.native_dropout(x, 0.5, True)[0],  # noqa: FBT003 - has no names in Python
+)
+BINARY = (torch.add, torch.mul, torch.mm)
+STEP = st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 9), st.integers(0, 9))
+
+
+def program(steps: list[tuple[int, int, int]]) -> Function:
+    """Return a function of two primals that require grad and one that does not."""
+
+    def function(*primals: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values = list(primals)
+        for operator, first, second in steps:
+            x, y = values[first % len(values)], values[second % len(values)]
+            if operator < len(UNARY):
+                values.append(UNARY[operator](x))
+            else:
+                values.append(BINARY[operator - len(UNARY)](x, y))
+        # The second output depends on every value, so that nothing drawn is dead code.
+        return values[-1] * primals[0], sum(values, primals[1])
+
+    return function
+
+
+def drawn(seed: int) -> tuple[torch.Tensor, ...]:
+    """Return primals for a program."""
+    torch.manual_seed(seed)
+    return leaf(3, 3), leaf(3, 3), leaf(3, 3).detach()
+
+
+def test_the_joint_graph_holds_forward_and_backward() -> None:
+    """Of a product and a sine: what backward computes stands behind what forward computes."""
+    x, w = leaf(2, 3), leaf(3, 4)
+
+    assert_expected_inline(
+        text(joint_graph(layer, (x, w))),
+        """\
+primals_1 = input
+primals_2 = input
+tangents_1 = input
+mm = aten.mm.default(primals_1, primals_2)
+sin = aten.sin.default(mm)
+cos = aten.cos.default(mm)
+mul = aten.mul.Tensor(tangents_1, cos)
+t = aten.t.default(primals_1)
+mm_1 = aten.mm.default(t, mul)
+t_1 = aten.t.default(primals_2)
+mm_2 = aten.mm.default(mul, t_1)
+return sin, mm_2, mm_1""",
+    )
+
+
+def test_the_joint_graph_computes_outputs_and_gradients() -> None:
+    """For tangents that are not ones, and for other values than those it was traced with."""
+    joint = joint_graph(layer, (leaf(2, 3), leaf(3, 4)))
+    primals = leaf(2, 3), leaf(3, 4)
+    tangents = tangents_for(layer(*primals))
+
+    assert_same(expected_of(layer, primals), flat(joint, *primals, *tangents))
+
+
+def test_every_output_has_a_tangent() -> None:
+    """In the order of the outputs, and of their shapes."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x.sum(), x * x, x[0].sin()
+
+    x = leaf(2, 3)
+    joint = joint_graph(function, (x,))
+
+    assert ["primals_1", "tangents_1", "tangents_2", "tangents_3"] == placeholders(joint)
+    assert_same(expected_of(function, (x,)), flat(joint, x, *tangents_for(function(x))))
+
+
+def test_a_gradient_that_is_not_there_is_none() -> None:
+    """For a primal that requires no grad, and for one that no output depends on."""
+
+    def function(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (z * y.detach() * 3,)
+
+    primals = leaf(3).detach(), leaf(3), leaf(3)
+    joint = joint_graph(function, primals)
+    results = flat(joint, *primals, torch.ones(3, dtype=torch.float64))
+
+    assert 4 == len(results), "one output, three gradients"
+    assert results[1] is None, "the first primal requires no grad"
+    assert results[2] is None, "no output depends on the second primal by a graph"
+    torch.testing.assert_close(results[3], primals[1].detach() * 3)
+
+
+def test_tracing_leaves_the_primals_alone() -> None:
+    """Nothing is accumulated into .grad, and what required grad still does."""
+    x, w, constant = leaf(2, 3), leaf(3, 4), leaf(2, 4).detach()
+    joint_graph(lambda x, w, c: (torch.mm(x, w) * c,), (x, w, constant))
+
+    assert x.grad is None, "ask autograd.grad for gradients, not backward"
+    assert w.grad is None
+    assert [True, True, False] == [t.requires_grad for t in (x, w, constant)]
+
+
+def test_the_graph_is_cut_where_backward_begins() -> None:
+    """Forward returns what backward needs: two primals and the product, not the sine."""
+    forward, _ = partition(joint_graph(layer, (leaf(2, 3), leaf(3, 4))), 1)
+
+    assert_expected_inline(
+        text(forward),
+        """\
+primals_1 = input
+primals_2 = input
+mm = aten.mm.default(primals_1, primals_2)
+sin = aten.sin.default(mm)
+return sin, primals_1, primals_2, mm""",
+    )
+
+
+def test_backward_begins_with_what_was_saved() -> None:
+    """Its inputs are the saved values and the tangent; nothing of forward is computed again."""
+    _, backward = partition(joint_graph(layer, (leaf(2, 3), leaf(3, 4))), 1)
+
+    assert_expected_inline(
+        text(backward),
+        """\
+primals_1 = input
+primals_2 = input
+mm = input
+tangents_1 = input
+cos = aten.cos.default(mm)
+mul = aten.mul.Tensor(tangents_1, cos)
+t = aten.t.default(primals_1)
+mm_1 = aten.mm.default(t, mul)
+t_1 = aten.t.default(primals_2)
+mm_2 = aten.mm.default(mul, t_1)
+return mm_2, mm_1""",
+    )
+
+
+def test_an_output_is_saved_if_backward_uses_it() -> None:
+    """The slope of exp is its value: one value, an output and saved."""
+    x = leaf(3)
+    joint = joint_graph(lambda x: (x.sin().exp(),), (x,))
+    forward, backward = partition(joint, 1)
+    output, *saved = flat(forward, x)
+
+    assert ["primals_1", "exp", "tangents_1"] == placeholders(backward)
+    assert [True] == [value is output for value in saved if value is not x]
+
+
+def test_a_primal_that_only_backward_uses_is_saved() -> None:
+    """Backward has no other way to it."""
+    primals = leaf(3), leaf(3).detach()
+
+    def function(x: torch.Tensor, scale: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (Scaled.apply(x, scale),)
+
+    forward, backward = partition(joint_graph(function, primals), 1)
+
+    assert ["primals_1", "primals_2"] == placeholders(forward), "forward takes all primals"
+    assert ["primals_2", "tangents_1"] == placeholders(backward)
+    assert_same(expected_of(function, primals), by_parts((forward, backward), primals, 1))
+
+
+def test_a_saved_value_may_be_a_gradient() -> None:
+    """Then backward hands it on; no operator uses it."""
+    primals = leaf(3), leaf(3).detach()
+
+    def function(x: torch.Tensor, fixed: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (Fixed.apply(x, fixed),)
+
+    forward, backward = partition(joint_graph(function, primals), 1)
+    _, *saved = flat(forward, *primals)
+
+    assert 1 == len(saved)
+    assert ["primals_2", "tangents_1"] == placeholders(backward)
+    torch.testing.assert_close(flat(backward, *saved, torch.ones(3))[0], primals[1])
+
+
+def test_items_are_saved_instead_of_tuples() -> None:
+    """Of a dropout, forward uses the first item and backward the second, which is the mask."""
+    x = torch.ones(1000, requires_grad=True)
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (torch.native_dropout(x, 0.5, True)[0],)  # noqa: FBT003 - as above
+
+    forward, backward = partition(joint_graph(function, (x,)), 1)
+    output, *saved = flat(forward, x)
+
+    assert [torch.bool] == [getattr(value, "dtype", type(value)) for value in saved], (
+        "save the mask, an item of what the operator returns; not the tuple, not the input"
+    )
+    (gradient,) = flat(backward, *saved, torch.ones(1000))
+    assert torch.equal(output, gradient), "backward has the mask that forward drew"
+
+
+def test_dead_code_is_in_neither_graph() -> None:
+    """What no output and no gradient depends on is not computed, nor is an unused item."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.cos()
+        return (x.topk(2)[0] * x.split(2)[0].detach(),)
+
+    x = leaf(4)
+    forward, backward = partition(joint_graph(function, (x,)), 1)
+
+    assert 0 == operators(forward)["aten.cos.default"]
+    for module in (forward, backward):
+        unused = [node.name for node in module.graph.nodes if not node.users]
+        inputs = placeholders(module)
+        assert ["output"] == [name for name in unused if name not in inputs], (
+            "every node is used by another, or by the output"
+        )
+
+
+def test_partition_does_not_change_the_joint_graph() -> None:
+    """It can be cut again."""
+    x, w = leaf(2, 3), leaf(3, 4)
+    joint = joint_graph(layer, (x, w))
+    before = text(joint)
+    first, second = partition(joint, 1), partition(joint, 1)
+
+    assert before == text(joint), "copy nodes; do not move or erase those of the joint graph"
+    assert [text(module) for module in first] == [text(module) for module in second]
+
+
+def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AOTAutograd and its partitioners are what is being written here."""
+    import functorch.compile  # noqa: PLC0415 - takes a second
+    from torch._functorch import aot_autograd  # noqa: PLC0415
+    from torch._functorch import partitioners  # noqa: PLC0415
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("write it; do not call torch.compile, AOTAutograd or a partitioner")
+
+    # The inner functions too: they are looked up by whoever was imported before.
+    ready_made = {
+        torch: ("compile",),
+        functorch.compile: ("aot_function", "aot_module", "default_partition"),
+        aot_autograd: ("aot_function", "create_aot_dispatcher_function", "create_aot_state"),
+        partitioners: (
+            "default_partition",
+            "min_cut_rematerialization_partition",
+            "classify_nodes",
+            "_extract_fwd_bwd_modules",
+            "_extract_graph_with_inputs_outputs",
+        ),
+    }
+    for module, names in ready_made.items():
+        for name in names:
+            monkeypatch.setattr(module, name, refuse, raising=False)
+    primals = leaf(2, 3), leaf(3, 4)
+    parts = partition(joint_graph(layer, primals), 1)
+
+    assert_same(expected_of(layer, primals), by_parts(parts, primals, 1))
+
+
+@settings(max_examples=6)
+@given(steps=st.lists(STEP, max_size=5), seed=st.integers(0, 1000))
+def test_the_two_graphs_compute_what_autograd_computes(
+    steps: list[tuple[int, int, int]], seed: int
+) -> None:
+    """Any program: outputs and gradients, also if a dropout draws."""
+    function, primals = program(steps), drawn(seed)
+    state = torch.get_rng_state()
+    joint = joint_graph(function, primals)
+    forward, backward = partition(joint, 2)
+    torch.set_rng_state(state)
+    expected = expected_of(function, primals)
+    torch.set_rng_state(state)
+
+    assert_same(expected, by_parts((forward, backward), primals, 2))
+
+
+@settings(max_examples=6)
+@given(steps=st.lists(STEP, max_size=5), seed=st.integers(0, 1000))
+def test_no_operator_runs_twice_and_eager_saves_as_much(
+    steps: list[tuple[int, int, int]], seed: int
+) -> None:
+    """Each operator is in one of the two graphs, and no more is kept than by autograd's tape."""
+    function, primals = program(steps), drawn(seed)
+    joint = joint_graph(function, primals)
+    forward, backward = partition(joint, 2)
+    again = operators(forward) + operators(backward) - operators(joint)
+    unused = [n.target for n in backward.graph.nodes if n.op == "placeholder" and not n.users]
+
+    assert not again, f"computed again in backward: {dict(again)}"
+    assert not [name for name in unused if "tangents" not in name], f"saved, and not used: {unused}"
+    tape, ours = saved_by_autograd(function, primals), flat(forward, *primals)[2:]
+    assert sizes(tape) == sizes(ours), "bytes of each saved storage: eager autograd's, yours"
+
+
+def test_as_much_is_saved_as_by_the_default_partition(caplog: pytest.LogCaptureFixture) -> None:
+    """Of AOTAutograd, which traces and cuts by itself: storages of the same sizes."""
+    function, primals = program([(0, 0, 0), (3, 3, 0), (8, 4, 0), (11, 5, 1)]), drawn(0)
+    forward, _ = partition(joint_graph(function, primals), 2)
+    with caplog.at_level(logging.ERROR, logger="torch.__trace"):
+        theirs = saved_by_aot(function, primals)
+
+    assert sizes(theirs) == sizes(flat(forward, *primals)[2:]), (
+        "bytes of each saved storage: aot_function's with default_partition, yours"
+    )
+
+
+def test_a_function_calls_the_two_parts() -> None:
+    """Whatever they compute: here a gradient that no calculus would give, of what was saved."""
+
+    def forward(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x * 2, x + y
+
+    def backward(saved: torch.Tensor, tangent: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return tangent * 7 + saved, None
+
+    x, y = leaf(3), leaf(3)
+    (output,) = differentiable(forward, backward, 1)(x, y)
+    output.backward(torch.full_like(x, 10.0))
+
+    torch.testing.assert_close(output, x * 2)
+    expected = (70 + x + y).detach()
+    torch.testing.assert_close(x.grad, expected, msg="the gradients are what backward returns")
+    assert y.grad is None
+
+
+def test_a_function_has_the_gradients_of_the_graphs() -> None:
+    """Through autograd, into leaves, with something before and behind it."""
+    x, w = leaf(2, 3), leaf(3, 4)
+    ours = differentiable(*partition(joint_graph(layer, (x, w)), 1), 1)
+    (output,) = ours(x.exp(), w)
+    output.square().sum().backward()
+    expected = torch.autograd.grad(layer(x.exp(), w)[0].square().sum(), (x, w))
+
+    torch.testing.assert_close(output, layer(x.exp(), w)[0])
+    torch.testing.assert_close(x.grad, expected[0])
+    torch.testing.assert_close(w.grad, expected[1])
+
+
+def test_a_function_returns_all_outputs_and_nothing_that_is_saved() -> None:
+    """If nobody computes the gradient of one of them, its tangent is zeros."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x * y, x.sin()
+
+    x, y = leaf(3), leaf(3)
+    outputs = differentiable(*partition(joint_graph(function, (x, y)), 2), 2)(x, y)
+
+    assert isinstance(outputs, tuple)
+    assert 2 == len(outputs), "the saved values are for backward, not for the caller"
+    outputs[1].sum().backward()
+    torch.testing.assert_close(x.grad, x.detach().cos())
+    torch.testing.assert_close(y.grad, torch.zeros_like(y))
+
+
+def test_saved_values_go_through_save_for_backward() -> None:
+    """So hooks see them, and a write to one of them is noticed."""
+    x, w = leaf(2, 3), leaf(3, 4)
+    y = x * 1
+    ours = differentiable(*partition(joint_graph(layer, (x, w)), 1), 1)
+    saved = saved_by_autograd(ours, (y, w))
+
+    assert [(2, 3), (3, 4), (2, 4)] == [tuple(tensor.shape) for tensor in saved], (
+        "shapes of what ctx.save_for_backward was handed: two primals and their product"
+    )
+    (output,) = ours(y, w)
+    y.detach().add_(1)
+    try:
+        output.sum().backward()
+    except RuntimeError as error:
+        message = str(error)
+    else:
+        message = "no error"
+    assert "modified by an inplace operation" in message, "save values by ctx.save_for_backward"
+
+
+def test_a_second_derivative_is_an_error() -> None:
+    """Backward of the graph knows nothing of the graph behind the saved values."""
+    x, w = leaf(2, 3), leaf(3, 4)
+    (output,) = differentiable(*partition(joint_graph(layer, (x, w)), 1), 1)(x, w)
+    (first,) = torch.autograd.grad(output.square().sum(), x, create_graph=True)
+    try:
+        first.sum().backward()
+    except RuntimeError as error:
+        message = str(error)
+    else:
+        message = "no error, and a wrong gradient"
+
+    assert "once_differentiable" in message, f"a derivative of the derivative: {message}"
+
+
+def conv_net(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Return logits and a penalty of a small net: convolution, batch norm, pool, linear."""
+    x, kernel, scale, shift, mean, variance, weight, bias = tensors
+    x = nn.functional.conv2d(x, kernel, padding=1)
+    x = nn.functional.batch_norm(x, mean, variance, scale, shift).relu()
+    x = nn.functional.max_pool2d(x, 2).flatten(1)
+    return nn.functional.linear(x, weight, bias), weight.square().sum()
+
+
+def conv_primals() -> tuple[torch.Tensor, ...]:
+    """Return an image, which requires no grad, parameters, and the statistics."""
+    image, statistics = leaf(2, 1, 4, 4).detach(), (leaf(3).detach(), leaf(3).detach().exp())
+    return (image, leaf(3, 1, 3, 3), leaf(3), leaf(3), *statistics, leaf(5, 12), leaf(5))
+
+
+def test_a_convolutional_net() -> None:
+    """The pool's indices cross, and the convolution runs once forward and once backward."""
+    primals = conv_primals()
+    forward, backward = partition(joint_graph(conv_net, primals), 2)
+
+    assert 1 == operators(forward)["aten.convolution.default"]
+    assert 0 == operators(backward)["aten.convolution.default"]
+    assert torch.int64 in [value.dtype for value in flat(forward, *primals)[2:]]
+    assert_same(expected_of(conv_net, primals), by_parts((forward, backward), primals, 2))
+
+
+def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
+    """Its parameters are primals; it runs by a Function, operator for operator as in eager."""
+    model, inputs = zoo("transformer")
+    names = [name for name, _ in model.named_parameters()]
+
+    def function(*primals: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        parameters = dict(zip(names, primals, strict=False))
+        return (torch.func.functional_call(model, parameters, primals[len(names) :]),)
+
+    primals = (*model.parameters(), *inputs)
+    expected = expected_of(function, primals)
+    tape = sizes(saved_by_autograd(function, primals))
+    parts = partition(joint_graph(function, primals), 1)
+    with Operators() as eager:
+        function(*primals)
+    ours = differentiable(*parts, 1)
+    with Operators() as mine:
+        outputs = ours(*primals)
+    del mine.counts["aten.detach.default"], eager.counts["aten.detach.default"]
+    gradients = torch.autograd.grad(outputs, primals[:-1], tangents_for(outputs))
+
+    assert_same(expected, (outputs[0].detach(), *gradients, None))
+    assert eager.counts == mine.counts, "forward runs the operators that eager runs"
+    assert tape == sizes(saved_by_autograd(ours, primals)), "and saves what eager saves"
