@@ -309,6 +309,9 @@ def test_a_result_has_the_size_of_the_loops() -> None:
         assert torch.equal(before, memory["x"]), (
             "the result is a view of the memory it was read from"
         )
+    assert {"x"} == memory.keys(), (
+        "the result is returned; where it goes is not evaluate's business"
+    )
 
 
 def test_a_reduction_is_evaluated() -> None:

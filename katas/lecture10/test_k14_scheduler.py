@@ -443,6 +443,16 @@ def test_the_score_is_in_bytes_not_in_buffers() -> None:
     assert "b + everything\nrows" == text(fuse([rows, b, everything])), "60 bytes come before 36"
 
 
+def test_the_score_is_that_of_kernels() -> None:
+    """C shares 12 bytes with a, 12 with b, 16 with d: but a and b are one kernel by then."""
+    a = node("a", {"y": FULL, "u": ROWS}, (N,), (M,))
+    b = node("b", {"y": FULL, "v": ROWS}, (N,), (M,))
+    c = node("c", {"u": ROWS, "v": ROWS, "w": ROWS, "s": ()}, (N,))
+    d = node("d", {"z": FULL, "w": ROWS, "s": ()}, (N,), (M + 1,))
+
+    assert "a + b + c\nd" == text(fuse([a, b, c, d])), "60 bytes for y, then 24, and not 16"
+
+
 def test_the_result_is_in_topological_order() -> None:
     """What stood between the two and needs the first has to move behind them."""
     a, b = node("a", {"x": FULL}), node("b", {"a": TURNED}, (M, N))
