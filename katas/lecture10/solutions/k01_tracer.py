@@ -179,7 +179,7 @@ def _record(
     graph: Graph, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 ) -> Proxy:
     # Before the node is added: a pending attribute becomes a node here, and must come first.
-    args, kwargs = _mapped((args, kwargs or {}), _lowered)
+    args, kwargs = _mapped((args, kwargs), _lowered)
     return Proxy(graph, graph.add(op, target, args, kwargs))
 
 
@@ -241,7 +241,7 @@ class _Writer:
 
     def __init__(self, graph: Graph) -> None:
         # A local variable hides a global of the same name: globals keep off the nodes' names.
-        self._taken = {"self", *(node.name for node in graph.nodes)}
+        self._taken = {node.name for node in graph.nodes}
         self.constants: dict[str, Any] = {}
 
     def constant(self, value: Any) -> str:
