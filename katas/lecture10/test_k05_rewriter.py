@@ -1,0 +1,554 @@
+"""Tests of k05_rewriter: what matches, what must not, and what stands there afterwards."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from expecttest import assert_expected_inline
+from hypothesis import Phase
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from torch import fx
+from torch import nn
+from torch.fx import subgraph_rewriter
+from torch.fx.passes.utils import matcher_utils
+
+from katas.lecture10.k05_rewriter import find_matches
+from katas.lecture10.k05_rewriter import replace_pattern
+from plugins.graphtext import graph_text
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from katas.lecture10.conftest import Case
+
+aten = torch.ops.aten
+
+
+def traced(function: Callable[..., Any]) -> fx.GraphModule:
+    """Return the module of a function's graph."""
+    return fx.symbolic_trace(function)
+
+
+def graph_of(function: Callable[..., Any]) -> fx.Graph:
+    """Return the graph of a pattern or of a replacement."""
+    return fx.symbolic_trace(function).graph
+
+
+def count(function: Callable[..., Any], pattern: Callable[..., Any]) -> int:
+    """Return how many matches there are of the one in the other."""
+    return len(find_matches(traced(function).graph, graph_of(pattern)))
+
+
+def rewritten(
+    function: Callable[..., Any], pattern: Callable[..., Any], replacement: Callable[..., Any]
+) -> tuple[int, fx.GraphModule]:
+    """Replace, check what must hold in any case, and return how often, and the module."""
+    gm, old, new = traced(function), graph_of(pattern), graph_of(replacement)
+    texts = graph_text(old), graph_text(new)
+    number = replace_pattern(gm, old, new)
+    gm.graph.lint()
+    assert texts == (graph_text(old), graph_text(new)), "pattern and replacement were changed"
+    code = gm.code
+    gm.recompile()
+    assert gm.code == code, "the code is not that of the graph: call gm.recompile()"
+    return number, gm
+
+
+def twice(x: torch.Tensor) -> torch.Tensor:
+    """Be a pattern: a chain of two calls."""
+    return torch.neg(torch.neg(x))
+
+
+def same(x: torch.Tensor) -> torch.Tensor:
+    """Be a replacement: nothing."""
+    return x
+
+
+def calling(function: Callable[..., Any], *literals: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return a program that calls a function with its input and these literals."""
+    return lambda x: function(x, *literals, **options)
+
+
+def method(name: str, *literals: Any) -> Callable[[Any], Any]:
+    """Return a program that calls a method of its input."""
+    return lambda x: getattr(x, name)(*literals)
+
+
+def pair(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Return a program that calls a function with its two inputs."""
+    return lambda x, y: function(x, y)  # noqa: PLW0108 - FX traces no builtin
+
+
+def test_a_match_says_what_each_node_stands_for() -> None:
+    """Two calls and a wildcard: three entries."""
+
+    def function(a: torch.Tensor) -> torch.Tensor:
+        return torch.neg(torch.neg(torch.sin(a)))
+
+    graph, pattern = traced(function).graph, graph_of(twice)
+    _, sin, first, second, _ = graph.nodes
+    x, inner, outer, _ = pattern.nodes
+    before = graph_text(graph)
+
+    assert [{x: sin, inner: first, outer: second}] == find_matches(graph, pattern)
+    assert before == graph_text(graph), "to find is not to change"
+    assert [] == find_matches(graph, graph_of(lambda x: torch.cos(torch.neg(x))))
+    assert [] == find_matches(graph, graph_of(lambda x: torch.neg(torch.cos(x))))
+
+
+def test_a_replacement_stands_where_the_match_was() -> None:
+    """The calls of the match are gone, and its users use the new result."""
+
+    def function(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        c = torch.relu(torch.sin(a) + b)
+        return c.abs() - c * torch.cos(b)
+
+    def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x + y)
+
+    def replacement(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.clamp(y + x, min=0)
+
+    number, gm = rewritten(function, pattern, replacement)
+    a, b = torch.randn(2, 5)
+
+    assert 1 == number
+    assert_expected_inline(
+        graph_text(gm.graph),
+        """\
+a = input
+b = input
+sin = sin(a)
+add = operator.add(b, sin)
+clamp = clamp(add, min=0)
+abs = clamp.abs()
+cos = cos(b)
+mul = operator.mul(clamp, cos)
+sub = operator.sub(abs, mul)
+return sub""",
+    )
+    torch.testing.assert_close(gm(a, b), function(a, b))
+
+
+def test_a_replacement_may_be_nothing() -> None:
+    """``neg(neg(x))`` is x: the two calls go, and nothing comes."""
+    number, gm = rewritten(lambda a: torch.sin(torch.neg(torch.neg(a))), twice, same)
+
+    assert 1 == number
+    assert ["placeholder", "call_function", "output"] == [node.op for node in gm.graph.nodes]
+    assert 0 == rewritten(calling(torch.cos), twice, same)[0]
+
+
+def test_calls_must_be_the_same() -> None:
+    """Op, target, number of arguments and keywords; the order of keywords is free."""
+
+    def pattern(x: torch.Tensor) -> torch.Tensor:
+        return torch.add(x, 1, alpha=2, out=None)
+
+    assert 1 == count(calling(torch.add, 1, alpha=2, out=None), pattern)
+    assert 1 == count(calling(torch.add, 1, out=None, alpha=2), pattern), "keywords swapped"
+    assert 0 == count(calling(torch.add, 1, alpha=2), pattern), "a keyword is missing"
+    assert 0 == count(pattern, calling(torch.add, 1, alpha=2)), "a keyword more"
+    assert 0 == count(calling(torch.sub, 1, alpha=2, out=None), pattern), "another function"
+    assert 0 == count(calling(torch.add, 1, alpha=3, out=None), pattern), "another value"
+    assert 0 == count(calling(torch.sum, 0), calling(torch.sum)), "one argument more"
+    assert 0 == count(calling(torch.sum), calling(torch.sum, 0)), "one argument less"
+    assert 0 == count(method("neg"), calling(torch.neg)), "a method is no function"
+    assert 1 == count(method("view", 2, -1), method("view", 2, -1))
+    assert 0 == count(method("neg"), method("abs")), "another method"
+
+
+def test_literals_must_be_the_same() -> None:
+    """Of one type and value, which ``==`` does not say; lists are compared by their items."""
+    literals = (1, 1.0, True, 0, 0.0, -0.0, None, "mean", torch.float32)
+    for ours in literals:
+        for theirs in literals:
+            expected = type(ours) is type(theirs) and repr(ours) == repr(theirs)
+            actual = count(method("to", ours), method("to", theirs))
+            assert expected == bool(actual), f"does {theirs!r} stand for {ours!r}? {expected}"
+    assert 1 == count(method("view", [0, 1]), method("view", [0, 1]))
+    assert 1 == count(method("view", (0, 1)), method("view", [0, 1])), "a list or a tuple"
+    for other in ([1, 0], [0], [0, 1, 2], 0, [0, True]):
+        assert 0 == count(method("view", [0, 1]), method("view", other)), f"[0, 1] is not {other}"
+    assert 0 == count(method("view", 0), method("view", [0]))
+    assert 0 == count(lambda a: torch.add(a, a.neg()), calling(torch.add, 1))
+    assert 0 == count(calling(torch.add, 1), lambda x: torch.add(x, x.neg()))
+
+
+def test_nodes_in_lists_are_nodes() -> None:
+    """``cat`` takes a list; its items are matched, and stay in order."""
+
+    def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x, torch.neg(y)], 1)
+
+    def replacement(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.hstack([x, y])
+
+    number, gm = rewritten(lambda a, b: torch.cat([b, torch.neg(a)], 1), pattern, replacement)
+    a, b = torch.rand(2, 2, 2)
+
+    assert 1 == number
+    assert torch.equal(torch.hstack([b, a]), gm(a, b))
+    assert 0 == count(lambda a, b: torch.cat([torch.neg(a), b], 1), pattern)
+
+
+def test_one_placeholder_is_one_value() -> None:
+    """``x * sigmoid(x)`` is not ``x * sigmoid(y)``."""
+
+    def pattern(x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sigmoid(x)
+
+    def clamp(x: Any, y: Any) -> Any:
+        return torch.clamp(x, y, y)
+
+    assert 1 == count(lambda a: a * torch.sigmoid(a), pattern)
+    assert 0 == count(lambda a, b: a * torch.sigmoid(b), pattern)
+    assert 0 == count(lambda a: a * torch.sigmoid(torch.neg(a)), pattern)
+    assert 1 == count(lambda a, b: torch.clamp(a, b, b), clamp)
+    assert 1 == count(calling(torch.clamp, 1, 1), clamp)
+    assert 0 == count(calling(torch.clamp, 1, 1.0), clamp)
+    assert 0 == count(lambda a, b: torch.clamp(a, b, 1), clamp)
+
+
+def test_two_nodes_are_two_nodes() -> None:
+    """One call computed once is not two; a wildcard is nothing that is computed inside."""
+
+    def pattern(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x) * y
+
+    def inside(a: torch.Tensor) -> torch.Tensor:
+        r = torch.relu(a)
+        return r * r
+
+    assert 1 == count(lambda a, b: torch.relu(a) * b, pattern)
+    assert 1 == count(lambda a: torch.relu(a) * torch.relu(a), pattern), "computed twice"
+    assert 0 == count(inside, pattern), "y would stand for the relu that goes away"
+    assert 0 == count(inside, lambda x: torch.relu(x) * torch.relu(x))
+    assert 0 == count(lambda a: a + a, lambda x, y: x + y)
+
+
+def test_a_wildcard_may_be_a_literal() -> None:
+    """It goes where the placeholder stood in the replacement."""
+
+    def replacement(x: torch.Tensor, y: Any) -> torch.Tensor:
+        return torch.sub(x, y, alpha=y)
+
+    number, gm = rewritten(calling(torch.add, 3), pair(torch.add), replacement)
+    assert 1 == number
+    assert torch.equal(torch.tensor([-9.0]), gm(torch.zeros(1)))
+    number, gm = rewritten(calling(torch.sum, [0, 1]), pair(torch.sum), pair(torch.mean))
+    assert 1 == number
+    assert torch.equal(torch.tensor(1.0), gm(torch.ones(2, 3)))
+
+
+def test_what_is_used_outside_stays() -> None:
+    """An inner value that someone else needs, or that is returned: no match."""
+
+    def used(a: torch.Tensor) -> torch.Tensor:
+        b = torch.neg(a)
+        return torch.neg(b) + torch.sin(b)
+
+    def returned(a: torch.Tensor) -> Any:
+        b = torch.neg(a)
+        return torch.neg(b), [b]
+
+    def result_and_input_used(a: torch.Tensor) -> Any:
+        b = torch.sin(a)
+        c = torch.neg(torch.neg(b))
+        return c + torch.cos(c), b, c
+
+    assert 0 == count(used, twice), "sin needs the inner neg: leave it"
+    assert 0 == count(returned, twice)
+    number, gm = rewritten(result_and_input_used, twice, same)
+    assert 1 == number, "result and inputs of a match may be used anywhere"
+    torch.testing.assert_close(gm(torch.ones(2)), result_and_input_used(torch.ones(2)))
+
+
+def test_only_the_calls_of_matches_go() -> None:
+    """Dead code elsewhere is not the rewriter's: a call may be there for what it does."""
+
+    def function(a: torch.Tensor) -> torch.Tensor:
+        torch.cos(a)
+        b = torch.neg(torch.neg(a))
+        b.backward()
+        return b * 2
+
+    number, gm = rewritten(function, twice, calling(torch.sin))
+
+    assert 1 == number
+    assert_expected_inline(
+        graph_text(gm.graph),
+        """\
+a = input
+cos = cos(a)
+sin = sin(a)
+backward = sin.backward()
+mul = operator.mul(sin, 2)
+return mul""",
+    )
+
+
+def test_matches_do_not_overlap() -> None:
+    """Of five calls in a row two pairs are taken, from the front."""
+
+    def function(a: torch.Tensor) -> torch.Tensor:
+        for _ in range(5):
+            a = torch.neg(a)
+        return a
+
+    graph, pattern = traced(function).graph, graph_of(twice)
+    _, *negs, _ = graph.nodes
+    _, inner, outer, _ = pattern.nodes
+    found = [(match[inner], match[outer]) for match in find_matches(graph, pattern)]
+
+    assert [(negs[0], negs[1]), (negs[2], negs[3])] == found
+
+
+def test_an_input_may_be_the_result_of_another_match() -> None:
+    """That result is gone by then: the new one takes its place, or what it was replaced by."""
+
+    def function(a: torch.Tensor) -> torch.Tensor:
+        return torch.relu(torch.relu(torch.relu(a)) + torch.relu(a))
+
+    def chain(a: torch.Tensor) -> torch.Tensor:
+        return torch.neg(torch.neg(torch.neg(torch.neg(torch.neg(torch.sin(a))))))
+
+    a = torch.randn(5)
+    number, gm = rewritten(function, calling(torch.relu), calling(torch.clamp, min=0))
+    assert 4 == number
+    assert torch.relu not in [node.target for node in gm.graph.nodes]
+    torch.testing.assert_close(gm(a), function(a))
+    number, gm = rewritten(chain, twice, same)
+    assert 2 == number
+    assert_expected_inline(
+        graph_text(gm.graph),
+        """\
+a = input
+sin = sin(a)
+neg = neg(sin)
+return neg""",
+    )
+    torch.testing.assert_close(gm(a), chain(a))
+
+
+def test_replacements_are_not_searched() -> None:
+    """Else ``relu(x)`` to ``relu(relu(x))`` would never end."""
+    number, gm = rewritten(
+        lambda a: torch.relu(torch.sin(torch.relu(a))),
+        calling(torch.relu),
+        lambda x: torch.relu(torch.relu(x)),
+    )
+
+    assert 2 == number
+    assert 4 == sum(node.target is torch.relu for node in gm.graph.nodes)
+
+
+def test_calls_are_erased_users_first() -> None:
+    """In a diamond, a call may be used by one that the search met after it."""
+
+    def diamond(x: torch.Tensor) -> torch.Tensor:
+        top = torch.sin(x)
+        return torch.add(top, torch.cos(top))
+
+    def other(x: torch.Tensor) -> torch.Tensor:
+        top = torch.sin(x)
+        return torch.add(torch.cos(top), top)
+
+    for function in (diamond, other):
+        number, gm = rewritten(applied_twice(function), function, calling(torch.tanh))
+        assert 2 == number
+        torch.testing.assert_close(gm(torch.ones(1)), torch.ones(1).tanh().tanh())
+
+
+def applied_twice(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a program that calls a function with what it returns."""
+    return lambda x: function(function(x))
+
+
+def test_inputs_go_by_their_order() -> None:
+    """The first placeholder of the replacement is the first of the pattern, whatever its name."""
+
+    def function(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(a, b, c)
+
+    def replacement(x: torch.Tensor, w: torch.Tensor, a: torch.Tensor) -> torch.Tensor:
+        return torch.mm(w, a) + x
+
+    def second(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return y
+
+    number, gm = rewritten(function, function, replacement)
+    a, b, c = torch.rand(3, 2, 2)
+
+    assert 1 == number
+    torch.testing.assert_close(gm(a, b, c), function(a, b, c))
+    number, gm = rewritten(pair(torch.add), pair(torch.add), second)
+    assert 1 == number, "a placeholder of the replacement need not be used"
+    assert torch.equal(b, gm(a, b))
+
+
+def test_placeholders_are_counted() -> None:
+    """Before anything is changed."""
+    gm = traced(twice)
+    before = graph_text(gm.graph)
+    for replacement in (pair(torch.add), lambda: torch.ones(2)):
+        try:
+            replace_pattern(gm, graph_of(twice), graph_of(replacement))
+        except ValueError as error:
+            message = str(error)
+        else:
+            message = "no ValueError"
+        assert "placeholders" in message, message
+    assert before == graph_text(gm.graph)
+
+
+RULES: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
+    (twice, same),
+    (lambda x: torch.relu(torch.neg(x)), lambda x: torch.neg(torch.clamp(x, max=0))),
+    (lambda x, y: torch.neg(x) + y, lambda x, y: y - x),
+    (lambda x, y: torch.neg(x + torch.neg(y)), lambda x, y: y - x),
+    (lambda x: torch.relu(x) + torch.neg(torch.relu(x)), lambda x: x * 0),
+    (lambda x, y: torch.cat([x, torch.neg(y)]), lambda x, y: torch.neg(torch.cat([-x, y]))),
+    (lambda x: x + torch.neg(torch.relu(x)), lambda x: torch.clamp(x, max=0)),
+]
+STEPS: list[Callable[[Any, Any], Any]] = [
+    lambda a, b: torch.neg(a),
+    lambda a, b: torch.neg(b),
+    lambda a, b: torch.relu(a),
+    lambda a, b: a + b,
+    lambda a, b: torch.cat([a, b])[:2],
+]
+# To explain a failure, hypothesis would run a program some hundred times.
+PHASES = tuple(phase for phase in Phase if phase is not Phase.explain)
+PROGRAMS = st.lists(
+    st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0, 9), st.integers(0, 9)),
+    min_size=3,
+    max_size=14,
+)
+
+
+@settings(phases=PHASES)
+@given(program=PROGRAMS, rule=st.sampled_from(RULES), seed=st.integers(0, 99))
+def test_any_program(program: list[tuple[int, int, int]], rule: tuple[Any, Any], seed: int) -> None:
+    """PyTorch's rewriter finds the same matches, and leaves the same calls."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> Any:
+        values = [x, y]
+        for step, first, second in program:
+            # Counted from the last one, so that chains come about.
+            chosen = (values[-1 - first % len(values)], values[-1 - second % len(values)])
+            values.append(STEPS[step](*chosen))
+        return values[-1], values[-2]
+
+    gm = traced(function)
+    theirs = copy.deepcopy(gm)
+    actual = replace_pattern(gm, *map(graph_of, rule))
+    expected = len(subgraph_rewriter.replace_pattern(theirs, *rule))
+
+    gm.graph.lint()
+    assert expected == actual, f"PyTorch finds {expected} matches, you find {actual}"
+    inputs = torch.randn(2, 2, generator=torch.Generator().manual_seed(seed)).unbind()
+    torch.testing.assert_close(gm(*inputs), function(*inputs))
+    assert calls(theirs) == calls(gm), graph_text(gm.graph)
+
+
+def calls(gm: fx.GraphModule) -> Counter[Any]:
+    """Return how often each function is called."""
+    return Counter(node.target for node in gm.graph.nodes if node.op == "call_function")
+
+
+def no_dropout(x: torch.Tensor) -> torch.Tensor:
+    """Be a pattern: dropout in eval mode."""
+    return aten.dropout.default(x, 0.1, False)  # noqa: FBT003 - as it is exported
+
+
+def residual(
+    x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float
+) -> torch.Tensor:
+    """Be a pattern: what stands behind each half of a transformer's layer."""
+    total = aten.add.Tensor(x, no_dropout(y))
+    return aten.layer_norm.default(total, [16], weight, bias, eps, False)  # noqa: FBT003
+
+
+def fused(
+    x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float
+) -> torch.Tensor:
+    """Be a replacement: one call instead of three."""
+    return fused_add_norm(x, y, weight, bias, eps)
+
+
+@fx.wrap
+def fused_add_norm(
+    x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float
+) -> torch.Tensor:
+    """Stand for a kernel that adds and normalises."""
+    return nn.functional.layer_norm(x + y, [16], weight, bias, eps)
+
+
+def test_a_transformer(zoo: Callable[[str], Case]) -> None:
+    """An exported layer: both halves are fused, then the dropout between two linears goes."""
+    model, inputs = zoo("transformer")
+    gm, theirs = (torch.export.export(model, inputs).module() for _ in range(2))
+    before = calls(gm)
+    fusions = replace_pattern(gm, graph_of(residual), graph_of(fused))
+    dropouts = replace_pattern(gm, graph_of(no_dropout), graph_of(same))
+    gm.graph.lint()
+
+    assert len(subgraph_rewriter.replace_pattern(theirs, residual, fused)) == fusions
+    assert len(subgraph_rewriter.replace_pattern(theirs, no_dropout, same)) == dropouts
+    assert min(fusions, dropouts) > 0, before
+    assert calls(theirs) == calls(gm)
+    assert fusions == calls(gm)[fused_add_norm]
+    assert not {aten.dropout.default, aten.layer_norm.default} & calls(gm).keys()
+    torch.testing.assert_close(gm(*inputs), model(*inputs))
+
+
+def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FX's rewriter and matcher are what is being written here."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("write it yourself; do not call PyTorch's rewriter or matcher")
+
+    for name in ("replace_pattern", "replace_pattern_with_filters", "_replace_pattern"):
+        monkeypatch.setattr(subgraph_rewriter, name, refuse)
+    monkeypatch.setattr(fx, "replace_pattern", refuse)
+    monkeypatch.setattr(matcher_utils.SubgraphMatcher, "__init__", refuse)
+    monkeypatch.setitem(sys.modules, "torch._inductor.pattern_matcher", None)
+    number, gm = rewritten(lambda a: torch.neg(torch.neg(a)) + 1, twice, same)
+
+    assert 1 == number
+    assert 3 == len(gm.graph.nodes)
+
+
+def test_a_copy_runs_where_the_result_ran() -> None:
+    """Right before it: not where its first user runs, nor where its first call did."""
+
+    def function(a: torch.Tensor) -> torch.Tensor:
+        b = torch.neg(a)
+        c = torch.sin(a)
+        d = torch.neg(b)
+        return torch.cos(c) + d
+
+    number, gm = rewritten(function, twice, calling(torch.tanh))
+
+    assert 1 == number
+    assert_expected_inline(
+        graph_text(gm.graph),
+        """\
+a = input
+sin = sin(a)
+tanh = tanh(a)
+cos = cos(sin)
+add = operator.add(cos, tanh)
+return add""",
+    )
