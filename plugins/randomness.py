@@ -53,11 +53,13 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
         return
     if not wants_hypothesis(module_path.read_bytes()):
         return
-    from hypothesis import settings  # noqa: PLC0415 - see above
+    from hypothesis import Phase  # noqa: PLC0415 - see above
+    from hypothesis import settings  # noqa: PLC0415
 
     # No deadline, since a first call may compile. A learner's red test stays the same test
     # until --seed asks for other examples. One failure at a time: two kinds would be a group of
-    # exceptions, in which no plugin looks for a kernel's fault.
+    # exceptions, in which no plugin looks for a kernel's fault. To explain a failure hypothesis
+    # runs it hundreds of times more, for a comment that few will miss.
     varied = bool(config.getoption("seed"))
     settings.register_profile(
         PROFILE,
@@ -66,6 +68,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
         derandomize=not varied,
         print_blob=varied,
         report_multiple_bugs=False,
+        phases=[phase for phase in Phase if phase is not Phase.explain],
     )
     settings.load_profile(PROFILE)
     config.stash[loaded_key] = True
