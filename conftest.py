@@ -16,6 +16,8 @@ pytest_plugins = (
     "plugins.episodes",
     "plugins.failures",
     "plugins.absent",
+    "plugins.stamps",
+    "plugins.progress",
     "plugins.devices",
     "plugins.cpu",
     "plugins.cuda",
