@@ -1,0 +1,122 @@
+"""``--course``: the map from what is stored, without running or importing anything."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+
+if TYPE_CHECKING:
+    from tests.conftest import MiniCourse
+
+
+HEAVY = ("torch", "numpy", "hypothesis", "plugins.crashguard")
+
+
+def test_the_map_follows_the_learner(course: MiniCourse) -> None:
+    """Before the first run, after it, and when the kata is solved."""
+    test = "from katas.lecture01.k01_first import x\ndef test(): assert x"
+    course.kata("k01_first", test, stub="x = 0")
+    course.kata("k02_second", "def test(): assert False")
+    maps = [course.run("--course").outlines]
+    course.run("katas/lecture01/test_k01_first.py")
+    maps.append(course.run("--course").outlines)
+    course.write("katas/lecture01/k01_first.py", "x = 1")
+    course.run("katas/lecture01/test_k01_first.py")
+    maps.append(course.run("--course").outlines)
+
+    assert ["0 of 2", "0 of 2", "1 of 2"] == [text[0][:6] for text in maps]
+    assert [text[3].split()[:2] for text in maps] == [[">", "k01_first"]] * 2 + [
+        ["k01_first", "The"]
+    ]
+    assert "0 of 1 pass" in maps[1][3]
+    assert [text[-1].strip() for text in maps] == [
+        "pytest katas/lecture01/test_k01_first.py -x",
+        "pytest katas/lecture01/test_k01_first.py -x",
+        "pytest katas/lecture01/test_k02_second.py -x",
+    ]
+
+
+def test_nothing_is_imported_and_nothing_runs(course: MiniCourse) -> None:
+    """Neither the katas nor torch nor the plugins that a session needs."""
+    course.kata(test="raise ValueError('it is imported')", stub="raise ValueError")
+    course.write("conftest.py", "raise ValueError('it is loaded')")
+    code = (
+        "import sys, pytest\ntry: pytest.main(['--course'])\nfinally: print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=course.path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert not set(HEAVY) & set(done.stdout.splitlines()[-1].split())
+
+
+def test_help_wins(course: MiniCourse) -> None:
+    """``--course --help`` explains the option."""
+    assert "--course" in course.run("--course", "--help").stdout.str()
+
+
+def test_a_broken_lecture_is_named(course: MiniCourse) -> None:
+    """And the others are on the map."""
+    course.kata()
+    course.write("katas/lecture02/lecture.toml", "title =")
+    result = course.run("--course")
+
+    assert 0 == result.ret
+    result.stdout.fnmatch_lines(["> lecture01 *", "broken: *lecture02*"])
+
+
+@pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "░"), ("ascii", r"\.")])
+def test_the_bar_is_what_the_terminal_can_show(
+    course: MiniCourse, monkeypatch: pytest.MonkeyPatch, encoding: str, bar: str
+) -> None:
+    """A pipe in an old locale gets ASCII."""
+    course.kata()
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+
+    assert re.search(bar * 14, course.run("--course").stdout.str())
+
+
+COUNT = """
+import sys
+from pathlib import Path
+
+opened = []
+sys.addaudithook(lambda name, arguments: opened.append(1) if name == "open" else None)
+
+from plugins.lectures import read_course
+from plugins.overview import show
+
+root = Path.cwd()
+show(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+begun = len(opened)
+show(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+print(len(opened) - begun)
+"""
+
+
+def test_a_larger_course_costs_in_proportion(course: MiniCourse) -> None:
+    """Ten times the katas, at most eleven times the files that are opened."""
+    counts = []
+    for first, last in ((0, 3), (3, 30)):
+        for number in range(first, last):
+            course.kata(f"k{number:02}_kata", lecture=f"lecture{number // 10:02}")
+        done = subprocess.run(
+            [sys.executable, "-c", COUNT],
+            cwd=course.path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        counts.append(int(done.stdout.splitlines()[-1]))
+
+    assert counts[1] <= 11 * counts[0], f"{counts} files were opened"
