@@ -105,6 +105,7 @@ def test_the_last_failures_alone_solve_nothing(course: MiniCourse, exercise: Pat
     assert "open" == state(course)
 
 
+@pytest.mark.torch
 def test_tests_that_cannot_run_here_do_not_count(course: MiniCourse) -> None:
     """Their reasons are kept, for the map of the course."""
     course.kata(test="def test(device): assert device == 'cpu'")
@@ -116,6 +117,7 @@ def test_tests_that_cannot_run_here_do_not_count(course: MiniCourse) -> None:
     assert tests["test[mps]"].message.startswith("mps: ")
 
 
+@pytest.mark.torch
 def test_one_device_is_enough(course: MiniCourse) -> None:
     """What ``--device`` leaves out is not asked for."""
     course.kata(test="def test(device): assert device == 'cpu'")
