@@ -25,6 +25,7 @@ pytest_plugins = (
     "plugins.backends",
     "plugins.compilers",
     "plugins.collectives",
+    "plugins.world",
     "plugins.runtimes",
     "plugins.simt",
     "plugins.triton",
