@@ -25,6 +25,7 @@ pytest_plugins = (
     "plugins.backends",
     "plugins.compilers",
     "plugins.collectives",
+    "plugins.jobs",
     "plugins.world",
     "plugins.runtimes",
     "plugins.simt",

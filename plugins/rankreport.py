@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from plugins.crashed import Crashed
 from plugins.outcomes import AFTER
 from plugins.outcomes import LATE
+from plugins.raised import twin
+from plugins.rankcalls import unpacked
+from plugins.traffic import Results
 
 
 if TYPE_CHECKING:
@@ -23,6 +28,22 @@ LOST = re.compile(r"Connection (?:closed by peer|reset by peer)|Broken pipe|Sock
 # What is no collective: its partner makes another call.
 BETWEEN_TWO = {"send", "recv"}
 RULE = "All ranks of a group must make the same calls of collectives in the same order."
+
+
+def results(outcomes: Sequence[Outcome], size: int, seconds: float | None) -> Results:
+    """Return what the ranks returned, or raise what the first that failed did."""
+    __tracebackhide__ = True
+    ranks = sorted(outcomes, key=lambda outcome: outcome.rank)
+    for outcome in ranks:
+        for text, stream in ((outcome.out, sys.stdout), (outcome.err, sys.stderr)):
+            for line in text.splitlines():
+                print(f"[rank {outcome.rank}] {line}", file=stream)
+    if failed := by_time(outcomes):
+        text = report(outcomes, size, seconds)
+        raised = failed[0].raised
+        raise twin(raised, text) if raised else Crashed(text)
+    values = [unpacked(outcome.value) for outcome in ranks]
+    return Results(values, [outcome.calls for outcome in ranks])
 
 
 def by_time(outcomes: Sequence[Outcome]) -> list[Outcome]:

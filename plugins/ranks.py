@@ -102,13 +102,11 @@ def said(request: Request, rank: int, journal: Journal) -> Said:
 
 def settle(request: Request, rank: int) -> None:
     """Make this process what torchrun makes of a rank, and connect it to the others."""
-    # Ranks of the same request; more than one may be started by torchrun, one on each machine.
-    os.environ |= {
-        "RANK": str(rank),
-        "WORLD_SIZE": str(request.size),
-        "LOCAL_RANK": str(request.ranks.index(rank)),
-        "LOCAL_WORLD_SIZE": str(len(request.ranks)),
-    }
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(request.size)}
+    here = request.place.startswith("file:")
+    if here:
+        # In a job torchrun has said which of its processes on this machine this one is.
+        os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(request.size)}
     random.seed(request.seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(request.seed)
@@ -119,7 +117,7 @@ def settle(request: Request, rank: int) -> None:
     torch.set_num_threads(1)
     if not request.backend:
         return
-    if request.place.startswith("file:"):
+    if here:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback(socket.if_nameindex()))
     torch.distributed.init_process_group(
         request.backend,

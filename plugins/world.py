@@ -8,40 +8,46 @@ knows nothing but TCP, listen on loopback at ports that the system picks.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
-from _pytest import assertion
 
-from plugins.crashed import Crashed
+from plugins.absent import require
+from plugins.capability import Capability
 from plugins.crashguard import memory_limit
 from plugins.crashguard import time_limit
-from plugins.raised import twin
+from plugins.elsewhere import Alone
+from plugins.elsewhere import Asker
+from plugins.elsewhere import Elsewhere
+from plugins.elsewhere import serve
+from plugins.jobs import is_other
+from plugins.jobs import job_key
+from plugins.jobs import store_of
 from plugins.randomness import seed_of
 from plugins.rankcalls import packed_call
-from plugins.rankcalls import unpacked
-from plugins.rankclient import Client
-from plugins.rankreport import by_time
-from plugins.rankreport import report
+from plugins.rankclient import client_key
+from plugins.rankclient import client_of
+from plugins.rankclient import explained
+from plugins.rankfork import VARIABLE
+from plugins.rankfork import serve_here
+from plugins.rankreport import results
 from plugins.ranks import Request
-from plugins.traffic import Results
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Sequence
 
     from plugins.outcomes import Outcome
+    from plugins.traffic import Results
 
 
 # The share of a test's time that its ranks may take together, so that they are told of in time.
 SHARE = 1 / 3
-
-client_key = pytest.StashKey[Client]()
 
 
 class World:
@@ -97,8 +103,18 @@ class World:
                 seconds=seconds,
                 memory=memory_limit(config, size),
             )
-            outcomes = client_of(self._item.session).run(request)
+            outcomes = self._run(request)
         return results(outcomes, size, seconds)
+
+    def _run(self, request: Request) -> list[Outcome]:
+        config, client = self._item.config, client_of(self._item.session)
+        job = config.stash.get(job_key, None)
+        if job is None:
+            return client.run(request, Alone(request))
+        missing = partial(job.missing, request.size)
+        require(self._item, [Capability("job", missing)])
+        asker = Asker(store_of(config), replace(request, place=job.place))
+        return client.run(asker.request, asker)
 
 
 @pytest.fixture
@@ -107,46 +123,31 @@ def world(request: pytest.FixtureRequest) -> World:
     return World(request.node)
 
 
-def results(outcomes: Sequence[Outcome], size: int, seconds: float | None) -> Results:
-    """Return what the ranks returned, or raise what the first that failed did."""
-    __tracebackhide__ = True
-    ranks = sorted(outcomes, key=lambda outcome: outcome.rank)
-    for outcome in ranks:
-        for text, stream in ((outcome.out, sys.stdout), (outcome.err, sys.stderr)):
-            for line in text.splitlines():
-                print(f"[rank {outcome.rank}] {line}", file=stream)
-    if failed := by_time(outcomes):
-        text = report(outcomes, size, seconds)
-        raised = failed[0].raised
-        raise twin(raised, text) if raised else Crashed(text)
-    values = [unpacked(outcome.value) for outcome in ranks]
-    return Results(values, [outcome.calls for outcome in ranks])
-
-
-def client_of(session: pytest.Session) -> Client:
-    """Return the connection to the server of this process, which is started if need be."""
-    client = session.config.stash.get(client_key, None)
-    if client is None or not client.usable:
-        client = session.config.stash[client_key] = Client(lambda test: explained(session, test))
-    return client
-
-
-def explained(session: pytest.Session, test: str) -> object:
-    """Let assertions explain themselves as in `test`, as long as what is returned is kept."""
-    item = next((item for item in session.items if item.nodeid == test), None)
-    if item is None:
-        return None
-    explaining = assertion.pytest_runtest_protocol(item)
-    next(explaining)
-    return explaining
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start the server, before any test has run, if a test is going to need it."""
     asked = any("world" in getattr(item, "fixturenames", ()) for item in session.items)
-    if asked and not session.config.option.collectonly:
+    if asked and not (session.config.option.collectonly or VARIABLE in os.environ):
         client_of(session)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run ranks instead of tests where another process runs these."""
+    config = session.config
+    if serve_here(os.environ, partial(explained, session)):
+        return True
+    if not is_other(config):
+        return None
+
+    def run(request: Request, elsewhere: Elsewhere) -> None:
+        with tempfile.TemporaryDirectory(prefix="katas-ranks-") as folder:
+            here = replace(request, folder=Path(folder), root=config.rootpath)
+            client_of(session).run(here, elsewhere)
+
+    job = config.stash[job_key]
+    serve(store_of(config), job.rank if job else 0, run)
+    return True
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -11,6 +11,8 @@ import pytest
 from plugins.rankcalls import packed
 from plugins.rankcalls import packed_call
 from plugins.rankcalls import unpacked
+from plugins.rankfork import broken_engine
+from plugins.rankfork import why_fresh
 from plugins.ranks import loopback
 
 
@@ -23,6 +25,7 @@ PLUGINS = (
     "plugins.crashguard",
     "plugins.solutions",
     "plugins.randomness",
+    "plugins.jobs",
     "plugins.world",
 )
 STUB = """
@@ -200,6 +203,43 @@ def test_a_server_that_is_ended_is_replaced(kata: MiniCourse) -> None:
     result.stdout.fnmatch_lines(
         ["E*RuntimeError: the process that starts the ranks was ended from outside"]
     )
+
+
+@pytest.mark.torch
+def test_where_a_fork_would_not_do_there_is_a_fresh_process(kata: MiniCourse) -> None:
+    """Ranks find the same code in it, its asserts rewritten, solutions or not."""
+    conftest = (kata.path / "conftest.py").read_text()
+    patch = """
+
+def pytest_collection():
+    from plugins import rankclient
+
+    rankclient.reason_here = lambda: "so"
+"""
+    kata.write("conftest.py", conftest + patch)
+
+    kata.run("--solutions").assert_outcomes(passed=4)
+
+
+def test_a_fork_does_unless_it_would_inherit_what_it_cannot_use() -> None:
+    """A context of CUDA, threads of autograd; and it does not on macOS."""
+    assert why_fresh("linux", context=False, engine=False) is None
+    assert "CUDA does not survive a fork" == why_fresh("linux", context=True, engine=False)
+    assert "the threads of autograd do not survive a fork" == why_fresh(
+        "linux", context=False, engine=True
+    )
+    assert str(why_fresh("darwin", context=False, engine=False)).endswith("survive a fork")
+
+
+def test_backward_is_tried_in_a_fork() -> None:
+    """In this process it might start the threads that it is tried for."""
+
+    class Broken:
+        def ones(self, *_: object, **__: object) -> None:
+            raise RuntimeError
+
+    assert not broken_engine(None)
+    assert broken_engine(Broken())
 
 
 def named() -> None:
