@@ -34,7 +34,7 @@ def raises() -> None:
     """Rank 1 raises."""
     note()
     if dist.get_rank() == 1:
-        {}["x"]
+        raise KeyError("x")
     dist.barrier()
 
 
@@ -82,7 +82,9 @@ def waits() -> None:
     """Rank 0 receives what nobody sends."""
     note()
     if dist.get_rank() == 0:
-        dist.irecv(torch.ones(2), 1).wait()
+        work = dist.irecv(torch.ones(2), 1)
+        assert work is not None
+        work.wait()
 
 
 def mismatch() -> None:
