@@ -1,7 +1,8 @@
 """Starts the process that ranks are forked from.
 
 It is a fork of the process that runs the tests, which has imported what they need; or a fresh
-process that collects the tests again, where a fork would inherit what does not survive it.
+process that collects the tests again, where a fork would inherit what does not survive it. The
+ranks are forked from either, on macOS too, where nobody has tried it yet.
 """
 
 from __future__ import annotations
