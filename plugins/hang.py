@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Where the functions are that a learner calls, each of which may call another one.
 PUBLIC = re.compile(r"/torch/distributed/(?:distributed_c10d|_functional_collectives)\.py$")
-# What returns at once, where a rank may be by chance.
-AT_ONCE = re.compile(r"_|get_|is_")
+# What returns at once, where a rank may be by chance: group.WORLD is a property.
+AT_ONCE = re.compile(r"get_|is_|[A-Z]")
 # Of what isend() and its like return; it is no function of Python.
 WAIT = re.compile(r"\.wait\(")
 ORDINALS = {1: "st", 2: "nd", 3: "rd"}
@@ -52,8 +52,9 @@ def collective(stack: str) -> str:
             frames.clear()
         elif found := FRAME.fullmatch(line):
             frames.append((found[1], found[3]))
-    names = [name for file, name in frames if PUBLIC.search(file) and not AT_ONCE.match(name)]
-    return names[-1] if names else ""
+    names = [name for file, name in frames if PUBLIC.search(file) and not name.startswith("_")]
+    # get_rank() asks for group.WORLD: what the learner has called decides, not what that calls.
+    return names[-1] if names and not AT_ONCE.match(names[-1]) else ""
 
 
 def counted(calls: Sequence[Call]) -> str:

@@ -123,6 +123,10 @@ def test_a_place_is_the_function_that_the_learner_called(tmp_path: Path) -> None
 
     assert "all_gather_object" == collective(stack)
     assert "" == collective(stack.replace("all_gather", "get_rank"))
+    # The innermost call is a property that get_rank() asks for; or the learner asks for it.
+    asks = stack.replace("all_gather_object", "get_rank").replace("all_gather", "WORLD")
+    assert "" == collective(asks)
+    assert "" == collective(asks.replace("get_rank", "_new_group"))
     assert place_of(stack, [REDUCE] * 3, tmp_path).splitlines() == [
         "waits in all_gather_object, its 3rd call",
         "k01.py:2: in run",
