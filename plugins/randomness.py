@@ -79,7 +79,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Seed Python, NumPy and torch before fixtures make data; only those already imported."""
     if kata_of(item) is None:
         return
-    seed = seed_of(item.nodeid, item.config.getoption("seed"))
+    sow(seed_of(item.nodeid, item.config.getoption("seed")))
+
+
+def sow(seed: int) -> None:
+    """Seed Python, and NumPy and torch if they are already imported."""
     random.seed(seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed)

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 from typing import Any
 
+from plugins.rankprocess import spawned
 from plugins.rankserver import Server
 
 
@@ -53,15 +54,7 @@ def broken_engine(torch: Any) -> bool:
     """Whether backward() fails in a fork of this process: only a fork can tell."""
     if torch is None:
         return False
-    leave = os._exit
-    process = os.fork()
-    if process == 0:
-        status = 1
-        try:
-            torch.ones(1, requires_grad=True).sum().backward()
-            status = 0
-        finally:
-            leave(status)
+    process = spawned(lambda: torch.ones(1, requires_grad=True).sum().backward())
     return os.waitpid(process, 0)[1] != 0
 
 
@@ -107,15 +100,8 @@ def forked(explain: Callable[[str], object]) -> tuple[Connection, int]:
     """Fork a server; return the connection to it, and its process."""
     ours, its = Pipe()
     parent = os.getpid()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    process = os.fork()
-    if process:
-        its.close()
-        return ours, process
-    leave = os._exit
-    status = 1
-    try:
+
+    def serve() -> None:
         os.setsid()
         ours.close()
         # Whoever reads what pytest prints shall not wait for this process.
@@ -124,7 +110,8 @@ def forked(explain: Callable[[str], object]) -> tuple[Connection, int]:
             os.dup2(nothing, number)
         warm()
         Server(its, explain).serve(parent)
-        status = 0
-    finally:
-        leave(status)
-    raise AssertionError("it has left")
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with its:
+        return ours, spawned(serve)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from plugins.lastwords import say_and_leave
 
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
 
 
 PR_SET_PDEATHSIG = 1
+
+
+def spawned(work: Callable[[], object]) -> int:
+    """Fork a process that does this and ends, with status 1 if it raises; return its number."""
+    return os.fork() or leave_after(work)
+
+
+def leave_after(work: Callable[[], object]) -> NoReturn:
+    """Do this and end the process."""
+    # The work may put something else in its place.
+    leave = os._exit
+    status = 1
+    try:
+        work()
+        status = 0
+    finally:
+        leave(status)
 
 
 def prepare(journal: Journal, server: Connection, parent: int) -> None:

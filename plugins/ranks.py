@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import random
 import socket
 import sys
 from contextlib import nullcontext
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 from plugins.journal import Journal
 from plugins.raised import Raised
 from plugins.raised import raised
+from plugins.randomness import sow
 from plugins.rankcalls import packed
 from plugins.rankcalls import unpacked
 from plugins.rankprocess import prepare
@@ -73,7 +73,6 @@ class Said:
 
 def live(request: Request, rank: int, server: Connection, parent: int) -> None:
     """Be a rank, in a process that was forked for it, until the server lets it go."""
-    leave = os._exit
     journal = request.journal(rank)
     prepare(journal, server, parent)
     end = said(request, rank, journal)
@@ -83,7 +82,6 @@ def live(request: Request, rank: int, server: Connection, parent: int) -> None:
     # The others may still read what this rank has sent, so its connections stay open.
     with suppress(EOFError, OSError):
         server.recv()
-    leave(0)
 
 
 def said(request: Request, rank: int, journal: Journal) -> Said:
@@ -107,12 +105,9 @@ def settle(request: Request, rank: int) -> None:
     if here:
         # In a job torchrun has said which of its processes on this machine this one is.
         os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(request.size)}
-    random.seed(request.seed)
-    if numpy := sys.modules.get("numpy"):
-        numpy.random.seed(request.seed)
     import torch  # noqa: PLC0415 - importing a plugin imports no torch
 
-    torch.manual_seed(request.seed)
+    sow(request.seed)
     # Each rank is one of several on the same cores; and threads do not survive a fork.
     torch.set_num_threads(1)
     if not request.backend:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from plugins.outcomes import AFTER
 from plugins.outcomes import LATE
+from plugins.rankprocess import spawned
 from plugins.ranks import live
 from plugins.rankwatch import Watched
 from plugins.rankwatch import stop
@@ -112,16 +113,15 @@ class Server:
     def start(self, request: Request, rank: int, others: Sequence[Watched]) -> Watched:
         """Fork a rank."""
         ours, its = Pipe()
-        server, process = os.getpid(), os.fork()
-        if process == 0:
+        server = os.getpid()
+
+        def be() -> None:
             # Whoever is left alone shall find out.
             for connection in (ours, self.client, *(other.connection for other in others)):
                 connection.close()
-            try:
-                explaining = self.explain(request.test)
-                live(request, rank, its, server)
-            finally:
-                del explaining
-                os._exit(1)
-        its.close()
-        return Watched(request, rank, process, ours)
+            # Kept for as long as the rank lives.
+            _explaining = self.explain(request.test)
+            live(request, rank, its, server)
+
+        with its:
+            return Watched(request, rank, spawned(be), ours)

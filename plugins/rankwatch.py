@@ -23,12 +23,12 @@ from plugins.verdict import verdict
 from plugins.watchdog import GIB
 from plugins.watchdog import GRACE
 from plugins.watchdog import taken
+from plugins.watchdog import text_of
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from multiprocessing.connection import Connection
-    from pathlib import Path
 
     from plugins.raised import Raised
     from plugins.ranks import Request
@@ -115,11 +115,11 @@ class Watched:
 
     def _died(self, code: int) -> Outcome:
         journal, root = self.request.journal(self.rank), self.request.root
-        stack = _text(journal.stack)
+        stack = text_of(journal.stack)
         if self._stopped in {LATE, AFTER}:
             calls = read_calls(journal.events)
             return self._outcome(stopped=self._stopped, place=place_of(stack, calls, root))
-        death = Death(code, read_stack(stack, root), _text(journal.err), self._stop)
+        death = Death(code, read_stack(stack, root), text_of(journal.err), self._stop)
         return self._outcome(death=verdict(death, root), stopped=self._stopped)
 
     def _outcome(
@@ -139,8 +139,8 @@ class Watched:
             stopped,
             place,
             calls=tuple(read_calls(journal.events)),
-            out=CHATTER.sub("", _text(journal.out)),
-            err=_text(journal.err),
+            out=CHATTER.sub("", text_of(journal.out)),
+            err=text_of(journal.err),
         )
 
 
@@ -154,7 +154,3 @@ def stop(ranks: Sequence[Watched], why: str) -> None:
         for each in left:
             each.note(why, Stop("time"))
             each.send(number)
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""

@@ -65,6 +65,11 @@ def taken(process: int, files: Path = Path("/proc")) -> int:
     return int(done.stdout or 0) << 10
 
 
+def text_of(file: Path) -> str:
+    """Return what a process has written to a file, if it has."""
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
 class Watch:
     """Reads the journal of a process and ends the process when it passes a limit."""
 
@@ -129,8 +134,8 @@ class Watch:
     def death(self, code: int | None, root: Path) -> Death:
         """Return how the process ended, once it has."""
         self.reader.news()
-        stack = _text(self.journal.stack)
-        return Death(code, read_stack(stack, root), _text(self.journal.err), self.stop)
+        stack = text_of(self.journal.stack)
+        return Death(code, read_stack(stack, root), text_of(self.journal.err), self.stop)
 
     def crash(self, death: Death, root: Path) -> Crash:
         """Return what to report of the test or the import that died with the process."""
@@ -145,11 +150,7 @@ class Watch:
             text=verdict(death, root),
             when=phase,
             seconds=time.monotonic() - record.since,
-            out=_text(self.journal.out),
+            out=text_of(self.journal.out),
             err=death.errors,
             interrupt=bool(self.stop and self.stop.why == "interrupt"),
         )
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""

@@ -111,6 +111,9 @@ def test_a_deadline_names_who_waits_where() -> None:
         "All ranks of a group must make the same calls of collectives in the same order.",
     ]
     assert "" == difference([Outcome(0), Outcome(1, calls=(Call("recv", 1, 0),))])
+    assert "Collective number 2 is all_reduce in rank 0, not made in rank 1." == difference(
+        [Outcome(0, calls=(REDUCE, REDUCE)), Outcome(1, calls=(REDUCE,))]
+    )
 
 
 def test_a_place_is_the_function_that_the_learner_called(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.outcomes import LATE
+from plugins.rankclient import explained
 from plugins.rankfork import serve_here
 from plugins.rankprocess import follow
 from plugins.ranks import Request
@@ -108,6 +109,11 @@ def test_a_rank_follows_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
     follow(-1, its, left.append)
     assert [1, 1] == left[:2]
+
+
+def test_a_server_need_not_know_the_test(request: pytest.FixtureRequest) -> None:
+    """Its asserts are rewritten all the same, and nothing more is said of them."""
+    assert explained(request.session, "katas/test_none.py::test_none") is None
 
 
 def test_only_who_is_asked_to_serves() -> None:

@@ -70,6 +70,7 @@ def collectives():
     dist.all_reduce(tensor)
     dist.all_gather_into_tensor(torch.empty(4), tensor)
     dist.barrier()
+    torch.ops._c10d_functional.wait_tensor(tensor)
     dist._broadcast_coalesced(dist.group.WORLD, [tensor], 1024)
     return tensor.tolist()
 
