@@ -28,6 +28,14 @@ PLUGINS = (
     "plugins.jobs",
     "plugins.world",
 )
+# What a busy machine needs until all ranks have done what they do before one is looked at.
+PATIENT = """
+
+def pytest_configure():
+    from plugins import rankserver
+
+    rankserver.PATIENCE = 5.0
+"""
 STUB = """
 def exchange(tensor):
     raise NotImplementedError
@@ -133,14 +141,19 @@ def test_what_ranks_raise_is_raised(world):
 """
 
 
-@pytest.fixture
-def kata(course: MiniCourse) -> MiniCourse:
-    """A course with a kata whose ranks pass tensors on."""
-    course.plugins(*PLUGINS)
+def be_patient(course: MiniCourse) -> None:
+    """Load the plugins into a course, and let nothing in it depend on time."""
+    course.write("conftest.py", f"pytest_plugins = {PLUGINS!r}\n{PATIENT}")
     lines = (course.path / "pyproject.toml").read_text()
     course.write(
         "pyproject.toml", lines.replace("[tool.pytest]", "[tool.pytest]\nkata_timeout = 0.0")
     )
+
+
+@pytest.fixture
+def kata(course: MiniCourse) -> MiniCourse:
+    """A course with a kata whose ranks pass tensors on."""
+    be_patient(course)
     course.kata(test=TEST, stub=STUB, solution=SOLUTION)
     return course
 

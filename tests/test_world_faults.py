@@ -17,6 +17,7 @@ import pytest
 
 from plugins.watchdog import physical_memory
 from tests.conftest import CLEARED
+from tests.test_world import PATIENT
 
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def begin(folder: Path, *options: str) -> subprocess.Popen[str]:
     """Start pytest in a folder, with the plugins that `world` needs."""
     shutil.copy(ROOT / "pyproject.toml", folder)
     plugins = [f"plugins.{name}" for name in PLUGINS]
-    (folder / "conftest.py").write_text(f"pytest_plugins = {plugins!r}\n")
+    (folder / "conftest.py").write_text(f"pytest_plugins = {plugins!r}\n{PATIENT}")
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", ".", *options],
         cwd=folder,

@@ -19,7 +19,7 @@ from plugins.jobs import job_of
 from plugins.outcomes import LATE
 from plugins.outcomes import Outcome
 from plugins.ranks import Request
-from tests.test_world import PLUGINS
+from tests.test_world import be_patient
 
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def torchrun(course: MiniCourse, *options: str) -> subprocess.CompletedProcess[s
 @pytest.mark.torch
 def test_one_verdict_comes_back(course: MiniCourse) -> None:
     """The first process prints, the others serve it; the status is that of the first."""
-    course.plugins(*PLUGINS)
+    be_patient(course)
     course.kata(test=TEST)
 
     failed = torchrun(course, "--junit-xml=report.xml")
