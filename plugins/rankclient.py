@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,6 +84,13 @@ def client_of(session: pytest.Session) -> Client:
             server = forked(partial(explained, session))
         client = session.config.stash[client_key] = Client(server)
     return client
+
+
+def answer(session: pytest.Session, request: Request, elsewhere: Elsewhere) -> None:
+    """Run here what another process of the job asks for."""
+    root = session.config.rootpath
+    with tempfile.TemporaryDirectory(prefix="katas-ranks-") as folder:
+        client_of(session).run(replace(request, folder=Path(folder), root=root), elsewhere)
 
 
 def explained(session: pytest.Session, test: str) -> object:

@@ -23,13 +23,12 @@ from plugins.crashguard import memory_limit
 from plugins.crashguard import time_limit
 from plugins.elsewhere import Alone
 from plugins.elsewhere import Asker
-from plugins.elsewhere import Elsewhere
 from plugins.elsewhere import serve
-from plugins.jobs import is_other
 from plugins.jobs import job_key
 from plugins.jobs import store_of
 from plugins.randomness import seed_of
 from plugins.rankcalls import packed_call
+from plugins.rankclient import answer
 from plugins.rankclient import client_key
 from plugins.rankclient import client_of
 from plugins.rankclient import explained
@@ -137,16 +136,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     config = session.config
     if serve_here(os.environ, partial(explained, session)):
         return True
-    if not is_other(config):
+    job = config.stash.get(job_key, None)
+    if not (job and job.rank):
         return None
-
-    def run(request: Request, elsewhere: Elsewhere) -> None:
-        with tempfile.TemporaryDirectory(prefix="katas-ranks-") as folder:
-            here = replace(request, folder=Path(folder), root=config.rootpath)
-            client_of(session).run(here, elsewhere)
-
-    job = config.stash[job_key]
-    serve(store_of(config), job.rank if job else 0, run)
+    serve(store_of(config), job.rank, partial(answer, session))
     return True
 
 
