@@ -166,14 +166,19 @@ def begin(folder: Path, *options: str) -> subprocess.Popen[str]:
     shutil.copy(ROOT / "pyproject.toml", folder)
     plugins = [f"plugins.{name}" for name in PLUGINS]
     (folder / "conftest.py").write_text(f"pytest_plugins = {plugins!r}\n{PATIENT}")
-    return subprocess.Popen(
-        [sys.executable, "-m", "pytest", ".", *options],
-        cwd=folder,
-        env=environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    # A shell starts what it runs in the background deaf to Ctrl-C, and that is inherited.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pytest", ".", *options],
+            cwd=folder,
+            env=environment(),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run(folder: Path, *options: str) -> str:
