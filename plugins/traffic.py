@@ -111,7 +111,7 @@ def recorded(note: Callable[[Call], object]) -> AbstractContextManager[object]:
     """Return a context in which each call is noted before it is made."""
     from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415 - heavy
 
-    class Recorded(TorchDispatchMode):
+    class Recorded(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         @classmethod
         def ignore_compile_internals(cls) -> bool:
             # What is compiled is compiled, and calls its collectives through the dispatcher.
