@@ -69,8 +69,8 @@ class Progress:
 
     def __init__(self, config: pytest.Config) -> None:
         self.root = config.rootpath
-        course = config.stash[course_key]
-        self.katas = {kata.id: kata for lecture in course.lectures for kata in lecture.katas}
+        self.course = config.stash[course_key]
+        self.katas = {kata.id: kata for lecture in self.course.lectures for kata in lecture.katas}
         self.written = time.monotonic()
         self.runs: dict[str, Results] = {}
         self.seconds = defaultdict[str, float](float)
@@ -103,8 +103,7 @@ class Progress:
     def guess(self, nodeid: str) -> Stamp | None:
         """Return the stamp of a test whose process could not write it: a worker that died."""
         file = self.root / nodeid.partition("::")[0]
-        kata = next((kata for kata in self.katas.values() if kata.test == file), None)
-        if kata is None:
+        if (kata := self.course.kata_of(file)) is None:
             return None
         known = self.runs.get(kata.id, Results(content_of(kata), {}))
         return kata.id, known.content, known.total

@@ -34,18 +34,20 @@ WRONG = "def answer(n): return 2"
 RIGHT = "def answer(n): return 2 * n"
 
 
+def kata_named(course: MiniCourse, name: str) -> Kata:
+    """Return a kata of the course."""
+    folder = course.katas / "lecture01"
+    return Kata("lecture01", name, "", "lab", (), (), (), (), (), (), (), folder)
+
+
 def standing(course: MiniCourse, name: str = "k01_first") -> Standing:
     """Return what is remembered of a kata of the course."""
-    folder = course.katas / "lecture01"
-    kata = Kata("lecture01", name, "", "lab", (), (), (), (), (), (), (), folder)
-    return recall(course.path, kata)
+    return recall(course.path, kata_named(course, name))
 
 
 def state(course: MiniCourse, name: str = "k01_first") -> State:
     """Return the state of a kata as its exercise is now."""
-    folder = course.katas / "lecture01"
-    kata = Kata("lecture01", name, "", "lab", (), (), (), (), (), (), (), folder)
-    return recall(course.path, kata).state(content_of(kata))
+    return standing(course, name).state(content_of(kata_named(course, name)))
 
 
 @pytest.fixture
