@@ -81,10 +81,10 @@ def attend(watch: Watch, past: Past, root: Path, before: Collection[int]) -> int
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     code = wait(watch)
     signals.restore()
-    status = judge(past, watch, code, root)
+    # Who ends pytest from outside knows why: it is not told that Python did not end well.
+    ended = signals.ended
+    status = 128 + ended if ended else judge(past, watch, code, root)
     past.processes += 1
-    if signals.ended:
-        status = 128 + signals.ended
     if status != GO_ON:
         shutil.rmtree(watch.journal.events.parent, ignore_errors=True)
     return status

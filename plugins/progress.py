@@ -73,6 +73,7 @@ class Progress:
         self.katas = {kata.id: kata for lecture in self.course.lectures for kata in lecture.katas}
         self.written = time.monotonic()
         self.runs: dict[str, Results] = {}
+        self.tests = defaultdict[str, dict[str, Outcome]](dict)
         self.seconds = defaultdict[str, float](float)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -95,10 +96,10 @@ class Progress:
             return
         if self.runs and kata not in self.runs and time.monotonic() - self.written > SECONDS:
             self.write()
-        tests = self.runs[kata].tests if kata in self.runs else {}
-        name = report.nodeid.partition("::")[2]
+        tests = self.tests[kata]
         # A test that has passed may still fail in its teardown, and then it has failed.
-        self.runs[kata] = Results(content, {**tests, name: outcome}, total)
+        tests[report.nodeid.partition("::")[2]] = outcome
+        self.runs[kata] = Results(content, tests, total)
 
     def guess(self, nodeid: str) -> Stamp | None:
         """Return the stamp of a test whose process could not write it: a worker that died."""
@@ -119,6 +120,7 @@ class Progress:
         for name, run in self.runs.items():
             remember(self.root, self.katas[name], run, self.seconds.pop(name), now)
         self.runs, self.written = {}, time.monotonic()
+        self.tests.clear()
 
 
 def remember(root: Path, kata: Kata, run: Results, seconds: float, now: datetime) -> None:

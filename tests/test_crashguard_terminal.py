@@ -117,14 +117,22 @@ def test_an_interrupted_session_may_crash(kata: MiniCourse) -> None:
     assert "did not end well after the tests: abort (SIGABRT) at conftest.py:3" in output
 
 
-def test_what_ends_the_guard_ends_the_tests(kata: MiniCourse) -> None:
-    """A program that is told to end by a signal says so by its status."""
-    kata.kata(test=SLEEP)
+@pytest.mark.parametrize("send", [os.killpg, os.kill], ids=["job", "program"])
+@pytest.mark.parametrize("when", ["in a test", "after the tests"])
+def test_what_ends_the_guard_ends_the_tests(kata: MiniCourse, send: object, when: str) -> None:
+    """A program that is told to end by a signal says so by its status, and complains of nothing."""
+    assert callable(send)
+    kata.kata(test=SLEEP if when == "in a test" else f"def test_quick():\n    {BEGIN}\n")
+    if when == "after the tests":
+        conftest = (kata.path / "conftest.py").read_text()
+        late = "\nimport time\ndef pytest_unconfigure(): time.sleep(99)\n"
+        kata.write("conftest.py", conftest + late)
     process = start(kata)
-    process.terminate()
-    process.communicate(timeout=SECONDS)
+    send(process.pid, signal.SIGTERM)
+    output, _ = process.communicate(timeout=SECONDS)
 
     assert 128 + signal.SIGTERM == process.returncode
+    assert "did not end well" not in output
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
 
