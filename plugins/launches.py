@@ -77,13 +77,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Launch:
-    """One ``kernel<<<grid, block>>>(...)``."""
+    """One ``kernel<<<grid, block>>>(...)``.
+
+    ``active_threads`` have loaded or stored global memory, ``storing_blocks`` have stored to it:
+    a grid of threads that do nothing is no parallel work.
+    """
 
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     barriers: int
     warp_operations: int
+    active_threads: int
+    storing_blocks: int
     lines: tuple[Line, ...]
     library: Path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from dataclasses import dataclass
@@ -305,6 +306,18 @@ def test_counts_of_atomics_and_of_lanes_that_do_not_take_part(right: Simulator) 
     assert 16 * 4 == launch.count("global", "atomic").accesses
     assert 0 < launch.count("shared", "atomic").partial
     assert 2 * 4 == launch.barriers
+    assert 4 == launch.storing_blocks
+
+
+def test_idle_threads_are_counted_apart(right: Simulator) -> None:
+    """Threads beyond the end of the data neither load nor store."""
+    x, y = floats(N), np.zeros(N, np.float32)
+
+    assert "" == right.run("magnitude", N, x=("in", x), y=("out", y))
+
+    for launch in right.launches():
+        assert launch.threads >= launch.active_threads == N
+        assert math.prod(launch.grid) == launch.storing_blocks
 
 
 def test_the_page_about_the_simulator_names_every_example() -> None:

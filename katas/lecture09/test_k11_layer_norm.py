@@ -281,9 +281,9 @@ def test_forward_is_one_launch(extension: Extension, shape: tuple[int, int]) -> 
     launches = extension.launches()
     names = [launch.kernel for launch in launches]
     assert 1 == len(launches), f"expected one launch, found {len(launches)}: {names}"
-    assert 32 * shape[0] <= launches[0].threads, (
+    assert 32 * shape[0] <= launches[0].active_threads, (
         f"expected at least {32 * shape[0]} threads for {shape[0]} rows, found"
-        f" {launches[0].threads}"
+        f" {launches[0].active_threads} that load or store"
     )
 
 
@@ -314,9 +314,10 @@ def test_many_threads_go_backward(extension: Extension, shape: tuple[int, int]) 
     least = min(32 * shape[0], 8 * shape[1])
     for launch in launches:
         if launch.count("global", "read").accesses >= math.prod(shape):
-            assert least <= launch.threads, (
-                f"{launch.kernel} has {launch.threads} threads for {shape[0]} rows and"
-                f" {shape[1]} columns, expected at least 32 for each row or 8 for each column"
+            assert least <= launch.active_threads, (
+                f"{launch.kernel} has {launch.active_threads} threads that load or store for"
+                f" {shape[0]} rows and {shape[1]} columns, expected at least 32 for each row or 8"
+                f" for each column"
             )
 
 

@@ -47,6 +47,7 @@ struct Thread {
     unsigned mask = 0;
     uint64_t value = 0, result = 0;
     int argument = 0, width = 32;
+    bool active = false;  // has loaded or stored anything that outlives its block
     // The clocks up to which it knows what the lanes of its warp have done.
     std::array<uint32_t, LANES> known{};
 
@@ -58,6 +59,8 @@ struct Launch {
     std::string kernel;
     dim3 grid, block;
     uint64_t barriers = 0, warp_operations = 0;
+    // Those that load or store global memory, and those that store to it.
+    uint64_t active_threads = 0, storing_blocks = 0;
     std::map<Key, Count> lines;
 };
 
@@ -97,6 +100,7 @@ struct Machine {
     // Fences by thread of the launch, atomic operations by block.
     std::vector<uint32_t> fences, atomics;
     uint32_t acquired = 0, acquired_epoch = 0, acquired_thread = 0;
+    bool stored = false;  // whether the block has stored to global memory
 
     int (*thunk)(void*) = nullptr;
     void* closure = nullptr;
@@ -305,6 +309,11 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
         machine.acquired = machine.clock;
         machine.acquired_epoch = machine.epoch;
         machine.acquired_thread = me->id;
+    }
+    if (region->space == Space::Global) {
+        Launch& launch = machine.launches.back();
+        launch.active_threads += !std::exchange(me->active, true);
+        if (kind != Kind::Read) launch.storing_blocks += !std::exchange(machine.stored, true);
     }
     const Access access{address, place, static_cast<uint8_t>(bytes), kind, region->space};
     if (machine.counter.log(me->lane(), access)) swap(me->context, machine.scheduler);
@@ -568,6 +577,7 @@ void run_block(uint64_t number) {
     machine.block_serial += 1;
     machine.epoch = 0;
     machine.acquired = 0;
+    machine.stored = false;
     machine.static_bytes = 0;
     if (machine.dynamic) poisoned(machine.dynamic);
     for (uint32_t id = 0; id < machine.block_size; ++id) {
@@ -577,6 +587,7 @@ void run_block(uint64_t number) {
         thread.index = index_of(id);
         thread.low = machine.stacks.at(id);
         thread.value = 0;
+        thread.active = false;
         thread.known = {};
         prepare(thread.context, thread.low, entry);
     }
@@ -1094,7 +1105,9 @@ extern "C" const char* kata_simt_counts() {
                     "\",\"grid\":" + joined({launch.grid.x, launch.grid.y, launch.grid.z}) +
                     ",\"block\":" + joined({launch.block.x, launch.block.y, launch.block.z}) +
                     ",\"barriers\":" + std::to_string(launch.barriers) +
-                    ",\"warp_operations\":" + std::to_string(launch.warp_operations) + ",\"lines\":[" + lines + "]}";
+                    ",\"warp_operations\":" + std::to_string(launch.warp_operations) +
+                    ",\"active_threads\":" + std::to_string(launch.active_threads) +
+                    ",\"storing_blocks\":" + std::to_string(launch.storing_blocks) + ",\"lines\":[" + lines + "]}";
     }
     machine.counts_text = "[" + launches + "]";
     return machine.counts_text.c_str();

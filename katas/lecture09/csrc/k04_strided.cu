@@ -17,11 +17,12 @@
 //   sectors of 32 bytes for each load or store of a warp. Each element is computed once: n
 //   loads of x, n of y, n stores to out, and no other loads or stores of global memory.
 // * `kata_sub`, which launches it once, on `stream`, with blocks of 256 threads, as many as are
-//   needed for one element per thread, but never more than 64; not at all if there are no
-//   elements. It returns cudaGetLastError(). Mind where its arguments point to: out, x and y to
-//   memory of the device, but sizes and strides are arrays of `dims` numbers in the memory of
-//   the host, which no kernel can read. What gets to the device with each launch, without a copy
-//   of your own, are the kernel's arguments, and a struct that holds arrays can be one of them.
+//   needed for one element per thread, but never more than most_blocks() (given), which on the
+//   CPU is 64; not at all if there are no elements. It returns cudaGetLastError(). Mind where its
+//   arguments point to: out, x and y to memory of the device, but sizes and strides are arrays of
+//   `dims` numbers in the memory of the host, which no kernel can read. What gets to the device
+//   with each launch, without a copy of your own, are the kernel's arguments, and a struct that
+//   holds arrays can be one of them.
 //
 // Where nvcc is installed, a test reads what it makes of the kernel. Registers cannot be indexed: an
 // array of the kernel, or a struct that holds one, whose index is not known when compiling is put
@@ -56,6 +57,14 @@ struct Layout {
 
 __global__ void subtract(int n, Layout layout, float* out, const float* x, const float* y) {
     // TODO: for each linear index the indices, and from them three offsets
+}
+
+// Given: 8 for each multiprocessor of the device, which fill it with threads.
+static int most_blocks() {
+    int device = 0, processors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 8 * processors;
 }
 
 extern "C" cudaError_t kata_sub(int dims, const int64_t* sizes, const int64_t* out_strides, const int64_t* x_strides,

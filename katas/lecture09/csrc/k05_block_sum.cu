@@ -12,8 +12,8 @@
 // * `kata_block_sum` launches it twice on `stream`, both times with blocks of 256 threads: first
 //   with `blocks` blocks on x, one sum per block in `partial`, which has room for `blocks`
 //   floats; then with one block on `partial`, which leaves the sum in `out`. `blocks` is given:
-//   one for each 256 elements, at least 1 and at most 64. Both launches happen whatever n is. It
-//   returns cudaGetLastError().
+//   one for each 256 elements, at least 1 and at most 64 on the CPU, 1,024 on a GPU. Both launches
+//   happen whatever n is. It returns cudaGetLastError().
 //
 // One launch and an atomicAdd per block would do too, but in another order of additions each
 // time, and so with other last bits. Here the order does not depend on which block is first:

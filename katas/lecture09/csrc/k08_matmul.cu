@@ -28,7 +28,7 @@
 // * Shared memory: no bank conflicts. Lanes of a warp that want different words want them from
 //   different banks; lanes that read the same word get it together.
 // * If m and n are multiples of 64, at least one block for every 64 x 64 elements of out and at
-//   most one for every 16 x 16.
+//   most one for every 16 x 16; a block that stores nothing does not count.
 // * All threads of a block must come to each __syncthreads(), also those whose element lies
 //   beyond the edge of out.
 // * Where nvcc is installed, a test reads what it makes of the kernel: product and sum are one

@@ -24,7 +24,8 @@
 // * set counts to 0 first, for it holds whatever was there before: cudaMemsetAsync does, outside
 //   the kernels. A block cannot do it for the others, since blocks run in any order.
 // * launch one kernel with blocks of 256 threads, as many blocks as are needed for one value per
-//   thread, but never more than 32. With n == 0 nothing is launched, and all counts are 0.
+//   thread, but never more than most_blocks() (given), which on the CPU is 32. With n == 0 nothing
+//   is launched, and all counts are 0.
 //
 // In both kernels each value is read once, neighbours by neighbouring threads: in all no more than
 // n / 8 sectors of 32 bytes, rounded up. Likewise neighbouring threads of `count_shared` take
@@ -44,7 +45,6 @@
 #include <cuda_runtime.h>
 
 constexpr int THREADS = 256;
-constexpr int MOST_BLOCKS = 32;
 constexpr int MOST_SHARED_BINS = 12288;
 
 __global__ void count_global(int n, int bins, const int* values, int* counts) {
@@ -53,6 +53,14 @@ __global__ void count_global(int n, int bins, const int* values, int* counts) {
 
 __global__ void count_shared(int n, int bins, const int* values, int* counts) {
     // TODO: count in shared memory, then add to counts
+}
+
+// Given: 4 for each multiprocessor of the device, since each adds all its bins.
+static int most_blocks() {
+    int device = 0, processors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 4 * processors;
 }
 
 extern "C" cudaError_t kata_histogram_global(int n, int bins, const int* values, int* counts, cudaStream_t stream) {

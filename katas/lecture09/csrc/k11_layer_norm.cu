@@ -57,6 +57,7 @@
 //   has at least 32 threads for each row, or 8 for each column. Together they read at most 10
 //   sectors for each 8 elements, for which grad and x may be read 3 times and weight twice; they
 //   write at most 1.5. No atomic operation is needed; at most one for each 16 elements is allowed.
+// A thread that neither loads nor stores global memory does not count.
 // Memory from one launch to another, if you want any: cudaMallocAsync and cudaFreeAsync.
 //
 // A row may be longer than shared memory. There are less than 2^31 - 1 elements in all, and that

@@ -40,6 +40,14 @@ __global__ void subtract(unsigned n, Sizes sizes, View<float> out, View<const fl
     }
 }
 
+// Given: 8 for each multiprocessor of the device, which fill it with threads.
+static int most_blocks() {
+    int device = 0, processors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 8 * processors;
+}
+
 extern "C" cudaError_t kata_sub(int dims, const int64_t* sizes, const int64_t* out_strides, const int64_t* x_strides,
                                 const int64_t* y_strides, float* out, const float* x, const float* y, cudaStream_t stream) {
     Sizes all;
@@ -51,7 +59,7 @@ extern "C" cudaError_t kata_sub(int dims, const int64_t* sizes, const int64_t* o
     }
     if (n == 0) return cudaSuccess;
     const int64_t blocks = (n + 255) / 256;
-    subtract<<<blocks < 64 ? blocks : 64, 256, 0, stream>>>(
+    subtract<<<blocks < most_blocks() ? blocks : most_blocks(), 256, 0, stream>>>(
         (unsigned)n, all, view(out, dims, out_strides), view(x, dims, x_strides), view(y, dims, y_strides));
     return cudaGetLastError();
 }

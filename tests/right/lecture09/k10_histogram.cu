@@ -3,7 +3,6 @@
 #include <cuda_runtime.h>
 
 constexpr int THREADS = 256;
-constexpr int MOST_BLOCKS = 32;
 constexpr int MOST_SHARED_BINS = 12288;
 
 __device__ void count(int n, int bins, const int* values, int* counts) {
@@ -31,10 +30,18 @@ __global__ void count_shared(int n, int bins, const int* values, int* counts) {
     }
 }
 
+// Given: 4 for each multiprocessor of the device, since each adds all its bins.
+static int most_blocks() {
+    int device = 0, processors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 4 * processors;
+}
+
 static cudaError_t start(bool shared, int n, int bins, const int* values, int* counts, cudaStream_t stream) {
     const cudaError_t error = cudaMemsetAsync(counts, 0, sizeof(int) * bins, stream);
     if (error != cudaSuccess || n == 0) return error;
-    const dim3 grid(min((n - 1) / THREADS + 1, MOST_BLOCKS)), block(THREADS);
+    const dim3 grid(min((n - 1) / THREADS + 1, most_blocks())), block(THREADS);
     if (shared) {
         count_shared<<<grid, block, sizeof(int) * bins, stream>>>(n, bins, values, counts);
     } else {

@@ -6,7 +6,6 @@
 
 constexpr int MOST_DIMS = 5;
 constexpr int THREADS = 256;
-constexpr int MOST_BLOCKS = 64;
 
 // What the kernel has to know of three tensors of one shape: copied to the device with the launch.
 struct Layout {
@@ -34,6 +33,14 @@ __global__ void subtract(int n, Layout layout, float* out, const float* x, const
     }
 }
 
+// Given: 8 for each multiprocessor of the device, which fill it with threads.
+static int most_blocks() {
+    int device = 0, processors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 8 * processors;
+}
+
 extern "C" cudaError_t kata_sub(int dims, const int64_t* sizes, const int64_t* out_strides, const int64_t* x_strides,
                                 const int64_t* y_strides, float* out, const float* x, const float* y, cudaStream_t stream) {
     Layout layout{};
@@ -47,7 +54,7 @@ extern "C" cudaError_t kata_sub(int dims, const int64_t* sizes, const int64_t* o
         layout.y[dim] = static_cast<int>(y_strides[dim]);
     }
     if (n > 0) {
-        const int blocks = min((n + THREADS - 1) / THREADS, MOST_BLOCKS);
+        const int blocks = min((n + THREADS - 1) / THREADS, most_blocks());
         subtract<<<blocks, THREADS, 0, stream>>>(n, layout, out, x, y);
     }
     return cudaGetLastError();

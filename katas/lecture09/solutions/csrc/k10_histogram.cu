@@ -3,7 +3,6 @@
 #include <cuda_runtime.h>
 
 constexpr int THREADS = 256;
-constexpr int MOST_BLOCKS = 32;
 constexpr int MOST_SHARED_BINS = 12288;
 
 __global__ void count_global(int n, int bins, const int* values, int* counts) {
@@ -29,7 +28,15 @@ __global__ void count_shared(int n, int bins, const int* values, int* counts) {
     for (int bin = threadIdx.x; bin < bins; bin += blockDim.x) atomicAdd(&counts[bin], own[bin]);
 }
 
-static int blocks_for(int n) { return min((n + THREADS - 1) / THREADS, MOST_BLOCKS); }
+// Given: 4 for each multiprocessor of the device, since each adds all its bins.
+static int most_blocks() {
+    int device = 0, processors = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    return 4 * processors;
+}
+
+static int blocks_for(int n) { return min((n + THREADS - 1) / THREADS, most_blocks()); }
 
 extern "C" cudaError_t kata_histogram_global(int n, int bins, const int* values, int* counts, cudaStream_t stream) {
     cudaMemsetAsync(counts, 0, bins * sizeof(int), stream);
