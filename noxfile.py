@@ -33,3 +33,9 @@ def device(session: nox.Session) -> None:
     """Run the solutions on the GPU at hand: nox -s device [-- cuda|mps]."""
     (name,) = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
     session.run(sys.executable, "-m", "pytest", "katas", "--solutions", f"--device={name}", "-q")
+
+
+@nox.session(default=False)
+def cluster(session: nox.Session) -> None:
+    """Run lecture 13, or other tests, as a job of four ranks: nox -s cluster [-- katas -q]."""
+    session.run(sys.executable, "-m", "tests.cluster", *session.posargs)
