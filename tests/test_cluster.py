@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def job(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(course.path)
     # What the command sets is undone after the test.
     for name in ("SLURM_CONF", "PATH", "OMP_NUM_THREADS"):
-        monkeypatch.setenv(name, cluster.os.environ.get(name, ""))
+        monkeypatch.setenv(name, os.environ.get(name, ""))
 
 
 @pytest.mark.torch
