@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,33 +62,41 @@ def examples() -> list[Example]:
 EXAMPLES = examples()
 
 
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for a cluster, with a short name: a socket's path must not be long."""
+    return tmp_path_factory.mktemp("c")
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize(
     "example",
     [each for each in EXAMPLES if not each.file],
     ids=lambda each: f"{each.page}-{each.number}",
 )
-def test_an_example_runs(example: Example, tmp_path: Path) -> None:
+def test_an_example_runs(example: Example, tmp_path: Path, folder: Path) -> None:
     """It ends well, and says something."""
     for name in PROGRAMS:
         if re.search(rf"^{name} ", example.text, re.MULTILINE):
             found = shutil.which(name, path=search_path())
             skip_without(name, found)
-    if "nox -s cluster" in example.text and slurm.missing():
+    on_cluster = example.text.startswith("srun ")
+    if (on_cluster or "nox -s cluster" in example.text) and slurm.missing():
         pytest.skip(f"slurm: {slurm.missing()}")
     for text in example.files:
         (tmp_path / str(NAME.match(text)[1])).write_text(text)  # type: ignore[index]
     program = [sys.executable, "-c"] if example.language == "python" else ["bash", "-ec"]
 
-    done = subprocess.run(
-        [*program, example.text],
-        cwd=ROOT if "katas" in example.text or "nox" in example.text else tmp_path,
-        env={**os.environ, "PATH": search_path(), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
+    with slurm.slurm(folder) if on_cluster else nullcontext(os.environ) as environment:
+        done = subprocess.run(
+            [*program, example.text],
+            cwd=ROOT if "katas" in example.text else tmp_path,
+            env={**environment, "PATH": search_path(), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+        )
 
     assert 0 == done.returncode, done.stdout + done.stderr
     assert done.stdout + done.stderr
@@ -95,7 +104,7 @@ def test_an_example_runs(example: Example, tmp_path: Path) -> None:
 
 def skip_without(name: str, found: str | None) -> None:
     """Say what is missing."""
-    group = {"torchx": "cluster", "nox": "types"}.get(name, "torch213")
+    group = "torch213" if name == "torchrun" else "cluster"
     if not found:
         pytest.skip(f"{name} is not installed; python -m pip install --group {group}")
 

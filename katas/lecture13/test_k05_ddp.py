@@ -1,0 +1,578 @@
+"""Tests of k05_ddp: buckets, equal copies, mean gradients, and when reductions begin."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+from typing import Any
+from unittest import mock
+
+import pytest
+
+# DistributedDataParallel imports it when it is first used; the ranks have it from here.
+import torch._dynamo
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import distributed as dist
+from torch import nn
+from torch.distributed import distributed_c10d
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture13.k05_ddp import DDP
+from katas.lecture13.k05_ddp import assign_buckets
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+    from plugins.world import World
+
+    Data = list[tuple[torch.Tensor, torch.Tensor]]
+    Uses = Sequence[Sequence[Sequence[str]]]
+
+
+pytestmark = pytest.mark.backend("gloo")
+
+SMALL = 200
+
+
+class Net(nn.Module):
+    """Layers with a tied weight, a frozen one, and two buffers: 5 numbers to 3."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.first = nn.Linear(5, 6)
+        self.second = nn.Linear(6, 6)
+        self.third = nn.Linear(6, 6, bias=False)
+        self.third.weight = self.second.weight
+        self.frozen = nn.Linear(6, 6).requires_grad_(requires_grad=False)
+        self.last = nn.Linear(6, 3)
+        self.register_buffer("offset", torch.randn(3))
+        self.register_buffer("version", torch.tensor(seed))
+        self.double()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return 3 numbers for each row."""
+        for layer in (self.first, self.second, self.third, self.frozen):
+            x = torch.tanh(layer(x))
+        return self.last(x) + self.offset
+
+
+class Chain(nn.Module):
+    """Linear layers `names` of 4 numbers, called in the order that is asked for."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        for name in names:
+            # One has no bias, so that its buckets can be told from those of the others.
+            self.add_module(name, nn.Linear(4, 4, bias=name != "b"))
+        self.double()
+
+    def forward(self, x: torch.Tensor, order: Sequence[str], log: list[str]) -> torch.Tensor:
+        """Call the layers, and let each note in `log` when its backward begins."""
+        for name in order:
+            x = torch.tanh(self.get_submodule(name)(x))
+            # A hook that returns None leaves the gradient as it is.
+            x.register_hook(lambda _, name=name: log.append(name))
+        return x
+
+
+class Reductions(TorchDispatchMode):
+    """Notes in a log the bytes of each all-reduce that begins."""
+
+    def __init__(self, log: list[Any]) -> None:
+        super().__init__()
+        self.log = log
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note it, and let it be."""
+        if "allreduce" in func.__name__ or "all_reduce" in func.__name__:
+            tensors = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
+            self.log.append(sum(tensor.nbytes for tensor in tensors))
+        return func(*args, **(kwargs or {}))
+
+
+def rows_of_rank(tensor: torch.Tensor) -> torch.Tensor:
+    """Return this rank's part of a batch."""
+    return tensor.chunk(dist.get_world_size())[dist.get_rank()]
+
+
+def gradients(module: nn.Module) -> dict[str, torch.Tensor | None]:
+    """Return copies of all gradients."""
+    return {
+        name: None if p.grad is None else p.grad.clone() for name, p in module.named_parameters()
+    }
+
+
+def batches(number: int, rows: int = 12) -> Data:
+    """Return inputs and targets for a Net."""
+    return [(torch.randn(rows, 5).double(), torch.randn(rows, 3).double()) for _ in range(number)]
+
+
+def loss_of(module: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return the mean of squared errors."""
+    return torch.nn.functional.mse_loss(module(x), y)
+
+
+def test_buckets_go_from_the_last_parameter_to_the_first() -> None:
+    """For backward begins with the last layer."""
+    assert [[0]] == assign_buckets([4], 8)
+    assert [[2, 1, 0]] == assign_buckets([1, 1, 1], 8)
+    assert [[3, 2], [1, 0]] == assign_buckets([4, 4, 4, 4], 8)
+
+
+def test_a_bucket_is_closed_once_it_holds_the_cap() -> None:
+    """It may hold more: the parameter that fills it is in it. No bucket is empty."""
+    assert [[2, 1], [0]] == assign_buckets([10, 30, 5], 8), "5 bytes, then 30 more: full"
+    assert [[2], [1], [0]] == assign_buckets([1, 20, 8], 8), "8 bytes are the cap: closed"
+    assert [] == assign_buckets([], 8)
+
+
+@given(sizes=st.lists(st.integers(0, 9), max_size=12), cap=st.integers(1, 20))
+def test_buckets_are_those_of_pytorch(sizes: list[int], cap: int) -> None:
+    """Which has them in C++, for the gradients in the order of backward."""
+    order = list(reversed(range(len(sizes))))
+    tensors = [torch.empty(sizes[position], dtype=torch.uint8) for position in order]
+    if not tensors:
+        assert [] == assign_buckets(sizes, cap)
+        return
+    expected, _ = dist._compute_bucket_assignment_by_size(tensors, [cap], [], order)  # noqa: SLF001
+
+    assert expected == assign_buckets(sizes, cap)
+
+
+def construct() -> tuple[dict[str, torch.Tensor], bool, bool, bool]:
+    """Return what a Net holds after construction, and whether its parameters are the same."""
+    net = Net(dist.get_rank())
+    before = list(net.parameters())
+    ddp = DDP(net)
+    after = list(ddp.parameters())
+    same = len(before) == len(after) and all(map(lambda a, b: a is b, before, after))
+    asks = [p.requires_grad for p in net.frozen.parameters()] == [False, False]
+    return net.state_dict(), same, ddp.module is net and isinstance(ddp, nn.Module), asks
+
+
+def test_all_ranks_begin_with_the_values_of_rank_0(world: World) -> None:
+    """Parameters, frozen ones too, and buffers, whole numbers too."""
+    expected = Net(0).state_dict()
+    for rank, (state, same, keeps, asks) in enumerate(world(construct, 3)):
+        assert keeps, "DDP is a module, and its attribute `module` is the one it was given"
+        assert same, "an optimizer may hold the parameters already: they stay these objects"
+        assert asks, "what is frozen stays frozen"
+        assert expected.keys() == state.keys()
+        for name, value in expected.items():
+            assert torch.equal(value, state[name]), f"{name} of rank {rank} is not that of rank 0"
+
+
+def one_backward(x: torch.Tensor, y: torch.Tensor) -> dict[str, torch.Tensor | None]:
+    """Return the gradients of a Net that begins otherwise on each rank."""
+    net = Net(dist.get_rank())
+    ddp = DDP(net, SMALL)
+    loss_of(ddp, rows_of_rank(x), rows_of_rank(y)).backward()
+    return gradients(net)
+
+
+def test_gradients_are_those_of_one_process(world: World) -> None:
+    """With the whole batch; and they are there as soon as ``backward()`` has returned."""
+    ((x, y),) = batches(1)
+    alone = Net(0)
+    loss_of(alone, x, y).backward()
+    for rank, found in enumerate(world(one_backward, 3, x, y)):
+        for name, expected in gradients(alone).items():
+            if expected is None:
+                assert found[name] is None, f"{name} is frozen: it has no gradient"
+                continue
+            assert found[name] is not None, f"{name} of rank {rank} has no gradient"
+            where = f"the gradient of {name} on rank {rank} is not that of the whole batch"
+            torch.testing.assert_close(found[name], expected, msg=partial("{}: {}".format, where))
+
+
+def without_torch(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Return whether DDP works where PyTorch's own does not."""
+    made = mock.Mock(side_effect=AssertionError("the reducer is what this kata is about"))
+    with mock.patch.object(dist, "Reducer", made), ExitStack() as stack:
+        stack.enter_context(mock.patch.object(DistributedDataParallel, "__init__", made))
+        one_backward(x, y)
+    return True
+
+
+def test_nothing_ready_made_is_called(world: World) -> None:
+    """Neither DistributedDataParallel nor the reducer that it is made of."""
+    assert [True, True] == world(without_torch, 2, *batches(1)[0])
+
+
+def pytorch_s(net: nn.Module) -> nn.Module:
+    """Return what this kata is about, with small buckets."""
+    return DistributedDataParallel(net, bucket_cap_mb=SMALL / 2**20)
+
+
+def train(
+    wrapped: Callable[[nn.Module], nn.Module], data: Data, *, to_none: bool = True
+) -> tuple[list[torch.Tensor], list[int]]:
+    """Return a Net's parameters after a step for each batch, and the bytes that were reduced."""
+    log: list[int] = []
+    net = Net(0)
+    ddp = wrapped(net)
+    trained = [p for p in net.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(trained, lr=0.1, momentum=0.9)
+    with Reductions(log):
+        for x, y in data:
+            optimizer.zero_grad(set_to_none=to_none)
+            loss_of(ddp, rows_of_rank(x), rows_of_rank(y)).backward()
+            optimizer.step()
+    return [p.detach().clone() for p in net.parameters()], log
+
+
+def train_both(data: Data) -> tuple[list[torch.Tensor], ...]:
+    """Return the parameters after training with PyTorch's DDP, and twice with ours."""
+    theirs, _ = train(pytorch_s, data)
+    ours, _ = train(lambda net: DDP(net, SMALL), data)
+    zeroed, _ = train(lambda net: DDP(net, SMALL), data, to_none=False)
+    return theirs, ours, zeroed
+
+
+def test_training_is_that_of_pytorch(world: World) -> None:
+    """Step after step; the gradients are set to None between the steps, or to zero."""
+    for theirs, ours, zeroed in world(train_both, 2, batches(4)):
+        torch.testing.assert_close(ours, theirs)
+        torch.testing.assert_close(zeroed, theirs, msg="with zero_grad(set_to_none=False)")
+
+
+def bytes_of_both(data: Data) -> tuple[list[int], list[int]]:
+    """Return the bytes of each all-reduce of PyTorch's DDP and of ours."""
+    return train(pytorch_s, data)[1], train(lambda net: DDP(net, SMALL), data)[1]
+
+
+def test_each_bucket_is_one_all_reduce(world: World) -> None:
+    """Of the same bytes in the same order as PyTorch's, which needs a backward to find them."""
+    for theirs, ours in world(bytes_of_both, 2, batches(2)):
+        once = theirs[1:]
+        assert sum(once) == theirs[0], "PyTorch has one bucket at first, and then makes new ones"
+        assert once * 2 == ours, "two backwards, and in each every bucket is reduced once"
+
+
+def order_of_events(order: dict[int, tuple[str, ...]]) -> list[Any]:
+    """Return in which order backward met the layers and began to reduce, in bytes."""
+    log: list[Any] = []
+    ddp = DDP(Chain("a", "b", "c"), 1)
+    with Reductions(log):
+        output = ddp(torch.ones(2, 4).double(), order[dist.get_rank()], log)
+        output.sum().backward()
+    return log
+
+
+# Bytes of the gradients of a layer's weight and bias, each a bucket of its own.
+WEIGHT, BIAS = 8 * 16, 8 * 4
+
+
+def test_reductions_begin_while_backward_runs(world: World) -> None:
+    """A layer's gradients are on their way before backward comes to the layer before it."""
+    expected = ["c", BIAS, WEIGHT, "b", WEIGHT, "a", BIAS, WEIGHT]
+    orders = dict.fromkeys(range(2), ("a", "b", "c"))
+    for log in world(order_of_events, 2, orders):
+        assert expected == log, "names: backward of a layer begins; numbers: bytes are reduced"
+
+
+def test_all_ranks_begin_their_reductions_in_one_order(world: World) -> None:
+    """Even if rank 1 calls layer b last, so that its gradient is ready first."""
+    buckets = [BIAS, WEIGHT, WEIGHT, BIAS, WEIGHT]
+    early = ["b", "c", *buckets[:3], "a", *buckets[3:]]
+    # One rank first, since ranks whose reductions do not match may hang.
+    assert [early] == world(order_of_events, 1, {0: ("a", "c", "b")}), (
+        "b is full first, but c comes first in the list: b waits for it"
+    )
+
+    first, second = world(order_of_events, 2, {0: ("a", "b", "c"), 1: ("a", "c", "b")})
+    assert buckets == [each for each in first if isinstance(each, int)]
+    assert early == second
+
+
+def goes_on_alone() -> bool:
+    """Return whether rank 0 computes all of backward while rank 1 has not begun to reduce."""
+    store = distributed_c10d._get_default_store()  # noqa: SLF001 - there is no public way
+    ddp = DDP(Chain("a", "b", "c"), 1)
+    output = ddp(torch.ones(2, 4).double(), "abc", log := [])
+    if dist.get_rank() == 0:
+        next(ddp.module.a.parameters()).register_hook(lambda _: store.set("at the end", "yes"))
+        output.sum().backward()
+        return True
+    came = []
+
+    def wait(_: torch.Tensor) -> None:
+        with suppress(RuntimeError):
+            store.wait(["at the end"], timedelta(seconds=10))
+            came.append(True)
+
+    output.register_hook(wait)
+    output.sum().backward()
+    assert ["c", "b", "a"] == log
+    return bool(came)
+
+
+def test_no_rank_waits_for_another_before_the_end(world: World) -> None:
+    """Rank 1 begins only when rank 0 has computed its last gradient."""
+    assert [True, True] == world(goes_on_alone, 2), (
+        "rank 0 has waited for an all-reduce in the middle of backward: is it asynchronous?"
+    )
+
+
+def storages() -> list[list[tuple[int, int]]]:
+    """Return where the gradients are, address and bytes, after each of three backwards."""
+    net = Net(0)
+    ddp = DDP(net, SMALL)
+    places = []
+    for (x, y), to_none in zip(batches(3), (True, True, False), strict=True):
+        ddp.zero_grad(set_to_none=to_none)
+        loss_of(ddp, x, y).backward()
+        stores = [p.grad.untyped_storage() for p in net.parameters() if p.grad is not None]
+        places.append([(store.data_ptr(), store.nbytes()) for store in stores])
+    return places
+
+
+def test_gradients_are_views_of_their_bucket(world: World) -> None:
+    """Which is made once: no gradient is copied back, and no bucket is made anew."""
+    net = Net(0)
+    sizes = [p.nbytes for p in net.parameters() if p.requires_grad]
+    buckets = assign_buckets(sizes, SMALL)
+    for first, second, third in world(storages, 2):
+        assert first == second == third, "a later backward has put the gradients elsewhere"
+        for bucket in buckets:
+            assert 1 == len({first[position] for position in bucket}), "a bucket is one tensor"
+            assert sum(sizes[position] for position in bucket) == first[bucket[0]][1]
+        assert len(buckets) == len(set(first)), "buckets are different tensors"
+
+
+def accumulate(data: Data) -> tuple[Any, ...]:
+    """Return the gradients and the number of all-reduces, in no_sync and after it."""
+    log: list[Any] = []
+    net = Net(0)
+    ddp = DDP(net, SMALL)
+    parts = [(rows_of_rank(x), rows_of_rank(y)) for x, y in data]
+    with Reductions(log):
+        with ddp.no_sync():
+            loss_of(ddp, *parts[0]).backward()
+            loss_of(ddp, *parts[1]).backward()
+        local, sent = gradients(net), len(log)
+        loss_of(ddp, *parts[2]).backward()
+    return local, sent, gradients(net), len(log)
+
+
+def test_no_sync_accumulates_and_sends_nothing(world: World) -> None:
+    """The next backward averages the sum, in as many all-reduces as ever."""
+    data = batches(3)
+    alone = Net(0)
+    for x, y in data:
+        loss_of(alone, x, y).backward()
+    buckets = len(assign_buckets([p.nbytes for p in alone.parameters() if p.requires_grad], SMALL))
+    for rank, (local, sent, summed, total) in enumerate(world(accumulate, 2, data)):
+        mine = Net(0)
+        for x, y in data[:2]:
+            loss_of(mine, x.chunk(2)[rank], y.chunk(2)[rank]).backward()
+        assert 0 == sent, "in no_sync nothing is sent"
+        torch.testing.assert_close(local, gradients(mine))
+        assert buckets == total, "what was accumulated is sent as one"
+        torch.testing.assert_close(summed, gradients(alone))
+
+
+def who_decides(x: torch.Tensor, y: torch.Tensor) -> dict[str, int]:
+    """Return how many all-reduces there were, by the place of forward and of backward."""
+    log: list[Any] = []
+    counts = {}
+    ddp = DDP(Net(0), 1 << 20)
+    with Reductions(log):
+        loss_of(ddp.module, x, y).backward()
+        counts["without DDP"] = len(log)
+        with ddp.no_sync():
+            loss = loss_of(ddp, x, y)
+        loss.backward()
+        counts["forward within"] = len(log)
+        loss = loss_of(ddp, x, y)
+        with ddp.no_sync():
+            loss.backward()
+        counts["backward within"] = len(log)
+        loss_of(ddp.module, x, y).backward()
+        counts["without DDP, after a backward with it"] = len(log)
+        with ddp.no_sync():
+            with ddp.no_sync():
+                pass
+            loss_of(ddp, x, y).backward()
+        counts["within the outer of two"] = len(log)
+        with suppress(KeyError), ddp.no_sync():
+            raise KeyError
+        loss_of(ddp, x, y).backward()
+        counts["after an exception within"] = len(log)
+        loss_of(ddp, x, y)
+        with ddp.no_sync():
+            loss_of(ddp, x, y).backward()
+        counts["within, after a forward without backward"] = len(log)
+    return counts
+
+
+def test_the_forward_decides_whether_backward_sends(world: World) -> None:
+    """Not the place of backward; no_sync may be nested, and left by an exception."""
+    expected = {
+        "without DDP": 0,
+        "forward within": 0,
+        "backward within": 1,
+        "without DDP, after a backward with it": 1,
+        "within the outer of two": 1,
+        "after an exception within": 2,
+        "within, after a forward without backward": 2,
+    }
+    assert [expected] * 2 == world(who_decides, 2, *batches(1)[0])
+
+
+def validate(data: Data) -> tuple[Any, int]:
+    """Return the gradients where another forward stands between forward and backward."""
+    log: list[Any] = []
+    net = Net(0)
+    ddp = DDP(net, SMALL)
+    (x, y), (other, _) = [tuple(map(rows_of_rank, pair)) for pair in data]
+    ddp(x)
+    loss = loss_of(ddp, x, y)
+    with torch.no_grad(), ddp.no_sync():
+        ddp(other)
+    with torch.no_grad():
+        ddp(other)
+    with Reductions(log):
+        loss.backward()
+    return gradients(net), len(log)
+
+
+def test_a_forward_without_gradients_changes_nothing(world: World) -> None:
+    """A validation between forward and backward; nor does a forward that nothing follows."""
+    data = batches(2)
+    alone = Net(0)
+    loss_of(alone, *data[0]).backward()
+    expected = gradients(alone)
+    for found, count in world(validate, 2, data):
+        assert 3 == count, "the backward of the forward before it is still to be averaged"
+        torch.testing.assert_close(found, expected)
+
+
+def use_both(uses: Uses, syncs: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+    """Return the gradients after each backward, with PyTorch's DDP and with ours."""
+    theirs = DistributedDataParallel(Chain("a", "b", "c", "d"), find_unused_parameters=True)
+    ours = DDP(Chain("a", "b", "c", "d"), 1, find_unused_parameters=True)
+    return use_some(theirs, uses, syncs), use_some(ours, uses, syncs)
+
+
+def use_some(ddp: Any, uses: Uses, syncs: Sequence[bool]) -> list[Any]:
+    """Return the gradients after each backward; ``uses[step][rank]`` are the layers."""
+    found = []
+    x = torch.linspace(-1, 1, 8).view(2, 4).double() + dist.get_rank()
+    for step, sync in zip(uses, syncs, strict=True):
+        with ExitStack() as stack:
+            if not sync:
+                stack.enter_context(ddp.no_sync())
+            output = ddp(x, step[dist.get_rank()], [])
+        if all(syncs):
+            ddp.zero_grad()
+        output.sum().backward()
+        found.append(gradients(ddp.module))
+    return found
+
+
+def compare_unused(world: World, uses: Uses, syncs: Sequence[bool]) -> list[Any]:
+    """Check the gradients against PyTorch's and return rank 0's."""
+    results = world(use_both, 2, uses, syncs)
+    for rank, (theirs, ours) in enumerate(results):
+        for step in (step for step, sync in enumerate(syncs) if sync):
+            for name, expected in theirs[step].items():
+                found = ours[step][name]
+                where = f"{name} on rank {rank}, backward {step}"
+                assert (expected is None) == (found is None), f"{where}: {found}, not {expected}"
+                torch.testing.assert_close(found, expected, msg=partial("{}: {}".format, where))
+    return results[0][1]
+
+
+def test_ranks_may_use_different_parameters(world: World) -> None:
+    """Who has not used one contributes zeros, and gets the mean as well."""
+    (found,) = compare_unused(world, [["ad", "bd"]], [True])
+
+    assert all(found[f"{layer}.weight"] is not None for layer in "abd")
+    assert found["c.weight"] is None, "no rank has used c: an optimizer is not to touch it"
+
+
+def test_what_is_used_is_found_for_each_forward(world: World) -> None:
+    """And gradients that ``zero_grad`` has removed since the forward are not averaged again."""
+    uses = [["abcd", "abcd"], ["ad", "bd"], ["c", "c"], ["dcba", "abcd"]]
+    found = compare_unused(world, uses, [True] * 4)
+
+    assert found[1]["c.weight"] is None, "zero_grad() stood between forward and backward"
+    assert found[2]["d.weight"] is None
+
+
+def test_an_unused_parameter_contributes_what_it_has_accumulated(world: World) -> None:
+    """Layers that only the forward in no_sync has used, on one rank or on both."""
+    compare_unused(world, [["ad", "bd"], ["d", "d"]], [False, True])
+
+
+class Deep(Chain):
+    """Around its layers a graph that is deep, and in which there are many ways."""
+
+    def forward(self, x: torch.Tensor, order: Sequence[str], log: list[str]) -> torch.Tensor:
+        """Call the layers; then add a thousand zeros, and double forty times."""
+        x = super().forward(x, order, log)
+        for _ in range(1000):
+            x = x + 0
+        for _ in range(40):
+            x = (x + x) / 2
+        return x
+
+
+def deep() -> list[str]:
+    """Return which parameters have a gradient."""
+    ddp = DDP(Deep("a", "b", "c"), find_unused_parameters=True)
+    ddp(torch.ones(2, 4).double(), "ac", []).sum().backward()
+    return [name for name, grad in gradients(ddp.module).items() if grad is not None]
+
+
+def test_the_graph_may_be_deep_and_wide(world: World) -> None:
+    """Each node is met once, and no function calls itself a thousand times."""
+    (found,) = world(deep, 1)
+
+    assert ["a.weight", "a.bias", "c.weight", "c.bias"] == found
+
+
+def unused_events() -> list[Any]:
+    """Return the events of a backward that layer b has no part in."""
+    log: list[Any] = []
+    ddp = DDP(Chain("a", "d", "b", "c"), BIAS + WEIGHT, find_unused_parameters=True)
+    with Reductions(log):
+        ddp(torch.ones(2, 4).double(), "adc", log).sum().backward()
+    return log
+
+
+def test_an_unused_parameter_holds_up_no_bucket(world: World) -> None:
+    """It is ready from the first hook on; the sum that tells who uses what begins before."""
+    # c; then b's weight and d's bias, which fill a bucket; then d's weight and a's bias.
+    both = WEIGHT + BIAS
+    expected = ["c", 4 * 7, both, "d", both, "a", both, WEIGHT]
+
+    assert [expected] * 2 == world(unused_events, 2), (
+        "seven parameters, an int32 each; then buckets as they are full, before backward ends"
+    )
+
+
+def test_the_default_cap_is_25_mebibytes(world: World) -> None:
+    """All gradients of a small model travel together."""
+    size = sum(p.nbytes for p in Net(0).parameters() if p.requires_grad)
+
+    assert [[size]] * 2 == world(default_cap, 2, *batches(1)[0])
+
+
+def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
+    """Return the bytes of the all-reduces of a backward."""
+    log: list[int] = []
+    ddp = DDP(Net(0))
+    with Reductions(log):
+        loss_of(ddp, x, y).backward()
+    return log

@@ -1,0 +1,374 @@
+"""Tests of k06_compression: messages, what is remembered, and where training ends."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+# DistributedDataParallel imports it when it is first used; the ranks have it from here.
+import torch._dynamo
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import distributed as dist
+from torch import nn
+from torch.distributed import distributed_c10d
+from torch.nn.parallel import DistributedDataParallel
+
+from katas.lecture13.k06_compression import Compressor
+from katas.lecture13.k06_compression import Signs
+from katas.lecture13.k06_compression import State
+from katas.lecture13.k06_compression import TopK
+from katas.lecture13.k06_compression import compressed_hook
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plugins.world import World
+
+
+pytestmark = pytest.mark.backend("gloo")
+
+NUMBERS = st.lists(st.integers(-9, 9), min_size=1, max_size=40)
+
+
+class Bucket:
+    """What the hook uses of a ``dist.GradBucket``: gradients of parameters, in one buffer."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter], flat: torch.Tensor) -> None:
+        self._parameters = list(parameters)
+        self._flat = flat.clone()
+
+    def index(self) -> int:
+        """Return the same for all buckets."""
+        return 0
+
+    def is_last(self) -> bool:
+        """Return whether it is the last one to be reduced."""
+        return True
+
+    def buffer(self) -> torch.Tensor:
+        """Return all gradients, flat."""
+        return self._flat
+
+    def parameters(self) -> list[nn.Parameter]:
+        """Return the parameters."""
+        return self._parameters
+
+    def gradients(self) -> list[torch.Tensor]:
+        """Return views of the buffer."""
+        parts = self._flat.split([p.numel() for p in self._parameters])
+        return [part.view_as(p) for part, p in zip(parts, self._parameters, strict=True)]
+
+
+def double(*numbers: float) -> torch.Tensor:
+    """Return a float64 tensor."""
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def parameters(*shapes: tuple[int, ...]) -> list[nn.Parameter]:
+    """Return parameters of these shapes."""
+    return [nn.Parameter(torch.zeros(shape, dtype=torch.float64)) for shape in shapes]
+
+
+def nbytes(message: tuple[torch.Tensor, ...]) -> int:
+    """Return how many bytes a message has."""
+    return sum(tensor.nbytes for tensor in message)
+
+
+def there_and_back(compressor: Compressor, flat: torch.Tensor) -> torch.Tensor:
+    """Return what arrives of a tensor, which is not changed."""
+    before = flat.clone()
+    decoded = compressor.decode(compressor.encode(flat), flat.numel())
+    assert torch.equal(before, flat), "encode has changed its argument"
+    return decoded
+
+
+def test_the_largest_magnitudes_are_sent() -> None:
+    """With their signs, and with positions of 4 bytes."""
+    flat = double(1, -7, 0.5, 6, 2, -3)
+    message = TopK(0.5).encode(flat)
+
+    assert 2 == len(message), "values and positions"
+    values, positions = message
+    assert torch.float64 == values.dtype
+    assert torch.int32 == positions.dtype, "int64 would double the bytes of float32 gradients"
+    assert {(-7.0, 1), (6.0, 3), (-3.0, 5)} == set(
+        zip(values.tolist(), positions.tolist(), strict=True)
+    )
+    assert [0, -7, 0, 6, 0, -3] == TopK(0.5).decode(message, 6).tolist()
+
+
+@pytest.mark.parametrize(("fraction", "expected"), [(0.25, 2), (0.4, 4), (0.001, 1), (1.0, 10)])
+def test_a_fraction_is_rounded_down_but_to_1_at_least(fraction: float, expected: int) -> None:
+    """Of ten elements."""
+    values, positions = TopK(fraction).encode(torch.linspace(-1, 2, 10))
+
+    assert (expected,) == values.shape == positions.shape
+    assert torch.float32 == values.dtype
+
+
+def test_signs_arrive_with_the_mean_of_the_magnitudes() -> None:
+    """0 counts as positive."""
+    assert [2, -2, 2, 2, -2] == there_and_back(Signs(), double(1, -3, 0, 4, -2)).tolist()
+    assert [0, 0] == there_and_back(Signs(), double(0, 0)).tolist()
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 800])
+def test_a_sign_is_a_bit(size: int) -> None:
+    """Eight in a byte, and eight bytes for the one float64."""
+    flat = torch.linspace(-1, 1, size).double().roll(3)
+    message = Signs().encode(flat)
+
+    assert -(-size // 8) + 8 == nbytes(message), f"bytes for {size} elements"
+    assert all(1 == tensor.dim() for tensor in message), "tensors with one dim can be gathered"
+    assert torch.equal(Signs().decode(message, size) < 0, flat < 0)
+
+
+@given(numbers=NUMBERS, fraction=st.floats(0, 1))
+def test_what_top_k_leaves_out_is_no_larger_than_what_it_sends(
+    numbers: list[int], fraction: float
+) -> None:
+    """Elements arrive as they are or not at all, and k of the largest do."""
+    flat = double(*numbers)
+    k = max(1, int(fraction * len(numbers)))
+    decoded = there_and_back(TopK(fraction), flat)
+    left = flat - decoded
+
+    assert bool(((decoded == 0) | (left == 0)).all())
+    magnitudes = flat.abs().sort(descending=True).values
+    assert magnitudes[:k].sum() == decoded.abs().sum()
+
+
+@given(numbers=NUMBERS)
+def test_signs_bring_a_tensor_nearer(numbers: list[int]) -> None:
+    """What is left is shorter by just what the magnitudes give, which makes feedback converge."""
+    flat = double(*numbers)
+    left = flat - there_and_back(Signs(), flat)
+
+    torch.testing.assert_close(left @ left, flat @ flat - flat.abs().sum() ** 2 / flat.numel())
+
+
+def call_hook(compressor: Compressor, flats: torch.Tensor) -> tuple[torch.Tensor, Any]:
+    """Return what a bucket becomes, and the errors, for ``flats[rank]``."""
+    state = State(compressor)
+    first, second = parameters((2, 2), (3,))
+    bucket = Bucket([first, second], flats[dist.get_rank()])
+    future = compressed_hook(state, bucket)
+    value = future.wait()
+    errors = [state.errors[first], state.errors[second]]
+    memory = bucket.buffer().untyped_storage().data_ptr()
+    assert all(memory != error.untyped_storage().data_ptr() for error in errors), (
+        "the errors live in the buffer, which is written to later"
+    )
+    return value, errors
+
+
+FLATS = torch.stack(
+    [double(8, 0, -1, 2, 0, 9, 3), double(-4, 1, 7, 0, 0.5, 0, -6), double(0, 8, 0, 1, -9, 2, 4)]
+)
+
+
+@pytest.mark.parametrize("compressor", [TopK(0.3), Signs()], ids=["top-k", "signs"])
+def test_the_bucket_becomes_the_mean_of_what_was_sent(world: World, compressor: Compressor) -> None:
+    """On three ranks, each of which sends what is large on it."""
+    expected = sum(there_and_back(compressor, flat) for flat in FLATS) / 3
+    for value, _ in world(call_hook, 3, compressor, FLATS):
+        torch.testing.assert_close(value, expected)
+
+
+@pytest.mark.parametrize("compressor", [TopK(0.3), Signs()], ids=["top-k", "signs"])
+def test_the_error_is_what_this_rank_has_not_sent(world: World, compressor: Compressor) -> None:
+    """A tensor for each parameter, in its shape; k counts in the whole bucket."""
+    for rank, (_, errors) in enumerate(world(call_hook, 3, compressor, FLATS)):
+        left = FLATS[rank] - there_and_back(compressor, FLATS[rank])
+        assert [(2, 2), (3,)] == [tuple(error.shape) for error in errors]
+        found = torch.cat([error.flatten() for error in errors])
+        torch.testing.assert_close(found, left, msg=lambda text, r=rank: f"rank {r}: {text}")
+
+
+def test_the_messages_are_all_that_travels(world: World) -> None:
+    """Of each rank: k float64 and k int32, or a bit for each element and a float64."""
+    flats = torch.randn(3, 7).double()
+    for compressor in (TopK(0.3), Signs()):
+        message = compressor.encode(flats[0])
+        results = world(call_hook, 3, compressor, flats)
+        for calls in results.calls:
+            gathers = [call for call in calls if call.name.startswith("all_gather")]
+            assert list(calls) == gathers, "all_gather is all that is needed"
+            assert 2 == len(gathers), "one for each tensor of the message"
+            assert nbytes(message) == sum(call.bytes for call in gathers)
+
+
+def steps(flats: torch.Tensor, compressor: Compressor, feedback: bool) -> tuple[Any, Any]:  # noqa: FBT001
+    """Return the values of all steps, and the errors after them, of ``flats[rank][step]``."""
+    state = State(compressor, feedback)
+    owners = parameters((2, 2), (3,))
+    values = [
+        compressed_hook(state, Bucket(owners, flat)).wait().clone()
+        for flat in flats[dist.get_rank()]
+    ]
+    return values, [state.errors.get(owner) for owner in owners]
+
+
+def test_nothing_is_lost(world: World) -> None:
+    """What was sent in all steps, and what is left after them, are all the gradients."""
+    flats = torch.randint(-50, 50, (2, 9, 7)).double()
+    results = world(steps, 2, flats, TopK(0.3), True)  # noqa: FBT003 - it is passed on
+    sent = 2 * sum(results[0][0])
+    left = sum(torch.cat([part.flatten() for part in errors]) for _, errors in results)
+
+    assert torch.equal(flats.sum((0, 1)), sent + left), "exactly: these are whole numbers"
+
+
+def test_without_feedback_nothing_is_kept(world: World) -> None:
+    """Each step sends of its own gradients alone."""
+    flats = torch.randint(-50, 50, (2, 3, 7)).double()
+    for values, errors in world(steps, 2, flats, Signs(), False):  # noqa: FBT003 - it is passed on
+        assert [None, None] == errors
+        for step, value in enumerate(values):
+            both = [there_and_back(Signs(), flats[rank][step]) for rank in range(2)]
+            torch.testing.assert_close(value, sum(both) / 2)
+
+
+def rearranged() -> tuple[torch.Tensor, torch.Tensor, list[list[float]]]:
+    """Return the values of two buckets that were made of one, and the errors."""
+    state = State(TopK(0.3))
+    first, second, third = parameters((2,), (1,), (3,))
+    # Of 6 elements one is sent: the 9 of the third parameter.
+    compressed_hook(state, Bucket([first, second, third], double(1, 2, 3, 4, 9, 5))).wait()
+    early = compressed_hook(state, Bucket([third, first], double(0, 0, 0, 0, 1))).wait().clone()
+    late = compressed_hook(state, Bucket([second], double(4))).wait().clone()
+    return early, late, [state.errors[p].tolist() for p in (first, second, third)]
+
+
+def test_errors_belong_to_parameters(world: World) -> None:
+    """DDP makes other buckets after the first backward: other sizes, in another order."""
+    ((early, late, errors),) = world(rearranged, 1)
+
+    # 1 and 2 are left of the first parameter, 3 of the second, 4, 0 and 5 of the third.
+    assert [0, 0, 5, 0, 0] == early.tolist()
+    assert [7] == late.tolist(), "3 that had not been sent, and 4"
+    assert [[1, 3], [0], [4, 0, 0]] == errors
+
+
+def goes_on_alone() -> bool:
+    """Return whether rank 0's hook returns although rank 1 has not come to its own."""
+    store = distributed_c10d._get_default_store()  # noqa: SLF001 - there is no public way
+    bucket = Bucket(parameters((4,)), double(1, 2, 3, 4))
+    came = True
+    if dist.get_rank() == 1:
+        try:
+            store.wait(["rank 0 is back"], timedelta(seconds=10))
+        except RuntimeError:
+            came = False
+    future = compressed_hook(State(TopK(0.25)), bucket)
+    store.set("rank 0 is back", "yes")
+    assert [0, 0, 0, 4] == future.wait().tolist()
+    return came
+
+
+def test_the_hook_does_not_wait_for_the_other_ranks(world: World) -> None:
+    """Rank 1 calls its hook only when that of rank 0 has returned."""
+    assert [True, True] == world(goes_on_alone, 2), (
+        "rank 0's hook has waited, and so would the rest of its backward"
+    )
+
+
+class Net(nn.Module):
+    """Layers whose backward comes in another order than their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.last = nn.Linear(8, 2)
+        self.first = nn.Linear(3, 5)
+        self.middle = nn.Linear(5, 8)
+        self.double()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return two numbers for each row."""
+        return self.last(torch.tanh(self.middle(torch.tanh(self.first(x)))))
+
+
+def backwards(x: torch.Tensor, compressor: Compressor | None) -> tuple[Any, Any, Any]:
+    """Return gradients of DDP's module after each of three backwards, those alone, and errors."""
+    net, alone = Net(), Net()
+    # Three buckets, once DDP knows the order of the gradients.
+    ddp = DistributedDataParallel(net, bucket_cap_mb=200 / 2**20)
+    state = State(compressor or TopK(1.0))
+    if compressor:
+        ddp.register_comm_hook(state, compressed_hook)
+    found, local = [], []
+    for batch in x[dist.get_rank()]:
+        for module, grads in ((ddp, found), (alone, local)):
+            module.zero_grad()
+            module(batch).square().sum().backward()
+            grads.append([p.grad.clone() for p in module.parameters()])
+    return found, local, [state.errors.get(p) for p in net.parameters()]
+
+
+def both(x: torch.Tensor) -> tuple[Any, Any]:
+    """Return the gradients with a hook that sends everything, and without a hook."""
+    return backwards(x, TopK(1.0))[0], backwards(x, None)[0]
+
+
+def test_everything_sent_is_an_all_reduce(world: World) -> None:
+    """With DistributedDataParallel and k = size the hook changes no gradient."""
+    for ours, theirs in world(both, 2, torch.randn(2, 3, 4, 3).double()):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_nothing_is_lost_in_distributed_data_parallel(world: World) -> None:
+    """Although its buckets after the first backward are others than before."""
+    results = world(backwards, 2, torch.randn(2, 3, 4, 3).double(), TopK(0.2))
+    for number in range(len(results[0][2])):
+        sent = 2 * sum(found[number] for found in results[0][0])
+        left = sum(errors[number] for _, _, errors in results)
+        true = sum(grads[number] for _, local, _ in results for grads in local)
+        torch.testing.assert_close(sent + left, true)
+
+
+class Quadratic(nn.Module):
+    """A sum of squares, and a slope that is large, and of the other sign on the other rank."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(4, dtype=torch.float64))
+
+    def forward(self, optimum: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+        """Return the loss of a rank; in the mean over the ranks the slopes are gone."""
+        return (self.w - optimum).square().sum() / 2 + self.w @ slope
+
+
+OPTIMUM, SLOPE = double(0, 1, -2, 3), double(8, 0, 0, 0)
+
+
+def descend(*, feedback: bool, steps: int) -> list[float]:
+    """Return the distance from the optimum after each step of descent."""
+    ddp = DistributedDataParallel(model := Quadratic())
+    ddp.register_comm_hook(State(TopK(0.25), feedback), compressed_hook)
+    distances = []
+    for step in range(steps):
+        ddp.zero_grad()
+        ddp(OPTIMUM, SLOPE if dist.get_rank() else -SLOPE).backward()
+        with torch.no_grad():
+            model.w -= 0.1 / (1 + step / 20) * model.w.grad
+        distances.append((model.w - OPTIMUM).norm().item())
+    return distances
+
+
+def descend_both() -> tuple[list[float], list[float]]:
+    """Return the distances without feedback and with it."""
+    return descend(feedback=False, steps=20), descend(feedback=True, steps=100)
+
+
+def test_feedback_finds_the_optimum_where_training_stalls_without(world: World) -> None:
+    """Each rank sends one element of four, and the largest ones cancel each other."""
+    start = OPTIMUM.norm().item()
+    for stalled, found in world(descend_both, 2):
+        assert {start} == set(stalled), "without feedback the same element is sent for ever"
+        assert found[-1] < start / 20, f"{found[-1]} from the optimum after {len(found)} steps"
