@@ -37,4 +37,5 @@ pytest_plugins = (
     "plugins.ptx",
     "plugins.gpu",
     "plugins.unbuilt",
+    "plugins.nextkata",
 )
