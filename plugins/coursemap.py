@@ -42,11 +42,14 @@ class Place:
         That of the exercise as it is now, or "new".
     standing
         What is remembered of it.
+    hints
+        How many of its hints were taken.
     """
 
     kata: Kata
     state: State
     standing: Standing
+    hints: int = 0
 
     @property
     def done(self) -> bool:
@@ -63,7 +66,9 @@ def lines(course: Course, places: Sequence[Place], *, blocks: bool) -> Iterator[
     """Return the map; `blocks` says whether the terminal can show more than ASCII."""
     solved = sum(place.state == "solved" for place in places)
     spent = duration(sum(place.standing.seconds for place in places))
-    yield f"{solved} of {len(places)} katas solved, {spent} spent"
+    taken = sum(place.hints for place in places)
+    hints = f", {taken} {'hint' if taken == 1 else 'hints'} taken" if taken else ""
+    yield f"{solved} of {len(places)} katas solved, {spent} spent{hints}"
     yield ""
     here = next_place(places)
     for lecture in course.lectures:

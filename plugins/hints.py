@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins.course import course_key
-from plugins.wholefile import write_whole
+from plugins.hintcounts import change_count
+from plugins.names import UnknownNameError
+from plugins.names import katas_named
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from plugins.layout import Course
     from plugins.layout import Kata
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 NEXT = "next"
 ALL = "all"
-STATE = Path(".katas/hints.json")
 EXAMPLE = "pytest katas/lecture04/test_k01_schema.py --hint"
 WIDTH = 80
 
@@ -51,18 +51,26 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         kata = named_kata(config.stash[course_key], config.invocation_params.dir, arguments)
         if kata is None:
             raise pytest.UsageError(f"--hint wants the test file of one kata: {EXAMPLE}")
-        state = config.rootpath / STATE
-        counts = read_counts(state)
-        shown = len(kata.hints) if wanted == ALL else counts.get(kata.id, 0) + 1
-        print(text(kata, shown, everything=wanted == ALL))  # noqa: T201 - the answer
-        write_counts(state, {**counts, kata.id: min(shown, len(kata.hints))})
+        everything, total = wanted == ALL, len(kata.hints)
+
+        def one_more(count: int) -> int:
+            return total if everything else min(count + 1, total)
+
+        shown = change_count(config.rootpath, kata.id, one_more)
+        print(text(kata, shown, everything=everything))  # noqa: T201 - the answer
     finally:
         config._ensure_unconfigure()  # noqa: SLF001
     return 0
 
 
-def named_kata(course: Course, start: Path, arguments: Iterable[str]) -> Kata | None:
-    """Return the one kata whose test file or exercise the arguments name."""
+def named_kata(course: Course, start: Path, arguments: Sequence[str]) -> Kata | None:
+    """Return the one kata whose test file or exercise the arguments name; None if they are more.
+
+    Raises
+    ------
+    pytest.UsageError
+        If the one argument is no kata at all; it says what there is.
+    """
     paths = {(start / argument.partition("::")[0]).resolve() for argument in arguments}
     katas = [
         kata
@@ -70,6 +78,12 @@ def named_kata(course: Course, start: Path, arguments: Iterable[str]) -> Kata | 
         for kata in lecture.katas
         if paths & {kata.test.resolve(), kata.exercise.resolve()}
     ]
+    if not katas and len(paths) == 1 and not any(path.exists() for path in paths):
+        # What has no file may be mistyped, or ``lecture04/k03``.
+        try:
+            katas = katas_named(course, arguments[0])
+        except UnknownNameError as error:
+            raise pytest.UsageError(f"--hint: {error}") from None
     return katas[0] if len(katas) == 1 else None
 
 
@@ -87,20 +101,3 @@ def text(kata: Kata, shown: int, *, everything: bool = False) -> str:
         exercise = kata.exercise.relative_to(kata.folder)
         lines.append(f"No more hints. The reference: {kata.folder.name}/solutions/{exercise}")
     return "\n".join(lines)
-
-
-def read_counts(state: Path) -> dict[str, int]:
-    """Return how many hints of each kata have been shown; a damaged file counts as none."""
-    try:
-        counts = json.loads(state.read_text(encoding="utf-8"))
-        return {str(kata): int(count) for kata, count in counts.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def write_counts(state: Path, counts: dict[str, int]) -> None:
-    """Remember the counts, whole or not at all; a read-only checkout forgets them."""
-    try:
-        write_whole(state, json.dumps(counts, indent=2, sort_keys=True).encode(), state.parent)
-    except OSError:
-        return

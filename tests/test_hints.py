@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.hintcounts import FILE
+from plugins.hintcounts import change_count
+from plugins.hintcounts import read_counts
 from plugins.hints import named_kata
-from plugins.hints import read_counts
 from plugins.hints import text
-from plugins.hints import write_counts
 from plugins.layout import Course
 from plugins.layout import Kata
 from plugins.layout import Lecture
@@ -75,30 +77,65 @@ def test_a_kata_is_named_by_its_test_or_exercise(tmp_path: Path) -> None:
     assert named_kata(course, folder, ["k01_first.py", "k02_later.py"]) is None
 
 
+def test_a_name_is_enough(tmp_path: Path) -> None:
+    """As any other command takes it; one that does not exist is answered with what does."""
+    folder = tmp_path / "lecture77"
+    first, second = a_kata(folder), a_kata(folder, "k02_later")
+    course = Course((Lecture("lecture77", "", {}, (first, second), folder),), ())
+
+    assert named_kata(course, tmp_path, ["lecture77/k02"]) is second
+    with pytest.raises(pytest.UsageError, match=r"there are: lecture77/k02_later,"):
+        named_kata(course, tmp_path, ["katas/lecture77/test_k02_lader.py"])
+
+
 def test_counts_survive(tmp_path: Path) -> None:
     """What was shown is remembered in the state folder, which is made when needed."""
-    state = tmp_path / "state/hints.json"
-    write_counts(state, {"lecture77/k01_first": 2})
+    assert 2 == change_count(tmp_path, "lecture77/k01_first", lambda count: count + 2)
+    assert 1 == change_count(tmp_path, "lecture77/k02_later", lambda count: count + 1)
 
-    assert read_counts(state) == {"lecture77/k01_first": 2}
-    assert [file.name for file in state.parent.iterdir()] == ["hints.json"]
+    assert {"lecture77/k01_first": 2, "lecture77/k02_later": 1} == read_counts(tmp_path)
 
 
 def test_damaged_counts_count_as_none(tmp_path: Path) -> None:
     """Whatever stands in the file, the learner gets the first hint, not a traceback."""
-    state = tmp_path / "hints.json"
-    for damage in ("", "[]", '{"lecture77/k01_first": null}', '{"a": "b"}'):
-        state.write_text(damage)
+    change_count(tmp_path, "lecture77/k01_first", lambda _: 3)
+    for damage in (
+        "",
+        "[]",
+        '{"lecture77/k01_first": null}',
+        '{"a": "b"}',
+        b"\xff".decode("latin1"),
+    ):
+        (tmp_path / FILE).write_text(damage, encoding="latin1")
 
-        assert read_counts(state) == {}
+        assert {} == read_counts(tmp_path)
 
 
 def test_a_state_that_cannot_be_written_is_forgotten(tmp_path: Path) -> None:
     """A file where the state folder should be costs the learner nothing."""
-    (tmp_path / "state").write_text("in the way")
-    write_counts(tmp_path / "state/hints.json", {"lecture77/k01_first": 1})
+    (tmp_path / ".katas").write_text("in the way")
 
-    assert (tmp_path / "state").read_text() == "in the way"
+    assert 1 == change_count(tmp_path, "lecture77/k01_first", lambda count: count + 1)
+    assert "in the way" == (tmp_path / ".katas").read_text()
+
+
+def ask_often(root: Path, kata: str, times: int) -> None:
+    """Ask for so many hints."""
+    for _ in range(times):
+        change_count(root, kata, lambda count: count + 1)
+
+
+def test_two_terminals_at_once_get_two_hints(tmp_path: Path) -> None:
+    """No count is lost between processes, of one kata or of several."""
+    context = multiprocessing.get_context("spawn")
+    katas = ["lecture77/k01_first", "lecture77/k01_first", "lecture77/k02_later"]
+    askers = [context.Process(target=ask_often, args=(tmp_path, kata, 30)) for kata in katas]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+
+    assert {"lecture77/k01_first": 60, "lecture77/k02_later": 30} == read_counts(tmp_path)
 
 
 def test_the_command_counts_up_and_runs_nothing(course: MiniCourse) -> None:
@@ -150,6 +187,17 @@ def test_a_hint_for_no_kata_shows_an_example(course: MiniCourse) -> None:
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["ERROR: --hint wants the test file of one kata: pytest *"])
+
+
+def test_hints_are_part_of_the_progress(course: MiniCourse) -> None:
+    """The map counts those that were taken."""
+    course.plugins("plugins.course", "plugins.hints")
+    file = course.kata()
+    before = course.run("--course").outlines[0]
+    course.run(file, "--hint=all")
+
+    assert "0 of 1 katas solved, 0 min spent" == before
+    assert f"{before}, 3 hints taken" == course.run("--course").outlines[0]
 
 
 def test_help_is_help(course: MiniCourse) -> None:
