@@ -72,7 +72,13 @@ class Teller:
             self.away[self.kata.id] = reasons[0]
         elif run.state == "solved":
             self.solved += 1
-            self.write([Line(f"{self.kata.id} is solved: {self.kata.title}", "green")])
+            test = self.shown(self.kata.test)
+            self.write(
+                [
+                    Line(f"{self.kata.id} is solved: {self.kata.title}", "green"),
+                    Line(f"  the reference: pytest {test} --solution"),
+                ]
+            )
 
     def tell(self) -> None:
         """Show the failing test, or that there is none."""

@@ -1,0 +1,111 @@
+"""Two texts side by side: what belongs together stands together, and all of it fits."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plugins.sidebyside import Row
+from plugins.sidebyside import columns_of
+from plugins.sidebyside import side_by_side
+
+
+MINE = """def twice(n):
+    total = 0
+    total += n
+    return total + n
+
+def half(n):
+    return n // 2"""
+REFERENCE = """def twice(n):
+    return 2 * n
+
+def half(n):
+    return n // 2
+
+def third(n): ..."""
+
+
+def test_equal_lines_stand_side_by_side() -> None:
+    """What is only on one side stands alone, and what was changed has a mark."""
+    assert [row.text for row in side_by_side(MINE, REFERENCE, 47)] == [
+        "def twice(n):            def twice(n):",
+        "    total = 0          |     return 2 * n",
+        "    total += n         <",
+        "    return total + n   <",
+        "",
+        "def half(n):             def half(n):",
+        "    return n // 2            return n // 2",
+        "                       >",
+        "                       > def third(n): ...",
+    ]
+
+
+def test_a_long_line_is_wrapped_in_its_cell() -> None:
+    """The other side waits for it."""
+    rows = list(side_by_side("x" * 25, "y", 43))
+
+    assert rows == [Row("x" * 20, "|", f"{'y':20}"), Row(f"{'x' * 5:20}", "|", " " * 20)]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    """And one that does not fit goes to the next line whole; an accent takes none."""
+    rows = list(side_by_side("x" * 19 + "\u5b57", "e\u0301", 43))
+
+    assert "x" * 19 + " " == rows[0].left
+    assert "\u5b57" + " " * 18 == rows[1].left
+    assert "e\u0301" + " " * 19 == rows[0].right
+
+
+def test_what_a_terminal_would_act_on_is_shown_as_a_mark() -> None:
+    """An escape in a string literal of the learner's clears no screen; a tab is blanks."""
+    (row,) = side_by_side("\tx\x1b[2J", "", 43)
+
+    assert "    x\N{REPLACEMENT CHARACTER}[2J".ljust(20) == row.left
+
+
+def test_blanks_at_the_end_make_no_difference() -> None:
+    """Nor do line ends."""
+    assert [" "] == [row.mark for row in side_by_side("x = 1  \r\n", "x = 1\n", 80)]
+
+
+def test_nothing_stands_beside_nothing() -> None:
+    """Two empty texts have no lines."""
+    assert [] == list(side_by_side("", "", 80))
+
+
+@pytest.mark.parametrize("width", [0, 1, 43])
+def test_a_narrow_terminal_gets_cells_all_the_same(width: int) -> None:
+    """Less than twenty columns a side cannot be read."""
+    (row,) = side_by_side("x", "y", width)
+
+    assert (20, 20) == (len(row.left), len(row.right))
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+
+
+@given(left=TEXT, right=TEXT, width=st.integers(43, 120))
+def test_no_row_is_wider_than_the_terminal(left: str, right: str, width: int) -> None:
+    """Whatever the texts hold, and nothing of them is lost."""
+    rows = list(side_by_side(left, right, width))
+
+    assert [] == [row for row in rows if sum(map(columns_of, row.text)) > width]
+    for text, side in ((left, "left"), (right, "right")):
+        shown = "".join(getattr(row, side) for row in rows).replace(" ", "")
+        wanted = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+        breaks = "\N{REPLACEMENT CHARACTER} "
+        assert [c for c in shown if c not in breaks] == [c for c in wanted if c not in breaks]
+
+
+def test_long_texts_take_no_time() -> None:
+    """Two thousand lines that have nothing in common, and two thousand that are equal."""
+    begun = time.process_time()
+    left = "\n".join(f"left {n}" for n in range(2000))
+    right = "\n".join(f"right {n}" for n in range(2000))
+
+    assert 2000 == len(list(side_by_side(left, right, 80)))
+    assert time.process_time() - begun < 30
