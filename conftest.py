@@ -38,4 +38,6 @@ pytest_plugins = (
     "plugins.gpu",
     "plugins.unbuilt",
     "plugins.nextkata",
+    "plugins.reference",
+    "plugins.progressjson",
 )

@@ -12,6 +12,9 @@ from plugins.lectures import read_course
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from plugins.layout import Kata
 
 
@@ -40,6 +43,13 @@ def kata_of(item: pytest.Item) -> Kata | None:
     """Return the kata that `item` tests, or None for a test of the project's own."""
     course = item.config.stash.get(course_key, None)
     return course.kata_of(item.path) if course else None
+
+
+def katas_among(course: Course, args: Iterable[str], start: Path) -> list[Kata]:
+    """Return the katas that the arguments of the command line name: by folder, file or test."""
+    paths = [(start / argument.partition("::")[0]).resolve() for argument in args]
+    katas = (kata for lecture in course.lectures for kata in lecture.katas)
+    return [kata for kata in katas if any(kata.test.is_relative_to(path) for path in paths)]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

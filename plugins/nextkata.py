@@ -14,6 +14,7 @@ import pytest
 from plugins.bookmark import change_bookmark
 from plugins.bookmark import read_bookmark
 from plugins.course import course_key
+from plugins.course import katas_among
 from plugins.crashguard import distributed
 from plugins.names import UnknownNameError
 from plugins.names import katas_named
@@ -87,9 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def chosen(course: Course, args: Iterable[str], start: Path, first: str | None) -> list[Kata]:
     """Return the katas among the arguments, from the one called `first` on."""
-    paths = [(start / arg.partition("::")[0]).resolve() for arg in args]
-    katas = [kata for lecture in course.lectures for kata in lecture.katas]
-    katas = [kata for kata in katas if any(kata.test.is_relative_to(path) for path in paths)]
+    katas = katas_among(course, args, start)
     if not katas:
         raise pytest.UsageError(WANTED)
     if not first:

@@ -1,0 +1,68 @@
+"""``--progress-json FILE`` writes the progress for other programs, and runs nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.course import course_key
+from plugins.course import katas_among
+from plugins.hintcounts import read_counts
+from plugins.memory import recall
+from plugins.progressdata import progress
+from plugins.wholefile import write_whole
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+STDOUT = "-"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("katas").addoption(
+        "--progress-json",
+        metavar="FILE",
+        help="Write what is known of the katas to FILE, or to stdout with -, and run nothing.",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Write the file and end: no kata is imported, none is run."""
+    wanted = config.getoption("progress_json")
+    if wanted is None or config.option.help:
+        return None
+    config._do_configure()  # noqa: SLF001 - as pytest's own --help does
+    try:
+        text = document(config)
+        if wanted == STDOUT:
+            config.pluginmanager.get_plugin("terminalreporter").write(text)
+        else:
+            write(config.invocation_params.dir / wanted, text)
+    finally:
+        config._ensure_unconfigure()  # noqa: SLF001
+    return 0
+
+
+def document(config: pytest.Config) -> str:
+    """Return the progress of the katas on the command line, or of all, as JSON in ASCII."""
+    root, start = config.rootpath, config.invocation_params.dir
+    katas = katas_among(config.stash[course_key], config.args, start)
+    known = [(kata, recall(root, kata)) for kata in katas]
+    data = progress(known, read_counts(root), datetime.now(UTC))
+    return f"{json.dumps(data, indent=2)}\n"
+
+
+def write(file: Path, text: str) -> None:
+    """Write the file whole: a reader that watches it never sees a part."""
+    try:
+        write_whole(file, text.encode(), file.resolve().parent)
+    except OSError as error:
+        raise pytest.UsageError(f"--progress-json: {file}: {error.strerror or error}") from None
