@@ -23,6 +23,18 @@ def new(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def reset(session: nox.Session) -> None:
+    """Restore the stub of a kata, and keep a copy: nox -s reset -- lecture04/k03_clamp."""
+    session.run(sys.executable, "-m", "plugins.reset", *(session.posargs or ["--help"]))
+
+
+@nox.session(default=False)
+def update(session: nox.Session) -> None:
+    """Bring new katas into your fork, and keep your answers: nox -s update [-- upstream/main]."""
+    session.run(sys.executable, "-m", "plugins.update", *session.posargs)
+
+
+@nox.session(default=False)
 def accept(session: nox.Session) -> None:
     """Accept what solutions print in expect tests: nox -s accept -- katas/lecture04."""
     session.run(sys.executable, "-m", "tests.gate.accept", *(session.posargs or ["katas"]))

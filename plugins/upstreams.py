@@ -1,0 +1,41 @@
+"""Where the course comes from: the branch that a fork follows, and the stub of a kata in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plugins.frames import TODO
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from plugins.gitrepo import Repo
+
+
+REMOTE = "upstream"
+BRANCHES = ("HEAD", "main", "master")
+HOW = "git remote add upstream ADDRESS-OF-THE-COURSE && git fetch upstream"
+
+
+def upstream_of(repo: Repo, asked: str = "") -> str:
+    """Return the branch of the course as git writes it, ``upstream/main``, or ""."""
+    names = [asked] if asked else [f"{REMOTE}/{branch}" for branch in BRANCHES]
+    return next((name for name in names if repo.commit(name)), "")
+
+
+def stub_commits(repo: Repo, upstream: str, beside: Iterable[str]) -> list[str]:
+    """Return the commits that may hold the stub of a kata, the best one first.
+
+    With an upstream this is where the fork left it, or last took from it. Without one these are
+    the commits that changed the files `beside` the exercise, its tests and its solution: learners
+    do not change them, so whoever did has left the exercise as it was.
+    """
+    base = repo.line("merge-base", "HEAD", upstream) if upstream else ""
+    changed = repo.line("log", "--format=%H", "HEAD", "--", *beside).split()
+    return [*([base] if base else []), *changed]
+
+
+def is_stub(text: bytes) -> bool:
+    """Whether an exercise says where to write: every stub of the course does."""
+    return bool(TODO.search(text.decode(errors="replace")))
