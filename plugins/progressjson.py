@@ -6,6 +6,7 @@ import json
 from datetime import UTC
 from datetime import datetime
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     try:
         text = document(config)
         if wanted == STDOUT:
-            config.pluginmanager.get_plugin("terminalreporter").write(text)
+            reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+            reporter.write(text)
         else:
             write(config.invocation_params.dir / wanted, text)
     finally:

@@ -59,7 +59,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         kata = named_kata(config.stash[course_key], start, arguments)
         if kata is None:
             raise pytest.UsageError(f"--solution wants the test file of one kata: {EXAMPLE}")
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         standing = recall(config.rootpath, kata)
         if wanted != NOW and standing.state(content_of(kata)) != SOLVED:
             for line in not_yet(kata, standing, os.path.relpath(kata.test, start)):

@@ -57,15 +57,15 @@ def lines_of(text: str) -> list[str]:
 
 def paired(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, Mark, str]]:
     """Return the lines that belong together; blanks at the end make no difference."""
-    keys = [[line.rstrip() for line in lines] for lines in (left, right)]
-    matcher = SequenceMatcher(None, *keys, autojunk=False)
+    mine, other = ([line.rstrip() for line in lines] for lines in (left, right))
+    matcher = SequenceMatcher(None, mine, other, autojunk=False)
     for _, begin, end, start, stop in matcher.get_opcodes():
         both = zip_longest(left[begin:end], right[start:stop])
-        for mine, other in both:
-            if mine is None or other is None:
-                yield mine or "", "<" if other is None else ">", other or ""
+        for one, two in both:
+            if one is None or two is None:
+                yield one or "", "<" if two is None else ">", two or ""
             else:
-                yield mine, " " if mine.rstrip() == other.rstrip() else "|", other
+                yield one, " " if one.rstrip() == two.rstrip() else "|", two
 
 
 def cells(line: str, width: int) -> list[str]:

@@ -21,7 +21,9 @@ HOW = "git remote add upstream ADDRESS-OF-THE-COURSE && git fetch upstream"
 def upstream_of(repo: Repo, asked: str = "") -> str:
     """Return the branch of the course as git writes it, ``upstream/main``, or ""."""
     names = [asked] if asked else [f"{REMOTE}/{branch}" for branch in BRANCHES]
-    return next((name for name in names if repo.commit(name)), "")
+    found = next((name for name in names if repo.commit(name)), "")
+    # upstream/HEAD is another name of upstream/main.
+    return repo.line("rev-parse", "--abbrev-ref", found) or found if found else ""
 
 
 def stub_commits(repo: Repo, upstream: str, beside: Iterable[str]) -> list[str]:

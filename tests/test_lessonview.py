@@ -116,6 +116,13 @@ def test_the_place_to_edit_without_a_todo() -> None:
     assert ("k.py", 1) == a_place("E   x", **{"k.py": "x = 1"})
 
 
+def test_a_todo_far_above_belongs_to_something_else() -> None:
+    """A stub says where to write just above the line that raises."""
+    text = "# TODO: the first\n" + "x = 1\n" * 20 + "raise NotImplementedError\n"
+
+    assert ("k.py", 22) == a_place("k.py:22: in <module>\nE   x", **{"k.py": text})
+
+
 def test_the_place_to_edit_in_cpp() -> None:
     """The message of TORCH_CHECK names the source and the line."""
     text = "E   NotImplementedError: twice\nE   Exception raised from twice at /x/k.cpp:7 (most"

@@ -104,13 +104,11 @@ def test_a_read_only_checkout_remembers_nothing(tmp_path: Path) -> None:
 
 def test_no_change_is_lost(tmp_path: Path) -> None:
     """Though several ask at once."""
+
+    def skip_one(number: int) -> None:
+        change_bookmark(tmp_path, lambda old: replace(old, skipped=(*old.skipped, str(number))))
+
     with ThreadPoolExecutor(8) as pool:
-        for number in range(40):
-            name = str(number)
-            pool.submit(
-                change_bookmark,
-                tmp_path,
-                lambda old, name=name: replace(old, skipped=(*old.skipped, name)),
-            )
+        list(pool.map(skip_one, range(40)))
 
     assert set(map(str, range(40))) == set(read_bookmark(tmp_path).skipped)

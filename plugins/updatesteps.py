@@ -1,0 +1,139 @@
+"""Carries out an update: objects, copies, files, the index; each step can be repeated."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plugins.copies import keep_copy
+from plugins.gitrepo import Entry
+from plugins.gitrepo import GitError
+from plugins.reset import content
+from plugins.reset import state
+from plugins.updateplan import CHANGED
+from plugins.wholefile import write_whole
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from plugins.gitrepo import Repo
+    from plugins.threeway import Outcome
+    from plugins.updateplan import Step
+
+
+FOLDER = ".katas/update"
+# Beside git's own index, so that one can take the other's place.
+PREFIX = "katas-index-"
+
+
+def entry(repo: Repo, step: Step, outcome: Outcome) -> Entry | None:
+    """Return a file as a tree or an index holds it."""
+    if outcome.content is None:
+        return None
+    return Entry(step.mode, repo.add_blob(outcome.content))
+
+
+def merge_commit(
+    repo: Repo, steps: Iterable[Step], upstream: str, head: str, theirs: str, *, ahead: bool
+) -> str:
+    """Return a commit of what was committed here and what is new.
+
+    A fork that is not `ahead` has nothing of its own, and gets upstream's commit.
+    """
+    if not ahead:
+        return theirs
+    changes = {
+        step.path: entry(repo, step, step.commit) for step in steps if step.changes(step.commit)
+    }
+    with tempfile.TemporaryDirectory(prefix="katas-") as folder:
+        index = Path(folder, "index")
+        repo.run("read-tree", head, index=index)
+        repo.change_index(index, changes)
+        tree = repo.run("write-tree", index=index).decode().strip()
+    message = f"Take what is new in {upstream}"
+    parents = ["-p", head, "-p", theirs]
+    return repo.run("commit-tree", *parents, "-m", message, tree).decode().strip()
+
+
+def write_files(repo: Repo, steps: Iterable[Step], theirs: str, now: datetime) -> dict[str, str]:
+    """Bring the working tree up to date and return the copies that were made, by path."""
+    copies: dict[str, str] = {}
+    for step in steps:
+        if folder := beside(step, theirs):
+            for name, text in ((f"before/{step.path}", step.base), (step.path, step.theirs)):
+                if text is not None:
+                    file = repo.root / folder / name
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    write_whole(file, text, file.parent)
+        for path, text in to_copy(step).items():
+            copies[path] = keep_copy(repo.root, path, text, now)
+        if step.changes(step.tree):
+            write_file(repo.root, step)
+    return copies
+
+
+def to_copy(step: Step) -> dict[str, bytes]:
+    """Return what is about to be replaced and was merged, or is in no commit."""
+    found: dict[str, bytes] = {}
+    known = {step.base, step.committed, step.theirs}
+    edited = step.tree.word == "merged" or (step.tree.word == "moved" and step.found not in known)
+    if step.found is not None and edited:
+        found[step.path] = step.found
+    known.add(step.found)
+    if step.staged is not None and step.index.word in CHANGED and step.staged not in known:
+        found[f"{step.path}.staged"] = step.staged
+    return found
+
+
+def beside(step: Step, theirs: str) -> str:
+    """Return the folder for upstream's version of a file that was left, or ""."""
+    left = step.tree.word == "left" and step.theirs is not None
+    return f"{FOLDER}/{theirs[:10]}" if left else ""
+
+
+def write_file(root: Path, step: Step) -> None:
+    """Write or remove one file, unless an editor has saved it meanwhile."""
+    file = root / step.path
+    if content(file) != step.found:
+        raise GitError(f"{step.path} was saved while it was updated: run the same command again")
+    if step.tree.content is None:
+        file.unlink()
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, step.tree.content, state(root))
+    file.chmod(0o755 if step.mode.endswith("755") else 0o644)
+
+
+def write_index(repo: Repo, steps: Iterable[Step]) -> None:
+    """Let the index hold what is new, in one step; what else was staged stays staged."""
+    changes = {
+        step.path: entry(repo, step, step.index) for step in steps if step.changes(step.index)
+    }
+    index = repo.git_path("index")
+    lock = index.with_name("index.lock")
+    new = index.with_name(f"{PREFIX}{os.getpid()}")
+    shutil.copyfile(index, new)
+    repo.change_index(new, changes)
+    try:
+        # As git does: whoever makes this name may replace the index.
+        os.link(new, lock)
+    except FileExistsError:
+        new.unlink()
+        raise GitError(f"another git is at work, or was killed: see {lock}") from None
+    lock.replace(index)
+    new.unlink()
+
+
+def tidy(repo: Repo) -> None:
+    """Remove what a run that was killed has left: it holds nothing that is not elsewhere too."""
+    index = repo.git_path("index")
+    lock = index.with_name("index.lock")
+    for left in index.parent.glob(f"{PREFIX}*"):
+        if lock.exists() and left.samefile(lock):
+            lock.unlink()
+        left.unlink()
