@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import accumulate
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 from typing import Literal
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 TAB = 4
 NARROWEST = 20
+# How much further to the right a broken line goes on.
+HANGING = 2
 # Equal, changed, only on the left, only on the right; as sdiff marks them.
 Mark = Literal[" ", "|", "<", ">"]
 BETWEEN = 3
@@ -69,18 +72,27 @@ def paired(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, Mar
 
 
 def cells(line: str, width: int) -> list[str]:
-    """Return `line` in pieces that are all of the same width."""
-    pieces, used = [""], 0
-    for character in line.rstrip():
-        columns = columns_of(character)
-        if used + columns > width:
-            pieces[-1] += " " * (width - used)
-            pieces.append("")
-            used = 0
-        pieces[-1] += character
-        used += columns
-    pieces[-1] += " " * (width - used)
-    return pieces
+    """Return `line` in pieces that are all of the same width; what is broken is indented."""
+    line = line.rstrip()
+    own = len(line) - len(line.lstrip())
+    indent = " " * min(own + HANGING, width // 2)
+    pieces: list[str] = []
+    rest, begun = line, own
+    while (end := fitting(rest, width)) < len(rest):
+        # At a blank if there is one in the code.
+        blank = rest.rfind(" ", begun, end + 1)
+        end = blank if blank > begun else end
+        pieces.append(rest[:end].rstrip())
+        rest, begun = indent + rest[end:].lstrip(), len(indent)
+    return [piece + " " * (width - sum(map(columns_of, piece))) for piece in (*pieces, rest)]
+
+
+def fitting(text: str, width: int) -> int:
+    """Return how many characters of a text fit."""
+    for place, used in enumerate(accumulate(map(columns_of, text))):
+        if used > width:
+            return place
+    return len(text)
 
 
 def columns_of(character: str) -> int:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.sidebyside import Row
 from plugins.sidebyside import columns_of
 from plugins.sidebyside import side_by_side
 
@@ -45,10 +44,17 @@ def test_equal_lines_stand_side_by_side() -> None:
 
 
 def test_a_long_line_is_wrapped_in_its_cell() -> None:
-    """The other side waits for it."""
-    rows = list(side_by_side("x" * 25, "y", 43))
+    """Between words where it can be, indented a little further; the other side waits for it."""
+    rows = list(side_by_side("    return first + second\nx" + "y" * 25, "z", 43))
 
-    assert rows == [Row("x" * 20, "|", f"{'y':20}"), Row(f"{'x' * 5:20}", "|", " " * 20)]
+    assert [row.left for row in rows] == [
+        "    return first +  ",
+        "      second        ",
+        "x" + "y" * 19,
+        "  " + "y" * 6 + " " * 12,
+    ]
+    assert ["|", "|", "<", "<"] == [row.mark for row in rows]
+    assert [f"{'z':20}", " " * 20] == [row.right for row in rows[:2]]
 
 
 def test_wide_characters_take_two_columns() -> None:
@@ -56,7 +62,7 @@ def test_wide_characters_take_two_columns() -> None:
     rows = list(side_by_side("x" * 19 + "\u5b57", "e\u0301", 43))
 
     assert "x" * 19 + " " == rows[0].left
-    assert "\u5b57" + " " * 18 == rows[1].left
+    assert "  \u5b57" + " " * 16 == rows[1].left
     assert "e\u0301" + " " * 19 == rows[0].right
 
 
