@@ -17,6 +17,7 @@ from plugins.lessonview import done_lines
 from plugins.lessonview import lesson_lines
 from plugins.lessonview import skipped_lines
 from plugins.progress import outcome_of
+from plugins.stamps import totals_key
 from plugins.standing import Outcome
 from plugins.standing import Results
 from plugins.standing import learners_files
@@ -66,7 +67,8 @@ class Teller:
 
     def end(self) -> None:
         """Say what became of a kata none of whose tests has failed."""
-        run = Results("", self.outcomes, len(self.outcomes))
+        # -k and -m leave tests out, and then the rest solves nothing.
+        run = Results("", self.outcomes, self.config.stash[totals_key].get(self.kata.id))
         if run.state == "unavailable":
             reasons = [outcome.message for outcome in self.outcomes.values()]
             self.away[self.kata.id] = reasons[0]
@@ -94,7 +96,8 @@ class Teller:
 
     def lesson(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return what there is to say about the failed report."""
-        heading, *reading = getattr(report, SUMMARY)
+        plain = [f"{self.kata.id}: {self.kata.title}"]
+        heading, *reading = getattr(report, SUMMARY, plain)
         paths = dict.fromkeys((self.kata.exercise, *learners_files(self.kata)))
         files = {
             self.shown(path): path.read_text(encoding="utf-8", errors="replace")

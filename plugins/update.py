@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 LOCK = "update.lock"
+OTHERS = f"Name it once: {HOW}\nor each time: nox -s update -- origin/main"
 # What git keeps while it waits for a person.
 UNDER_WAY = {
     "MERGE_HEAD": "merge",
@@ -86,6 +87,8 @@ def checked_branch(repo: Repo) -> str:
     for name, what in UNDER_WAY.items():
         if repo.git_path(name).exists():
             raise RefusedError(f"A {what} is under way: finish it, or git {what} --abort")
+    if repo.line("ls-files", "--unmerged"):
+        raise RefusedError("Some files are not merged yet: git status")
     if not repo.line("var", "GIT_COMMITTER_IDENT"):
         raise RefusedError('Git does not know you: git config user.name "..." and user.email')
     return branch
@@ -99,7 +102,7 @@ def fetched(repo: Repo, asked: str) -> str:
         repo.run("fetch", "--quiet", remote)
     found = upstream_of(repo, asked)
     if not found:
-        raise RefusedError(f"There is no {asked or 'upstream'} to take from: {HOW}")
+        raise RefusedError(f"There is no {asked or 'upstream'} to take from.\n{OTHERS}")
     return found
 
 

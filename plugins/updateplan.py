@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 # What git calls regular files; links and submodules are not merged.
-FILES = {"100644", "100755"}
+PLAIN = "100644"
+FILES = {PLAIN, "100755"}
 CHANGED = ("moved", "merged")
 
 
@@ -101,8 +102,10 @@ def a_step(
     # The mode is upstream's; a learner has no reason to change it.
     mode = next(source[path].mode for source in (sources[1], sources[0]) if path in source)
     tree, commit, index = (known[version] for version in (found, committed, staged))
-    chmod = len({source[path].mode for source in sources[:2] if path in source}) > 1
-    return Step(path, mode, base, theirs, found, committed, staged, tree, commit, index, chmod)
+    before = sources[0][path].mode if path in sources[0] else PLAIN
+    return Step(
+        path, mode, base, theirs, found, committed, staged, tree, commit, index, before != mode
+    )
 
 
 def merged(mine: bytes, base: bytes, theirs: bytes) -> bytes | None:

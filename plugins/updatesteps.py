@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FOLDER = ".katas/update"
 # Beside git's own index, so that one can take the other's place.
 PREFIX = "katas-index-"
+EXECUTABLE = 0o111
 
 
 def entry(repo: Repo, step: Step, outcome: Outcome) -> Entry | None:
@@ -106,7 +107,8 @@ def write_file(root: Path, step: Step) -> None:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, step.tree.content, state(root))
-    file.chmod(0o755 if step.mode.endswith("755") else 0o644)
+    mode = file.stat().st_mode
+    file.chmod(mode | EXECUTABLE if step.mode.endswith("755") else mode & ~EXECUTABLE)
 
 
 def write_index(repo: Repo, steps: Iterable[Step]) -> None:

@@ -37,12 +37,18 @@ SETTINGS = {
 }
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str, data: str = "") -> str:
     """Run git and return what it prints."""
     command = ["git", "-c", "init.defaultBranch=main", *arguments]
     environment = {**os.environ, **SETTINGS}
     return subprocess.run(
-        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+        command,
+        cwd=folder,
+        env=environment,
+        input=data,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.strip()
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from plugins.layout import Kata
 from plugins.memory import update
+from plugins.reference import pairs
 from plugins.reference import without_brief
 from plugins.standing import Outcome
 from plugins.standing import Results
@@ -97,6 +98,13 @@ def test_now_means_now(course: MiniCourse, kata: Kata) -> None:
     assert 0 == result.ret
     result.stdout.fnmatch_lines([f"{'':38} > int twice(int n) {{ return 2 * n; }}"])
     result.stdout.fnmatch_lines(["k01_first.py: *", "They are the same."])
+
+
+def test_a_file_without_a_reference_is_left_out(course: MiniCourse, kata: Kata) -> None:
+    """It came with the exercise, and there is nothing to write in it."""
+    (course.katas / "lecture01/solutions/k01_first.py").unlink()
+
+    assert ["csrc/k01_first.cpp"] == [name for name, _, _ in pairs(kata)]
 
 
 def test_it_wants_one_kata(course: MiniCourse, kata: Kata) -> None:

@@ -36,9 +36,6 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Git is that of any machine."""
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
-    # As in a hook of another repository.
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    monkeypatch.delenv("GIT_DIR")
 
 
 @pytest.fixture
@@ -68,6 +65,13 @@ def test_the_stub_comes_back_and_the_answer_is_kept(
     assert SOLVED == (fork.root / mine.split()[-1]).read_text()
     assert f"the stub      {EXERCISE}" == stub
     assert STUB == fork.read()
+
+
+def test_another_repository_does_not_matter(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook of git runs with its own in the environment."""
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+
+    assert 0 == main([KATA], fork.root)
 
 
 def test_work_that_is_not_committed_is_kept_too(fork: Fork) -> None:

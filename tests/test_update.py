@@ -211,8 +211,12 @@ def test_modes_follow_upstream_and_links_are_left(
     ("before", "says"),
     [
         (["checkout", "-q", "--detach"], "No branch is checked out"),
-        (["remote", "remove", "upstream"], "There is no upstream to take from: git remote add"),
+        (
+            ["remote", "remove", "upstream"],
+            "There is no upstream to take from.\nName it once: git remote add",
+        ),
         (["update-ref", "MERGE_HEAD", "HEAD"], "A merge is under way: finish it, or git merge"),
+        (["update-index", "--index-info"], "Some files are not merged yet: git status"),
         (["remote", "set-url", "upstream", "/nowhere"], "git fetch: fatal: '/nowhere'"),
         (["config", "user.useConfigOnly", "true"], "Git does not know you: git config user.name"),
         (["update-ref", "refs/heads/main", "0"], "have no commit in common"),
@@ -228,7 +232,8 @@ def test_what_stands_in_the_way_is_said(
     """Before anything is changed."""
     if before[-1] == "0":
         before = [*before[:-1], git(fork.root, "commit-tree", "-m", "x", "HEAD^{tree}")]
-    git(fork.root, *before)
+    data = f"100644 {git(fork.root, 'rev-parse', f'HEAD:{OTHER}')} 2\t{OTHER}\n"
+    git(fork.root, *before, data=data)
     if "config" in before:
         for name in ("NAME", "EMAIL"):
             monkeypatch.delenv(f"GIT_COMMITTER_{name}")
@@ -281,6 +286,20 @@ def test_another_git_at_work_is_waited_for_by_the_person(
     assert "another git is at work, or was killed" in capsys.readouterr().err
     lock.unlink()
     assert 0 == main([], fork.root)
+    assert ([], NEWER) == (status(fork), fork.read(OTHER))
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_what_a_killed_run_left_is_removed(fork: Fork, *, locked: bool) -> None:
+    """Also git's lock, if it is the same file as ours: then no other git holds it."""
+    fork.publish({OTHER: NEWER})
+    ours = fork.root / ".git/katas-index-1"
+    shutil.copyfile(fork.root / ".git/index", ours)
+    if locked:
+        os.link(ours, fork.root / ".git/index.lock")
+
+    assert 0 == main([], fork.root)
+    assert [] == [*(fork.root / ".git").glob("katas*"), *(fork.root / ".git").glob("*.lock")]
     assert ([], NEWER) == (status(fork), fork.read(OTHER))
 
 
