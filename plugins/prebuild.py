@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 
 # g++ takes a gigabyte for all of PyTorch's headers.
 MOST = 4
-# Options of pytest that show something and run no test.
-SHOW = ("help", "version", "markers", "collectonly", "showfixtures", "show_fixtures_per_test")
+# Options that show something and run no test: pytest's, and the course's own.
+SHOW = (
+    *("help", "version", "markers", "collectonly", "showfixtures", "show_fixtures_per_test"),
+    *("hint", "solution", "progress_json"),
+)
 
 
 def wanted(config: pytest.Config) -> bool:

@@ -54,7 +54,7 @@ def settle(
 
 
 def told(counts: dict[str, int]) -> str:
-    """Return the numbers of files in words: ``12 moved on, 2 merged, 1 left as it was``."""
-    words = {"moved": "moved on", "merged": "merged", "left": "left as they were"}
+    """Return the numbers of files in words: ``12 moved on, 2 merged, 1 left alone``."""
+    words = {"moved": "moved on", "merged": "merged", "left": "left alone"}
     found = [f"{counts[word]} {text}" for word, text in words.items() if counts.get(word)]
     return ", ".join(found) or "no file changed"

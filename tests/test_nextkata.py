@@ -221,13 +221,17 @@ def test_a_crash_is_shown_like_a_failure(three: MiniCourse) -> None:
     assert "solved" == state(three)
 
 
-def test_one_lecture_only(three: MiniCourse) -> None:
-    """Its katas are all that counts, and at the end it names the rest."""
+def test_one_lecture_only(three: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its katas are all that counts, and at the end it names the rest; in colour too."""
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
     solve(three, "lecture02/k01_third")
-    first = three.run("katas/lecture01", "--next")
+    first = three.run("katas/lecture01", "--next", "--color=yes")
     second = three.run("katas/lecture02", "--next")
 
-    first.stdout.fnmatch_lines(["* 0 of 2 katas solved"])
+    text = first.stdout.str()
+    assert f"{'░' * 20} 0 of 2 katas solved" in text
+    assert "\x1b[1mlecture01/k01_first: The title of k01_first\x1b[0m" in text
+    assert "\x1b[31mNotImplementedError: answer\x1b[0m" in text
     assert [line for line in second.outlines if line][-2:] == [
         "Everything in lecture02 is solved: 1 of 1 katas.",
         "The rest of the course: pytest katas --next",

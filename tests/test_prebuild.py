@@ -97,6 +97,7 @@ def config(**values: object) -> Any:
         ({"worker": "gw0"}, True),
         ({"worker": "gw1"}, False),
         ({"collectonly": True}, False),
+        ({"progress_json": "-"}, False),
         ({"help": True}, False),
         ({"markers": True, "worker": "gw0"}, False),
     ],
@@ -108,7 +109,7 @@ def test_one_process_that_runs_tests_builds_ahead(
     assert wanted == prebuild.wanted(config(**values))
 
 
-def test_the_options_that_only_show_something_are_pytests(pytestconfig: pytest.Config) -> None:
+def test_the_options_that_only_show_something_exist(pytestconfig: pytest.Config) -> None:
     """A misspelt name among them would be ignored."""
     assert [] == [name for name in prebuild.SHOW if name not in vars(pytestconfig.option)]
 

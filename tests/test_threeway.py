@@ -87,5 +87,5 @@ def test_no_edit_is_lost() -> None:
 
 def test_the_numbers_are_told() -> None:
     """Those that are not 0."""
-    assert "12 moved on, 1 left as they were" == told({"moved": 12, "left": 1, "same": 3})
+    assert "12 moved on, 1 left alone" == told({"moved": 12, "left": 1, "same": 3})
     assert "no file changed" == told({"same": 3})

@@ -121,7 +121,7 @@ def test_the_same_lines_are_left_to_the_learner(
     assert 0 == main([], fork.root)
     assert (SOLVED, NEWER, []) == (fork.read(), fork.read(OTHER), status(fork))
     out = capsys.readouterr().out.splitlines()
-    assert ["1 moved on, 1 left as they were.", f"left    {EXERCISE}"] == out[:2]
+    assert ["1 moved on, 1 left alone.", f"left    {EXERCISE}"] == out[:2]
     assert "        you and upstream changed the same lines" == out[2]
     upstreams, merge = (line.partition(":")[2].split() for line in out[3:5])
     assert newer == fork.read(upstreams[0])
@@ -163,7 +163,7 @@ def test_files_that_only_one_side_has(fork: Fork, capsys: pytest.CaptureFixture[
     assert [" M new.py"] == [f" {line}" for line in status(fork)]
     assert "theirs" == git(fork.root, "show", "HEAD:new.py")
     out = capsys.readouterr().out
-    assert "3 left as they were" in out
+    assert "3 left alone" in out
     for why in ("upstream removed it", "you removed it", "you have one of your own"):
         assert why in out
 
