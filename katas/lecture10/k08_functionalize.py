@@ -29,7 +29,8 @@ for that. What the view shows of `base` is replaced by `value`, the rest stays:
   in order: `value` with the sizes of what was viewed, by ``reshape.default``.
 - ``t.default``, ``transpose.int`` and ``permute.default`` (its dims may be negative): the same
   operator on `value`, with dims that undo the view.
-- ``detach.default``: `value` itself.
+- ``detach.default`` and ``alias.default``, which show all that there is: `value` itself. (Which of
+  the two ``x.detach()`` is recorded as depends on the version of PyTorch.)
 - Any other operator: a ``ValueError`` that says ``cannot write through`` and names the operator.
 
 **2.** ``functionalize(module)`` returns a new ``fx.GraphModule`` with the same placeholders, names

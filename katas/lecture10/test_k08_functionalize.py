@@ -123,6 +123,7 @@ VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "permute": lambda x: x.permute(1, 2, 0, 3),
     "permute by negative dims": lambda x: x.permute(-2, 0, -1, -3),
     "detach": lambda x: x.detach(),
+    "alias": aten.alias.default,
 }
 
 

@@ -25,6 +25,7 @@ _RESIZES = {
     aten.squeeze.dim,
 }
 _INVOLUTIONS = {aten.t.default, aten.transpose.int}
+_WHOLE = {aten.detach.default, aten.alias.default}
 
 
 def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> fx.Node:
@@ -39,7 +40,7 @@ def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> f
     if op is aten.permute.default:
         dims = [dim % len(rest[0]) for dim in rest[0]]
         return graph.call_function(op, (value, [dims.index(dim) for dim in range(len(dims))]))
-    if op is aten.detach.default:
+    if op in _WHOLE:
         return value
     raise ValueError(f"cannot write through {op}")
 
