@@ -9,9 +9,12 @@ import pytest
 import torch
 from torch import nn
 
+from plugins.folder import build_folder
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterator
 
 
 class Block(nn.Module):
@@ -138,3 +141,20 @@ def zoo() -> Callable[[str], Case]:
         return Case(case.model.eval(), case.inputs)
 
     return make
+
+
+@pytest.fixture
+def inductor(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Let Inductor compile in this process, and keep that in pytest's cache.
+
+    Where pytest keeps no cache (``-p no:cacheprovider``), it is kept with the other builds.
+    """
+    # What has been compiled is kept with each function's code, and its number is limited.
+    cache = getattr(pytestconfig, "cache", None)
+    folder = cache.mkdir("inductor") if cache else build_folder(pytestconfig.rootpath)[0]
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
+    torch._dynamo.reset()  # noqa: SLF001 - it has no other name in all versions
+    passes = {"post_grad_custom_pre_pass": None, "post_grad_custom_post_pass": None}
+    with torch._inductor.config.patch(compile_threads=1, **passes):  # noqa: SLF001
+        yield
+    torch._dynamo.reset()  # noqa: SLF001

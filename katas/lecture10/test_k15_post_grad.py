@@ -1,0 +1,575 @@
+"""Tests of k15_post_grad: which chains go, which have to stay, and a pass that Inductor runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import pickle
+import sys
+from contextlib import ExitStack
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+import torch._functorch.config
+import torch._inductor.config
+from expecttest import assert_expected_inline
+from torch import fx
+from torch._inductor import metrics
+from torch._inductor import pattern_matcher
+from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch._subclasses import FakeTensor
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+from katas.lecture10 import k15_post_grad as kata
+from katas.lecture10.k15_post_grad import FuseLinear
+from katas.lecture10.k15_post_grad import compiled
+from katas.lecture10.k15_post_grad import fuse
+from katas.lecture10.k15_post_grad import kernels
+from katas.lecture10.k15_post_grad import patterns
+from plugins.graphtext import graph_text
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    Function = Callable[..., Any]
+
+# Inductor itself says so, when it makes its own patterns.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated")
+
+aten = torch.ops.aten
+FUSED = aten._addmm_activation.default  # noqa: SLF001 - its only name
+
+
+def declared(graph: fx.Graph) -> int:
+    """Run the pass that is made of patterns."""
+    return patterns().apply(graph)
+
+
+WAYS = [pytest.param(fuse, id="by_hand"), pytest.param(declared, id="by_patterns")]
+
+
+def inputs(dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
+    """Return x, w and a bias for ``x @ w + bias``, of shape (4, 6)."""
+    return tuple(torch.randn(*s).to(dtype) for s in ((4, 5), (5, 6), (6,)))
+
+
+def traced(function: Function, *args: torch.Tensor) -> fx.GraphModule:
+    """Return a graph of ATen's operators, with fake tensors on its nodes."""
+    return make_fx(function, tracing_mode="fake")(*args)
+
+
+def check(way: Function, function: Function, *args: torch.Tensor, found: int) -> fx.GraphModule:
+    """Run a pass on the graph of a function; compare the count, the results and the graph."""
+    gm = traced(function, *args)
+    before = graph_text(gm)
+    actual = way(gm.graph)
+    text = f"before:\n{before}\n\nafter:\n{graph_text(gm)}\n\n"
+    calls = [node for node in gm.graph.nodes if node.target is FUSED]
+
+    assert found == actual, f"{text}{actual} chains were replaced, expected {found}"
+    assert found == len(calls), f"{text}the graph has {len(calls)} of the new operator"
+    if not found:
+        assert before == graph_text(gm), f"{text}the chain is to be left as it was"
+    gm.graph.lint()
+    gm.recompile()
+    expected, result = function(*(x.clone() for x in args)), gm(*(x.clone() for x in args))
+    torch.testing.assert_close(result, expected, msg=lambda m: f"{text}{m}")
+    return gm
+
+
+def dense(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """One node of ATen for product and sum, and the ReLU."""
+    return torch.addmm(b, x, w).relu()
+
+
+def summed(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Two nodes for product and sum."""
+    return (x @ w + b).relu()
+
+
+def summed_to(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Take the bias for the first argument."""
+    return (b + x @ w).relu()
+
+
+CHAINS = [dense, summed, summed_to]
+
+
+def test_an_addmm_and_a_relu_become_one_operator() -> None:
+    """The smallest chain: its arguments are those of addmm."""
+    gm = check(fuse, dense, *inputs(), found=1)
+
+    assert_expected_inline(
+        graph_text(gm),
+        """\
+x_1 = input
+w_1 = input
+b_1 = input
+_addmm_activation = aten._addmm_activation.default(b_1, x_1, w_1)
+return _addmm_activation""",
+    )
+
+
+@pytest.mark.parametrize("function", [summed, summed_to])
+def test_a_product_and_a_sum_are_an_addmm(function: Function) -> None:
+    """On either side of the sum; three nodes become one."""
+    gm = check(fuse, function, *inputs(), found=1)
+
+    assert_expected_inline(
+        graph_text(gm),
+        """\
+x_1 = input
+w_1 = input
+b_1 = input
+_addmm_activation = aten._addmm_activation.default(b_1, x_1, w_1)
+return _addmm_activation""",
+    )
+
+
+def test_a_product_without_a_bias_stays() -> None:
+    """And a sum without a ReLU, a ReLU without a product, a sum of other things."""
+    check(fuse, lambda x, w, b: (x @ w).relu(), *inputs(), found=0)
+    check(fuse, lambda x, w, b: torch.addmm(b, x, w), *inputs(), found=0)
+    check(fuse, lambda x, w, b: b.relu(), *inputs(), found=0)
+    check(fuse, lambda x, w, b: (b + 1).relu(), *inputs(), found=0)
+    check(fuse, lambda x, w, b: (x @ w - b).relu(), *inputs(), found=0)
+    check(fuse, lambda x, w, b: (x @ w + b).sigmoid(), *inputs(), found=0)
+
+
+@pytest.mark.parametrize(
+    ("function", "factors"),
+    [
+        (lambda x, w, b: torch.addmm(b, x, w, alpha=2).relu(), {"alpha": 2}),
+        (lambda x, w, b: torch.addmm(b, x, w, beta=3, alpha=-1).relu(), {"beta": 3, "alpha": -1}),
+        (lambda x, w, b: torch.add(x @ w, b, alpha=2).relu(), {"beta": 2}),
+        (lambda x, w, b: torch.add(b, x @ w, alpha=2).relu(), {"alpha": 2}),
+    ],
+    ids=["addmm", "addmm_both", "of_the_bias", "of_the_product"],
+)
+def test_factors_stay(function: Function, factors: dict[str, float]) -> None:
+    """The alpha of a sum multiplies its second argument, be it bias or product."""
+    gm = check(fuse, function, *inputs(), found=1)
+    (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
+
+    assert factors == dict(node.kwargs)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_others_need_is_not_computed_twice(way: Function) -> None:
+    """An inner value that is an output, that another node uses, or that is added to itself."""
+
+    def uses_product(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        product = x @ w
+        return (product + b).relu(), product.sin()
+
+    def returns_sum(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        total = x @ w + b
+        return total.relu(), total
+
+    def uses_addmm(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        total = torch.addmm(b, x, w)
+        return total.relu() + total
+
+    def doubles(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        product = x @ w
+        return (product + product).relu()
+
+    def two_relus(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        total = x @ w + b
+        return total.relu(), total.relu()
+
+    for function in (uses_product, returns_sum, uses_addmm, doubles, two_relus):
+        check(way, function, *inputs(), found=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", CHAINS)
+def test_a_result_may_have_many_users(function: Function, way: Function) -> None:
+    """Each of them gets the new value, in place of the ReLU's."""
+
+    def several(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        y = function(x, w, b)
+        return y.sin(), [y, y * y]
+
+    gm = check(way, several, *inputs(), found=1)
+    targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
+    expected = ["aten._addmm_activation.default", "aten.sin.default", "aten.mul.Tensor"]
+    assert expected == targets, "product, sum and ReLU are gone, and nothing else is"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_several_chains(way: Function) -> None:
+    """One behind the other, and side by side."""
+
+    def network(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        y = dense(x, w, b)
+        z = summed_to(y, w.t(), b[0])
+        return summed(z, w, b) + summed(x, w, b)
+
+    check(way, network, *inputs(), found=4)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_of_two_products_one_is_the_bias(way: Function) -> None:
+    """Only the sum's own product is taken up; the other one is computed before."""
+    gm = check(way, lambda x, w, b: (x @ w + x.sin() @ w).relu(), *inputs(), found=1)
+
+    targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
+    assert ["aten.mm.default", "aten._addmm_activation.default"] == sorted(
+        set(targets) - {"aten.sin.default"}, reverse=True
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bias_is_a_tensor(way: Function) -> None:
+    """A number may be added, but is no argument for the new operator."""
+    check(way, lambda x, w, b: (x @ w + 2.5).relu(), *inputs(), found=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bias_has_the_dtype_of_the_product(way: Function) -> None:
+    """Neither a wider one, nor a number in a tensor, which does not change what add returns."""
+    # Whole numbers: no rounding between product and sum.
+    x, w, b = (value.round().bfloat16() for value in inputs())
+
+    check(way, summed, x, w, b, found=1)
+    check(way, summed, x, w, b.float(), found=0)
+    check(way, summed_to, x, w, b.float(), found=0)
+    check(way, summed, x, w, torch.tensor(2.0, dtype=torch.float64), found=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bias_is_not_larger_than_the_product(way: Function) -> None:
+    """It is expanded to the product, never the other way round."""
+    x, w, b = inputs()
+
+    for small in (b[0], b[:1], b, torch.randn(4, 1), torch.randn(4, 6)):
+        check(way, summed, x, w, small, found=1)
+    check(way, summed, x, w, torch.randn(2, 4, 6), found=0)
+    check(way, summed, x, w, torch.randn(1, 4, 6), found=0)
+    check(way, summed, x[:1], w, torch.randn(4, 6), found=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_strides_stay(way: Function) -> None:
+    """A sum has the strides of its first argument; the new operator's result is contiguous."""
+    x, w, _ = inputs()
+    across = torch.randn(6, 4).t()
+
+    check(way, summed_to, x, w, across, found=0)
+    gm = check(way, summed, x, w, across, found=1)
+    assert (6, 1) == gm(x, w, across).stride()
+
+
+def test_the_first_of_two_products_is_the_product() -> None:
+    """Where it can be; else the second."""
+
+    def two(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return (x.sin() @ w + x.cos() @ w).relu()
+
+    gm = check(fuse, two, *inputs(), found=1)
+    (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
+    assert aten.sin.default is node.args[1].target, "of two products the first is the product"
+
+    def row_first(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.add(x[:1].sin() @ w, x.cos() @ w, alpha=2).relu()
+
+    def used_first(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        product = x.sin() @ w
+        return torch.add(product, x.cos() @ w, alpha=2).relu(), product
+
+    for function in (row_first, used_first):
+        gm = check(fuse, function, *inputs(), found=1)
+        (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
+        assert aten.cos.default is node.args[1].target, "the first cannot be replaced"
+        assert {"alpha": 2} == dict(node.kwargs), "alpha goes with the second argument"
+
+
+def writes_to_operand(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Change an operand between product and sum."""
+    product = x @ w
+    x.mul_(2)
+    return (product + b).relu()
+
+
+def writes_to_bias(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Change the bias between sum and ReLU."""
+    total = x @ w + b
+    b.zero_()
+    return total.relu()
+
+
+def writes_to_addmm(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Change an operand between addmm and ReLU."""
+    total = torch.addmm(b, x, w)
+    w.zero_()
+    return total.relu()
+
+
+def writes_to_product(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Let the sum itself write."""
+    return (x @ w).add_(b).relu()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "function", [writes_to_operand, writes_to_bias, writes_to_addmm, writes_to_product]
+)
+def test_no_product_moves_past_a_write(function: Function, way: Function) -> None:
+    """The new node stands later than the product stood, and would read what was written."""
+    check(way, function, *inputs(), found=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_writes_before_and_after_do_not_matter(way: Function) -> None:
+    """Nor do other nodes between, which are computed before the new one."""
+
+    def function(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        x.mul_(2)
+        product = x @ w
+        _, bias = b.sin().max(0, keepdim=True)[0].add(1).split([0, 1])
+        y = (product + bias).relu()
+        y.add_(1)
+        w.zero_()
+        return y
+
+    check(way, function, *inputs(), found=1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", CHAINS)
+def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function) -> None:
+    """Later passes read the value, and a person the stack trace."""
+    gm = traced(function, *inputs())
+    (relu,) = gm.graph.find_nodes(op="call_function", target=aten.relu.default)
+    old, value = relu.meta, relu.meta["val"]
+    old["stack_trace"] = "File model.py, line 7"
+    way(gm.graph)
+    (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
+
+    assert "val" in node.meta, "a node without meta['val'] is an error in the next pass"
+    assert isinstance(node.meta["val"], FakeTensor)
+    assert (value.shape, value.stride(), value.dtype) == (
+        node.meta["val"].shape,
+        node.meta["val"].stride(),
+        node.meta["val"].dtype,
+    )
+    assert "File model.py, line 7" == node.meta.get("stack_trace")
+    assert old is not node.meta, "each node has a meta of its own: give it a copy"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_meta_says_is_true(way: Function) -> None:
+    """Run once more on fake tensors, each node has the shape and strides that its meta has."""
+    gm = check(way, lambda x, w, b: summed(dense(x, w, b), w.t(), b[:1]), *inputs(), found=2)
+    said = {node: node.meta["val"] for node in gm.graph.nodes if node.op == "call_function"}
+    mode = next(iter(said.values())).fake_mode
+    args = [node.meta["val"] for node in gm.graph.nodes if node.op == "placeholder"]
+    FakeTensorProp(gm, mode).propagate_dont_convert_inputs(*args)
+
+    for node, value in said.items():
+        assert value.shape == node.meta["val"].shape
+        assert value.stride() == node.meta["val"].stride()
+        assert value.dtype == node.meta["val"].dtype
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_second_run_finds_nothing(way: Function) -> None:
+    """And leaves what the first one did."""
+    gm = traced(dense, *inputs())
+
+    assert [1, 0] == [way(gm.graph), way(gm.graph)]
+    assert 5 == len(gm.graph.nodes)
+
+
+def test_what_backward_needs_is_there() -> None:
+    """In the graph of a training step the gradients need the ReLU's result, and get the new one."""
+
+    def step(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> Any:
+        y = summed(x, w, b)
+        return y, torch.autograd.grad(y.sum(), (x, w, b))
+
+    check(fuse, step, *(x.requires_grad_() for x in inputs(torch.float64)), found=1)
+
+
+def test_small_results_may_be_left() -> None:
+    """Elements of the result are counted: here 24."""
+    for smallest, found in ((0, 1), (24, 1), (25, 0)):
+        assert found == fuse(traced(dense, *inputs()).graph, smallest), f"smallest={smallest}"
+
+
+@pytest.mark.parametrize("keyword", ["beta", "alpha"])
+def test_a_pattern_does_not_see_keywords(keyword: str) -> None:
+    """It matches calls that have some, whose factors would be lost."""
+    check(declared, lambda x, w, b: torch.addmm(b, x, w, **{keyword: 2}).relu(), *inputs(), found=0)
+    check(declared, lambda x, w, b: torch.add(x @ w, b, alpha=2).relu(), *inputs(), found=0)
+
+
+def test_each_pass_of_patterns_is_a_new_one() -> None:
+    """Of patterns that end in a ReLU, none of them in a registry of Inductor's."""
+    first, second = patterns(), patterns()
+
+    assert first is not second
+    assert isinstance(first, pattern_matcher.PatternMatcherPass)
+    entries = [entry for group in first.patterns.values() for entry in group]
+    assert [] != entries, "what the pass looks for is to be said in patterns"
+    assert {("call_function", aten.relu.default)} == set(first.patterns)
+
+
+def test_neither_pass_is_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fuse` works on nodes, and `patterns` has no need of it."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("write each of the two by its own means")
+
+    gm = traced(dense, *inputs())
+    with monkeypatch.context() as patch:
+        for name in ("CallFunction", "register_graph_pattern", "PatternMatcherPass"):
+            patch.setattr(kata, name, refuse, raising=False)
+            patch.setattr(pattern_matcher, name, refuse)
+        patch.setattr(pattern_matcher.PatternMatcherPass, "apply", refuse, raising=False)
+        assert 1 == fuse(gm.graph)
+    gm = traced(dense, *inputs())
+    monkeypatch.setattr(kata, "fuse", refuse)
+    assert 1 == patterns().apply(gm.graph)
+
+
+def test_the_pass_counts_over_all_graphs() -> None:
+    """Inductor calls it once for each graph."""
+    custom = FuseLinear()
+
+    assert isinstance(custom, CustomGraphPass)
+    assert 0 == custom.fused
+    for expected in (1, 2):
+        gm = traced(dense, *inputs())
+        assert None is custom(gm.graph)
+        assert expected == custom.fused
+        assert FUSED in {node.target for node in gm.graph.nodes}
+    large = FuseLinear(25)
+    large(traced(dense, *inputs()).graph)
+    assert 0 == large.fused
+
+
+def test_the_uuid_tells_passes_apart() -> None:
+    """By what they do, not by what they have done, and it goes into a pickled key."""
+    first, second, other = FuseLinear(), FuseLinear(), FuseLinear(25)
+    first(traced(dense, *inputs()).graph)
+
+    assert first.uuid(), "None, or what is false, turns the cache off"
+    assert first.uuid() == second.uuid(), "an equal pass shall find the cached graph"
+    assert first.uuid() != other.uuid(), "another `smallest` makes another graph"
+    assert FuseLinear(2).uuid() != FuseLinear(3).uuid()
+    assert first.uuid() == pickle.loads(pickle.dumps(first.uuid()))  # noqa: S301 - our own
+
+
+def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:
+    """A better pass under the old uuid would never run: the old graph is still in the cache."""
+    text = inspect.getsource(kata)
+    found = []
+    for name, more in (("first", ""), ("second", ""), ("edited", "\n# Another version.\n")):
+        file = tmp_path / name / "k15_post_grad.py"
+        file.parent.mkdir()
+        file.write_text(text + more, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(f"k15_{name}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        try:
+            spec.loader.exec_module(module)
+            found.append(module.FuseLinear().uuid())
+        finally:
+            del sys.modules[spec.name]
+
+    assert found[0] == found[1], "the same text is the same pass, wherever it stands"
+    assert found[0] != found[2], "an edit of the file is another pass"
+
+
+@contextmanager
+def caching(*, on: bool) -> Iterator[None]:
+    """Let Inductor look for compiled graphs on disk, or not."""
+    with ExitStack() as stack:
+        stack.enter_context(torch._functorch.config.patch(enable_autograd_cache=on))  # noqa: SLF001
+        stack.enter_context(torch._inductor.config.patch(fx_graph_cache=on))  # noqa: SLF001
+        yield
+
+
+class Spy(FuseLinear):
+    """Says what Inductor gave it."""
+
+    def __init__(self, smallest: int = 0) -> None:
+        super().__init__(smallest)
+        self.seen: list[str] = []
+
+    def __call__(self, graph: fx.Graph) -> None:
+        """Note the operators, then do it."""
+        calls = (node for node in graph.nodes if node.op == "call_function")
+        self.seen.append(", ".join(str(node.target) for node in calls))
+        super().__call__(graph)
+
+
+def layers(
+    x: torch.Tensor, w: torch.Tensor, b: torch.Tensor, v: torch.Tensor, c: torch.Tensor
+) -> torch.Tensor:
+    """Two linear layers, each with a ReLU."""
+    return (((x @ w) + b).relu() @ v + c).relu()
+
+
+def layer_inputs() -> tuple[torch.Tensor, ...]:
+    """Return inputs for `layers`: both results are (4, 6)."""
+    return tuple(torch.randn(*size) for size in ((4, 6), (6, 6), (6,), (6, 6), (6,)))
+
+
+@pytest.mark.backend("inductor")
+def test_inductor_runs_the_pass(inductor: None) -> None:
+    """After its own passes, on the graph with addmm, and for this function alone."""
+    spy = Spy()
+    args = layer_inputs()
+    with caching(on=False):
+        run = compiled(layers, spy)
+        assert [] == spy.seen, "torch.compile alone compiles nothing"
+        torch.testing.assert_close(run(*args), layers(*args))
+
+    assert ["aten.addmm.default, aten.relu.default, aten.addmm.default, aten.relu.default"] == (
+        spy.seen
+    ), "once, after Inductor has made addmm of mm and add: in post_grad_custom_post_pass"
+    assert 2 == spy.fused
+    assert None is torch._inductor.config.post_grad_custom_post_pass, (  # noqa: SLF001
+        "a pass that stays in the configuration runs for everybody: hand it to torch.compile"
+    )
+
+
+@pytest.mark.backend("inductor")
+def test_a_cached_graph_needs_no_pass(
+    inductor: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An equal pass is not called any more; one with another uuid is."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    args, called = layer_inputs(), []
+    with caching(on=True):
+        for spy in (Spy(), Spy(), Spy(1)):
+            torch._dynamo.reset()  # noqa: SLF001 - forget it, as a new process would
+            torch.testing.assert_close(compiled(layers, spy)(*args), layers(*args))
+            called.append(len(spy.seen))
+
+    assert [1, 0, 1] == called, f"new, equal, with another `smallest`: called {called} times"
+
+
+@pytest.mark.backend("inductor")
+@pytest.mark.time_limit(300)  # the first time, Inductor compiles C++ here
+def test_fewer_kernels_are_generated(inductor: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pass a loop for each ReLU; with it none, for as often as one asks."""
+    args = layer_inputs()
+    with caching(on=False):
+        monkeypatch.setattr(metrics, "generated_kernel_count", 5)
+        found = [kernels(layers, custom, *args) for custom in (None, FuseLinear(), None)]
+
+    assert [2, 0, 2] == found, f"without, with and without the pass: {found} kernels"
+    assert 5 + 4 == metrics.generated_kernel_count, "it counts for everybody: do not set it back"
