@@ -32,7 +32,8 @@ cannot be it, the other way round. The program must compute what it did, and not
 - *Values.* The new operator takes a tensor for bias, of the dtype of the product (even where
   promotion would take another), and its result has the shape and the strides of the product. A
   sum with something else is left: with a number, with a bias that is larger than the product, or
-  with one whose strides win (``add`` follows its first argument).
+  with one whose strides win (``add`` follows its first argument). Do not leave that to a run on
+  fake tensors, which accept a bias that is larger; the kernels do not.
 - *Writes.* The new node stands where the ReLU stood, so that the product is computed later than
   it was. If any node between the two writes (``node.target._schema.is_mutable``, where there is a
   schema), leave the chain. Writes before and after it do not matter.

@@ -323,6 +323,20 @@ def test_folded_parameters_require_no_grad() -> None:
     assert not any(isinstance(value, nn.Parameter) for value in gm.buffers())
 
 
+def test_no_graph_of_autograd_is_recorded_for_constants() -> None:
+    """It would hold everything in memory that the constants were computed from."""
+    packed: list[torch.Size] = []
+    build = Builder()
+    build.root.p = nn.Parameter(torch.rand(2, 2))
+    x, p = build.input("x"), build.read("p")
+    gm = build.done(build.call(aten.mul.Tensor, x, build.call(aten.mm.default, p, p)))
+    hooks = (lambda saved: packed.append(saved.shape) or saved, lambda saved: saved)
+    with torch.autograd.graph.saved_tensors_hooks(*hooks):
+        fold_constants(gm)
+
+    assert [] == packed, "autograd saved tensors for backward: compute under torch.no_grad"
+
+
 def test_the_same_thing_is_computed_once() -> None:
     """Also where the arguments are the same only since their own duplicates are gone."""
     build = Builder()
