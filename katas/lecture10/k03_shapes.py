@@ -9,10 +9,11 @@ dtype, strides and device but no memory, it says what a model would make before 
    int. A multiplication and the addition of its product are two. `operator` is an overload such
    as ``torch.ops.aten.mm.default``, `args` its positional arguments, `result` what it returned.
    Count ``aten.mm``, ``addmm``, ``bmm`` and ``baddbmm`` (two for each term of each sum; what
-   addmm and baddbmm add is left out), ``aten.convolution`` (the bias is left out, and a product
-   with padding counts like any other), and attention: every operator of aten whose name begins
-   with ``_scaled_dot_product_`` (q, k and v come first; two products, q with k and the weights
-   with v, for each head of q; a mask changes nothing). All else is 0, as in PyTorch's counter.
+   addmm and baddbmm add is left out; each has other overloads, such as ``mm.dtype``, whose
+   arguments go on), ``aten.convolution`` (the bias is left out, and a product with padding counts
+   like any other), and attention: every operator of aten whose name begins with
+   ``_scaled_dot_product_`` (q, k and v come first; two products, q with k and the weights with v,
+   for each head of q; a mask changes nothing). All else is 0, as in PyTorch's counter.
    ``aten.convolution`` takes x, weight, bias, stride, padding, dilation, transposed,
    output_padding, groups; an ordinary weight is (out, in / groups, ...), a transposed one
    (in, out / groups, ...). Use shapes alone.

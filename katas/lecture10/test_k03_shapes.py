@@ -84,6 +84,8 @@ def test_a_matrix_product_costs_two_for_each_term() -> None:
 
     assert 2 * 3 * 5 * 4 == found, f"mm: {found}; 15 results, each of 4 products and 4 additions"
     assert 2 * 3 * 5 * 4 == flops(aten.addmm.default, (c, a, b), a @ b)
+    wide = flops(aten.mm.dtype, (a, b, torch.float32), a @ b)
+    assert 2 * 3 * 5 * 4 == wide, "an overload with one more argument is a product as well"
     assert 0 == flops(aten.add.Tensor, (a, a), a + a), "the counter is about products"
     assert 0 == flops(aten.relu.default, (a,), a.relu())
 
