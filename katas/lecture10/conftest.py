@@ -149,10 +149,12 @@ def inductor(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> It
 
     Where pytest keeps no cache (``-p no:cacheprovider``), it is kept with the other builds.
     """
-    # What has been compiled is kept with each function's code, and its number is limited.
-    cache = getattr(pytestconfig, "cache", None)
-    folder = cache.mkdir("inductor") if cache else build_folder(pytestconfig.rootpath)[0]
+    if cache := getattr(pytestconfig, "cache", None):
+        folder = cache.mkdir("inductor")
+    else:
+        folder = build_folder(pytestconfig.rootpath)[0] / "inductor"
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
+    # What has been compiled is kept with each function's code, and its number is limited.
     torch._dynamo.reset()  # noqa: SLF001 - it has no other name in all versions
     passes = {"post_grad_custom_pre_pass": None, "post_grad_custom_post_pass": None}
     with torch._inductor.config.patch(compile_threads=1, **passes):  # noqa: SLF001
