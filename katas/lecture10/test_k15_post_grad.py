@@ -403,6 +403,8 @@ def test_small_results_may_be_left() -> None:
     """Elements of the result are counted: here 24."""
     for smallest, found in ((0, 1), (24, 1), (25, 0)):
         assert found == fuse(traced(dense, *inputs()).graph, smallest), f"smallest={smallest}"
+    x, w, b = inputs()
+    assert 1 == fuse(traced(dense, x[:0], w, b).graph), "by default none is too small"
 
 
 @pytest.mark.parametrize("keyword", ["beta", "alpha"])
@@ -464,6 +466,7 @@ def test_the_uuid_tells_passes_apart() -> None:
 
     assert first.uuid(), "None, or what is false, turns the cache off"
     assert first.uuid() == second.uuid(), "an equal pass shall find the cached graph"
+    assert first.uuid() == FuseLinear(0).uuid(), "`smallest` is 0 by default"
     assert first.uuid() != other.uuid(), "another `smallest` makes another graph"
     assert FuseLinear(2).uuid() != FuseLinear(3).uuid()
     assert first.uuid() == pickle.loads(pickle.dumps(first.uuid()))  # noqa: S301 - our own

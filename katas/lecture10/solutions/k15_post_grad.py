@@ -105,8 +105,8 @@ def patterns() -> PatternMatcherPass:
 
     def check(match: Match) -> bool:
         plain = not any(node.kwargs for node in match.nodes)
-        # The innermost is the first of them, the ReLU the last.
-        return plain and _fits(match.kwargs["bias"], match.nodes[0], match.nodes[-2])
+        # The innermost is the first of them, and a ReLU's value is as that of its sum.
+        return plain and _fits(match.kwargs["bias"], match.nodes[0], match.output_node())
 
     def replace(match: Match, *, bias: fx.Node, a: fx.Node, b: fx.Node) -> None:
         _replace(match.output_node(), (bias, a, b), {})
