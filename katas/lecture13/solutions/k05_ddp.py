@@ -144,7 +144,7 @@ def _parameters_behind(output: torch.Tensor) -> set[torch.Tensor]:
     waiting = [output.grad_fn]
     while waiting:
         node = waiting.pop()
-        if node is not None:
+        if node is not None and node not in seen:
             seen.add(node)
             waiting += [following for following, _ in node.next_functions]
     return {node.variable for node in seen if hasattr(node, "variable")}

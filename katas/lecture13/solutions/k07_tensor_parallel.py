@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 def _summed(x: torch.Tensor) -> torch.Tensor:
     # all_reduce writes to its argument, which may be somebody else's.
-    total = x.clone(memory_format=torch.contiguous_format)
+    total = x.clone()
     dist.all_reduce(total)
     return total
 
