@@ -90,7 +90,7 @@ def compressed_hook(state: State, bucket: dist.GradBucket) -> torch.futures.Futu
     ranks = dist.get_world_size()
     gathered = [tensor.new_empty(ranks * tensor.numel()) for tensor in message]
     works = [
-        dist.all_gather_into_tensor(everyone, tensor, async_op=True)
+        dist.all_gather(list(everyone.chunk(ranks)), tensor, async_op=True)
         for everyone, tensor in zip(gathered, message, strict=True)
     ]
 

@@ -64,14 +64,15 @@ def sum_if_finite(gradient: torch.Tensor) -> bool:
 def adopt_best(loss: float, weights: torch.Tensor) -> None:
     """Take the weights of the rank with the least loss."""
     losses = torch.empty(dist.get_world_size(), dtype=torch.float64)
-    dist.all_gather_into_tensor(losses, torch.tensor([loss], dtype=torch.float64))
+    # Views of one number each, so all of them arrive in one tensor.
+    dist.all_gather(list(losses.split(1)), torch.tensor([loss], dtype=torch.float64))
     dist.broadcast(weights, int(losses.argmin()))
 
 
 def gather_ragged(values: torch.Tensor) -> list[torch.Tensor]:
     """Return the tensors of all ranks, each as long as it is."""
     lengths = torch.empty(dist.get_world_size(), dtype=torch.int64)
-    dist.all_gather_into_tensor(lengths, torch.tensor([len(values)]))
+    dist.all_gather(list(lengths.split(1)), torch.tensor([len(values)]))
     padded = values.new_zeros(int(lengths.max()))
     padded[: len(values)] = values
     parts = [torch.empty_like(padded) for _ in lengths]
