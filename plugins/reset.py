@@ -78,11 +78,9 @@ def stubs_of(repo: Repo, kata: Kata, commit: str) -> tuple[str, dict[str, bytes 
     """Return the stub's files and the commit that they are from; `commit` is what was asked for."""
     paths = [file.relative_to(repo.root).as_posix() for file in learners_files(kata)]
     exercise = kata.exercise.relative_to(repo.root).as_posix()
-    solution = kata.folder / "solutions" / kata.exercise.relative_to(kata.folder)
-    beside = [file.relative_to(repo.root).as_posix() for file in (kata.test, solution)]
     if commit and not repo.commit(commit):
         raise RefusedError(f"--from: there is no commit {commit}")
-    commits = [commit] if commit else stub_commits(repo, upstream_of(repo), beside)
+    commits = [commit] if commit else stub_commits(repo, upstream_of(repo))
     for name in commits:
         text = repo.blob(name, exercise)
         if text is not None and (commit or is_stub(text)):

@@ -8,13 +8,12 @@ from plugins.frames import TODO
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from plugins.gitrepo import Repo
 
 
 REMOTE = "upstream"
 BRANCHES = ("HEAD", "main", "master")
+NOT_THE_LEARNERS = (":(glob)**/test_*.py", ":(glob)katas/*/solutions/**", "plugins")
 HOW = "git remote add upstream ADDRESS-OF-THE-COURSE && git fetch upstream"
 
 
@@ -26,15 +25,15 @@ def upstream_of(repo: Repo, asked: str = "") -> str:
     return repo.line("rev-parse", "--abbrev-ref", found) or found if found else ""
 
 
-def stub_commits(repo: Repo, upstream: str, beside: Iterable[str]) -> list[str]:
-    """Return the commits that may hold the stub of a kata, the best one first.
+def stub_commits(repo: Repo, upstream: str) -> list[str]:
+    """Return the commits that may hold the stubs of the katas, the best one first.
 
     With an upstream this is where the fork left it, or last took from it. Without one these are
-    the commits that changed the files `beside` the exercise, its tests and its solution: learners
-    do not change them, so whoever did has left the exercise as it was.
+    the commits that changed what learners do not change, tests and solutions: whoever did has
+    left the exercises as they were.
     """
     base = repo.line("merge-base", "HEAD", upstream) if upstream else ""
-    changed = repo.line("log", "--format=%H", "HEAD", "--", *beside).split()
+    changed = repo.line("log", "--format=%H", "HEAD", "--", *NOT_THE_LEARNERS).split()
     return [*([base] if base else []), *changed]
 
 

@@ -139,6 +139,19 @@ def test_a_fork_without_an_upstream_finds_the_stub(tmp_path: Path, *, merged: bo
     assert (newer if merged else STUB) == fork.read()
 
 
+def test_a_brief_that_was_mended_alone_is_the_stub(tmp_path: Path) -> None:
+    """The tests and the solution of its kata were not touched then, but those of another were."""
+    fork = Fork(tmp_path, upstream=False)
+    newer = STUB.replace("brief", "mended brief")
+    fork.publish({EXERCISE: newer})
+    fork.publish({"katas/lecture01/test_k02_second.py": "def test(): pass\n"})
+    git(fork.root, "pull", "-q")
+    fork.commit({EXERCISE: SOLVED})
+
+    assert 0 == main([KATA], fork.root)
+    assert newer == fork.read()
+
+
 def test_a_squashed_fork_has_no_stub(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Then the message says what to fetch; and a commit can be named."""
     fork = Fork(tmp_path)
