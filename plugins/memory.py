@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from plugins.locks import locked
 from plugins.standing import Standing
-from plugins.standing import from_data
-from plugins.standing import to_data
+from plugins.standingdata import from_data
+from plugins.standingdata import to_data
 from plugins.wholefile import write_whole
 
 

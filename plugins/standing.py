@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from typing import Any
 from typing import Literal
 
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from plugins.layout import Kata
 
 
-VERSION = 1
 # Contents of one exercise whose state is remembered, the newest ones.
 CONTENTS = 50
 # After so many seconds without a run nobody was at work.
@@ -88,12 +85,16 @@ class Standing:
         The state of each content that was tested, the newest last.
     results
         What the last run found out, with what runs of the same content did before.
+    solved
+        When a run first found the kata solved, as `last`, or "". Memories of before this was
+        noted lack it.
     """
 
     seconds: float = 0.0
     last: str = ""
     states: Mapping[str, State] = field(default_factory=dict)
     results: Results = field(default_factory=lambda: Results("", {}))
+    solved: str = ""
 
     def state(self, content: str) -> State:
         """Return the state of the exercise as it is now, of which `content` is the digest."""
@@ -111,7 +112,15 @@ class Standing:
         states = {key: state for key, state in self.states.items() if key != run.content}
         states[run.content] = run.state
         newest = dict(list(states.items())[-CONTENTS:])
-        return Standing(spent, now.isoformat(timespec="seconds"), newest, run)
+        last = now.isoformat(timespec="seconds")
+        # A run that passes again is not a second solution, and says nothing of the first one.
+        solved = self.solved_at or (last if run.state == "solved" else "")
+        return Standing(spent, last, newest, run, solved)
+
+    @property
+    def solved_at(self) -> str:
+        """When it was first solved as far as is known; it need not be solved any more."""
+        return self.solved or (self.last if self.results.state == "solved" else "")
 
 
 def pause_between(last: datetime, now: datetime, seconds: float) -> float:
@@ -133,24 +142,3 @@ def content_of(kata: Kata) -> str:
 def learners_files(kata: Kata) -> Iterable[Path]:
     """Return the exercise's files: the Python module, if it has one, and its sources."""
     return (kata.folder / name for name in dict.fromkeys((f"{kata.name}.py", *kata.csrc)))
-
-
-def to_data(standing: Standing) -> dict[str, Any]:
-    """Return what JSON can hold."""
-    return {"version": VERSION, **asdict(standing)}
-
-
-def from_data(data: Any) -> Standing:
-    """Return what `to_data` was given.
-
-    Raises
-    ------
-    ValueError, TypeError, KeyError, AttributeError
-        If `data` is something else.
-    """
-    if data["version"] != VERSION:
-        raise ValueError(data["version"])
-    found = data["results"]
-    tests = {str(name): Outcome(**outcome) for name, outcome in found["tests"].items()}
-    results = Results(str(found["content"]), tests, found["total"])
-    return Standing(float(data["seconds"]), str(data["last"]), dict(data["states"]), results)

@@ -16,8 +16,8 @@ from plugins.standing import Outcome
 from plugins.standing import Results
 from plugins.standing import Standing
 from plugins.standing import content_of
-from plugins.standing import from_data
-from plugins.standing import to_data
+from plugins.standingdata import from_data
+from plugins.standingdata import to_data
 
 
 if TYPE_CHECKING:
@@ -157,6 +157,21 @@ def test_it_survives_json() -> None:
     standing = Standing().after(Results("one", {"a": PASSED, "b": SKIPPED}, 2), 0.5, NOON)
 
     assert standing == from_data(json.loads(json.dumps(to_data(standing))))
+
+
+def test_the_day_of_the_first_solution_is_kept() -> None:
+    """Whatever becomes of the kata afterwards; memories that lack the day have that of the run."""
+    runs = [("one", FAILED), ("two", PASSED), ("two", PASSED), ("three", FAILED)]
+    standing, days = Standing(), []
+    for day, (content, outcome) in enumerate(runs):
+        now = NOON + timedelta(days=day)
+        standing = standing.after(Results(content, {"a": outcome}, 1), 0.1, now)
+        data = to_data(standing)
+        assert data.pop("solved") == standing.solved
+        days.append((standing.solved_at, from_data(data).solved_at))
+    second, third = ((NOON + timedelta(days=day)).isoformat() for day in (1, 2))
+
+    assert [("", ""), (second, second), (second, third), (second, "")] == days
 
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"results": []}, {"states": 3}])
