@@ -40,4 +40,5 @@ pytest_plugins = (
     "plugins.nextkata",
     "plugins.reference",
     "plugins.progressjson",
+    "plugins.coursepage",
 )

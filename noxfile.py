@@ -41,6 +41,19 @@ def accept(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def page(session: nox.Session) -> None:
+    """Write the page of the course, and say where it is: nox -s page [-- FILE]."""
+    (file,) = session.posargs or [".katas/page.html"]
+    session.run(sys.executable, "-m", "pytest", "--page", file)
+
+
+@nox.session(default=False)
+def screenshot(session: nox.Session) -> None:
+    """Take the README's picture of the page, with invented progress."""
+    session.run(sys.executable, "-m", "tests.screenshot", *(session.posargs or ["docs/page.png"]))
+
+
+@nox.session(default=False)
 def device(session: nox.Session) -> None:
     """Run the solutions on the GPU at hand: nox -s device [-- cuda|mps]."""
     (name,) = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
