@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parent / "page"
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # What could hide or reorder text: control characters, marks of direction, half characters.
 UNREADABLE = re.compile(
-    "[^\\S \n\t]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 

@@ -39,7 +39,8 @@ def chromium() -> Iterator[Any]:
     with sync_playwright() as playwright:
         # In a container Chromium cannot build its own sandbox; it only sees pages of ours.
         browser = playwright.chromium.launch(
-            executable_path=program(), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=program(),
+            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
         )
         try:
             yield browser

@@ -28,7 +28,7 @@ from tests.browser import missing
 
 ROOT = Path(__file__).parents[1]
 NOW = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)
-WIDTH, HEIGHT = 1280, 1180
+WIDTH, HEIGHT = 1280, 1630
 # Of a hundred katas the learner is so far.
 SOLVED = 43
 PASSED = Outcome("passed")
@@ -57,7 +57,7 @@ def invented() -> str:
         elif far > SOLVED + 8:
             places.append(Place(kata, "new", Standing()))
             continue
-        elif far > SOLVED or number % 17 == 11:
+        elif (far > SOLVED and number % 3) or number % 17 == 11:
             tests["test_the_corner"] = FAILED
         results = Results(content_of(kata), tests, len(tests) + (number % 19 == 8))
         solved = moment if results.state == "solved" else ""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.coursepage import ABSENT
 from plugins.hintcounts import change_count
 from plugins.lectures import read_course
 from plugins.memory import update
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
+ROOT = Path(__file__).parents[1]
 PLUGINS = ("plugins.course", "plugins.episodes", "plugins.coursepage")
 HEAVY = ("torch", "numpy", "hypothesis", "playwright")
 
@@ -115,3 +119,12 @@ def test_torch_is_not_imported(page: MiniCourse) -> None:
 
     assert not set(HEAVY) & set(done.stdout.splitlines()[-1].split())
     assert "/pytorch/blob/main/c10/" in Path(page.path / "page.html").read_text()
+
+
+def test_the_groups_that_are_named_exist() -> None:
+    """In the README, in this message and in others."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        groups = tomllib.load(file)["dependency-groups"]
+    named = set(re.findall(r"--group (\w+)", (ROOT / "README.md").read_text() + ABSENT))
+
+    assert {"page", "browser"} <= named <= set(groups)

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
-HEAVY = ("torch", "numpy", "hypothesis", "expecttest", "feedparser")
+HEAVY = ("torch", "numpy", "hypothesis", "expecttest", "feedparser", "jinja2")
 LINES = 160
 SCRIPT = """
 import importlib

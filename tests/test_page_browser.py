@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -19,10 +22,10 @@ from tests.webserver import web_server
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+ROOT = Path(__file__).parents[1]
 FILE = "page.html"
 # What axe-core calls WCAG 2.2 on the levels A and AA, and its own best practices.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -72,7 +75,7 @@ def visit(browser: Any, file: Path) -> Iterator[Callable[..., Visit]]:
 
     def opened(address: str = "", *, width: int = 1280, **options: Any) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(60_000)
         contexts.append(context)
         found = Visit(context.new_page())
         found.page.goto(address if "://" in address else file.as_uri() + address)
@@ -185,6 +188,17 @@ def test_filters_work_by_keyboard(visit: Callable[..., Visit]) -> None:
     assert 6 == len(found.katas())
 
 
+def test_a_text_may_be_that_of_the_lecture(visit: Callable[..., Visit]) -> None:
+    """Its title finds all its katas; what is unfolded is searched as well."""
+    found = visit()
+    shown = []
+    for text in ("whole title of lecture02", "Storage.h", "k02_"):
+        found.page.locator("#text").fill(text)
+        shown.append(len(found.katas()))
+
+    assert [3, 6, 2] == shown
+
+
 def test_a_station_leads_to_its_lecture(visit: Callable[..., Visit]) -> None:
     """Even to one that a filter hides; a link to a kata opens it."""
     found = visit()
@@ -280,6 +294,16 @@ def test_it_is_whole_without_scripts(visit: Callable[..., Visit]) -> None:
 
     assert 6 == found.page.locator(".kata:visible").count()
     assert 0 == found.page.locator("button:visible, input:visible, select:visible").count()
+
+
+def test_the_picture_of_the_readme_can_be_taken(tmp_path: Path) -> None:
+    """By its command; neither it nor the one that is stored is large."""
+    file = tmp_path / "page.png"
+    subprocess.run([sys.executable, "-m", "tests.screenshot", file], cwd=ROOT, check=True)
+
+    for picture in (file, ROOT / "docs/page.png"):
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert 300_000 > picture.stat().st_size
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -99,7 +99,7 @@ def test_text_is_readable() -> None:
     assert "red \ufffd\ufffd\ufffd\n\tend" == readable(
         "\x1b[1;31mred\x1b[0m \x00\u202e\ud800\n\tend"
     )
-    assert "größer ∑ 字 \U0001f600" == readable("größer ∑ 字 \U0001f600")
+    assert "größer\xa0∑ 字 \U0001f600" == readable("größer\xa0∑ 字 \U0001f600")
 
 
 def test_every_state_is_shown() -> None:

@@ -22,14 +22,15 @@
 
   // Filters: a kata is shown if it has every word, the lecture and one of the states.
   const form = id("filters");
-  const katas = all(".kata").map((card) => ({ card, text: card.textContent.toLowerCase() }));
+  const words = (card) => `${card.id} ${card.closest(".lecture").querySelector("h3").textContent} ${card.textContent}`;
+  const katas = all(".kata").map((card) => ({ card, text: words(card).toLowerCase() }));
   const filter = () => {
-    const words = id("text").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = id("text").value.toLowerCase().split(/\s+/).filter(Boolean);
     const lecture = id("lecture").value;
     const states = all("[name=state]:checked", form).map((box) => box.value);
     let found = 0;
     for (const { card, text } of katas) {
-      const shown = words.every((word) => text.includes(word) || card.id.includes(word))
+      const shown = wanted.every((word) => text.includes(word))
         && (!lecture || card.dataset.lecture === lecture)
         && (!states.length || states.includes(card.dataset.state));
       card.hidden = !shown;
@@ -45,10 +46,13 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(filter));
   form.hidden = false;
+  // A browser may have kept what was chosen before a reload.
+  filter();
 
   // A link to what a filter hides clears the filter; a link to a kata opens it.
   const arrive = () => {
-    const target = id(decodeURIComponent(location.hash.slice(1)));
+    // Every id is in ASCII.
+    const target = id(location.hash.slice(1));
     if (!target) return;
     if (target.closest("[hidden]")) { form.reset(); setTimeout(() => target.scrollIntoView()); }
     const more = target.matches(".kata") && target.querySelector("details");
