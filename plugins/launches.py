@@ -77,10 +77,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Launch:
-    """One ``kernel<<<grid, block>>>(...)``.
+    """One ``kernel<<<grid, block>>>(...)``, and how many threads and blocks of it did anything.
 
-    ``active_threads`` have loaded or stored global memory, ``storing_blocks`` have stored to it:
-    a grid of threads that do nothing is no parallel work.
+    ``active_threads`` have loaded or stored global memory, ``storing_blocks`` have stored to it.
     """
 
     kernel: str

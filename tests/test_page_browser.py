@@ -44,6 +44,8 @@ class Visit:
 
     def katas(self) -> list[str]:
         """Return the katas that are shown."""
+        # What a filter has put off until the form is cleared has been done then.
+        self.page.evaluate("new Promise(done => setTimeout(done))")
         shown = "cards => cards.filter(card => card.checkVisibility()).map(card => card.id)"
         return list(self.page.locator(".kata").evaluate_all(shown))
 
