@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.torch
-TIMES = {"quick": 3, "full": 20}
+# Two take no longer than one on two cores.
+TIMES = {"quick": 2, "full": 20}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
