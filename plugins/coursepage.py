@@ -10,24 +10,20 @@ from typing import Any
 import pytest
 
 from plugins.course import course_key
-from plugins.coursemap import Place
 from plugins.episodes import catalogue_of
-from plugins.hintcounts import read_counts
-from plugins.memory import recall
 from plugins.pagebuild import page_of
 from plugins.pagehtml import html_of
 from plugins.pagesummary import summary_of
+from plugins.places import places_of
 from plugins.reading import tag_of
-from plugins.standing import content_of
+from plugins.showing import configured
+from plugins.showing import write_for
 from plugins.syllabus import FILE
 from plugins.syllabus import read_syllabus
 from plugins.tomltable import TomlError
-from plugins.wholefile import write_whole
 
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from plugins.pagedata import Page
 
 
@@ -54,36 +50,28 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     wanted = config.getoption("page")
     if wanted is None or config.option.help:
         return None
-    config._do_configure()  # noqa: SLF001 - as pytest's own --help does
-    try:
+    with configured(config):
         file = config.invocation_params.dir / wanted
         page = page_here(config)
         text = summary_of(page) if file.suffix == MARKDOWN else html(page)
-        write(file, text)
+        write_for("--page", file, text)
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         reporter.line(f"wrote {wanted}: {file.resolve().as_uri()}")
-    finally:
-        config._ensure_unconfigure()  # noqa: SLF001
     return 0
 
 
 def page_here(config: pytest.Config) -> Page:
     """Return what there is to say of the whole course, from what is stored here."""
     root, course = config.rootpath, config.stash[course_key]
-    hints = read_counts(root)
-    places = [
-        Place(kata, standing.state(content_of(kata)), standing, hints.get(kata.id, 0))
-        for lecture in course.lectures
-        for kata in lecture.katas
-        for standing in (recall(root, kata),)
-    ]
     try:
         syllabus = read_syllabus(root / FILE)
     except TomlError as error:
         raise pytest.UsageError(f"--page: {error}") from None
     now = datetime.now().astimezone()
     catalogue = catalogue_of(config)
-    return page_of(course, places, syllabus, catalogue=catalogue, tag=torch_tag(), now=now)
+    return page_of(
+        course, places_of(root, course), syllabus, catalogue=catalogue, tag=torch_tag(), now=now
+    )
 
 
 def torch_tag() -> str:
@@ -100,11 +88,3 @@ def html(page: Page) -> str:
         return html_of(page)
     except ModuleNotFoundError:
         raise pytest.UsageError(ABSENT) from None
-
-
-def write(file: Path, text: str) -> None:
-    """Write the file whole."""
-    try:
-        write_whole(file, text.encode(), file.resolve().parent)
-    except OSError as error:
-        raise pytest.UsageError(f"--page: {file}: {error.strerror or error}") from None

@@ -11,6 +11,7 @@ from plugins.course import course_key
 from plugins.hintcounts import change_count
 from plugins.names import UnknownNameError
 from plugins.names import katas_named
+from plugins.showing import configured
 
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 NEXT = "next"
 ALL = "all"
-EXAMPLE = "pytest katas/lecture04/test_k01_schema.py --hint"
+EXAMPLE = "pytest katas/lecture04/test_k01_schema.py"
 WIDTH = 80
 
 
@@ -46,11 +47,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         return None
     # In `pytest --hint PATH`, argparse takes PATH for the option's value.
     arguments = [*config.args] if wanted in {NEXT, ALL} else [wanted]
-    config._do_configure()  # noqa: SLF001 - as pytest's own --help does
-    try:
-        kata = named_kata(config.stash[course_key], config.invocation_params.dir, arguments)
-        if kata is None:
-            raise pytest.UsageError(f"--hint wants the test file of one kata: {EXAMPLE}")
+    with configured(config):
+        kata = the_kata("--hint", config, arguments)
         everything, total = wanted == ALL, len(kata.hints)
 
         def one_more(count: int) -> int:
@@ -58,9 +56,24 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
         shown = change_count(config.rootpath, kata.id, one_more)
         print(text(kata, shown, everything=everything))  # noqa: T201 - the answer
-    finally:
-        config._ensure_unconfigure()  # noqa: SLF001
     return 0
+
+
+def the_kata(option: str, config: pytest.Config, arguments: Sequence[str]) -> Kata:
+    """Return the one kata that the arguments name.
+
+    Raises
+    ------
+    pytest.UsageError
+        If they name none, or more than one: what the option wants, or what there is.
+    """
+    try:
+        kata = named_kata(config.stash[course_key], config.invocation_params.dir, arguments)
+    except UnknownNameError as error:
+        raise pytest.UsageError(f"{option}: {error}") from None
+    if kata is None:
+        raise pytest.UsageError(f"{option} wants the test file of one kata: {EXAMPLE} {option}")
+    return kata
 
 
 def named_kata(course: Course, start: Path, arguments: Sequence[str]) -> Kata | None:
@@ -68,7 +81,7 @@ def named_kata(course: Course, start: Path, arguments: Sequence[str]) -> Kata | 
 
     Raises
     ------
-    pytest.UsageError
+    UnknownNameError
         If the one argument is no kata at all; it says what there is.
     """
     paths = {(start / argument.partition("::")[0]).resolve() for argument in arguments}
@@ -80,10 +93,7 @@ def named_kata(course: Course, start: Path, arguments: Sequence[str]) -> Kata | 
     ]
     if not katas and len(paths) == 1 and not any(path.exists() for path in paths):
         # What has no file may be mistyped, or ``lecture04/k03``.
-        try:
-            katas = katas_named(course, arguments[0])
-        except UnknownNameError as error:
-            raise pytest.UsageError(f"--hint: {error}") from None
+        katas = katas_named(course, arguments[0])
     return katas[0] if len(katas) == 1 else None
 
 

@@ -41,21 +41,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def show(root: Path, course: Course) -> None:
     """Print the map."""
-    from plugins.coursemap import Place  # noqa: PLC0415 - likewise
-    from plugins.coursemap import lines  # noqa: PLC0415
-    from plugins.hintcounts import read_counts  # noqa: PLC0415
-    from plugins.memory import recall  # noqa: PLC0415
-    from plugins.standing import content_of  # noqa: PLC0415
+    from plugins.coursemap import lines  # noqa: PLC0415 - likewise
+    from plugins.places import places_of  # noqa: PLC0415
 
-    places = []
-    hints = read_counts(root)
-    for lecture in course.lectures:
-        for kata in lecture.katas:
-            standing = recall(root, kata)
-            state = standing.state(content_of(kata))
-            places.append(Place(kata, state, standing, hints.get(kata.id, 0)))
     # pytest captures what is printed now, and hands it to the terminal when it ends.
     terminal = sys.__stdout__
     blocks = bool(terminal and terminal.encoding.lower().startswith("utf"))
-    for line in lines(course, places, blocks=blocks):
+    for line in lines(course, places_of(root, course), blocks=blocks):
         print(line)  # noqa: T201 - the answer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import UTC
 from datetime import datetime
-from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -15,11 +14,8 @@ from plugins.course import katas_among
 from plugins.hintcounts import read_counts
 from plugins.memory import recall
 from plugins.progressdata import progress
-from plugins.wholefile import write_whole
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from plugins.showing import configured
+from plugins.showing import write_for
 
 
 STDOUT = "-"
@@ -40,16 +36,13 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     wanted = config.getoption("progress_json")
     if wanted is None or config.option.help:
         return None
-    config._do_configure()  # noqa: SLF001 - as pytest's own --help does
-    try:
+    with configured(config):
         text = document(config)
         if wanted == STDOUT:
             reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
             reporter.write(text)
         else:
-            write(config.invocation_params.dir / wanted, text)
-    finally:
-        config._ensure_unconfigure()  # noqa: SLF001
+            write_for("--progress-json", config.invocation_params.dir / wanted, text)
     return 0
 
 
@@ -60,11 +53,3 @@ def document(config: pytest.Config) -> str:
     known = [(kata, recall(root, kata)) for kata in katas]
     data = progress(known, read_counts(root), datetime.now(UTC))
     return f"{json.dumps(data, indent=2)}\n"
-
-
-def write(file: Path, text: str) -> None:
-    """Write the file whole: a reader that watches it never sees a part."""
-    try:
-        write_whole(file, text.encode(), file.resolve().parent)
-    except OSError as error:
-        raise pytest.UsageError(f"--progress-json: {file}: {error.strerror or error}") from None

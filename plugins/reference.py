@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from plugins.course import course_key
-from plugins.hints import named_kata
+from plugins.hints import the_kata
 from plugins.memory import recall
+from plugins.showing import configured
 from plugins.sidebyside import side_by_side
 from plugins.standing import content_of
 from plugins.standing import learners_files
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 SOLVED = "solved"
 NOW = "now"
-EXAMPLE = "pytest katas/lecture04/test_k01_schema.py --solution"
 # What the learner has read already: the docstring of a module, the first comment of a source.
 BRIEF = re.compile(r'\s*(?:r?""".*?"""|(?://[^\n]*(?:\n|$))+)\s*', re.DOTALL)
 MARKUP = {" ": {}, "|": {"yellow": True}, "<": {"red": True}, ">": {"green": True}}
@@ -53,12 +52,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         return None
     # In `pytest --solution PATH`, argparse takes PATH for the option's value.
     arguments = [*config.args] if wanted in {SOLVED, NOW} else [wanted]
-    config._do_configure()  # noqa: SLF001 - as pytest's own --help does
-    try:
+    with configured(config):
         start = config.invocation_params.dir
-        kata = named_kata(config.stash[course_key], start, arguments)
-        if kata is None:
-            raise pytest.UsageError(f"--solution wants the test file of one kata: {EXAMPLE}")
+        kata = the_kata("--solution", config, arguments)
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         standing = recall(config.rootpath, kata)
         if wanted != NOW and standing.state(content_of(kata)) != SOLVED:
@@ -66,8 +62,6 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
                 reporter.line(line)
             return int(pytest.ExitCode.TESTS_FAILED)
         show(reporter, kata)
-    finally:
-        config._ensure_unconfigure()  # noqa: SLF001
     return 0
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests import slurm
+from tests.cluster import settings
 
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +79,7 @@ def test_an_example_runs(example: Example, tmp_path: Path, folder: Path) -> None
     """It ends well, and says something."""
     for name in PROGRAMS:
         if re.search(rf"^{name} ", example.text, re.MULTILINE):
-            found = shutil.which(name, path=search_path())
+            found = shutil.which(name, path=settings({**os.environ})["PATH"])
             skip_without(name, found)
     on_cluster = example.text.startswith("srun ")
     if (on_cluster or "nox -s cluster" in example.text) and slurm.missing():
@@ -91,7 +92,7 @@ def test_an_example_runs(example: Example, tmp_path: Path, folder: Path) -> None
         done = subprocess.run(
             [*program, example.text],
             cwd=ROOT if "katas" in example.text else tmp_path,
-            env={**environment, "PATH": search_path(), "OMP_NUM_THREADS": "1"},
+            env=settings({**environment}),
             capture_output=True,
             text=True,
             check=False,
@@ -107,11 +108,6 @@ def skip_without(name: str, found: str | None) -> None:
     group = "torch213" if name == "torchrun" else "cluster"
     if not found:
         pytest.skip(f"{name} is not installed; python -m pip install --group {group}")
-
-
-def search_path() -> str:
-    """Return a PATH on which this Python's programs come first."""
-    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def test_a_block_says_what_it_is() -> None:

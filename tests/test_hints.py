@@ -15,6 +15,7 @@ from plugins.hints import text
 from plugins.layout import Course
 from plugins.layout import Kata
 from plugins.layout import Lecture
+from plugins.names import UnknownNameError
 
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_a_name_is_enough(tmp_path: Path) -> None:
     course = Course((Lecture("lecture77", "", {}, (first, second), folder),), ())
 
     assert named_kata(course, tmp_path, ["lecture77/k02"]) is second
-    with pytest.raises(pytest.UsageError, match=r"there are: lecture77/k02_later,"):
+    with pytest.raises(UnknownNameError, match=r"there are: lecture77/k02_later,"):
         named_kata(course, tmp_path, ["katas/lecture77/test_k02_lader.py"])
 
 

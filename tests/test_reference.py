@@ -117,6 +117,17 @@ def test_it_wants_one_kata(course: MiniCourse, kata: Kata) -> None:
     result.stderr.fnmatch_lines(["ERROR: --solution wants the test file of one kata: pytest *"])
 
 
+def test_a_name_that_does_not_exist_is_answered_for_this_option(
+    course: MiniCourse, kata: Kata
+) -> None:
+    """Not for ``--hint``, which reads names the same way."""
+    assert kata.test.exists()
+    result = course.run("--solution", "katas/lecture77/test_k09_none.py")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --solution: *"])
+
+
 def test_help_is_help(course: MiniCourse) -> None:
     """``--help`` beside ``--solution`` wins."""
     course.plugins("plugins.course", "plugins.hints", "plugins.reference")
