@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Sequence
+    from pathlib import Path
 
     from plugins.layout import Course
     from plugins.layout import Kata
@@ -62,7 +64,7 @@ def next_place(places: Sequence[Place]) -> Place | None:
     return next((place for place in places if not place.done), None)
 
 
-def lines(course: Course, places: Sequence[Place], *, blocks: bool) -> Iterator[str]:
+def lines(course: Course, places: Sequence[Place], *, start: Path, blocks: bool) -> Iterator[str]:
     """Return the map; `blocks` says whether the terminal can show more than ASCII."""
     solved = sum(place.state == "solved" for place in places)
     spent = duration(sum(place.standing.seconds for place in places))
@@ -84,7 +86,7 @@ def lines(course: Course, places: Sequence[Place], *, blocks: bool) -> Iterator[
             text = f"{count} tests: {reason}" if count > 1 else f"1 test: {reason}"
             yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
     yield ""
-    yield from next_step(here)
+    yield from next_step(here, start)
 
 
 def lecture_line(
@@ -113,13 +115,13 @@ def kata_line(place: Place, here: Place | None) -> str:
     return f"  {mark} {shortened(place.kata.name, 22):22} {title:24} {word:15} {spent:>10}".rstrip()
 
 
-def next_step(here: Place | None) -> Iterator[str]:
-    """Return what to do now."""
+def next_step(here: Place | None, start: Path) -> Iterator[str]:
+    """Return what to do now, in the folder `start`."""
     if here is None:
         yield "Everything that can run here is solved."
         return
     yield f"Next, {shortened(here.kata.title, WIDTH - 7)}:"
-    yield f"  pytest katas/{here.kata.lecture}/{here.kata.test.name} -x"
+    yield f"  pytest {os.path.relpath(here.kata.test, start)} -x"
 
 
 def reasons(places: Iterable[Place]) -> dict[str, int]:

@@ -1,12 +1,13 @@
 """``pytest --course`` shows the map of the course and runs nothing.
 
 An early plugin (``-p`` in pyproject.toml): it answers before pytest loads the conftest.py files and
-with them all the other plugins.
+with them all the other plugins. Those of packages are loaded by then: their lectures are shown too.
 """
 
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,20 +33,25 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Print the map and end, if it is asked for."""
     options = early_config.known_args_namespace
     if options.course and not options.help:
-        from plugins.lectures import read_course  # noqa: PLC0415 - only this option needs it
+        from plugins import hookspecs  # noqa: PLC0415 - only this option needs it
+        from plugins.lectures import read_course  # noqa: PLC0415
 
+        manager = early_config.pluginmanager
+        manager.add_hookspecs(hookspecs)
+        added = manager.hook.pytest_kata_lectures(config=early_config)
         root = early_config.rootpath
-        show(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+        folders = [*sorted((root / "katas").glob("lecture*/")), *chain.from_iterable(added)]
+        show(root, early_config.invocation_params.dir, read_course(folders))
         raise SystemExit(0)
 
 
-def show(root: Path, course: Course) -> None:
-    """Print the map."""
+def show(root: Path, start: Path, course: Course) -> None:
+    """Print the map; `start` is where the commands that it shows are typed."""
     from plugins.coursemap import lines  # noqa: PLC0415 - likewise
     from plugins.places import places_of  # noqa: PLC0415
 
     # pytest captures what is printed now, and hands it to the terminal when it ends.
     terminal = sys.__stdout__
     blocks = bool(terminal and terminal.encoding.lower().startswith("utf"))
-    for line in lines(course, places_of(root, course), blocks=blocks):
+    for line in lines(course, places_of(root, course), start=start, blocks=blocks):
         print(line)  # noqa: T201 - the answer

@@ -21,6 +21,9 @@ from plugins.standing import Standing
 from plugins.standing import State
 
 
+ROOT = Path("/somewhere")
+
+
 def a_place(
     name: str,
     state: State = "new",
@@ -29,7 +32,7 @@ def a_place(
     lecture: str = "lecture01",
 ) -> Place:
     """Return a kata on the map."""
-    folder = Path(lecture)
+    folder = ROOT / "katas" / lecture
     kata = Kata(lecture, name, f"Title {name}", "lab", (), (), (), (), (), (), (), folder)
     return Place(kata, state, Standing(seconds, results=Results("", tests or {})))
 
@@ -47,7 +50,7 @@ def a_map(*places: Place, blocks: bool = False, title: str = "A title") -> list[
         )
         for name in names
     ]
-    return list(lines(Course(tuple(lectures), ()), places, blocks=blocks))
+    return list(lines(Course(tuple(lectures), ()), places, start=ROOT, blocks=blocks))
 
 
 def test_the_map_of_a_course() -> None:
@@ -89,7 +92,7 @@ def test_a_course_that_is_done_says_so() -> None:
 def test_an_empty_course_has_a_map() -> None:
     """A lecture without katas, or no lecture at all."""
     course = Course((Lecture("lecture01", "T", {}, (), Path("lecture01")),), ("it is broken",))
-    text = list(lines(course, [], blocks=False))
+    text = list(lines(course, [], start=ROOT, blocks=False))
 
     assert "0 of 0 katas solved, 0 min spent" == text[0]
     assert "broken: it is broken" in text

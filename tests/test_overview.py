@@ -97,9 +97,9 @@ from plugins.lectures import read_course
 from plugins.overview import show
 
 root = Path.cwd()
-show(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+show(root, root, read_course(sorted((root / "katas").glob("lecture*/"))))
 begun = len(opened)
-show(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+show(root, root, read_course(sorted((root / "katas").glob("lecture*/"))))
 print(len(opened) - begun)
 """
 

@@ -98,6 +98,18 @@ def test_a_lecture_that_was_not_asked_for_is_not_run(extended: MiniCourse) -> No
     extended.run("katas").assert_outcomes(passed=1)
 
 
+def test_the_lecture_is_on_the_map(extended: MiniCourse, installed: Path) -> None:
+    """After those of the course; when it is next, the command that runs it is that of its place."""
+    extended.run("katas").assert_outcomes(passed=1)
+    lines = extended.run("--course").outlines
+    (command,) = [line.split()[1] for line in lines if line.startswith("  pytest ")]
+
+    assert ["lecture01", "lecture90"] == [
+        name for line in lines for name in line.split()[:2] if name.startswith("lecture")
+    ]
+    assert (extended.path / command).resolve().is_relative_to(installed)
+
+
 def test_hook_episode_sources(extended: MiniCourse) -> None:
     """A failure in the lecture of the package names the episode that the package knows."""
     result = extended.run("--device=cpu", "-k", "test_double and not compiled")
