@@ -35,6 +35,12 @@ def update(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def practice(session: nox.Session) -> None:
+    """Run the katas that you have worked on: nox -s practice [-- --base upstream/main]."""
+    session.run(sys.executable, "-m", "plugins.practice", *session.posargs)
+
+
+@nox.session(default=False)
 def accept(session: nox.Session) -> None:
     """Accept what solutions print in expect tests: nox -s accept -- katas/lecture04."""
     session.run(sys.executable, "-m", "tests.gate.accept", *(session.posargs or ["katas"]))

@@ -1,0 +1,99 @@
+"""Which exercises a learner has worked on: those that differ from every stub upstream has had.
+
+A file that upstream has changed since the fork took from it differs too, and is no answer. So the
+history of the stub counts, and a branch may be rebased, squashed, renamed or rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plugins.reset import content
+from plugins.standing import learners_files
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from plugins.gitrepo import Repo
+    from plugins.layout import Course
+    from plugins.layout import Kata
+
+
+# The line, in the new version, of a change.
+HUNK = re.compile(rb"^@@ \S+ \+(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the learner has worked on.
+
+    Attributes
+    ----------
+    katas
+        Those whose exercise differs from the stub, in teaching order.
+    own
+        Those that upstream has never had: they have no stub to differ from.
+    tests
+        The test modules of claimed katas that are not upstream's.
+    """
+
+    katas: tuple[Kata, ...] = ()
+    own: tuple[Kata, ...] = ()
+    tests: tuple[str, ...] = ()
+
+
+def claimed(repo: Repo, course: Course, base: str) -> Claims:
+    """Compare the exercises in the working tree, for that is what runs, with those of `base`."""
+    katas = [kata for lecture in course.lectures for kata in lecture.katas]
+    files = {kata: list(learners_files(kata)) for kata in katas}
+    both = [file for found in files.values() for file in found] + [kata.test for kata in katas]
+    changed = differing(repo, base, both)
+    found: list[Kata] = []
+    own: list[Kata] = []
+    for kata, exercise in files.items():
+        paths = [name for file in exercise if (name := path_of(repo, file)) in changed]
+        stubs = {path: versions(repo, base, path) for path in paths}
+        if any(changed[path] not in stubs[path] for path in paths):
+            # Without a stub it is a kata of the learner's own.
+            (found if any(stubs.values()) else own).append(kata)
+    tests = [path for kata in found if (path := path_of(repo, kata.test)) in changed]
+    return Claims(tuple(found), tuple(own), tuple(tests))
+
+
+def differing(repo: Repo, base: str, files: Iterable[Path]) -> dict[str, bytes | None]:
+    """Return the contents, None if it is gone, of the files that are not as in `base`, by path."""
+    tree = repo.tree(base)
+    blobs = {path: tree[path].blob for file in files if (path := path_of(repo, file)) in tree}
+    texts = repo.blobs(blobs.values())
+    found = {path_of(repo, file): unix(content(file)) for file in files}
+    theirs = {path: unix(texts[blob]) for path, blob in blobs.items()}
+    return {path: text for path, text in found.items() if text != theirs.get(path)}
+
+
+def versions(repo: Repo, base: str, path: str) -> set[bytes | None]:
+    """Return what a file has held in the history of `base`."""
+    history = ("log", "--full-history", "--format=", "--raw", "--no-abbrev", base, "--", path)
+    lines = repo.run(*history).decode(errors="replace").splitlines()
+    blobs = {blob for line in lines for blob in line.split()[2:4] if blob.strip("0")}
+    return {unix(text) for text in repo.blobs(blobs).values()}
+
+
+def first_changed(repo: Repo, base: str, path: str) -> int:
+    """Return the first line of a file that is not as in `base`, or 1."""
+    changes = repo.run("diff", "--unified=0", "--no-color", "--no-ext-diff", base, "--", path)
+    found = HUNK.search(changes)
+    return max(int(found[1]), 1) if found else 1
+
+
+def unix(text: bytes | None) -> bytes | None:
+    """Return a text with the line ends that it has in the repository."""
+    return text and text.replace(b"\r\n", b"\n")
+
+
+def path_of(repo: Repo, file: Path) -> str:
+    """Return the path of a file as git has it."""
+    return file.relative_to(repo.root).as_posix()

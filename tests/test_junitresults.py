@@ -1,0 +1,51 @@
+"""What is read from pytest's JUnit XML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plugins.junitresults import FAMILY
+from plugins.junitresults import Result
+from plugins.junitresults import last
+from plugins.junitresults import read_results
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
+    """The first failure tells; a module that cannot be imported has no test."""
+    pytester.makepyfile(
+        test_a="def test_one(): pass\ndef test_two(): assert 1 == 2, 'no'\ndef test_3(): 1 / 0",
+        test_b="import pytest\n@pytest.mark.skip('no GPU')\ndef test(): pass",
+        test_c="import pytest\ndef test(): pass\n@pytest.mark.skip('no GPU')\ndef test_2(): pass",
+        test_d="import no_such_module",
+        test_e="import pytest\n@pytest.fixture\ndef f(): 1 / 0\ndef test(f): pass",
+    )
+    options = ("--junitxml=r.xml", "--tb=short", "--continue-on-collection-errors")
+    pytester.runpytest_subprocess("-o", FAMILY, *options)
+    results = read_results(pytester.path / "r.xml")
+
+    first = results["test_a.py"]
+    assert ("fails", "test_two") == (first.verdict, first.test)
+    assert first.message.startswith("AssertionError: no\n")
+    assert "test_a.py:2: in test_two" in first.text
+    assert Result("cannot run here", message="no GPU") == results["test_b.py"]
+    assert Result("solved") == results["test_c.py"]
+    broken = results["test_d.py"]
+    assert ("fails", "") == (broken.verdict, broken.test)
+    assert "ModuleNotFoundError: No module named 'no_such_module'" == broken.message
+    assert ("fails", "test") == (results["test_e.py"].verdict, results["test_e.py"].test)
+
+
+def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
+    """Nor in one that was not finished; an empty traceback has no last line."""
+    file = tmp_path / "r.xml"
+    assert {} == read_results(file)
+    file.write_text("<testsuites><testsuite>")
+
+    assert {} == read_results(file)
+    assert "" == last("")

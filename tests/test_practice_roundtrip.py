@@ -1,0 +1,160 @@
+"""A learner's weeks with a fork: what the workflow would say after each push."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.practice import main
+from plugins.update import main as update
+from tests.conftest import CLEARED
+from tests.fork import STUB
+from tests.fork import git
+from tests.practicefork import CXX_SOLVED
+from tests.practicefork import CXX_STUB
+from tests.practicefork import FIRST
+from tests.practicefork import SECOND
+from tests.practicefork import SOLVED
+from tests.practicefork import THIRD
+from tests.practicefork import WRONG
+from tests.practicefork import PracticeFork
+from tests.practicefork import settle_in
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Said = list[tuple[str, str]]
+
+
+FRESH = "katas/lecture01/k04_fresh.py"
+
+
+class Weeks:
+    """The learner's clone, and what CI finds after a push to the fork."""
+
+    def __init__(self, path: Path) -> None:
+        self.fork = PracticeFork(path)
+        self.root = self.fork.root
+        self.count = 0
+
+    def push(self, *options: str) -> None:
+        """Let the learner push the branch that is checked out."""
+        git(self.root, "push", "-q", *options, "origin", "HEAD")
+
+    def ci(self, branch: str, *options: str) -> tuple[int, Said, str]:
+        """Check out the branch anew, as the workflow does; return status, verdicts, summary."""
+        self.count += 1
+        folder = self.fork.checkout(branch, f"ci{self.count}", *options)
+        file = folder.with_suffix(".md")
+        address = self.fork.bare.as_uri()
+        arguments = ["--base", "upstream/main", "--fetch", address, "--summary", str(file)]
+        status = main(arguments, folder)
+        text = file.read_text()
+        return (
+            status,
+            re.findall(r"^\| `lecture01/(k\d\d)\S+` .*? \| (\S+) \|", text, re.MULTILINE),
+            text,
+        )
+
+    def commit(self, files: dict[str, str | None], message: str) -> None:
+        """Let the learner commit."""
+        self.fork.commit(files, message)
+
+
+@pytest.fixture
+def weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weeks:
+    """Return the fork on its first day."""
+    settle_in(monkeypatch, CLEARED)
+    return Weeks(tmp_path)
+
+
+def test_from_the_fork_to_the_pull_request(weeks: Weeks) -> None:
+    """Solve two, break one, update, rebase, push by force, rename, clone without history."""
+    # The fork is as upstream is.
+    assert (0, []) == weeks.ci("main")[:2]
+
+    # A branch, two answers.
+    git(weeks.root, "switch", "-q", "-c", "week-1")
+    weeks.commit({FIRST: SOLVED}, "Answer the first")
+    weeks.commit({SECOND: SOLVED}, "Answer the second")
+    weeks.push()
+    assert (0, [("k01", "solved"), ("k02", "solved")]) == weeks.ci("week-1")[:2]
+
+    # One of them breaks.
+    weeks.commit({SECOND: WRONG}, "Break the second")
+    weeks.push()
+    status, verdicts, text = weeks.ci("week-1")
+    assert (1, [("k01", "solved"), ("k02", "**fails**")]) == (status, verdicts)
+    assert "1 of 2 claimed katas solved" in text
+    weeks.commit({SECOND: SOLVED}, "Mend the second")
+
+    # Upstream goes on: a stub changes, and a kata is new.
+    fresh = {FRESH: STUB, FRESH.replace("k04", "test_k04"): "def test_it():\n    assert False\n"}
+    moved = CXX_STUB.replace("The brief", "A better brief")
+    lecture = (weeks.fork.authors / "katas/lecture01/lecture.toml").read_text()
+    table = lecture.rpartition("[[kata]]")[2].replace("k03_third", "k04_fresh")
+    table = re.sub(r"csrc = .*", "csrc = []", table)
+    lecture += f"\n[[kata]]{table}"
+    weeks.fork.publish({**fresh, THIRD: moved, "katas/lecture01/lecture.toml": lecture})
+    status, verdicts, text = weeks.ci("week-1")
+    # What was mended is not pushed yet.
+    assert (1, True) == (status, "`nox -s update`" in text)
+
+    # An update ends in a merge commit; only the answers count.
+    assert 0 == update([], weeks.root)
+    weeks.push()
+    assert (0, [("k01", "solved"), ("k02", "solved")]) == weeks.ci("week-1")[:2]
+
+    # One commit instead of five, on top of upstream, pushed by force.
+    git(weeks.root, "reset", "-q", "--soft", "upstream/main")
+    git(weeks.root, "commit", "-q", "-m", "Answer two katas")
+    weeks.push("--force")
+    assert "1" == git(weeks.root, "rev-list", "--count", "upstream/main..HEAD")
+    status, verdicts, text = weeks.ci("week-1")
+    assert (0, [("k01", "solved"), ("k02", "solved")]) == (status, verdicts)
+    assert "that you do not have" not in text
+
+    # Another branch from the fork's old main, rebased, under another name.
+    git(weeks.root, "switch", "-q", "-c", "draft", "origin/main")
+    weeks.commit({FIRST: WRONG}, "Try again")
+    git(weeks.root, "rebase", "-q", "upstream/main")
+    git(weeks.root, "branch", "-m", "draft", "week-2")
+    weeks.push()
+    assert (1, [("k01", "**fails**")]) == weeks.ci("week-2")[:2]
+
+    # Without history the verdicts are the same.
+    status, verdicts, text = weeks.ci("week-2", "--depth", "1")
+    assert (1, [("k01", "**fails**")]) == (status, verdicts)
+
+
+def test_a_clone_without_history_says_what_it_cannot_know(
+    weeks: Weeks, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whether a stub that differs is upstream's older one; with the history it knows."""
+    weeks.fork.publish({FIRST: STUB.replace("The brief", "A better brief")})
+    folder = weeks.fork.checkout("main", "shallow", "--depth", "1")
+    git(folder, "remote", "add", "upstream", weeks.fork.bare.as_uri())
+    git(folder, "fetch", "-q", "--depth", "1", "upstream", "main")
+
+    assert 1 == main(["--base", "upstream/main"], folder)
+    assert "`git fetch --unshallow upstream`" in capfd.readouterr().out
+    git(folder, "fetch", "-q", "--unshallow", "upstream")
+    assert 0 == main(["--base", "upstream/main"], folder)
+
+
+@pytest.mark.torch
+def test_katas_in_cxx_are_built_and_run(weeks: Weeks) -> None:
+    """From the source that the learner has pushed."""
+    weeks.commit({THIRD: CXX_SOLVED}, "Answer in C++")
+    weeks.push()
+    assert (0, [("k03", "solved")]) == weeks.ci("main")[:2]
+    weeks.commit({THIRD: CXX_SOLVED.replace("return", "retrun")}, "Mistype")
+    weeks.push()
+
+    status, verdicts, text = weeks.ci("main")
+    assert (1, [("k03", "**fails**")]) == (status, verdicts)
+    assert f"`Failed: {THIRD}:4:" in text
+    assert f"edit `{THIRD}:4`" in text
