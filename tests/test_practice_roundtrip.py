@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.guard import main as guard
 from plugins.practice import main
 from plugins.update import main as update
 from tests.conftest import CLEARED
@@ -71,7 +72,7 @@ def weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weeks:
     return Weeks(tmp_path)
 
 
-def test_from_the_fork_to_the_pull_request(weeks: Weeks) -> None:
+def test_from_the_fork_to_the_pull_request(weeks: Weeks, capfd: pytest.CaptureFixture[str]) -> None:
     """Solve two, break one, update, rebase, push by force, rename, clone without history."""
     # The fork is as upstream is.
     assert (0, []) == weeks.ci("main")[:2]
@@ -128,6 +129,12 @@ def test_from_the_fork_to_the_pull_request(weeks: Weeks) -> None:
     # Without history the verdicts are the same.
     status, verdicts, text = weeks.ci("week-2", "--depth", "1")
     assert (1, [("k01", "**fails**")]) == (status, verdicts)
+
+    # A pull request to upstream, by mistake, is told where answers live.
+    git(weeks.root, "push", "-q", "upstream", "week-1:refs/pull/1/head")
+    arguments = ["--base", "main", "--fetch", "refs/pull/1/head"]
+    assert 1 == guard(arguments, weeks.fork.authors)
+    assert "they belong in your fork" in capfd.readouterr().out
 
 
 def test_a_clone_without_history_says_what_it_cannot_know(
