@@ -335,6 +335,7 @@ def monitored(meeting: Meeting, rank: int, absent: Sequence[int] = ()) -> list[i
     try:
         meeting.monitored_barrier(LONG)
     except MissingRanksError as error:
+        assert error.ranks, f"rank {rank} raised, but nobody was missing: all had come meanwhile"
         return error.ranks
     return []
 
