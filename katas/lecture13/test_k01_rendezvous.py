@@ -335,9 +335,11 @@ def monitored(meeting: Meeting, rank: int, absent: Sequence[int] = ()) -> list[i
     try:
         meeting.monitored_barrier(LONG)
     except MissingRanksError as error:
-        assert error.ranks, f"rank {rank} raised, but nobody was missing: all had come meanwhile"
-        return error.ranks
-    return []
+        missing = error.ranks
+    else:
+        return []
+    assert missing, f"rank {rank} raised, but nobody was missing: all had come meanwhile"
+    return missing
 
 
 def test_a_monitored_barrier_is_a_barrier() -> None:
