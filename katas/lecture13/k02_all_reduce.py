@@ -22,12 +22,14 @@ ranks are those of the default group. All pass tensors of the same shape and dty
 What is sent and received is exact: 2(n - 1) messages by each rank, of one chunk each, also if it is
 empty because there are fewer elements than ranks; nothing if n is 1. All ranks end with the same
 bits. Numbers are added in the dtype of the tensor. Besides a contiguous tensor no more memory is
-taken than one tensor of the size of the largest chunk at a time; one that is not contiguous may be
-copied once, since gloo refuses to send what is not contiguous.
+taken at a time than two tensors of the size of the largest chunk, whatever n is; one that is not
+contiguous may be copied once, since gloo refuses to send what is not contiguous.
 
 Use ``isend``, ``irecv``, ``send``, ``recv`` or ``batch_isend_irecv`` of ``torch.distributed``, and
 no collective, and wait for each request. Beware of ``send``: it may return only when the other side
-receives, as gloo's does for a single number too. If all ranks send first, nobody receives.
+receives, as gloo's does for a single number too. If all ranks send first, nobody receives; if one
+of them receives first, the others go on one by one. So begin both messages of a step before you
+wait for either.
 
 About 20 lines. Out of scope: sub-groups, autograd, tensors whose elements share memory.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import count
 from itertools import product
 from typing import TYPE_CHECKING
 from typing import Any
+from weakref import ref
 
 import pytest
 import torch
@@ -68,47 +71,72 @@ def test_two_ranks_have_a_half_each(world: World) -> None:
     )
 
 
-class Request:
-    """Remembers whether somebody has waited for a message."""
+class Message:
+    """Remembers when a message was begun, and when somebody first waited for it."""
 
-    def __init__(self, work: Any) -> None:
-        self.work, self.waited = work, False
+    def __init__(self, work: Any, log: list[str], name: str) -> None:
+        self._work, self._log, self._name = work, log, name
+        log.append(name)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.work, name)
+        return getattr(self._work, name)
 
     def wait(self, *args: Any) -> Any:
         """Wait."""
-        self.waited = True
-        return self.work.wait(*args)
+        if (what := f"wait for {self._name}") not in self._log:
+            self._log.append(what)
+        return self._work.wait(*args)
 
 
-def requests_of(name: str) -> list[bool]:
-    """Return for each message that a function has begun whether it was waited for."""
-    made: list[Request] = []
+def steps_of(function: str) -> list[str]:
+    """Return what a rank does, in order: ``"send 0", "recv 0", "wait for recv 0", ...``."""
+    log: list[str] = []
 
-    def watched(begin: Any) -> Any:
-        def function(*args: Any, **kwargs: Any) -> Request:
-            made.append(Request(begin(*args, **kwargs)))
-            return made[-1]
+    def watched(name: str, begin: Any) -> Any:
+        numbers = count()
+        return lambda *args: Message(begin(*args), log, f"{name} {next(numbers)}")
 
-        return function
+    # Where send, recv, isend, irecv and batch_isend_irecv all end, whoever has imported them.
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("send", "recv"):
+            patch.setattr(dist.ProcessGroup, name, watched(name, getattr(dist.ProcessGroup, name)))
+        if function == "reduce_scatter":
+            reduce_scatter(torch.ones(10), "sum")
+        else:
+            all_gather(torch.ones(10))
+    return log
 
-    for kind in ("isend", "irecv"):
-        begin = watched(getattr(dist, kind))
-        for module in (dist, dist.distributed_c10d):
-            setattr(module, kind, begin)
-    if name == "reduce_scatter":
-        reduce_scatter(torch.ones(10), "sum")
-    else:
-        all_gather(torch.ones(10))
-    return [request.waited for request in made]
+
+def assert_waited(log: list[str]) -> None:
+    """Check that each message was waited for."""
+    begun = [what for what in log if not what.startswith("wait")]
+    assert begun, "no message"
+    missing = [what for what in begun if f"wait for {what}" not in log]
+    assert not missing, f"call wait() of each request: not of {missing}"
+
+
+def assert_at_once(log: list[str]) -> None:
+    """Check that a rank sends while it receives: number k of both begins before it waits."""
+    for number in range(sum(what.startswith("send") for what in log)):
+        pair = (f"send {number}", f"recv {number}")
+        begun = max(log.index(what) for what in pair)
+        waited = min(log.index(f"wait for {what}") for what in pair)
+        assert begun < waited, (
+            f"begin both {' and '.join(pair)} before you wait for either: "
+            f"or else the ranks wait for each other, all round the ring. In order: {log}"
+        )
 
 
 def test_every_message_is_waited_for(world: World) -> None:
     """Until a send is complete the tensor belongs to it: whoever gets it back may write to it."""
-    for waited in world(requests_of, 3, "reduce_scatter"):
-        assert [True] * len(waited) == waited, "call wait() of each request"
+    for log in world(steps_of, 3, "reduce_scatter"):
+        assert_waited(log)
+
+
+def test_a_rank_sends_while_it_receives(world: World) -> None:
+    """In each step: if it received first and sent then, n messages would wait for each other."""
+    for log in world(steps_of, 3, "reduce_scatter"):
+        assert_at_once(log)
 
 
 def scattered_by_both(lengths: Sequence[int]) -> None:
@@ -141,9 +169,10 @@ def test_all_gather_completes_all_chunks(world: World) -> None:
 
 
 def test_all_gather_waits_too(world: World) -> None:
-    """As above."""
-    for waited in world(requests_of, 3, "all_gather"):
-        assert [True] * len(waited) == waited, "call wait() of each request"
+    """For each message, and for none before both of a step are under way."""
+    for log in world(steps_of, 3, "all_gather"):
+        assert_waited(log)
+        assert_at_once(log)
 
 
 def everywhere(lengths: Sequence[int]) -> None:
@@ -262,12 +291,13 @@ def test_a_large_tensor_does_not_block(world: World) -> None:
 
 
 class Allocations(TorchDispatchMode):
-    """Notes the size of the largest storage that an operator has made, besides one."""
+    """Notes what operators have made besides one tensor: the largest, and all at one time."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         super().__init__()
         self._known = tensor.untyped_storage().data_ptr()
-        self.largest = 0
+        self._made: list[ref[torch.Tensor]] = []
+        self.largest = self.peak = 0
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -276,25 +306,32 @@ class Allocations(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        for each in tree_leaves(result):
-            if isinstance(each, torch.Tensor):
-                storage = each.untyped_storage()
-                if storage.data_ptr() != self._known:
-                    self.largest = max(self.largest, storage.nbytes())
+        self._made += [ref(each) for each in tree_leaves(result) if isinstance(each, torch.Tensor)]
+        alive = [each for made in self._made if (each := made()) is not None]
+        sizes = {s.data_ptr(): s.nbytes() for s in (each.untyped_storage() for each in alive)}
+        sizes.pop(self._known, None)
+        self.largest = max(self.largest, *sizes.values(), 0)
+        self.peak = max(self.peak, sum(sizes.values()))
         return result
 
 
-def allocated() -> int:
-    """Return the bytes of the largest storage that all_reduce makes."""
-    tensor = torch.ones(10, 101)
+def allocated(*, transposed: bool) -> tuple[int, int]:
+    """Return the bytes of the largest storage that all_reduce makes, and of all at one time."""
+    tensor = torch.ones(101, 10).t() if transposed else torch.ones(10, 101)
     with Allocations(tensor) as mode:
         all_reduce(tensor, "avg")
     assert [1.0] * 1010 == tensor.flatten().tolist()
-    return mode.largest
+    return mode.largest, mode.peak
 
 
 def test_a_contiguous_tensor_is_not_copied(world: World) -> None:
-    """One chunk of 1010 numbers by 4, rounded up, is all the memory that is needed."""
-    results = world(allocated, 4)
+    """Of 1010 numbers 253 are a chunk, rounded up: there are never more than two beside it."""
+    for largest, peak in world(partial(allocated, transposed=False), 4):
+        assert 253 * 4 >= largest, "bytes of the largest new storage"
+        assert 2 * 253 * 4 >= peak, "bytes of all new storages at one time"
 
-    assert 253 * 4 >= max(results), "bytes of the largest new storage"
+
+def test_any_other_tensor_is_copied_once(world: World) -> None:
+    """Its copy, and as much beside that as with a contiguous one."""
+    for _, peak in world(partial(allocated, transposed=True), 4):
+        assert (1010 + 2 * 253) * 4 >= peak, "bytes of all new storages at one time"
