@@ -1,4 +1,4 @@
-"""Trees: broadcast, reduce and all-reduce in as many rounds as the number of ranks has bits.
+"""Trees: broadcast, reduce and all-reduce in about log2(n) rounds, not n - 1.
 
 A ring uses all connections, but what is sent in it takes n - 1 steps to get round. For a small
 tensor the number of steps is what costs. In a tree every rank that has the tensor passes it on at
@@ -32,7 +32,8 @@ distance 2, 4, ... So each rank sends log2(n) messages. If n is no power of two,
 largest one below it: each of the n - p ranks beyond first hands its tensor to one of the p, each to
 another one, and gets the sum from it at the end: 2(n - p) messages besides those of the p. Use
 ``send``, ``recv``, ``isend`` and ``irecv``, and wait for each request; two ranks that both call
-``send`` first wait for each other.
+``send`` first wait for each other, and if one of them receives first, they take two rounds: begin
+both messages of an exchange before you wait for either.
 
 About 35 lines; nothing is sent if n is 1. No collectives. Out of scope: sub-groups, operations
 other than the sum, large tensors (for which Rabenseifner's halving and doubling sends less).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -189,45 +190,71 @@ def all_reduces(shapes: Sequence[tuple[int, ...]]) -> None:
         assert sum(tensors(shape)).tolist() == mine.tolist()
 
 
-class Request:
-    """Remembers whether somebody has waited for a message."""
+class Message:
+    """Remembers when a message was begun, and when somebody first waited for it."""
 
-    def __init__(self, work: Any) -> None:
-        self.work, self.waited = work, False
+    def __init__(self, work: Any, log: list[str], name: str) -> None:
+        self._work, self._log, self._name = work, log, name
+        log.append(name)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.work, name)
+        return getattr(self._work, name)
 
     def wait(self, *args: Any) -> Any:
         """Wait."""
-        self.waited = True
-        return self.work.wait(*args)
+        if (what := f"wait for {self._name}") not in self._log:
+            self._log.append(what)
+        return self._work.wait(*args)
 
 
-def requests() -> list[bool]:
-    """Return for each message that was begun whether it was waited for."""
-    made: list[Request] = []
+def steps_of() -> list[str]:
+    """Return what a rank does, in order: ``"send 0", "recv 0", "wait for recv 0", ...``."""
+    log: list[str] = []
 
-    def watched(begin: Any) -> Any:
-        def function(*args: Any, **kwargs: Any) -> Request:
-            made.append(Request(begin(*args, **kwargs)))
-            return made[-1]
+    def watched(name: str, begin: Any) -> Any:
+        numbers = count()
+        return lambda *args: Message(begin(*args), log, f"{name} {next(numbers)}")
 
-        return function
+    # Where send, recv, isend, irecv and batch_isend_irecv all end, whoever has imported them.
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("send", "recv"):
+            patch.setattr(dist.ProcessGroup, name, watched(name, getattr(dist.ProcessGroup, name)))
+        all_reduces([(4,)])
+    return log
 
-    for name in ("isend", "irecv"):
-        begin = watched(getattr(dist, name))
-        for module in (dist, dist.distributed_c10d):
-            setattr(module, name, begin)
-    all_reduces([(4,)])
-    return [request.waited for request in made]
+
+def assert_waited(log: list[str]) -> None:
+    """Check that each message was waited for."""
+    begun = [what for what in log if not what.startswith("wait")]
+    assert begun, "no message"
+    missing = [what for what in begun if f"wait for {what}" not in log]
+    assert not missing, f"call wait() of each request: not of {missing}"
+
+
+def assert_at_once(log: list[str]) -> None:
+    """Check that a rank sends while it receives: number k of both begins before it waits."""
+    for number in range(sum(what.startswith("send") for what in log)):
+        pair = (f"send {number}", f"recv {number}")
+        begun = max(log.index(what) for what in pair)
+        waited = min(log.index(f"wait for {what}") for what in pair)
+        assert begun < waited, (
+            f"begin both {' and '.join(pair)} before you wait for either: "
+            f"one after the other they take two rounds. In order: {log}"
+        )
 
 
 @pytest.mark.backend("gloo")
 def test_two_ranks_exchange_and_wait_for_it(world: World) -> None:
     """What is still being sent must not be added to."""
-    for waited in world(requests, 2):
-        assert [True] * len(waited) == waited, "call wait() of each request"
+    for log in world(steps_of, 2):
+        assert_waited(log)
+
+
+@pytest.mark.backend("gloo")
+def test_an_exchange_takes_one_round(world: World) -> None:
+    """Both send at the same time: that one of them receives first would take two."""
+    for log in world(steps_of, 4):
+        assert_at_once(log)
 
 
 @pytest.mark.backend("gloo")
