@@ -44,7 +44,7 @@ full (the last one at the end of backward), and the one before has ended.
 - ``step_time(total, first, bucket, compute, link)``: until the last all-reduce ends. Sizes are
   whole numbers, at least 1.
 - ``best_count(total, compute, link)``: into how many buckets of equal size, at least 1, to cut so
-  that `step_time` is least, up to rounding. Again, there may be millions.
+  that `step_time` is least, up to rounding. alpha is above 0. Again, there may be millions.
 
 About 50 lines. For 3 and 4: what is the shape of the time, as a function of the number? Out of
 scope: contention, pipelining within a step, protocols that trade alpha for beta.

@@ -110,7 +110,6 @@ def steps_of(function: str) -> list[str]:
 def assert_waited(log: list[str]) -> None:
     """Check that each message was waited for."""
     begun = [what for what in log if not what.startswith("wait")]
-    assert begun, "no message"
     missing = [what for what in begun if f"wait for {what}" not in log]
     assert not missing, f"call wait() of each request: not of {missing}"
 

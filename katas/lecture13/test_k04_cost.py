@@ -377,7 +377,7 @@ def test_a_chain_takes_as_long_as_its_messages() -> None:
 def test_no_other_number_of_segments_is_faster() -> None:
     """All others are tried, up to forty."""
     for n in (2, 3, 5, 6):
-        for size in (1.0, 10.0, 30.0, 100.0, 400.0):
+        for size in (1.0, 8.5, 10.0, 30.0, 100.0, 400.0):
             best = best_segments(n, size, EVEN)
             times = {segments: chained(n, size, segments, EVEN) for segments in range(1, 41)}
             assert isinstance(best, int)
