@@ -20,7 +20,8 @@ output          "output"                                           (what is retu
 ==============  =================================================  ==========================
 
 Among `args` and `kwargs`, a proxy is stored as its node, also inside lists, tuples, dicts and
-slices, however deep; all else stays as it is. Nodes stand in the order in which things happened.
+slices, however deep, in new ones: the program's own stay the program's. All else stays as it is.
+Nodes stand in the order in which things happened.
 
 *Operators.* ``x + y`` is a call of ``operator.add``, and so on for the names in the lists below
 and for ``x[index]`` (``operator.getitem``). For those in BINARY there is the reflected method,
@@ -66,9 +67,10 @@ Beware of: a node whose name is that of a function, two functions of one name (`
 About 130 lines. Nothing of ``torch.fx`` may be called, and nothing is computed while tracing.
 Out of scope: parameters ``*args``, ``**kwargs``, keyword-only ones or one called `self` in a
 function, writing to items or attributes, functions that are not torch's (``math.sqrt``),
-methods called by their class (``torch.Tensor.norm(x)``), modules as arguments, and what FX does
-further: it keeps a constant tensor as an attribute of the root, allows ``a, b = x`` by looking at
-the bytecode, and frees values after their last use.
+methods called by their class (``torch.Tensor.norm(x)``), modules as arguments, keyword arguments
+called like a keyword of Python (``from``), and what FX does further: it keeps a constant tensor as
+an attribute of the root, allows ``a, b = x`` by looking at the bytecode, and frees values after
+their last use.
 
 In PyTorch: ``torch/fx/proxy.py`` (``Proxy``, ``Attribute``), ``torch/fx/_symbolic_trace.py``
 (``Tracer.trace``), ``torch/fx/graph.py`` (``CodeGen``).

@@ -85,7 +85,8 @@ class Scale(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
         self.bias = nn.Parameter(torch.ones(3))
-        self.register_buffer("shift", torch.full((3,), 0.5))
+        # Not in the state_dict, and a buffer all the same.
+        self.register_buffer("shift", torch.full((3,), 0.5), persistent=False)
         self.register_parameter("none", None)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -222,6 +223,18 @@ def test_nodes_hide_in_containers() -> None:
     assert_as_in_fx(function)
 
 
+def test_containers_are_recorded_as_they_were() -> None:
+    """The program's list stays the program's: it holds proxies, and may change after the call."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> Any:
+        sizes, pair = [2, 3], [x, y]
+        z = torch.cat(pair).view(sizes)
+        sizes[0] = 6
+        return z.expand(sizes) + pair.pop()
+
+    assert_as_in_fx(function)
+
+
 def test_in_place_operators_fall_back() -> None:
     """``x += 1`` is ``x = x + 1`` to a class without ``__iadd__``."""
 
@@ -321,6 +334,24 @@ def test_the_root_is_run_though_it_is_a_leaf() -> None:
     assert_as_in_fx(nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh())))
 
 
+def test_a_subclass_of_a_leaf_is_run() -> None:
+    """Where its class is defined decides: what a class of your own does is not known to anybody."""
+
+    class Own(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).relu()
+
+    class Root(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.own = Own(3, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.own(x)
+
+    assert_as_in_fx(Root())
+
+
 @pytest.mark.parametrize("what", ["bool", "iter", "len"])
 def test_control_flow_is_refused_and_located(what: str) -> None:
     """The message names the line that asked, which is the line to rewrite."""
@@ -372,17 +403,22 @@ def test_control_flow_on_python_values_is_decided_while_tracing() -> None:
 
 def test_unnamed_tensors_and_modules_are_refused() -> None:
     """A graph refers to tensors and modules by their path from the root."""
-    one, linear = torch.ones(3), nn.Linear(3, 3)
+    one, linear, scale = torch.ones(3), nn.Linear(3, 3), Scale()
 
     def call(x: torch.Tensor) -> torch.Tensor:
         return linear(x)
 
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return scale(x)
+
     assert "tensor" in refusal(lambda x: x + one)
     assert "tensor" in refusal(lambda x: one + x)
     assert "tensor" in refusal(lambda x: torch.cat([x, one]))
+    assert "tensor" in refusal(lambda x: torch.add(x, other=one))
     assert "tensor" in refusal(lambda x: [one])
     assert "submodule" in refusal(call)
     assert "Linear" in refusal(call)
+    assert "submodule" in refusal(run), "a module that is no leaf is no submodule either"
 
 
 def test_patches_are_taken_back() -> None:
