@@ -244,6 +244,20 @@ return (add, new0)""",
     assert not names & set(new)
 
 
+def test_constants_are_read_by_their_path() -> None:
+    """The weight of a layer is a get_attr of "fc.weight"; the new buffer's path has no dots."""
+    build = Builder()
+    build.root.fc = nn.Linear(2, 2)
+    x = build.input("x")
+    wide = build.call(aten.t.default, build.read("fc.weight"))
+    gm = build.done(build.call(aten.mm.default, x, wide))
+    assert_pass("constant", gm, torch.rand(2, 2))
+
+    assert ["placeholder", "get_attr", "call_function", "output"] == [
+        node.op for node in gm.graph.nodes
+    ]
+
+
 def test_folding_runs_the_operators_of_constants_alone() -> None:
     """Twice on one module: the second time there is nothing to do, and no name is taken again."""
     build = Builder()
@@ -392,6 +406,7 @@ def test_equal_literals_are_not_the_same() -> None:
     numbers = torch.tensor([1, 2])
 
     assert 3 == duplicates(*((add, (one,), {}) for one in (1, 1.0, True, 1)), x=numbers)
+    assert 3 == duplicates(*((add, (), {"other": one}) for one in (1, 1.0, True, 1)), x=numbers)
     assert 2 == duplicates(*((div, (zero,), {}) for zero in (0.0, -0.0, 0.0)), x=numbers)
     nested = [(aten.sum.dim_IntList, (dims,), {}) for dims in ([0], [0, 1], [0], [1, 0])]
     assert 3 == duplicates(*nested, x=torch.rand(2, 2)), "lists are compared item by item"
@@ -428,8 +443,16 @@ def test_results_of_one_operator_are_told_apart() -> None:
     ]
 
 
+class Bump(nn.Module):
+    """Writes to what it is given."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x, one more than it was."""
+        return x.add_(1)
+
+
 @pytest.mark.parametrize("name", ["constant", "duplicate"])
-@pytest.mark.parametrize("kind", ["in-place", "out", "method", "function"])
+@pytest.mark.parametrize("kind", ["in-place", "out", "method", "function", "module"])
 def test_a_graph_with_writes_is_left_alone(name: str, kind: str) -> None:
     """The write may be seen through what would be folded or merged, or through a view of it."""
     build = Builder()
@@ -446,6 +469,10 @@ def test_a_graph_with_writes_is_left_alone(name: str, kind: str) -> None:
     elif kind == "method":
         build.graph.call_method("add_", (view, 1))
         build.graph.call_method("add_", (a, 1))
+    elif kind == "module":
+        build.root.bump = Bump()
+        build.graph.call_module("bump", (view,))
+        build.graph.call_module("bump", (a,))
     else:
         build.call(operator.iadd, view, 1)
         build.call(operator.iadd, a, 1)
