@@ -153,8 +153,10 @@ def test_attention_is_two_products() -> None:
     result = attend(q, k, v)
 
     assert expected == flops(name, (q, k, v), (result, result)), "q by k, then weights by v"
-    other = aten._scaled_dot_product_efficient_attention.default  # noqa: SLF001
-    assert expected == flops(other, (q, k, v, None, False), (result, result))
+    for kind in ("efficient", "flash", "cudnn", "fused"):
+        ending = "_overrideable" if kind == "fused" else ""
+        other = getattr(aten, f"_scaled_dot_product_{kind}_attention{ending}").default
+        assert expected == flops(other, (q, k, v, None, False), (result, result)), str(other)
     assert 0 == flops(aten.softmax.int, (q, -1), q)
 
 
