@@ -16,6 +16,7 @@ pytest_plugins = (
     "plugins.episodes",
     "plugins.failures",
     "plugins.absent",
+    "plugins.torchversion",
     "plugins.stamps",
     "plugins.progress",
     "plugins.devices",

@@ -33,6 +33,14 @@ class Upstream:
 
 
 @dataclass(frozen=True)
+class TorchNeed:
+    """The versions of torch that a kata is for, such as ``>=2.13``, and why no others."""
+
+    versions: str
+    because: str
+
+
+@dataclass(frozen=True)
 class Kata:
     """One concept: an exercise module, its test module, and what a failure points to."""
 
@@ -48,6 +56,7 @@ class Kata:
     needs: tuple[str, ...]
     csrc: tuple[str, ...]
     folder: Path
+    torch: TorchNeed | None = None
 
     @property
     def id(self) -> str:

@@ -11,6 +11,7 @@ from plugins.layout import Course
 from plugins.layout import EpisodeRef
 from plugins.layout import Kata
 from plugins.layout import Lecture
+from plugins.layout import TorchNeed
 from plugins.layout import Upstream
 from plugins.tomltable import TomlError
 from plugins.tomltable import TomlTable
@@ -86,6 +87,7 @@ def _kata(entry: TomlTable, folder: Path) -> Kata:
         needs=entry.strings("needs", ()),
         csrc=entry.strings("csrc", ()),
         folder=folder,
+        torch=_torch(entry),
     )
     entry.refuse_others()
     return kata
@@ -96,3 +98,18 @@ def _upstream(entry: TomlTable, text: str) -> Upstream:
     if not (path and colon and symbol):
         raise entry.error("upstream", f'expected "path/in/pytorch: symbol", found {text!r}')
     return Upstream(path, symbol)
+
+
+def _torch(entry: TomlTable) -> TorchNeed | None:
+    if not entry.values.keys() & {"torch", "torch_because"}:
+        return None
+    # Only a kata that asks for it pays for the import.
+    from packaging.specifiers import InvalidSpecifier  # noqa: PLC0415
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415
+
+    versions = entry.string("torch")
+    try:
+        SpecifierSet(versions)
+    except InvalidSpecifier:
+        raise entry.error("torch", f'expected ">=2.13" or the like, found {versions!r}') from None
+    return TorchNeed(versions, entry.string("torch_because"))

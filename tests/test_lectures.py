@@ -8,6 +8,7 @@ import pytest
 
 from plugins.layout import Course
 from plugins.layout import EpisodeRef
+from plugins.layout import TorchNeed
 from plugins.layout import Upstream
 from plugins.lectures import read_course
 from plugins.lectures import read_lecture
@@ -35,6 +36,8 @@ hints = ["one", "two", "three"]
 after = ["k01_first"]
 needs = ["cxx"]
 csrc = ["csrc/k02_later.cpp"]
+torch = ">=2.13"
+torch_because = "older ones lack the operator"
 
 [[kata]]
 name = "k01_first"
@@ -77,7 +80,9 @@ def test_a_kata_knows_its_files(folder: Path) -> None:
     assert later.upstream == (Upstream("aten/src/ATen/TensorUtils.cpp", "computeStride"),)
     assert later.after == ("k01_first",)
     assert later.needs == ("cxx",)
+    assert later.torch == TorchNeed(">=2.13", "older ones lack the operator")
     assert first.after == first.needs == first.csrc == ()
+    assert first.torch is None
 
 
 def test_a_test_module_leads_to_its_kata(folder: Path) -> None:
@@ -130,6 +135,9 @@ def test_a_broken_lecture_does_not_hide_the_others(folder: Path, tmp_path: Path)
         ('slug = "strides", ', "", "kata k02_later: episodes 1: slug: expected a string"),
         ("episodes = []", "episodes = [1]", "k01_first: episodes: expected an array of tables"),
         ("computeStride", "", 'kata k02_later: upstream: expected "path/in/pytorch: symbol"'),
+        ('">=2.13"', '"2.13"', """kata k02_later: torch: expected ">=2.13" or the like, found"""),
+        ('torch = ">=2.13"', "", "kata k02_later: torch: expected a string, found nothing"),
+        ("torch_because", "# ", "kata k02_later: torch_because: expected a string, found"),
         ('needs = ["cxx"]', 'neads = ["cxx"]', "kata k02_later: neads: expected one of after,"),
     ],
 )
