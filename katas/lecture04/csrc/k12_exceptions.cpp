@@ -33,9 +33,9 @@
 //    that leaves a thread's function ends the process: carry it over.
 // 7. zero_nan(x): a copy of x with 0 for every NaN, any shape, integers too. If there were any, one
 //    TORCH_WARN: "zero_nan: 2 of 6 elements were NaN". Not strided: NotImplementedError,
-//    "zero_nan: expected a strided tensor, got layout Sparse". Operators called through
-//    torch.ops have no handler that makes Python warnings (the bindings of torch.* functions
-//    do), so a warning is printed on stderr.
+//    "zero_nan: expected a strided tensor, got layout Sparse". The bindings of torch.* functions
+//    have a handler that makes Python warnings. Operators called through torch.ops have one
+//    since torch 2.15; before, their warnings are printed on stderr.
 // 8. zero_nan_quietly(x): (zero_nan(x), the messages that were warned about), nothing printed.
 //    Derive a handler from c10::WarningHandler, and put the former one back however you leave.
 //
