@@ -70,3 +70,9 @@ def device(session: nox.Session) -> None:
 def cluster(session: nox.Session) -> None:
     """Run lecture 13, or other tests, as a job of four ranks: nox -s cluster [-- katas -q]."""
     session.run(sys.executable, "-m", "tests.cluster", *session.posargs)
+
+
+@nox.session(default=False)
+def matrix(session: nox.Session) -> None:
+    """Run all lectures with each version of torch: nox -s matrix [-- torch215 lecture04]."""
+    session.run(sys.executable, "-m", "tests.matrix.tour", *session.posargs)
