@@ -53,7 +53,9 @@ torch215 = ["torch==2.15.0"]
 
 
 def expanded(text: str) -> list[str]:
-    """Return what tox makes of ``a-{b,c}``."""
+    """Return what tox makes of ``a-{b,c}, d``."""
+    if ", " in text:
+        return [name for part in text.split(", ") for name in expanded(part)]
     match = re.search(r"\{([^}]*)\}", text)
     if match is None:
         return [text]
@@ -113,6 +115,30 @@ def test_the_page_is_about_the_versions_of_today() -> None:
 
     rows = re.findall(r"^\| (\d\S*) \|", text, re.MULTILINE)
     assert [version.number for version in VERSIONS] == list(dict.fromkeys(rows))
+
+
+def test_the_readme_names_these_versions() -> None:
+    """Without their patches."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    (named,) = re.findall(r"with torch ((?:\d+\.\d+(?:, | and )?)+):", text)
+    minors = [version.number.rpartition(".")[0] for version in VERSIONS]
+    assert minors == re.findall(r"\d+\.\d+", named)
+
+
+def test_what_contributing_says_of_tox_can_be_run() -> None:
+    """Its labels exist, its environments are in one of them, and its groups are there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = text.partition("\n## The torch matrix\n")[2].partition("\n## ")[0]
+    labels = dict(line.split(" = ") for line in tox_ini()["tox"]["labels"].strip().splitlines())
+    environments = [name for names in labels.values() for name in expanded(names)]
+
+    assert labels.keys() == set(re.findall(r"tox run -m (\w+)", part))
+    assert set(re.findall(r"tox -e (\S+?)`", part)) <= set(environments)
+    assert "torch213-unsolved-latest" in environments
+    assert {"matrix", "range", VERSIONS[0].name, VERSIONS[-1].name} <= GROUPS.keys()
+    assert f"`{VERSIONS[0].name}` to `{VERSIONS[-1].name}`" in part
+    assert f"{place_module.GIGABYTES} GB" in part
 
 
 def test_versions_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
