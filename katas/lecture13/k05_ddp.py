@@ -14,9 +14,10 @@ or more. No bucket is empty.
 keeps as the attribute ``module``.
 
 - At construction each rank takes over the values of rank 0: of all parameters, also of those that
-  do not require gradients, and of all buffers. The parameters stay the objects they are.
+  do not require gradients, and of all buffers. The parameters stay the objects they are. (All
+  these tensors are contiguous.)
 - The parameters that require gradients get buckets from ``assign_buckets``. Each bucket is one
-  flat tensor, made once. (All of them have one dtype and device, and are contiguous.)
+  flat tensor, made once. (All of them have one dtype and device.)
 - Once ``loss.backward()`` has returned, the ``grad`` of each parameter is the mean over the ranks,
   and is a view of its bucket. ``zero_grad()`` sets it to None, as it does by default, or writes
   zeros to it; a gradient that is still there is accumulated to, as without DDP.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from contextlib import nullcontext
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -576,3 +577,61 @@ def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
     with Reductions(log):
         loss_of(ddp, x, y).backward()
     return log
+
+
+def keep_on(data: Data) -> list[Any]:
+    """Return the gradients after four backwards, of which the third is in no_sync."""
+    net = Net(0)
+    ddp = DDP(net, SMALL)
+    found = []
+    for step, (x, y) in enumerate(data):
+        with ddp.no_sync() if step == 2 else nullcontext():
+            loss_of(ddp, rows_of_rank(x), rows_of_rank(y)).backward()
+        found.append(gradients(net))
+    return found
+
+
+def test_a_gradient_that_is_still_there_is_accumulated_to(world: World) -> None:
+    """Nobody calls ``zero_grad()``: the views keep what earlier backwards have left in them."""
+    data = batches(4)
+    alone = Net(0)
+    expected = []
+    for x, y in data:
+        loss_of(alone, x, y).backward()
+        expected.append(gradients(alone))
+    for found in world(keep_on, 2, data):
+        for step in (0, 1, 3):
+            torch.testing.assert_close(found[step], expected[step], msg=f"after {step + 1}")
+
+
+class Handle:
+    """Remembers whether somebody has waited for an all-reduce."""
+
+    def __init__(self, work: Any) -> None:
+        self._work, self.waited = work, False
+
+    def __getattr__(self, name: str) -> Any:
+        # A future is one more way to wait.
+        self.waited |= name in {"wait", "get_future"}
+        return getattr(self._work, name)
+
+
+def waited_for(x: torch.Tensor, y: torch.Tensor) -> list[bool]:
+    """Return for each all-reduce of a backward whether it was waited for."""
+    handles: list[Handle] = []
+    begin = dist.ProcessGroup.allreduce
+
+    def watched(*args: Any) -> Handle:
+        handles.append(Handle(begin(*args)))
+        return handles[-1]
+
+    ddp = DDP(Net(0), SMALL, find_unused_parameters=True)
+    with mock.patch.object(dist.ProcessGroup, "allreduce", watched):
+        loss_of(ddp, x, y).backward()
+        return [handle.waited for handle in handles]
+
+
+def test_every_reduction_is_waited_for(world: World) -> None:
+    """Those that began first need not end first: gloo has several threads."""
+    for waited in world(waited_for, 2, *batches(1)[0]):
+        assert [True] * 4 == waited, "wait for all handles: of the users, and of three buckets"
