@@ -80,10 +80,13 @@ def nbytes(message: tuple[torch.Tensor, ...]) -> int:
 
 
 def there_and_back(compressor: Compressor, flat: torch.Tensor) -> torch.Tensor:
-    """Return what arrives of a tensor, which is not changed."""
+    """Return what arrives of a tensor, which is not changed, nor is the message."""
     before = flat.clone()
-    decoded = compressor.decode(compressor.encode(flat), flat.numel())
+    message = compressor.encode(flat)
     assert torch.equal(before, flat), "encode has changed its argument"
+    sent = [tensor.tolist() for tensor in message]
+    decoded = compressor.decode(message, flat.numel())
+    assert sent == [tensor.tolist() for tensor in message], "decode has changed the message"
     return decoded
 
 
