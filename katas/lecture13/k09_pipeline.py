@@ -42,6 +42,8 @@ rank that calls it; all ranks call it at once, each as the stage of its number.
   other messages. Nobody needs the gradient of ``inputs``.
 - There must be no deadlock if the actions as such have none. ``dist.send`` returns when the other
   side receives. Draw two stages of 1F1B, each with a message for the other one.
+- The stages need not take the micro-batches in the same order. Which message is which is told by
+  its ``tag``, a number: a receive takes the next one with its own.
 - What backward of a micro-batch needs is let go with it: a stage never holds the graphs of more
   than ``peak(actions)`` micro-batches.
 - Every send is waited for, at the latest before the function returns, since the memory belongs to

@@ -247,6 +247,12 @@ def test_any_order_is_run(world: Any) -> None:
     check(world(pipeline, 3, [order] * 3, timeout=10), 3, 3)
 
 
+def test_stages_may_differ_in_their_order(world: Any) -> None:
+    """What comes first need not be what is asked for first: a message has a tag."""
+    order = [actions("F0 F1 F2 B2 B0 B1"), actions("F2 F0 B2 F1 B1 B0")]
+    check(world(pipeline, 2, order, timeout=10), 2, 3)
+
+
 @both
 def test_each_activation_and_each_gradient_is_one_message(world: Any, name: str) -> None:
     """Of 4 bytes for each of its numbers, between neighbours; there is nothing else."""

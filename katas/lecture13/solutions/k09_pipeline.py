@@ -83,7 +83,7 @@ def run_stage(
                 given = inputs[number]
             else:
                 given = torch.empty(shape)
-                dist.recv(given, rank - 1)
+                dist.recv(given, rank - 1, tag=number)
                 # A leaf of this stage's graph: backward leaves its gradient in .grad.
                 given.requires_grad_()
             result = part(given)
@@ -93,17 +93,18 @@ def run_stage(
             else:
                 # Not send: it waits until the next stage receives, and that stage may be waiting
                 # likewise, with a gradient for this one.
-                sends.append(dist.isend(result.detach().contiguous(), rank + 1))
+                output = result.detach().contiguous()
+                sends.append(dist.isend(output, rank + 1, tag=number))
             stored[number] = given, result
         else:
             given, result = stored.pop(number)
             gradient = None
             if rank < last:
                 gradient = torch.empty(result.shape)
-                dist.recv(gradient, rank + 1)
+                dist.recv(gradient, rank + 1, tag=number)
             result.backward(gradient)
             if rank > 0:
-                sends.append(dist.isend(given.grad, rank - 1))
+                sends.append(dist.isend(given.grad, rank - 1, tag=number))
             # Else the last names for the graph would keep it until the next action.
             del given, result
     for send in sends:

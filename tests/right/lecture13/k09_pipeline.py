@@ -74,13 +74,15 @@ def bubble(orders: Sequence[Sequence[Action]], forward: int, backward: int) -> F
     return Fraction(total * stages - busy, total * stages)
 
 
-def _batched(kind: Callable[..., object], tensor: Tensor, peer: int) -> list[dist.Work]:
-    return dist.batch_isend_irecv([dist.P2POp(kind, tensor, peer)])
+def _batched(
+    kind: Callable[..., object], tensor: Tensor, peer: int, number: int
+) -> list[dist.Work]:
+    return dist.batch_isend_irecv([dist.P2POp(kind, tensor, peer, tag=number)])
 
 
-def _receive(shape: tuple[int, ...], source: int) -> Tensor:
+def _receive(shape: tuple[int, ...], source: int, number: int) -> Tensor:
     tensor = torch.empty(shape)
-    for work in _batched(dist.irecv, tensor, source):
+    for work in _batched(dist.irecv, tensor, source, number):
         work.wait()
     return tensor
 
@@ -100,19 +102,21 @@ def run_stage(
     losses: list[float] = []
 
     def run(number: int) -> None:
-        x = _receive(shape, rank - 1).requires_grad_() if rank else inputs[number]
+        x = _receive(shape, rank - 1, number).requires_grad_() if rank else inputs[number]
         y = part(x)
         if rank < stages - 1:
-            sends.extend(_batched(dist.isend, y.detach().contiguous(), rank + 1))
+            sends.extend(_batched(dist.isend, y.detach().contiguous(), rank + 1, number))
         else:
             y = loss(y, number)
             losses.append(y.item())
 
         def back() -> None:
             scale = torch.full_like(y, 1 / len(forwards))
-            torch.autograd.backward(y, scale if rank == stages - 1 else _receive(y.shape, rank + 1))
+            if rank < stages - 1:
+                scale = _receive(y.shape, rank + 1, number)
+            torch.autograd.backward(y, scale)
             if rank:
-                sends.extend(_batched(dist.isend, x.grad, rank - 1))
+                sends.extend(_batched(dist.isend, x.grad, rank - 1, number))
 
         backwards[number] = back
 
