@@ -218,6 +218,8 @@ def test_one_placeholder_is_one_value() -> None:
     assert 1 == count(calling(torch.clamp, 1, 1), clamp)
     assert 0 == count(calling(torch.clamp, 1, 1.0), clamp)
     assert 0 == count(lambda a, b: torch.clamp(a, b, 1), clamp)
+    assert 1 == count(method("view", [1], [1]), lambda x, y: x.view(y, y))
+    assert 0 == count(method("view", [1], [1.0]), lambda x, y: x.view(y, y)), "of two types"
 
 
 def test_two_nodes_are_two_nodes() -> None:
@@ -238,11 +240,15 @@ def test_two_nodes_are_two_nodes() -> None:
 
 
 def test_a_wildcard_may_be_a_literal() -> None:
-    """It goes where the placeholder stood in the replacement."""
+    """It goes where the placeholder stood in the replacement; two of them may be equal."""
+
+    def between(x: torch.Tensor, low: Any, high: Any) -> torch.Tensor:
+        return torch.clamp(x, low, high)
 
     def replacement(x: torch.Tensor, y: Any) -> torch.Tensor:
         return torch.sub(x, y, alpha=y)
 
+    assert 1 == count(calling(torch.clamp, 1, 1), between), "two nodes differ, literals need not"
     number, gm = rewritten(calling(torch.add, 3), pair(torch.add), replacement)
     assert 1 == number
     assert torch.equal(torch.tensor([-9.0]), gm(torch.zeros(1)))
@@ -312,6 +318,17 @@ def test_matches_do_not_overlap() -> None:
     found = [(match[inner], match[outer]) for match in find_matches(graph, pattern)]
 
     assert [(negs[0], negs[1]), (negs[2], negs[3])] == found
+
+
+def test_what_is_no_match_takes_no_calls() -> None:
+    """The first two of three calls are none, since the first is returned: the last two are."""
+
+    def function(a: torch.Tensor) -> Any:
+        inner = torch.neg(a)
+        middle = torch.neg(inner)
+        return inner, torch.neg(middle)
+
+    assert 1 == count(function, twice)
 
 
 def test_an_input_may_be_the_result_of_another_match() -> None:
