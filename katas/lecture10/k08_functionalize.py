@@ -31,7 +31,8 @@ for that. What the view shows of `base` is replaced by `value`, the rest stays:
   operator on `value`, with dims that undo the view.
 - ``detach.default`` and ``alias.default``, which show all that there is: `value` itself. (Which of
   the two ``x.detach()`` is recorded as depends on the version of PyTorch.)
-- Any other operator: a ``ValueError`` that says ``cannot write through`` and names the operator.
+- Any other operator, also the ``operator.getitem`` that takes a piece from a list: a ``ValueError``
+  that says ``cannot write through`` and names the operator.
 
 **2.** ``functionalize(module)`` returns a new ``fx.GraphModule`` with the same placeholders, names
 and all; `module` stays as it is.
