@@ -29,8 +29,8 @@ zero point 0. No scale is less than ``LEAST_SCALE``. (The constants are given.)
 
 Passes, from GraphModule to GraphModule. The given one keeps its graph and its submodules; the
 result may share modules and parameters with it. A layer is a call_module node whose module is
-exactly ``nn.Linear`` or ``nn.Conv2d``; its input is its one argument, a node. All other nodes
-stay as they are.
+exactly ``nn.Linear`` or ``nn.Conv2d``; its input is its one argument, a node, given by position.
+All other nodes stay as they are.
 
 - ``prepare(module)``: every value that is the input of a layer gets one observer, which is
   called right before the first layer that reads it; all layers read the value through that.

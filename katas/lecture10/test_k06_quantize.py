@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -410,7 +412,7 @@ def test_products_are_int32() -> None:
 def test_weights_are_int8() -> None:
     """A quarter of the bytes: no float copy is kept."""
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64, bias=False))
-    _, prepared = calibrated(model, torch.randn(8, 64))
+    module, prepared = calibrated(model, torch.randn(8, 64))
     converted = convert(prepared)
     state = converted.state_dict().values()
     sizes = [tensor.numel() for tensor in state if tensor.dtype is torch.int8]
@@ -420,11 +422,30 @@ def test_weights_are_int8() -> None:
     assert bytes_ < 0.3 * 4 * 2 * 64 * 64, f"{bytes_} bytes for {2 * 64 * 64} weights"
     kept = [module for module in converted.modules() if isinstance(module, nn.Linear)]
     assert not kept, "the layer itself is kept, with its float weight"
+    alive = weakref.ref(model[0].weight)
+    del model, module, prepared
+    gc.collect()
+    assert alive() is None, "something in the converted module holds the float weight"
 
 
 def test_one_module_at_two_places() -> None:
     """Each call has the scale of its own input."""
     check(Mixed(), torch.randn(2, 2, 4, 4, dtype=torch.float64), layers=3)
+
+
+def test_padding_may_be_a_word() -> None:
+    """``nn.Conv2d`` takes "same" and "valid" besides numbers."""
+    for padding in ("same", "valid"):
+        layer = nn.Conv2d(2, 3, 3, padding=padding)
+        check(nn.Sequential(layer), torch.randn(2, 2, 5, 5, dtype=torch.float64), layers=1)
+
+
+def test_the_result_has_the_dtype_of_the_weight() -> None:
+    """Of a float64 model float64, of a bfloat16 one bfloat16, though sums are int32."""
+    for dtype in (torch.float64, torch.bfloat16):
+        x = torch.randn(3, 4, dtype=dtype)
+        _, prepared = calibrated(nn.Sequential(nn.Linear(4, 2)).to(dtype), x)
+        assert dtype is convert(prepared)(x).dtype
 
 
 def test_others_are_left_alone() -> None:
