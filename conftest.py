@@ -42,4 +42,5 @@ pytest_plugins = (
     "plugins.reference",
     "plugins.progressjson",
     "plugins.coursepage",
+    "plugins.watch",
 )

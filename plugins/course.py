@@ -30,13 +30,20 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read every ``lecture.toml`` under katas/ and in the folders that plugins add."""
     config.addinivalue_line("markers", "given: this test passes before the kata is solved.")
+    if course_key not in config.stash:
+        read(config)
+
+
+def read(config: pytest.Config) -> Course:
+    """Read the course for this session; ``--watch`` does so before it forks one."""
     folders = sorted((config.rootpath / "katas").glob("lecture*/"))
     added = [folder for more in config.hook.pytest_kata_lectures(config=config) for folder in more]
     folders.extend(added)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         # A bare `pytest` runs them too, wherever they are installed.
         config.args.extend(map(str, added))
-    config.stash[course_key] = read_course(folders)
+    config.stash[course_key] = course = read_course(folders)
+    return course
 
 
 def kata_of(item: pytest.Item) -> Kata | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.course import course_key
+from plugins.exercisetext import exercise_texts
 from plugins.failures import SUMMARY
 from plugins.lessonview import Lesson
 from plugins.lessonview import Line
@@ -20,11 +21,11 @@ from plugins.progress import outcome_of
 from plugins.stamps import totals_key
 from plugins.standing import Outcome
 from plugins.standing import Results
-from plugins.standing import learners_files
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Iterator
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -41,6 +42,8 @@ class Teller:
         self.katas = katas
         self.solved = solved
         self.away: dict[str, str] = {}
+        # Whether the kata whose turn it is has turned out to be solved.
+        self.solved_now = False
         # What was skipped by this command.
         self.skipped = ""
         self.failed: pytest.TestReport | pytest.CollectReport | None = None
@@ -57,6 +60,7 @@ class Teller:
         """Turn to a kata."""
         self.kata = kata
         self.outcomes = {}
+        self.solved_now = False
 
     def hear(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         """Take a report of the kata into account."""
@@ -73,6 +77,7 @@ class Teller:
             reasons = [outcome.message for outcome in self.outcomes.values()]
             self.away[self.kata.id] = reasons[0]
         elif run.state == "solved":
+            self.solved_now = True
             self.solved += 1
             test = self.shown(self.kata.test)
             self.write(
@@ -89,26 +94,24 @@ class Teller:
         if self.failed:
             lines = list(lesson_lines(self.lesson(self.failed), self.command()))
         else:
-            done = done_lines(self.where(), self.solved, total, whole=self.whole, away=self.away)
-            lines = list(done)
+            lines = list(self.done())
         skipped = skipped_lines(self.skipped, self.kata.id if self.failed else "")
         self.write([*skipped, *away_lines(self.away), bars, *lines])
+
+    def done(self) -> Iterator[Line]:
+        """Return what there is to say when no test has failed."""
+        total = len(self.katas)
+        return done_lines(self.where(), self.solved, total, whole=self.whole, away=self.away)
 
     def lesson(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return what there is to say about the failed report."""
         plain = [f"{self.kata.id}: {self.kata.title}"]
         heading, *reading = getattr(report, SUMMARY, plain)
-        paths = dict.fromkeys((self.kata.exercise, *learners_files(self.kata)))
-        files = {
-            self.shown(path): path.read_text(encoding="utf-8", errors="replace")
-            for path in paths
-            if path.is_file()
-        }
         name = report.nodeid.partition("::")[2]
         return Lesson(
             heading=heading,
             reading=reading,
-            files=files,
+            files=exercise_texts(self.kata, self.config.invocation_params.dir),
             module=self.shown(self.kata.test),
             test=name or "the module cannot be imported",
             says=self.says if name else "",
@@ -132,7 +135,12 @@ class Teller:
         return "the course" if self.whole else " to ".join(dict.fromkeys(names))
 
     def command(self) -> str:
-        """Return how to go on; a skip holds already, and would leave out one more."""
+        """Return how to go on; a skip holds already, and would leave out one more.
+
+        Under ``--watch`` it is enough to save the file.
+        """
+        if self.config.getoption("watch", default=False):
+            return ""
         given = [each for each in self.config.invocation_params.args if each != "--skip"]
         more = [] if "--next" in given else ["--next"]
         return shlex.join(["pytest", *map(str, given), *more])

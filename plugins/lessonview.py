@@ -81,7 +81,10 @@ def bar(solved: int, total: int, *, blocks: bool) -> str:
 
 
 def lesson_lines(lesson: Lesson, command: str) -> Iterator[Line]:
-    """Return what to show of a kata that is not solved; `command` runs what is shown now again."""
+    """Return what to show of a kata that is not solved.
+
+    `command` runs what is shown now again; there need be none.
+    """
     failure = read_failure(lesson.text)
     path, number = edit_place(failure, lesson.files)
     yield Line(lesson.heading, "bold")
@@ -97,8 +100,10 @@ def lesson_lines(lesson: Lesson, command: str) -> Iterator[Line]:
         yield from map(Line, ["", *shown])
     for name, text in lesson.printed:
         yield from (Line(), Line(name, "bold"), *map(Line, text.splitlines()[-LAST:]))
-    again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
-    yield from map(Line, ["", *lesson.reading, "", *again])
+    yield from map(Line, ["", *lesson.reading])
+    if command:
+        again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
+        yield from map(Line, ["", *again])
 
 
 def done_lines(

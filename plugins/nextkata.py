@@ -67,17 +67,33 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose the katas, before any is built or shown, and keep the terminal for them."""
     if not asked(config):
         return
-    if not learners_own(config) or distributed(config) or hasattr(config, "workerinput"):
-        raise pytest.UsageError(
-            "--next runs your own answers, one kata at a time:"
-            " leave out --solutions, --unsolved and -n"
-        )
+    one_by_one("--next", config)
     start = config.invocation_params.dir
     katas = chosen(config.stash[course_key], config.args, start, config.getoption("from"))
     skipping = bool(config.option.skip)
     bookmark = (skipped_one if skipping else read_bookmark)(config.rootpath)
     walk = Walk(config, katas, bookmark)
     walk.teller.skipped = bookmark.shown if skipping else ""
+    walk_in(config, walk)
+
+
+def one_by_one(option: str, config: pytest.Config) -> None:
+    """Refuse what cannot be meant together with an option that goes from kata to kata.
+
+    Raises
+    ------
+    pytest.UsageError
+        If others' answers shall run, or several processes.
+    """
+    if not learners_own(config) or distributed(config) or hasattr(config, "workerinput"):
+        raise pytest.UsageError(
+            f"{option} runs your own answers, one kata at a time:"
+            " leave out --solutions, --unsolved and -n"
+        )
+
+
+def walk_in(config: pytest.Config, walk: Walk) -> None:
+    """Let `walk` be what this session does, and all that the terminal shows."""
     # What is built beside the run, from its start, is the kata that comes first.
     config.args = [str(kata.test) for kata in walk.waiting[:1]] or config.args
     option = config.option
@@ -86,11 +102,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(walk)
 
 
-def chosen(course: Course, args: Iterable[str], start: Path, first: str | None) -> list[Kata]:
+def chosen(
+    course: Course, args: Iterable[str], start: Path, first: str | None, option: str = "--next"
+) -> list[Kata]:
     """Return the katas among the arguments, from the one called `first` on."""
     katas = katas_among(course, args, start)
     if not katas:
-        raise pytest.UsageError(WANTED)
+        raise pytest.UsageError("; ".join([WANTED.replace("--next", option), *course.errors]))
     if not first:
         return katas
     try:

@@ -51,7 +51,11 @@ def show(root: Path, start: Path, course: Course) -> None:
     from plugins.places import places_of  # noqa: PLC0415
 
     # pytest captures what is printed now, and hands it to the terminal when it ends.
-    terminal = sys.__stdout__
-    blocks = bool(terminal and terminal.encoding.lower().startswith("utf"))
-    for line in lines(course, places_of(root, course), start=start, blocks=blocks):
+    for line in lines(course, places_of(root, course), start=start, blocks=shows_blocks()):
         print(line)  # noqa: T201 - the answer
+
+
+def shows_blocks() -> bool:
+    """Whether the terminal can show more than ASCII."""
+    terminal = sys.__stdout__
+    return bool(terminal and terminal.encoding.lower().startswith("utf"))

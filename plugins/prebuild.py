@@ -41,7 +41,7 @@ MOST = 4
 # Options that show something and run no test: pytest's, and the course's own.
 SHOW = (
     *("help", "version", "markers", "collectonly", "showfixtures", "show_fixtures_per_test"),
-    *("hint", "solution", "progress_json"),
+    *("hint", "solution", "progress_json", "page"),
 )
 
 

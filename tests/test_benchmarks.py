@@ -42,3 +42,15 @@ def test_without_a_gpu_it_says_so() -> None:
 
     assert 1 == done.returncode
     assert done.stderr.startswith("no GPU can be used by this PyTorch")
+
+
+def test_the_katas_of_the_benchmark_of_watch_exist() -> None:
+    """An exercise of each kind, with its tests and its solution."""
+    watch = import_module("benchmarks.watch")
+
+    assert {".py", ".cpp", ".cu"} == {Path(name).suffix for name in watch.KATAS.values()}
+    for name in watch.KATAS.values():
+        lecture, _, file = name.partition("/")
+        assert (ROOT / "katas" / name).is_file()
+        assert (ROOT / watch.test_of(name)).is_file()
+        assert (ROOT / "katas" / lecture / "solutions" / file).is_file()

@@ -1,0 +1,107 @@
+"""A pseudo-terminal in which pytest runs, and a person who types and looks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Self
+
+import pexpect
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+SECONDS = 200
+# What stands below everything that --watch shows.
+KEYS = "q quit\n"
+
+
+class Terminal:
+    """pytest in a terminal of 80 columns; ends with the ``with`` block."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        self.process: Any = pexpect.spawn(
+            sys.executable,
+            ["-m", "pytest", "--color=no", *arguments],
+            cwd=str(folder),
+            env={**os.environ, "TERM": "xterm", **environment},
+            encoding="utf-8",
+            timeout=SECONDS,
+            dimensions=(40, 80),
+        )
+        self.process.delaybeforesend = None
+        self.settings = termios.tcgetattr(self.process.child_fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.close(force=True)
+
+    def shown(self, until: str = KEYS) -> str:
+        """Return what is shown from now on until a text, with the text."""
+        self.process.expect_exact(until.replace("\n", "\r\n"))
+        return str(self.process.before).replace("\r\n", "\n") + until
+
+    def press(self, key: str, until: str = KEYS) -> str:
+        """Press a key and return what is shown then."""
+        self.process.send(key)
+        return self.shown(until)
+
+    def end(self) -> tuple[int, str]:
+        """Wait for the end; return the status, a signal as a shell gives it, and the last words."""
+        self.process.expect(pexpect.EOF)
+        text = str(self.process.before).replace("\r\n", "\n")
+        self.process.close()
+        died = self.process.signalstatus
+        return (128 + died if died else int(self.process.exitstatus)), text
+
+    @property
+    def restored(self) -> bool:
+        """Whether the terminal is as it was before."""
+        return termios.tcgetattr(self.process.child_fd) == self.settings
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Return whether something becomes true in time."""
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def gone(*processes: int) -> bool:
+    """Whether all these processes have ended; one that nobody has waited for has ended too."""
+    return all(state_of(process)[0] in {"", "Z"} for process in processes)
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the processes that one has started, and that still are."""
+    processes = [int(file.name) for file in Path("/proc").iterdir() if file.name.isdigit()]
+    return [each for each in processes if state_of(each)[1] == str(parent)]
+
+
+def state_of(process: int) -> tuple[str, str]:
+    """Return the state of a process and its parent, as Linux tells them; empty if it is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return "", ""
+    state, parent, *_ = text.rpartition(")")[2].split()
+    return state, parent
+
+
+def hears_ctrl_c() -> Callable[[], object]:
+    """Let what is started from now on hear Ctrl-C; return what undoes it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    return lambda: signal.signal(signal.SIGINT, before)
