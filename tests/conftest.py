@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import shards
 from tests.gate.checks import Checks
 from tests.gate.forms import add_options
 from tests.gate.forms import gate_of
@@ -56,13 +57,21 @@ csrc = {csrc}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the gate."""
+    """Add the options of the gate, and of a part of all tests."""
     add_options(parser)
+    shards.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker by which an environment without torch leaves tests out."""
     config.addinivalue_line("markers", "torch: this test of the project needs torch installed.")
+    if config.getoption("store_times", default=False):
+        config.pluginmanager.register(shards.Times())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run a part of the tests, if that is asked for."""
+    shards.select(config, items)
 
 
 class MiniCourse:

@@ -196,8 +196,8 @@ def test_many_files_are_counted() -> None:
 
 
 def test_the_command_of_a_terminal() -> None:
-    """It explains itself."""
-    command = [sys.executable, "-m", "plugins.guard", "--help"]
+    """It explains itself, and needs nothing but Python."""
+    command = [sys.executable, "-S", "-m", "plugins.guard", "--help"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
 
     assert "--fetch" in done.stdout

@@ -1,0 +1,90 @@
+"""What `.github/workflows/ci.yml` runs: tox environments, by torch, by Python, in parts.
+
+    python -m tests.ciplan                   the plan, as JSON, for the workflow or to look at
+    python -m tests.ciplan --check "$NEEDS"  whether all jobs that had to succeed did
+
+The versions of torch are the groups of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+
+ROOT = Path(__file__).parents[1]
+# The pinned course edition, and the Python it is written for.
+PINNED = "torch213"
+PYTHON = "3.11"
+# There are wheels of every torch of the matrix for these.
+OTHERS = ("3.12", "3.13", "3.14")
+QUICK = ("lint", "types")
+# Of each environment so many parts of about the same time; see tests/shards.py.
+TESTS = {"harness": 2, f"{PINNED}-tests": 3}
+GATE = {f"{PINNED}-gate": 4}
+
+
+def plan(groups: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the jobs of each kind, for the dependency groups of pyproject.toml."""
+    versions = [group for group in groups if re.fullmatch(r"torch\d+", group)]
+    pairs = [(version, PYTHON) for version in versions] + [(PINNED, other) for other in OTHERS]
+    matrix = [
+        {"env": f"{version}-{run}", "python": python}
+        for version, python in pairs
+        for run in ("solved", "unsolved")
+    ]
+    return {"quick": [*QUICK], "tests": parts(TESTS), "gate": parts(GATE), "matrix": matrix}
+
+
+def parts(counts: Mapping[str, int]) -> list[dict[str, str]]:
+    """Return each part of each environment."""
+    return [
+        {"env": env, "shard": f"{number}/{count}"}
+        for env, count in counts.items()
+        for number in range(1, count + 1)
+    ]
+
+
+def groups() -> list[str]:
+    """Return the names of the dependency groups."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return list(tomllib.load(file)["dependency-groups"])
+
+
+def failed(needs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the jobs that did not succeed; one that was skipped waited for one that failed."""
+    return [f"{name}: {job['result']}" for name, job in needs.items() if job["result"] != "success"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the plan, or what failed."""
+    parser = argparse.ArgumentParser(prog="ciplan", description=__doc__)
+    parser.add_argument("--check", metavar="JSON", help="the context `needs` of a workflow")
+    options = parser.parse_args(arguments)
+    if options.check:
+        wrong = failed(json.loads(options.check))
+        sys.stdout.write("\n".join([*(wrong or ["All jobs succeeded."]), ""]))
+        return 1 if wrong else 0
+    lines = [f"{kind}={json.dumps(jobs)}\n" for kind, jobs in plan(groups()).items()]
+    if output := os.environ.get("GITHUB_OUTPUT"):
+        with Path(output).open("a", encoding="utf-8") as file:
+            file.writelines(lines)
+    sys.stdout.writelines(lines)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

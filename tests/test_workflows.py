@@ -1,0 +1,316 @@
+"""The workflows: they run what runs on anyone's machine, and nobody can write into them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.ciplan import failed
+from tests.ciplan import groups
+from tests.ciplan import main
+from tests.ciplan import plan
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+ROOT = Path(__file__).parents[1]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+ACTIONS = sorted((GITHUB / "actions").glob("*/action.yml"))
+# With a shell of one's own, from the root of the repository.
+COMMANDS = re.compile(r"(?:python -m|tox|nox|pytest) |\.ci/packages$")
+PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+# Of an event: what a stranger has written.
+STRANGERS = re.compile(
+    r"github\.(?:head_ref|actor)|\b(?:title|body|message|email|name|label|ref|head_ref)\s*\}\}"
+)
+# Provided by tox itself, beside the environments of tox.ini.
+SECTIONS = re.compile(r"^\[testenv:([\w-]+)\]", re.MULTILINE)
+FACTORS = re.compile(r"^ *((?:!?[\w-]+,?)+): ", re.MULTILINE)
+
+
+def read(file: Path) -> Any:
+    """Return what a file of YAML holds."""
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+def jobs(file: Path) -> dict[str, Any]:
+    """Return the jobs of a workflow."""
+    found: dict[str, Any] = read(file)["jobs"]
+    return found
+
+
+def steps(file: Path) -> Iterator[dict[str, Any]]:
+    """Return the steps of a workflow or of an action."""
+    text = read(file)
+    for job in text["jobs"].values() if "jobs" in text else [text["runs"]]:
+        yield from job["steps"]
+
+
+def toxes() -> set[str]:
+    """Return the words that names of tox environments are made of."""
+    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    factors = {word for found in FACTORS.findall(text) for word in re.split("[,-]", found)}
+    return {*SECTIONS.findall(text), *factors}
+
+
+@pytest.mark.parametrize("file", [*WORKFLOWS, *ACTIONS], ids=lambda file: file.stem)
+def test_steps_run_commands_of_everybody(file: Path) -> None:
+    """One command each, and nothing that is replaced before a shell reads it."""
+    for step in steps(file):
+        if command := step.get("run"):
+            assert COMMANDS.match(command), command
+            assert "\n" not in command.strip()
+            assert "${{" not in command
+            assert not re.search(r"[;|&`]|\$\(", command)
+
+
+@pytest.mark.parametrize("file", [*WORKFLOWS, *ACTIONS], ids=lambda file: file.stem)
+def test_actions_are_pinned(file: Path) -> None:
+    """By the whole commit, with its version beside it; the same action is the same everywhere."""
+    used = [step["uses"] for step in steps(file) if "uses" in step]
+    lines = re.findall(r"uses: (.*)", file.read_text(encoding="utf-8"))
+
+    assert len(used) == len(lines)
+    for line in lines:
+        assert PINNED.fullmatch(line) or line == "$/.github/actions/prepare"
+
+
+def test_an_action_has_one_version() -> None:
+    """Wherever it is used."""
+    text = "\n".join(file.read_text(encoding="utf-8") for file in [*WORKFLOWS, *ACTIONS])
+    used = set(re.findall(r"uses: ([\w./-]+)@(\S+ # \S+)", text))
+
+    assert len({name for name, _ in used}) == len(used)
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_permissions_are_the_least(file: Path) -> None:
+    """Nothing by default, reading for each job; a time-out; no credentials stay behind."""
+    workflow = read(file)
+
+    assert {} == workflow["permissions"]
+    assert workflow["concurrency"]["group"]
+    for name, job in workflow["jobs"].items():
+        writes = {"pull-requests": "write"} if file.stem == "labels" else {}
+        assert {"contents": "read", **writes} == job["permissions"], name
+        assert 0 < job["timeout-minutes"] <= 350
+    for step in steps(file):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+    assert "secrets." not in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_nothing_of_a_strangers_is_an_expression(file: Path) -> None:
+    """Titles, bodies and names of branches only tell runs apart that are to be one."""
+    text = re.sub(r"^ +group: .*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for found in re.findall(r"\$\{\{.*?\}\}", text):
+        assert not STRANGERS.search(found), found
+
+
+def test_in_the_name_of_the_base_nothing_is_checked_out() -> None:
+    """What `pull_request_target` starts runs nothing, and only labels.yml uses it."""
+    # YAML 1.1 reads the key `on` as a truth value.
+    asked = [file for file in WORKFLOWS if "pull_request_target" in str(read(file)[True])]
+
+    assert ["labels.yml"] == [file.name for file in asked]
+    (step,) = steps(asked[0])
+    assert step["uses"].startswith("actions/labeler@")
+    assert "with" not in step
+
+
+def test_learners_and_authors_do_not_get_in_each_others_way() -> None:
+    """practice.yml runs in forks and in pull requests there, all others upstream."""
+    for file in WORKFLOWS:
+        first = next(iter(jobs(file).values()))["if"]
+        assert ("!" not in first) == (file.stem == "practice"), file.name
+        assert "github.event.repository.fork" in first
+
+
+def test_practice_compares_with_where_the_course_is() -> None:
+    """The address stands in pyproject.toml, and its owner reviews."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        address = tomllib.load(file)["project"]["urls"]["Source"]
+    upstream = read(GITHUB / "workflows/practice.yml")["env"]["UPSTREAM"]
+    owner = address.split("/")[-2]
+
+    assert f"${{{{ vars.UPSTREAM || '{address}' }}}}" == upstream
+    owners = re.findall(r"@(\S+)", (GITHUB / "CODEOWNERS").read_text())
+    assert {f"{owner}/maintainers"} == set(owners)
+
+
+def test_practice_and_guard_call_the_commands() -> None:
+    """And decide nothing by themselves."""
+    practice = [step["run"] for step in steps(GITHUB / "workflows/practice.yml") if "run" in step]
+    guard = [step["run"] for step in steps(GITHUB / "workflows/guard.yml") if "run" in step]
+
+    assert 'python -m plugins.practice --base upstream/main --fetch "$UPSTREAM"' == practice[-1]
+    assert ['python -m plugins.guard --base HEAD --fetch "refs/pull/$NUMBER/head"'] == guard
+    # What a pull request brings is data: upstream's own code judges it.
+    checkout = next(iter(steps(GITHUB / "workflows/guard.yml")))
+    assert "${{ github.event.pull_request.base.sha }}" == checkout["with"]["ref"]
+
+
+def test_the_plan_is_the_matrix() -> None:
+    """Each version of torch both ways, the pinned one with every Python; nothing else."""
+    found = plan(["course", "torch29", "torch213", "triton213"])["matrix"]
+
+    pairs = [("torch29", "3.11"), *(("torch213", f"3.{minor}") for minor in (11, 12, 13, 14))]
+    wanted = [
+        (f"{torch}-{run}", python) for torch, python in pairs for run in ("solved", "unsolved")
+    ]
+    assert wanted == [(job["env"], job["python"]) for job in found]
+
+
+def test_the_environments_exist() -> None:
+    """Those of the plan and those that a workflow names; the versions are pyproject's."""
+    found = plan(groups())
+    named = [*found["quick"], *(job["env"] for kind in list(found)[1:] for job in found[kind])]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in WORKFLOWS)
+    named += re.findall(r'tox -e ([^"\s]+)', text)
+    named += re.findall(r"^ +- ([\w,-]+)$", text, re.MULTILINE)
+    words = {word for name in named for env in name.split(",") for word in known(env)}
+
+    assert {*found["quick"], "coverage", "torch213-gate"} <= {*named}
+    assert set() == words - toxes()
+
+
+def known(env: str) -> list[str]:
+    """Return what must be known of an environment: its name or each of its factors."""
+    return [env] if env in toxes() else env.split("-")
+
+
+def test_the_last_job_asks_for_all_others() -> None:
+    """But for the one that may fail."""
+    found = jobs(GITHUB / "workflows/ci.yml")
+
+    assert {*found} - {"check", "macos"} == set(found["check"]["needs"])
+    assert found["macos"]["continue-on-error"] is True
+    assert found["check"]["if"].startswith("${{ always() &&")
+
+
+def test_the_plan_is_what_the_workflow_reads(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each kind is one line, in the file that the runner names and in the log."""
+    file = tmp_path / "output"
+    monkeypatch.setenv("GITHUB_OUTPUT", str(file))
+    assert 0 == main([])
+    monkeypatch.delenv("GITHUB_OUTPUT")
+    assert 0 == main([])
+
+    kinds = dict(line.split("=", 1) for line in file.read_text().splitlines())
+    assert 2 * file.read_text() == capsys.readouterr().out
+    assert plan(groups()) == {kind: json.loads(text) for kind, text in kinds.items()}
+    assert set(kinds) == set(jobs(GITHUB / "workflows/ci.yml")["plan"]["outputs"])
+
+
+@pytest.mark.parametrize("result", ["failure", "cancelled", "skipped"])
+def test_what_did_not_succeed_is_named(result: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A job that was skipped has waited for one that failed."""
+    needs = {"quick": {"result": "success"}, "gate": {"result": result}}
+
+    assert [f"gate: {result}"] == failed(needs)
+    assert 1 == main(["--check", json.dumps(needs)])
+    assert 0 == main(["--check", '{"quick": {"result": "success"}}'])
+    assert f"gate: {result}\nAll jobs succeeded.\n" == capsys.readouterr().out
+
+
+def test_labels_name_paths_that_exist() -> None:
+    """Each glob finds something."""
+    for label, rules in read(GITHUB / "labeler.yml").items():
+        for pattern in rules[0]["changed-files"][0]["any-glob-to-any-file"]:
+            assert list(ROOT.glob(pattern.replace("**/csrc", "*/csrc"))), f"{label}: {pattern}"
+
+
+def test_dependabot_is_grouped_and_delayed() -> None:
+    """One pull request for all, two weeks after a release at the earliest."""
+    for update in read(GITHUB / "dependabot.yml")["updates"]:
+        assert update["cooldown"]["default-days"] >= 14
+        (group,) = update["groups"].values()
+        assert ["*"] == group["patterns"]
+
+
+def test_forms_are_forms() -> None:
+    """Each asks for something, and questions have a place of their own."""
+    forms = sorted(GITHUB.glob("ISSUE_TEMPLATE/*.yml"))
+    names = [file.stem for file in forms]
+
+    assert ["bug-in-a-kata", "config", "idea-for-a-kata"] == names
+    for file in (file for file in forms if file.stem != "config"):
+        form = read(file)
+        assert {"name", "description", "labels", "body"} <= set(form)
+        fields = [field for field in form["body"] if field["type"] != "markdown"]
+        assert all(field["attributes"]["label"] for field in fields)
+        assert len({field["id"] for field in fields}) == len(fields)
+    config = read(GITHUB / "ISSUE_TEMPLATE/config.yml")
+    assert config["blank_issues_enabled"] is False
+    assert any("discussions" in link["url"] for link in config["contact_links"])
+
+
+def test_hooks_have_the_versions_of_lint() -> None:
+    """Each is local, so that it needs nothing but PyPI."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        pins = tomllib.load(file)["dependency-groups"]
+    (repo,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+
+    assert "local" == repo["repo"]
+    used = {pin for hook in repo["hooks"] for pin in hook.get("additional_dependencies", [])}
+    assert used <= {pin for group in ("lint", "contribute") for pin in map(str, pins[group])}
+    assert set(pins["lint"]) <= used
+
+
+def test_the_container_starts_with_the_pinned_edition() -> None:
+    """It installs what the README installs."""
+    folder = ROOT / ".devcontainer"
+    settings = json.loads((folder / "devcontainer.json").read_text())
+
+    assert "python -m pip install -r requirements.txt" == settings["postCreateCommand"]
+    assert (folder / settings["build"]["dockerfile"]).exists()
+    index = read(GITHUB / "workflows/practice.yml")["env"]["PIP_EXTRA_INDEX_URL"]
+    assert index == settings["containerEnv"]["PIP_EXTRA_INDEX_URL"]
+
+
+def test_what_a_fragment_may_be_called() -> None:
+    """Its type is one of those that the changelog has headings for."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        settings = tomllib.load(file)["tool"]["towncrier"]
+    types = {entry["directory"] for entry in settings["type"]}
+    told = (ROOT / "changes/README.md").read_text()
+
+    for file in (ROOT / settings["directory"]).glob("*.md"):
+        assert file.name == "README.md" or file.suffixes[0].lstrip(".") in types
+    assert types == set(re.findall(r"^- `(\w+)`", told, re.MULTILINE))
+    assert settings["start_string"] in (ROOT / settings["filename"]).read_text()
+
+
+@pytest.mark.parametrize("tool", ["actionlint", "zizmor"])
+def test_the_linters_find_nothing(tool: str) -> None:
+    """Where they are installed; `tox -e lint` has them."""
+    if not shutil.which(tool):
+        pytest.skip(f"{tool} is not installed: python -m pip install --group lint")
+    options = ["--offline", "--persona", "pedantic", "."] if tool == "zizmor" else []
+
+    done = subprocess.run([tool, *options], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode, done.stdout + done.stderr
+
+
+def test_the_plan_needs_nothing_but_python() -> None:
+    """It runs before anything is installed."""
+    command = [sys.executable, "-S", "-m", "tests.ciplan"]
+
+    assert subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
