@@ -184,7 +184,7 @@ def test_the_environments_exist() -> None:
     named += re.findall(r"^ +- ([\w,-]+)$", text, re.MULTILINE)
     words = {word for name in named for env in name.split(",") for word in known(env)}
 
-    assert {*found["quick"], "coverage", "torch213-gate"} <= {*named}
+    assert {*found["quick"], "coverage", "torch213-gate", "torch213-full"} <= {*named}
     assert set() == words - toxes()
 
 
