@@ -195,9 +195,10 @@ def test_many_files_are_counted() -> None:
     assert "- `notes09.md`\n- and 2 more\n" in text
 
 
-def test_the_command_of_a_terminal() -> None:
+@pytest.mark.parametrize("options", [[], ["-S"]], ids=["as it is", "without packages"])
+def test_the_command_of_a_terminal(options: list[str]) -> None:
     """It explains itself, and needs nothing but Python."""
-    command = [sys.executable, "-S", "-m", "plugins.guard", "--help"]
+    command = [sys.executable, *options, "-m", "plugins.guard", "--help"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
 
     assert "--fetch" in done.stdout
