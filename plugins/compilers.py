@@ -6,11 +6,11 @@ import os
 import shutil
 import sys
 import sysconfig
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from plugins.capability import Capability
+from plugins.cmake import no_cmake
 
 
 def no_triton() -> str | None:
@@ -34,11 +34,9 @@ def no_inductor() -> str | None:
     return None
 
 
-def no_program(name: str) -> str | None:
-    """Return that a program is missing which PyPI has too, for every platform."""
-    if shutil.which(name):
-        return None
-    return f"{name} is not on PATH; python -m pip install {name}"
+def no_ninja() -> str | None:
+    """Return that there is no Ninja, which PyPI has for every platform."""
+    return None if shutil.which("ninja") else "ninja is not on PATH; python -m pip install ninja"
 
 
 def pytest_kata_backends() -> list[Capability]:
@@ -46,6 +44,6 @@ def pytest_kata_backends() -> list[Capability]:
     return [
         Capability("triton", no_triton),
         Capability("inductor", no_inductor),
-        Capability("cmake", partial(no_program, "cmake")),
-        Capability("ninja", partial(no_program, "ninja")),
+        Capability("cmake", no_cmake),
+        Capability("ninja", no_ninja),
     ]
