@@ -92,7 +92,10 @@ class Keeps(torch.autograd.Function):
 def test_functions_of_your_own_save_too() -> None:
     """By ctx.save_for_backward, in which None may stand."""
     x = vector()
-    found = saved(Keeps.apply(x).grad_fn)
+    # Held until its node was read: before torch 2.12 the Python object of such a node points
+    # weakly to the node proper, which the graph alone keeps (THPFunction::cdata).
+    y = Keeps.apply(x)
+    found = saved(y.grad_fn)
 
     assert {"tensors[0]", "tensors[2]"} == set(found)
     torch.testing.assert_close(found["tensors[2]"], 2 * x)
