@@ -56,6 +56,7 @@ def watch(found: list[Launch], monkeypatch: pytest.MonkeyPatch) -> None:
     from triton.runtime import interpreter  # noqa: PLC0415 - may be missing
 
     builder, run = interpreter.InterpreterBuilder, interpreter.GridExecutor.__call__
+    prepare = interpreter._patch_lang_tensor  # noqa: SLF001 - it has no other name
 
     def launch(executor: Any, *args: Any, **kwargs: Any) -> None:
         options = {name: value for name, value in kwargs.items() if name in executor.arg_names}
@@ -65,6 +66,12 @@ def watch(found: list[Launch], monkeypatch: pytest.MonkeyPatch) -> None:
         with _disable_current_modes():
             found.append(Launch(executor.fn.__name__, tensors))
             run(executor, *args, **kwargs)
+
+    def prepare_tensor(tensor: Any, *scope: Any) -> None:
+        prepare(tensor, *scope)
+        # As Triton does since 3.7: before, it lets NumPy convert an array of one dim, which has
+        # refused since 2.4.
+        tensor.__index__ = lambda self: int(self.handle.data.squeeze())
 
     def set_grid_dim(self: Any, *grid: int) -> None:
         found[-1].grid = grid
@@ -95,6 +102,7 @@ def watch(found: list[Launch], monkeypatch: pytest.MonkeyPatch) -> None:
         return method
 
     monkeypatch.setattr(interpreter.GridExecutor, "__call__", launch)
+    monkeypatch.setattr(interpreter, "_patch_lang_tensor", prepare_tensor)
     monkeypatch.setattr(builder, "set_grid_dim", set_grid_dim)
     for name in ACCESSES:
         monkeypatch.setattr(builder, name, watched(name))

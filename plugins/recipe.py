@@ -26,6 +26,11 @@ LIBRARIES = ("torch_cpu", "c10")
 EXPORTS = "{ global: kata_*; local: *; };\n"
 # Three errors are enough to read at a time, and the compiler stops early.
 ERRORS = 3
+# The first clang that writes how a template's parameter was declared into the names of its
+# functions. The g++ that PyTorch's wheels for Linux are built with does not: some functions of
+# ATen would be looked for in vain, such as Tensor::const_data_ptr of torch 2.11.
+OTHER_NAMES = 18
+NAMES_OF_GXX = "-fclang-abi-compat=17"
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,11 @@ class Recipe:
         abi = int(self.toolchain.torch.cxx11_abi)
         folders = ["-isystem", str(include), "-isystem", str(include / "torch/csrc/api/include")]
         standard = ["-fPIC", "-std=c++20", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"]
-        tier = self.tier.clang if self.toolchain.compiler.clang else self.tier.gxx
-        return [self.toolchain.compiler.path, *self.tier.options, *tier, *standard, *folders]
+        compiler = self.toolchain.compiler
+        tier = self.tier.clang if compiler.clang else self.tier.gxx
+        newer = compiler.clang and compiler.major >= OTHER_NAMES and self.platform != "darwin"
+        names = [NAMES_OF_GXX] * newer
+        return [compiler.path, *self.tier.options, *tier, *names, *standard, *folders]
 
     @property
     def compiled(self) -> bool:

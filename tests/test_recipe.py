@@ -81,6 +81,16 @@ def test_std_string_is_the_one_of_torch() -> None:
     assert "-D_GLIBCXX_USE_CXX11_ABI=0" in old.options
 
 
+def test_functions_have_the_names_that_gxx_gives_them() -> None:
+    """A newer clang would look for others; an older one, g++ and Apple's need not be told."""
+    told = [recipe(), recipe(replace(CLANG, major=18))]
+    others = [recipe(replace(CLANG, major=17)), recipe(GXX), recipe(platform="darwin")]
+
+    for made, names in [*((made, True) for made in told), *((made, False) for made in others)]:
+        assert names == ("-fclang-abi-compat=17" in made.options)
+        assert names == ("-fclang-abi-compat=17" in made.compile(Path("a.cpp"), Path("a.o")))
+
+
 def test_headers_are_compiled_again_for_another_compiler_torch_or_tier() -> None:
     """Nothing else shares the folder of a tier."""
     others = [

@@ -92,8 +92,8 @@ class Keeps(torch.autograd.Function):
 def test_functions_of_your_own_save_too() -> None:
     """By ctx.save_for_backward, in which None may stand."""
     x = vector()
-    # Held until its node was read: before torch 2.12 the Python object of such a node points
-    # weakly to the node proper, which the graph alone keeps (THPFunction::cdata).
+    # Held until its node was read: before torch 2.13 the Python object of such a node points
+    # weakly to the node proper, which the graph alone keeps (pytorch/pytorch#181390).
     y = Keeps.apply(x)
     found = saved(y.grad_fn)
 

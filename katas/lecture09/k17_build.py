@@ -28,7 +28,8 @@ Python version that Python modules carry, optimized with -O3, with KATA_NAMESPAC
 3. ``build_command(build)``: the command by which CMake builds what was configured there.
 4. ``load_extension(name, source, namespace, folder)``: compile by ``cpp_extension.load``, in
    `folder`, which exists, and load it into this process. `source` is a path. By itself load
-   optimizes nothing, and takes every library for a Python module.
+   optimizes nothing, and takes every library for a Python module. The standard of C++ is
+   left to PyTorch, which compiles as its headers want it: C++20, before torch 2.12 C++17.
 5. ``setup_arguments(name, source, namespace)``: the keyword arguments for ``setuptools.setup`` with
    one extension module, `name`, that ``build_ext`` builds by PyTorch's ``BuildExtension``. The
    library uses nothing of Python, so it shall not be linked with libtorch_python

@@ -491,8 +491,10 @@ def test_exported_models(name: str, zoo: Callable[[str], Any]) -> None:
     model, inputs = zoo(name)
     module = torch.export.export(model, inputs).module()
     check_rows(module, *inputs)
-    with torch.no_grad():
-        expected = counted(module, *inputs)
+    # The model, since an exported graph holds strides of the attention that it was exported with:
+    # before torch 2.13 a view, where there is a reshape now. With grad, or a transformer's layer
+    # would be one operator that the counter does not know.
+    expected = counted(model, *inputs)
     rows = profile(module, *inputs)
     found = sum(row.flops for row in rows.values())
 

@@ -40,6 +40,8 @@
 //       "Bad in-place call: input tensor size [3] and output tensor size [2, 3] should match"
 //    TensorOptions::dtype() and Tensor::dtype() print as in these messages ("float"), a
 //    c10::ScalarType as in that of 1c ("Half").
+//    KATA_DIM_NAMES (compat.h) is nothing since torch 2.13. Before, it is a last parameter, the
+//    names of dims, which this kata leaves alone.
 //
 // A call that is refused has changed nothing. The Meta key has the same meta, and an impl that
 // does nothing: what fails on the CPU fails there with the same words.
@@ -61,6 +63,8 @@
 #include <torch/library.h>
 
 #include <vector>
+
+#include "compat.h"
 
 using at::IntArrayRef;
 using at::Tensor;
@@ -99,8 +103,8 @@ TORCH_IMPL_FUNC(tropical_addr_cpu)
 
 template <class Structured>
 struct Functional final : Structured {
-  void set_output_raw_strided(int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options)
-      override {
+  void set_output_raw_strided(
+      int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
     // TODO: set `output`.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Functional");
   }
@@ -113,8 +117,8 @@ struct Functional final : Structured {
 template <class Structured>
 struct Out final : Structured {
   explicit Out(Tensor& out) : output(out) {}
-  void set_output_raw_strided(int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options)
-      override {
+  void set_output_raw_strided(
+      int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
     // TODO: may `output` be used? Then resize it.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Out");
   }
@@ -127,8 +131,8 @@ struct Out final : Structured {
 template <class Structured>
 struct Inplace final : Structured {
   explicit Inplace(Tensor& self) : output(self) {}
-  void set_output_raw_strided(int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options)
-      override {
+  void set_output_raw_strided(
+      int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
     // TODO: may `output` be used, as it is?
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Inplace");
   }

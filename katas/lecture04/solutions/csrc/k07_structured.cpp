@@ -10,6 +10,8 @@
 
 #include <vector>
 
+#include "compat.h"
+
 using at::IntArrayRef;
 using at::Tensor;
 using at::TensorOptions;
@@ -82,8 +84,8 @@ TORCH_IMPL_FUNC(tropical_addr_cpu)
 
 template <class Structured>
 struct Functional final : Structured {
-  void set_output_raw_strided(int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options)
-      override {
+  void set_output_raw_strided(
+      int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
     output = at::empty(sizes, options);
   }
   const Tensor& maybe_get_output(int64_t) override {
@@ -95,8 +97,8 @@ struct Functional final : Structured {
 template <class Structured>
 struct Out final : Structured {
   explicit Out(Tensor& out) : output(out) {}
-  void set_output_raw_strided(int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options)
-      override {
+  void set_output_raw_strided(
+      int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
     TORCH_CHECK(
         options.dtype() == output.dtype(),
         "Expected out tensor to have dtype ",
@@ -122,8 +124,8 @@ struct Out final : Structured {
 template <class Structured>
 struct Inplace final : Structured {
   explicit Inplace(Tensor& self) : output(self) {}
-  void set_output_raw_strided(int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options)
-      override {
+  void set_output_raw_strided(
+      int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
     TORCH_CHECK(
         options.dtype() == output.dtype(),
         "Bad in-place call: input tensor dtype ",
