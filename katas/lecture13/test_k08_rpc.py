@@ -9,6 +9,7 @@ from threading import Barrier
 from threading import BrokenBarrierError
 from threading import Event
 from threading import Lock
+from threading import get_ident
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -210,6 +211,45 @@ def test_version_and_weights_belong_together() -> None:
         push.result()
 
     assert (1, (START - 1).tolist()) == (version, weights.tolist()), "half a step was pulled"
+
+
+class Read(ParameterServer):
+    """Whose first thread, when it reads the version after its step, waits for another push."""
+
+    def __init__(self, *args: Any) -> None:
+        self.stepped, self.pushed = Event(), Event()
+        self.first = 0
+        super().__init__(*args)
+
+    @property
+    def version(self) -> int:
+        """Return it, half a second later at most."""
+        if self.first == get_ident():
+            self.pushed.wait(0.5)
+        return self._version
+
+    @version.setter
+    def version(self, version: int) -> None:
+        self._version = version
+
+    def apply(self, gradient: torch.Tensor) -> None:
+        """Make one step."""
+        super().apply(gradient)
+        self.first = self.first or get_ident()
+        self.stepped.set()
+
+
+def test_a_push_returns_the_version_that_it_has_made() -> None:
+    """Not that of another thread, which has pushed before this one was read."""
+    server = Read(START, LR, 1)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(server.push, torch.ones(3))
+        while not server.stepped.wait(0.01):
+            assert not first.done(), first.result()
+        second = pool.submit(server.push, torch.ones(3))
+        second.add_done_callback(lambda _: server.pushed.set())
+
+        assert [1, 2] == [first.result(), second.result()], "read it before the lock is free again"
 
 
 def builds(rank: int) -> Any:
