@@ -19,7 +19,8 @@ where each rank was.) All ranks call a function at once; it returns when its own
   True; but if on any rank there is a number in it that is not finite, return False on all ranks,
   and leave it as it is on all ranks.
 - ``adopt_best(loss, weights)``: all ranks take the weights of the rank with the least loss, in
-  place; of several, of the one with the lowest number. `loss` is a float (take it to float64).
+  place; of several, of the one with the lowest number. `loss` is a float, and not NaN (take it to
+  float64).
 - ``gather_ragged(values)``: the 1-D tensors of all ranks, in their order, on each rank. Their
   lengths differ and may be 0.
 

@@ -114,6 +114,9 @@ def test_all_ranks_skip_a_step_or_none(world: Any) -> None:
     """What only one of them can see has to be told."""
     sums = [[1.0, 2.0], [3.0, -2.0], [1.0, 0.0]]
     assert [(True, ["5.0", "0.0"])] * 3 == list(finished(world, finite, 3, sums))
+    # What is looked at are the gradients: that finite ones add up to inf is another matter.
+    large = [[3e38, 2.0], [3e38, -2.0], [1.0, 0.0]]
+    assert [(True, ["inf", "0.0"])] * 3 == list(finished(world, finite, 3, large))
     for bad in (float("nan"), -float("inf")):
         values = [[1.0, 2.0], [3.0, bad], [1.0, 0.0]]
         expected = [(False, [str(value) for value in row]) for row in values]
