@@ -58,8 +58,9 @@ falling back. You write the meter, then a model of the guards, then code that ne
      module keeps its two values, ``mean`` and ``steps``, in its ``state_dict``.
 
    And ``any_batch(x)`` returns `x` itself, marked so that what is compiled for it serves every size
-   (from 2) of dim 0, but one size of each other dim; a function that can be compiled for a single
-   batch size only shall fail at once, not compile for that size. One call of ``torch._dynamo``.
+   of dim 0 from 2 on (0 and 1 are compiled apart in any case), but one size of each other dim; a
+   function that can be compiled for a single batch size only shall fail at once, not compile for
+   that size. One call of ``torch._dynamo``, without bounds.
 
 About 60 lines. All graphs run on the CPU as they are: no Inductor, no C++ compiler.
 
