@@ -5,13 +5,14 @@ ranks, and none of them can repair that: the process group is lost. So a process
 *agent*, watches its workers. If one dies it ends all of them and starts all again, perhaps fewer;
 they go on from the last *checkpoint*. This is ``torchrun --max-restarts=3 --nnodes=1:4``.
 
-**1. The checkpoint.** ``save(path, state)`` writes `state` (what ``torch.save`` takes) to the file
-`path`. A process that is ended at any moment must leave a whole checkpoint there, the old one or
-the new one. So write another file in the same folder; make sure that all of it is on the disk
-(``os.fsync``; Python's own buffer must be empty by then, which ``torch.save`` sees to); only then
-``os.replace`` (or ``Path.replace``, which calls it) puts it in the place of the old one, which is
-atomic. What a save that was ended has left behind must not disturb the next one.
-``load(path)`` returns the state, or None if there is no such file.
+**1. The checkpoint.** ``save(path, state)`` writes `state` to the file `path`: tensors, numbers,
+text, and lists and dictionaries of these, which ``torch.load`` takes by default. A process that is
+ended at any moment must leave a whole checkpoint there, the old one or the new one. So write
+another file in the same folder; make sure that all of it is on the disk (``os.fsync``; Python's own
+buffer must be empty by then, which ``torch.save`` sees to); only then ``os.replace`` (or
+``Path.replace``, which calls it) puts it in the place of the old one, which is atomic. What a save
+that was ended has left behind must not disturb the next one. ``load(path)`` returns the state, or
+None if there is no such file.
 
 **2. The training.** ``train(path, data, batch, steps, after)`` runs in each rank of a process
 group, and returns the losses of steps 0 to `steps` - 1, a list of floats, on every rank: also of
@@ -51,7 +52,8 @@ how many restarts it took until all workers have ended well.
 - After `max_restarts` restarts, a further failure stops the group and raises
   ``WorkerError(rank, code)`` (given) of the failed worker, that of the lowest rank if there are
   several.
-- Whatever else is raised, by ``pause()``, ``start()`` or Ctrl-C: no worker is left behind.
+- Whatever else is raised, by ``pause()``, ``start()`` or Ctrl-C, while the group is being stopped
+  too: no worker is left behind.
 
 About 75 lines in all. Do not call ``torch.distributed.elastic`` or
 ``torch.distributed.checkpoint``. Out of scope: several machines, whose agents meet at a rendezvous,

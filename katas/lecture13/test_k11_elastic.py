@@ -409,6 +409,26 @@ def test_nobody_is_left_behind() -> None:
     assert [-15, -15] == [worker.end for worker in machine.workers]
 
 
+def test_nobody_is_left_behind_by_an_impatient_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who presses Ctrl-C while the agent waits for two that are slow to end."""
+    machine = Machine([(9, 0), (0, 1), (9, 0)], [(0, 0)] * 3)
+    machine.stubborn = {"0.0", "0.2"}
+    waited: list[str] = []
+    wait = Fake.wait
+
+    def interrupted(worker: Fake, timeout: float | None = None) -> int:
+        waited.append(worker.name)
+        if len(waited) == 1:
+            raise KeyboardInterrupt
+        return wait(worker, timeout)
+
+    monkeypatch.setattr(Fake, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        machine.run()
+    assert [-9, 1, -9] == [worker.end for worker in machine.workers]
+    assert {"0.0", "0.2"} == set(waited[1:]), "who is killed is waited for as well"
+
+
 class Real:
     """A process that was forked, with the methods of a Popen."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 from typing import Any
@@ -151,12 +152,17 @@ def supervise(
 def _stop(workers: list[Worker], grace: float) -> None:
     """End all workers that still run."""
     running = [worker for worker in workers if worker.poll() is None]
-    # All are asked before any is waited for: some end only when others do.
-    for worker in running:
-        worker.terminate()
-    for worker in running:
-        try:
-            worker.wait(grace)
-        except TimeoutExpired:
+    try:
+        # All are asked before any is waited for: some end only when others do.
+        for worker in running:
+            worker.terminate()
+        for worker in running:
+            with suppress(TimeoutExpired):
+                worker.wait(grace)
+    finally:
+        # Also if Ctrl-C comes while they are waited for.
+        late = [worker for worker in running if worker.poll() is None]
+        for worker in late:
             worker.kill()
+        for worker in late:
             worker.wait()

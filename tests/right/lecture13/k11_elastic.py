@@ -157,11 +157,26 @@ def _group(  # noqa: PLR0917 - all of what an agent knows
                 return None
             pause()
     finally:
-        for worker in running.values():
-            worker.terminate()
-        for worker in running.values():
+        _end(list(running.values()), grace)
+
+
+def _end(running: list[Worker], grace: float) -> None:
+    """Ask workers to end, and end those that do not."""
+    for worker in running:
+        worker.terminate()
+    slow: list[Worker] = []
+    try:
+        for worker in running:
             try:
                 worker.wait(grace)
             except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait()
+                slow.append(worker)
+    except BaseException:
+        # Ctrl-C: nobody is given more time.
+        slow = running
+        raise
+    finally:
+        for worker in slow:
+            worker.kill()
+        for worker in slow:
+            worker.wait()
