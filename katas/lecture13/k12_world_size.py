@@ -18,8 +18,9 @@ a sum may be added up over ranks, a mean may not. Which sums, and which counts?
   unbiased variance (n / (n - 1) times the other; n is that of all ranks). The gradient of x flows
   through them: it, too, depends on all rows. Compute the variance from the deviations from the
   mean: the mean of squares minus the square of the mean loses its digits if the mean is large.
-  There are two rows at least in the world; `eps`, `momentum`, `weight` and `bias` are inherited.
-  In eval mode it is what it inherits.
+  There are two rows at least in the world; `eps`, `momentum` (a number), `weight` and `bias` are
+  inherited. In eval mode it is what it inherits, and asks no other rank. (Not asked for:
+  ``num_batches_tracked``, and a batch norm without weights or running statistics.)
 - ``dropout(x, p, keys)``: a mask must belong to the sample, not to the rank or to what was drawn
   before. Row i of x (rows, features) is dropped as ``keys[i]`` says, a whole number: draw
   ``torch.rand(features, dtype=torch.float64)`` from a ``torch.Generator`` on the CPU that is
@@ -31,9 +32,9 @@ a sum may be added up over ranks, a mean may not. Which sums, and which counts?
   -100, which ``F.cross_entropy`` ignores. Accuracy is the share of the same rows whose greatest
   logit is the target's. After backward each parameter has the gradient of this mean; then, if the
   norm of all gradients together is above `max_norm`, they are scaled to have this norm, as by
-  ``nn.utils.clip_grad_norm_`` (which you may call), and the optimizer makes its step, after which
-  the parameters are the same on all ranks. Gradients from before are not used. There is at least
-  one target, and every parameter is used.
+  ``nn.utils.clip_grad_norm_`` (which you may call; it multiplies by max_norm / (norm + 1e-6)), and
+  the optimizer makes its step, after which the parameters are the same on all ranks. Gradients from
+  before are not used. There is at least one target, and every parameter is used.
 
 Mind that a mean over no rows is NaN, and 0 times NaN as well; and that the norm of the mean is
 not the mean of the norms. Everything is float64 in the tests. About 50 lines. Call no

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -176,12 +177,18 @@ def evaluated(x: torch.Tensor, factors: torch.Tensor) -> dict[str, torch.Tensor]
     return normalized(x, factors, evaluate=True)
 
 
+def only_evaluated(x: torch.Tensor) -> None:
+    """Call a batch norm in eval mode."""
+    BatchNorm(x.size(1)).double().eval()(x)
+
+
 def test_batch_norm_in_eval_mode_asks_nobody(world: World) -> None:
     """It takes what it has kept, and keeps it."""
     x, factors = torch.randn(5, 3).double(), torch.randn(5, 3).double()
     expected = run_norm(plain_norm(3), x, factors, range(5), evaluate=True)
 
     compare_norms(world(evaluated, 3, x, factors), expected)
+    assert [()] * 3 == list(world(only_evaluated, 3, x).calls), "validate on one rank, and it hangs"
 
 
 class Net(nn.Module):
@@ -286,3 +293,16 @@ def test_the_norm_of_the_whole_gradient_is_clipped(world: World) -> None:
     assert free != tight, "the norm matters here"
 
     compare(world, 3, data, 0.4)
+
+
+def without_torch(data: list[Batch]) -> bool:
+    """Return whether training works where there is no DistributedDataParallel."""
+    made = mock.Mock(side_effect=AssertionError("DistributedDataParallel does this kata's work"))
+    with mock.patch.object(nn.parallel.DistributedDataParallel, "__init__", made):
+        together(data, 1e9)
+    return True
+
+
+def test_nothing_ready_made_is_called(world: World) -> None:
+    """The gradients are summed here."""
+    assert [True, True] == world(without_torch, 2, batches(5))
