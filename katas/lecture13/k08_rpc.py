@@ -44,8 +44,8 @@ methods by ``server.rpc_sync()`` or ``server.rpc_async()``, and computes
 
 - together: it pulls once, then sends `steps` gradients by ``push_together``, each for the weights
   that came back with the one before. It returns the last ones.
-- else: before each gradient it pulls, and sends the gradient by ``push``. It pulls once more at the
-  end, and returns that.
+- else: before each gradient it pulls, then it sends the gradient by ``push`` and waits until that
+  is answered. It pulls once more at the end, and returns that.
 
 About 40 lines. Out of scope: trainers that die, distributed autograd
 (``torch.distributed.autograd``), GPUs.

@@ -328,14 +328,22 @@ class Caller:
 
         def called(*args: Any) -> Any:
             self.reference.asked.append(name)
-            result = getattr(self.reference.server, name)(*args)
-            if not isinstance(result, torch.futures.Future):
-                future: torch.futures.Future[Any] = torch.futures.Future()
-                future.set_result(result)
-                result = future
-            return result.wait() if self.wait else result
+            later = Later(lambda: getattr(self.reference.server, name)(*args))
+            return later.wait() if self.wait else later
 
         return called
+
+
+class Later:
+    """A call that takes place as late as it may: when somebody waits for it."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+
+    def wait(self) -> Any:
+        """Return what it returns."""
+        result = self.call()
+        return result.wait() if isinstance(result, torch.futures.Future) else result
 
 
 def test_an_asynchronous_trainer_pulls_before_each_gradient() -> None:
