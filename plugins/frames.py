@@ -25,6 +25,8 @@ UNWRITTEN = re.compile(
 )
 # Where a function begins, in Python; a stub in C++ has its TODO just above.
 DEFINITION = re.compile(r"\s*(?:async def|def|class) ")
+DEFINED = re.compile(r"\s*(?:async def|def|class) (?P<name>\w+)")
+WORD = re.compile(r"[^\W\d]\w*")
 ABOVE = 12
 
 
@@ -92,6 +94,22 @@ def edit_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
     if line <= len(lines) and UNWRITTEN.search(lines[line - 1]):
         return path, todo_above(lines, line)
     return place
+
+
+def called_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int] | None:
+    """Return where the learner defines what the test had called when it noticed a wrong result.
+
+    The innermost call that names something of theirs tells; in C++ tests name it otherwise.
+    """
+    defined = {
+        found["name"]: (path, number)
+        for path, text in files.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := DEFINED.match(line))
+    }
+    shown = [line for call in reversed(failure.calls) for line in call.lines[1:]]
+    names = (name for line in shown for name in WORD.findall(line))
+    return next((defined[name] for name in names if name in defined), None)
 
 
 def mentioned(text: str, files: Mapping[str, str]) -> tuple[str, int] | None:

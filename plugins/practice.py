@@ -25,7 +25,9 @@ from plugins.annotations import without_runner
 from plugins.catalogue import read_catalogue
 from plugins.claimed import claimed
 from plugins.claimed import first_changed
+from plugins.frames import called_place
 from plugins.frames import edit_place
+from plugins.frames import mentioned
 from plugins.frames import read_failure
 from plugins.gitrepo import GitError
 from plugins.gitrepo import Repo
@@ -41,9 +43,11 @@ from plugins.standing import learners_files
 
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Sequence
 
     from plugins.catalogue import Catalogue
+    from plugins.frames import Failure
     from plugins.layout import Kata
 
 
@@ -82,12 +86,20 @@ def told(repo: Repo, base: str, kata: Kata, result: Result, catalogue: Catalogue
         if path.is_file()
     }
     gone = kata.exercise.relative_to(root).as_posix(), 1
-    path, line = edit_place(read_failure(result.text), files) if files else gone
+    place = the_place(repo, base, read_failure(result.text), files) if files else gone
     test = kata.test.relative_to(root).as_posix()
     episodes = reading_of(kata, kata.episodes, catalogue, "main", "").episodes
-    # A wrong result is noticed in the test; then it is what the learner wrote that counts.
-    line = line if line > 1 else first_changed(repo, base, path)
-    return Practised(kata, result, test, (path, line), episodes)
+    return Practised(kata, result, test, place, episodes)
+
+
+def the_place(repo: Repo, base: str, failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
+    """Return the line to edit; a wrong result is noticed in the test, and no line has failed."""
+    raised = any(call.path in files for call in failure.calls)
+    named = raised or mentioned("\n".join(failure.message), files)
+    if not named and (found := called_place(failure, files)):
+        return found
+    path, line = edit_place(failure, files)
+    return path, line if line > 1 else first_changed(repo, base, path)
 
 
 def practise(root: Path, asked: str, address: str, file: Path | None) -> int:

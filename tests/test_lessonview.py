@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from plugins.frames import called_place
 from plugins.frames import cut
 from plugins.frames import edit_place
 from plugins.frames import read_failure
@@ -200,3 +201,17 @@ def test_the_end_is_told_as_it_is() -> None:
     ]
     assert text(3, {}, whole=False)[1:] == ["The rest of the course: pytest katas --next"]
     assert text(2, {}) == ["Nothing failed, but not all tests ran: 2 of 3 katas are solved."]
+
+
+def test_what_a_test_has_called_is_a_place() -> None:
+    """The innermost call that names something of the learner's; no other does."""
+    files = {"k.py": "def inner():\n    return 1\n\n\nasync def outer():\n    pass\n"}
+    text = """test_k.py:3: in test_it
+    check(kata.outer())
+test_k.py:9: in check
+    assert 2 == inner() + outer
+E   assert 2 == 1"""
+
+    assert ("k.py", 1) == called_place(read_failure(text), files)
+    assert ("k.py", 5) == called_place(read_failure(text.replace("inner", "other")), files)
+    assert called_place(read_failure(text), {"k.cpp": "int inner() { return 1; }"}) is None

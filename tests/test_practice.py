@@ -82,9 +82,9 @@ def test_only_what_was_edited_runs(
     verdict, message, episode, step = table["lecture01/k02_second"]
     assert ("**fails**", "`test_twice`: `AssertionError: it has to double`") == (verdict, message)
     assert re.fullmatch(r"\[&#35;62 Strides, 20&#58;31\]\(<https://\S+>\)", episode)
-    # The stub's line 5 says TODO, and there the answer stands.
+    # Where the function begins that the test has called.
     assert step.startswith(
-        f"edit `{SECOND}:5`, then `pytest katas/lecture01/test_k02_second.py -x`"
+        f"edit `{SECOND}:4`, then `pytest katas/lecture01/test_k02_second.py -x`"
     )
     assert "upstream" not in out.partition("| kata |")[2]
 
@@ -194,7 +194,7 @@ def test_a_runner_gets_annotations_and_the_job_its_summary(
     inside, _, after = out.partition(token.format(begun[1]))
     assert "::error::mine" in inside.partition(begun[0])[2]
     title = "title=lecture01/k01_first%3A test_twice"
-    expected = f"::error file={FIRST},line=1,{title}::AssertionError: it has to double assert 4 =="
+    expected = f"::error file={FIRST},line=6,{title}::AssertionError: it has to double assert 4 =="
     assert after.startswith(expected)
     assert job.read_text().startswith("before\n## Practice: 0 of 1 claimed kata solved\n")
     assert "## Practice" not in out
