@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import shutil
+import signal
 import sys
 import tomllib
 from importlib.metadata import version
@@ -30,6 +32,7 @@ from tests.matrix.versions import read_versions
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
 
@@ -338,13 +341,15 @@ class FakePlace(Place):
 
 
 @pytest.fixture
-def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a checkout whose tours install nothing."""
     monkeypatch.setattr("tests.matrix.tour.Place", FakePlace)
     pytest.importorskip("tqdm", reason="python -m pip install --group matrix")
     for name, value in {"made": (), "ran": (), "stop": ""}.items():
         monkeypatch.setattr(FakePlace, name, value)
-    return checkout(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+    yield checkout(tmp_path)
+    signal.signal(signal.SIGTERM, before)
 
 
 def rows(root: Path) -> list[str]:
@@ -381,6 +386,26 @@ def test_an_interrupted_tour_goes_on_where_it_stopped(tour: Path) -> None:
     FakePlace.stop = ""
     assert 0 == main([], tour)
     assert 8 == len(FakePlace.ran)
+
+
+def test_a_tour_that_is_told_to_stop_cleans_up(tour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By SIGTERM, as a tour in the background is; the next one removes what a killed one left."""
+
+    def told(*_: object) -> tuple[int, str]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 0, ""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakePlace, "call", told)
+        with pytest.raises(SystemExit) as ended:
+            main([], tour)
+
+    assert 128 + signal.SIGTERM == ended.value.code
+    assert not (tour / ".katas/matrix/torch211").exists()
+
+    (tour / ".katas/matrix/torch215/lib").mkdir(parents=True)
+    assert 0 == main(["torch211"], tour)
+    assert not (tour / ".katas/matrix/torch215").exists()
 
 
 def test_what_failed_is_run_again(tour: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from datetime import UTC
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from plugins.lectures import read_course
 from plugins.locks import locked
@@ -119,6 +121,8 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
         parser.error(f"expected any of {', '.join(names)}; found {', '.join(sorted(unknown))}")
     folder = tour.results.file.parent
     folder.mkdir(parents=True, exist_ok=True)
+    # As by Ctrl-C: the run ends too, and what was installed is removed.
+    signal.signal(signal.SIGTERM, stopped)
     try:
         with locked(folder / "lock"):
             return travel(tour, options.names, options.index_url, options.workers)
@@ -129,10 +133,18 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
         tour.write()
 
 
+def stopped(number: int, _: object) -> NoReturn:
+    """End the tour, and say by the status which signal did it."""
+    raise SystemExit(128 + number)
+
+
 def travel(tour: Tour, names: Sequence[str], index: str, workers: int) -> int:
     """Try one version after the other, and say how each of its runs ended."""
     from tqdm import tqdm  # noqa: PLC0415 - whoever does without the tour need not have it
 
+    for version in tour.versions:
+        # What a tour has left that was killed.
+        Place(tour.results.file.with_name(version.name), tour.root).remove()
     todo = {version: tour.open(version, names) for version in tour.versions}
     bad = 0
     with tqdm(total=sum(map(len, todo.values())), unit="run", disable=None) as bar:
