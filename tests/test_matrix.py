@@ -259,7 +259,7 @@ def test_versions_that_skip_differently_are_told_apart() -> None:
     )
 
     assert "- mps: no: 3 tests with 2.11.0, 2.15.0\n" in text
-    assert "- torch: too old: 1 tests with 2.11.0, 2 tests with 2.15.0\n" in text
+    assert "- torch: too old: 1 test with 2.11.0; 2 tests with 2.15.0\n" in text
 
 
 def checkout(path: Path) -> Path:

@@ -91,10 +91,13 @@ def run_of(result: Result) -> str:
 def skips(reasons: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """Return a line for each reason, with the number of tests by version of torch."""
     for reason, counts in sorted(reasons.items()):
-        same = len(set(counts.values())) == 1
-        tests = (
-            f"{next(iter(counts.values()))} tests with {', '.join(counts)}"
-            if same
-            else ", ".join(f"{number} tests with {version}" for version, number in counts.items())
-        )
-        yield f"- {reason}: {tests}\n"
+        versions: dict[int, list[str]] = {}
+        for version, count in counts.items():
+            versions.setdefault(count, []).append(version)
+        parts = [f"{tests(count)} with {', '.join(known)}" for count, known in versions.items()]
+        yield f"- {reason}: {'; '.join(parts)}\n"
+
+
+def tests(count: int) -> str:
+    """Return so many tests in words."""
+    return "1 test" if count == 1 else f"{count} tests"
