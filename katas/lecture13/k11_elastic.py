@@ -12,7 +12,8 @@ another file in the same folder; make sure that all of it is on the disk (``os.f
 buffer must be empty by then, which ``torch.save`` sees to); only then ``os.replace`` (or
 ``Path.replace``, which calls it) puts it in the place of the old one, which is atomic. What a save
 that was ended has left behind must not disturb the next one. ``load(path)`` returns the state, or
-None if there is no such file.
+None if there is no such file. A file that is there and cannot be read is an error, which goes on:
+to begin anew would replace it.
 
 **2. The training.** ``train(path, data, batch, steps, after)`` runs in each rank of a process
 group, and returns the losses of steps 0 to `steps` - 1, a list of floats, on every rank: also of

@@ -44,6 +44,18 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     assert [0, 1, 2] == found["weight"].tolist()
 
 
+def test_a_broken_checkpoint_is_not_taken_for_none(tmp_path: Path) -> None:
+    """Training would begin anew, and replace what somebody could have mended."""
+    path = tmp_path / "checkpoint"
+    save(path, {"step": 1, "weight": torch.ones(1000)})
+    assert 1 == load(path)["step"]
+    path.write_bytes(path.read_bytes()[:1000])
+
+    # What torch.load raises.
+    with pytest.raises(RuntimeError):
+        load(path)
+
+
 class Killed(BaseException):
     """Stands for the end of the process."""
 
