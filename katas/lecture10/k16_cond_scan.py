@@ -64,7 +64,7 @@ returns the last carry and the results, stacked. If `init` or `xs` is a proxy, `
 once, with inputs for the carry, the row and the operands; the name of its graph is
 ``"step_graph"``, and the node is ``scan(step_graph, init, xs, (operands..., lifted...))``. It
 returns a tuple of ``proxy[0]`` and ``proxy[1]``. A step that does not return a tuple of two
-raises a ``ValueError`` that says ``step returns a pair``.
+raises a ``ValueError`` that says ``step returns a pair``, recorded or not.
 
 What happens to a value from outside, such as ``y.exp()``, happens in the graph of the function
 that does it: a branch that is not taken costs nothing. A parameter is an input as well.

@@ -112,6 +112,17 @@ def test_a_choice_that_is_known_is_made() -> None:
     assert ["true", "false", "false"] == calls
 
 
+def test_a_known_choice_is_recorded_in_place() -> None:
+    """While tracing too: what decides is whether the choice is known, not what is chosen for."""
+
+    def function(x: Any) -> Any:
+        return cond(True, lambda a: a + 1, lambda a: a - 1, (x,))  # noqa: FBT003 - as above
+
+    calls = [str(node.target) for node in check(function, vector(1, 2)).graph.nodes]
+
+    assert 3 == len(calls), f"x, x + 1 and the output; no cond: {calls}"
+
+
 def test_a_loop_goes_through_the_rows() -> None:
     """Running sums: the carry is the last of them."""
 
@@ -342,6 +353,25 @@ def test_a_step_returns_a_pair(count: int) -> None:
 
     with pytest.raises(ValueError, match="step returns a pair"):
         trace(lambda init, xs: scan(step, init, xs)[0])
+    # The carry has two rows, and could be unpacked.
+    with pytest.raises(ValueError, match="step returns a pair"):
+        scan(step, vector(1, 2), vector(1, 2, 3, 4).reshape(2, 2))
+
+
+def test_gradients_go_through_a_loop() -> None:
+    """To the first carry, the rows, and what the step closes over: it is in every step."""
+
+    def function(init: Any, xs: Any, y: Any) -> Any:
+        last, results = scan(lambda carry, row: (carry * y + row, carry * row), init, xs)
+        return results.sum() + last.sum()
+
+    given = vector(1, 2), vector(1, 2, 3, 4, 5, 6).reshape(3, 2), vector(2, 3)
+    inputs = tuple(x.requires_grad_() for x in given)
+    module = trace(function)
+
+    assert torch.autograd.gradcheck(module, inputs), "gradients of the graph, by differences"
+    expected = torch.autograd.grad(function(*inputs), inputs)
+    torch.testing.assert_close(torch.autograd.grad(module(*inputs), inputs), expected)
 
 
 def test_graphs_nest() -> None:

@@ -154,8 +154,12 @@ def scan(
     if proxy is None:
         carry, results = init, []
         for x in xs.unbind():
-            carry, result = step(carry, x, *operands)
-            results.append(result)
+            pair = step(carry, x, *operands)
+            # A tensor of two rows could be unpacked as well.
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ValueError("step returns a pair: the next carry and a result")
+            carry = pair[0]
+            results.append(pair[1])
         return carry, torch.stack(results)
     tracer: Any = proxy.tracer
     level = tracer.record(step, 2 + len(operands))
