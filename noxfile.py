@@ -60,6 +60,12 @@ def screenshot(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def recording(session: nox.Session) -> None:
+    """Record the README's tour in a terminal."""
+    session.run(sys.executable, "-m", "tests.recording", *(session.posargs or ["docs/tour.svg"]))
+
+
+@nox.session(default=False)
 def device(session: nox.Session) -> None:
     """Run the solutions on the GPU at hand: nox -s device [-- cuda|mps]."""
     (name,) = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
