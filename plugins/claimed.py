@@ -38,7 +38,7 @@ class Claims:
     own
         Those that upstream has never had: they have no stub to differ from.
     tests
-        The test modules of claimed katas that are not upstream's.
+        The test modules of claimed katas that upstream has never had.
     """
 
     katas: tuple[Kata, ...] = ()
@@ -60,7 +60,12 @@ def claimed(repo: Repo, course: Course, base: str) -> Claims:
         if any(changed[path] not in stubs[path] for path in paths):
             # Without a stub it is a kata of the learner's own.
             (found if any(stubs.values()) else own).append(kata)
-    tests = [path for kata in found if (path := path_of(repo, kata.test)) in changed]
+    tests = [
+        path
+        for kata in found
+        if (path := path_of(repo, kata.test)) in changed
+        if changed[path] not in versions(repo, base, path)
+    ]
     return Claims(tuple(found), tuple(own), tuple(tests))
 
 

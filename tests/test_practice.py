@@ -163,6 +163,20 @@ def test_other_tests_and_katas_are_noted(
     assert "- `lecture01/k09_mine` is not in `upstream/main`: a kata of your own" in out
 
 
+def test_older_tests_of_upstreams_are_no_others(
+    fork: PracticeFork, capsys: pytest.CaptureFixture[str], not_run: list[str]
+) -> None:
+    """Who is behind upstream has not changed them."""
+    fork.publish({TEST: "def test(): pass\n"})
+    git(fork.root, "fetch", "-q", "upstream")
+    fork.edit()
+
+    main([], fork.root)
+    assert ["k01_first"] == not_run
+    out = capsys.readouterr().out
+    assert ("nox -s update" in out, "is not upstream's" in out) == (True, False)
+
+
 def test_a_lecture_that_cannot_be_read_is_red(
     fork: PracticeFork, capsys: pytest.CaptureFixture[str]
 ) -> None:
