@@ -25,12 +25,14 @@ cannot be it, the other way round. The program must compute what it did, and not
 
 - *Factors.* ``addmm`` may have keyword arguments beta and alpha. ``add`` may have alpha, which
   multiplies its second argument: is that the bias, or the product? The new node is given those
-  that the chain has, and no others.
+  that the chain has, and no others. An ``add`` whose alpha is 0 is left: the new operator does not
+  read what it would multiply by 0, and so loses NaN and infinities, which ``add`` lets through.
 - *Users.* Each value inside a chain is used once, by the next node of the chain. If anything else
   needs it, another node, the output, or the same sum a second time, the product would be computed
   twice: leave the chain. What the ReLU returns may have any number of users.
 - *Values.* The new operator takes a tensor for bias, of the dtype of the product (even where
-  promotion would take another), and its result has the shape and the strides of the product. A
+  promotion would take another) and on its device (where ``add`` takes a number in a tensor on the
+  CPU as well), and its result has the shape and the strides of the product. A
   sum with something else is left: with a number, with a bias that is larger than the product, or
   with one whose strides win (``add`` follows its first argument). Do not leave that to a run on
   fake tensors, which accept a bias that is larger; the kernels do not.

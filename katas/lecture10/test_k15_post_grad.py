@@ -21,6 +21,7 @@ from torch._inductor import metrics
 from torch._inductor import pattern_matcher
 from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch._subclasses import FakeTensor
+from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
@@ -150,8 +151,10 @@ def test_a_product_without_a_bias_stays() -> None:
         (lambda x, w, b: torch.addmm(b, x, w, beta=3, alpha=-1).relu(), {"beta": 3, "alpha": -1}),
         (lambda x, w, b: torch.add(x @ w, b, alpha=2).relu(), {"beta": 2}),
         (lambda x, w, b: torch.add(b, x @ w, alpha=2).relu(), {"alpha": 2}),
+        (lambda x, w, b: torch.add(x @ w, b, alpha=-1).relu(), {"beta": -1}),
+        (lambda x, w, b: torch.addmm(b, x, w, beta=0).relu(), {"beta": 0}),
     ],
-    ids=["addmm", "addmm_both", "of_the_bias", "of_the_product"],
+    ids=["addmm", "addmm_both", "of_the_bias", "of_the_product", "minus", "addmm_zero"],
 )
 def test_factors_stay(function: Function, factors: dict[str, float]) -> None:
     """The alpha of a sum multiplies its second argument, be it bias or product."""
@@ -159,6 +162,12 @@ def test_factors_stay(function: Function, factors: dict[str, float]) -> None:
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
     assert factors == dict(node.kwargs)
+
+
+def test_a_sum_with_a_factor_of_zero_stays() -> None:
+    """Zero times NaN is NaN in a sum; addmm does not read what it has no use for."""
+    check(fuse, lambda x, w, b: torch.add(x @ w, b, alpha=0).relu(), *inputs(), found=0)
+    check(fuse, lambda x, w, b: torch.add(b, x @ w, alpha=0).relu(), *inputs(), found=0)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -243,6 +252,17 @@ def test_a_bias_has_the_dtype_of_the_product(way: Function) -> None:
     check(way, summed, x, w, b.float(), found=0)
     check(way, summed_to, x, w, b.float(), found=0)
     check(way, summed, x, w, torch.tensor(2.0, dtype=torch.float64), found=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bias_is_where_the_product_is(way: Function) -> None:
+    """To a product on a GPU ``add`` takes a number on the CPU; the new operator does not."""
+    with FakeTensorMode():  # which needs no GPU for a tensor on one
+        x, w = torch.empty(4, 5, device="cuda:0"), torch.empty(5, 6, device="cuda:0")
+        number, bias = torch.empty(()), torch.empty((), device="cuda:0")
+
+    assert 0 == way(make_fx(summed)(x, w, number).graph), "the bias is on the CPU, x and w are not"
+    assert 1 == way(make_fx(summed)(x, w, bias).graph), "all three are on one device"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -56,6 +56,8 @@ def _chains(relu: fx.Node) -> Iterator[_Chain]:
         yield _Chain(total, total, relu, total.args, dict(total.kwargs))
     if total.target is aten.add.Tensor:
         alpha = total.kwargs.get("alpha", 1)
+        if alpha == 0:
+            return  # 0 times NaN is NaN, but what has no weight in addmm is not even read
         # It multiplies the second argument.
         for second, (product, bias) in (("beta", total.args), ("alpha", total.args[::-1])):
             if getattr(product, "target", None) is aten.mm.default:
@@ -84,9 +86,9 @@ def _fits(bias: Any, product: fx.Node, total: fx.Node) -> bool:
     """Whether the sum is a tensor just as the product is, and the bias another one of its dtype."""
     if not isinstance(bias, fx.Node) or bias is product:
         return False
-    value, result = product.meta["val"], total.meta["val"]
+    value, result, added = (node.meta["val"] for node in (product, total, bias))
     same = value.shape == result.shape and value.stride() == result.stride()
-    return same and value.dtype == bias.meta["val"].dtype
+    return same and value.dtype == added.dtype and value.device == added.device
 
 
 def _replace(relu: fx.Node, args: tuple[Any, ...], factors: dict[str, Any]) -> None:

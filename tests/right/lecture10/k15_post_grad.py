@@ -39,14 +39,16 @@ def _does_the_same(relu: fx.Node, args: tuple[Any, ...], factors: dict[str, Any]
     if old.shape != (values[1].shape[0], values[2].shape[1]):
         return False  # on fake tensors the operator expands the product too
     facts = [(x.shape, x.stride(), x.dtype, x.device) for x in (value, old)]
-    return facts[0] == facts[1] and values[0].dtype == values[1].dtype
+    # The fake operator takes a bias of any dtype, and a number from the CPU.
+    same = [(x.dtype, x.device) for x in values[:2]]
+    return facts[0] == facts[1] and same[0] == same[1]
 
 
 def _readings(total: fx.Node) -> list[tuple[fx.Node, tuple[Any, ...], dict[str, Any]]]:
     if total.target is aten.addmm.default:
         return [(total, total.args, dict(total.kwargs))]
     found = []
-    if total.target is aten.add.Tensor:
+    if total.target is aten.add.Tensor and 0 not in total.kwargs.values():
         for place, name in enumerate(("beta", "alpha")):
             product, other = total.args[place], total.args[1 - place]
             if isinstance(product, fx.Node) and product.target is aten.mm.default:
