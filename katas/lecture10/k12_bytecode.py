@@ -24,7 +24,8 @@ with its source line. Below are ``op`` and ``arg``, where two things are a pair.
 ``attr name``      pop an object, push its attribute; a method pushes one thing, bound
 ``operator f, n``  pop n operands, push ``f(*operands)``; what was pushed first comes first
 ``build c, n``     pop n items, push a tuple, a list or a ``slice(*items)``
-``unpack n``       pop a sequence of n items, push the last first, so that the first is on top
+``unpack n``       pop a sequence of n items (else a ``ValueError``, as in Python), push the last
+                   first, so that the first is on top
 ``call n, names``  pop n arguments, of which the last ``len(names)`` go by keyword, then the
                    callable; push what it returns
 ``pop``            drop the top; ``copy n`` pushes the n-th from the top again (1 is the top),

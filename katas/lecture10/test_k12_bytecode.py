@@ -508,6 +508,11 @@ def makes_a_function(x: torch.Tensor) -> torch.Tensor:
     return (lambda z: z + 1)(y)  # noqa: PLC3002
 
 
+def calls_a_class(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    return y * int(2.5)
+
+
 def data_dependent_size(x: torch.Tensor) -> torch.Tensor:
     y = x + 1
     return y.nonzero()
@@ -529,6 +534,7 @@ def breaks_inside(x: torch.Tensor) -> torch.Tensor:
         reads_a_list,
         reads_a_tensor,
         makes_a_function,
+        calls_a_class,
         data_dependent_size,
     ],
 )
@@ -559,8 +565,15 @@ def test_other_errors_pass_through() -> None:
     def function(x: torch.Tensor, n: int) -> torch.Tensor:
         return x + 1 // n
 
+    def unpack(x: torch.Tensor) -> torch.Tensor:
+        rows, columns = x.shape
+        return x.reshape(columns, rows)
+
     with pytest.raises(ZeroDivisionError):
         capture(function, torch.rand(3), 0)
+    for shape in ((3,), (3, 4, 5)):
+        with pytest.raises(ValueError):  # noqa: PT011 - of two items, by whatever words
+            capture(unpack, torch.rand(shape))
 
 
 class Data(TorchDispatchMode):

@@ -347,8 +347,11 @@ class _Frame:
         items = self.pop(count)
         self.stack.append(slice(*items) if kind is slice else kind(items))
 
-    def do_unpack(self, _: int) -> None:
-        self.stack += reversed(list(self.value()))
+    def do_unpack(self, count: int) -> None:
+        items = list(self.value())
+        if len(items) != count:
+            raise ValueError(f"{len(items)} items are unpacked into {count} names")
+        self.stack += reversed(items)
 
     def do_pop(self, _: None) -> None:
         self.stack.pop()
