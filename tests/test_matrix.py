@@ -452,6 +452,17 @@ def test_a_broken_lecture_ends_the_tour(tour: Path) -> None:
         main([], tour)
 
 
+def test_what_shows_the_progress_may_be_missing(
+    tour: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that installs it is all that is said."""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+
+    assert 2 == main([], tour)
+    expected = "tqdm is not installed; python -m pip install --group matrix\n"
+    assert expected == capsys.readouterr().err
+
+
 def test_too_full_a_disk_is_said(
     tour: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

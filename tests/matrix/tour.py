@@ -140,7 +140,10 @@ def stopped(number: int, _: object) -> NoReturn:
 
 def travel(tour: Tour, names: Sequence[str], index: str, workers: int) -> int:
     """Try one version after the other, and say how each of its runs ended."""
-    from tqdm import tqdm  # noqa: PLC0415 - whoever does without the tour need not have it
+    try:
+        from tqdm import tqdm  # noqa: PLC0415 - whoever does without the tour need not have it
+    except ImportError:
+        raise PlaceError("tqdm is not installed; python -m pip install --group matrix") from None
 
     for version in tour.versions:
         # What a tour has left that was killed.
