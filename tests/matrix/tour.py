@@ -112,7 +112,8 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     """Run what is not known yet; the status says whether everything is as it must be."""
     tour = Tour.of(root)
     names = [*(version.name for version in tour.versions), *tour.lectures]
-    parser = argparse.ArgumentParser(prog="matrix", description=__doc__)
+    about = "Run every lecture with each version of torch, and write tests/MATRIX.md."
+    parser = argparse.ArgumentParser(prog="nox -s matrix --", description=about)
     parser.add_argument("names", nargs="*", help=f"any of {', '.join(names)}; all by default")
     parser.add_argument("--index-url", default=INDEX, help="wheels for the CPU: %(default)s")
     parser.add_argument("--workers", type=int, default=2, help="runs of tests at a time")
