@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ class ForkedRun:
 
     def __init__(self, process: int) -> None:
         self.process = process
+        # The process does so too, since nobody knows which comes first.
+        with suppress(OSError):
+            os.setpgid(process, process)
         # As os.waitstatus_to_exitcode says; None while it runs.
         self.code: int | None = None
 
@@ -63,16 +67,19 @@ def fork(blocked: Iterable[int], begin: Callable[[], None]) -> ForkedRun | None:
     sys.stdout.flush()
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
-    process = os.fork()
-    if not process:
-        cut_off(parent)
-        begin()
-    else:
-        # Both do it, since nobody knows which comes first.
-        with suppress(OSError):
-            os.setpgid(process, process)
+    with warnings.catch_warnings():
+        # Python 3.12 and newer warn of the threads that torch has: they wait for work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork() or settle(parent, begin)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return ForkedRun(process) if process else None
+
+
+def settle(parent: int, begin: Callable[[], None]) -> int:
+    """Make this process, a fork, one of its own that ends with its parent; return 0."""
+    cut_off(parent)
+    begin()
+    return 0
 
 
 def cut_off(parent: int) -> None:

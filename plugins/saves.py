@@ -40,7 +40,8 @@ class Saves:
             start_new_session=True,
         )
         assert self.process.stdout is not None
-        self._pipe = self.process.stdout.fileno()
+        self._output = self.process.stdout
+        self._pipe = self._output.fileno()
         self._rest = b""
         # Why there will be no more.
         self.trouble = ""
@@ -67,7 +68,7 @@ class Saves:
 
     def forget(self) -> None:
         """Leave the process to the one that started it, in a fork of that one."""
-        os.close(self._pipe)
+        self._output.close()
         # Or Python would warn that it still runs.
         self.process.returncode = 0
 

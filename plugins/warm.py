@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import re
 import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 
 if TYPE_CHECKING:
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
 
 
 # None of them starts a thread or touches a device when it is imported.
-MODULES = ("torch", "torch.testing", "numpy", "expecttest", "hypothesis")
+MODULES = ("torch", "torch.testing", "numpy", "expecttest", "hypothesis", "pdb")
+# Neither do these, but they take seconds, and only some katas import them: not by name, mostly.
+LATE = ("torch._dynamo",)
 VERSION = re.compile(r"""^__version__ = ['"]([^'"]+)""", re.MULTILINE)
 Stamp = tuple[int, int, int]
 
@@ -50,6 +55,28 @@ def draw() -> None:
         # It warns of plugins that do so when pytest begins, which costs every run.
         warnings.simplefilter("ignore")
         take()
+
+
+class Late:
+    """Tells the process that stays what a run had to import, for the runs after it."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Tell, in the run."""
+        names = [name for name in LATE if name in sys.modules]
+        os.write(self._writer, "".join(f"{name}\n" for name in names).encode())
+
+    def catch_up(self) -> None:
+        """Import it, in the process that stays, while nothing runs."""
+        with suppress(BlockingIOError):
+            told = os.read(self._reader, 1 << 10).decode().splitlines()
+            for name in {*told} - {*sys.modules}:
+                with suppress(Exception):
+                    importlib.import_module(name)
 
 
 def stamp(file: Path) -> Stamp | None:

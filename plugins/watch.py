@@ -115,6 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def stay(config: pytest.Config, katas: Sequence[Kata]) -> int | None:
     """Import what takes long, and wait; return the status at the end, None in a fork."""
     # Not on Windows.
+    from plugins.watchloop import FORK  # noqa: PLC0415
     from plugins.watchloop import Loop  # noqa: PLC0415
     from plugins.watchrun import say  # noqa: PLC0415
 
@@ -124,12 +125,11 @@ def stay(config: pytest.Config, katas: Sequence[Kata]) -> int | None:
     try:
         say([BEGIN])
         warm_up()
-        tables = [lecture.folder / "lecture.toml" for lecture in course.lectures]
-        loaded = Loaded(root, [*tables, *([config.inipath] if config.inipath else [])])
-        loop = Loop(config, Desk(root, start, course, katas, moving=asked(config)), saves, loaded)
-    except BaseException as error:
+    except KeyboardInterrupt:
         saves.stop()
-        if isinstance(error, KeyboardInterrupt):
-            return pytest.ExitCode.INTERRUPTED
-        raise
-    return loop.go_on()
+        return pytest.ExitCode.INTERRUPTED
+    tables = [lecture.folder / "lecture.toml" for lecture in course.lectures]
+    loaded = Loaded(root, [*tables, *([config.inipath] if config.inipath else [])])
+    desk = Desk(root, start, course, katas, moving=asked(config))
+    status = Loop(config, desk, saves, loaded).go_on()
+    return None if status == FORK else status

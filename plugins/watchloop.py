@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from plugins.watchdesk import Desk
 
 
+FORK = -1
 INTERRUPTED = 2
 QUIT = "q"
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -50,18 +51,15 @@ class Loop:
             saves: self.read_saves,
         }
 
-    def go_on(self) -> int | None:
-        """Return the status when it is over; in a fork, which is to run pytest, return None."""
+    def go_on(self) -> int:
+        """Return the status when it is over; in a fork, which is to run pytest, return FORK."""
         status: int | None = None
         try:
             while status is None and self.loaded.outdated() is None:
-                if self.watching and self.runner.forked(SIGNALS, self.leave):
-                    return None
-                status = self.attend()
+                forked = self.watching and self.runner.forked(SIGNALS, self.leave)
+                status = FORK if forked else self.attend()
         finally:
-            # A fork holds none of this.
-            if os.getpid() == self.process:
-                self.close()
+            self.close()
         return self.start_anew() if status is None else status
 
     def attend(self) -> int | None:
@@ -72,7 +70,9 @@ class Loop:
         return None
 
     def close(self) -> None:
-        """Give the terminal back and end what was started."""
+        """Give the terminal back and end what was started; a fork has nothing of it."""
+        if os.getpid() != self.process:
+            return
         self.keyboard.give_back()
         self.runner.drop()
         self.saves.stop()

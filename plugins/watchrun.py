@@ -11,6 +11,7 @@ from plugins.forkedrun import ForkedRun
 from plugins.forkedrun import fork
 from plugins.orders import Order
 from plugins.orders import keep_no_bytecode
+from plugins.warm import Late
 from plugins.watchview import cleared
 from plugins.watchview import end_lines
 from plugins.watchview import keys_line
@@ -35,18 +36,22 @@ class Runner:
         self.order: Order | None = None
         self.waiting: Order | None = desk.first(skipping=bool(config.option.skip))
         self.keys = deque[str]()
+        self.late = Late()
 
     def forked(self, blocked: Iterable[int], begin: Callable[[], None]) -> bool:
         """Fork what waits, if there is a time for it; return whether this is the fork."""
-        if self.run or not self.waiting:
+        order = self.waiting
+        if self.run or not order:
             return False
-        self.order, self.waiting = self.waiting, None
-        order = self.order
+        self.order, self.waiting = order, None
         say([order.why] if order.why else [], before=cleared(os.environ) if order.runs else "\n")
         self.run = fork(blocked, begin)
-        if self.run:
-            return False
+        return self.run is None and self.become(order)
+
+    def become(self, order: Order) -> bool:
+        """Make this process, a fork, a pytest that does what is asked for."""
         order.apply(self.config)
+        self.config.pluginmanager.register(self.late)
         keep_no_bytecode({kata.folder for kata in self.desk.katas})
         return True
 
@@ -60,7 +65,7 @@ class Runner:
         """End the run, if there is one."""
         if self.run:
             self.run.drop()
-        self.run = None
+            self.run = None
 
     def press(self, keys: Iterable[str]) -> None:
         """Do what keys ask for, once nothing runs; a run that is asked for again begins anew."""
@@ -83,6 +88,8 @@ class Runner:
             self.desk.ran()
         self.prompt()
         self.serve()
+        if not self.waiting:
+            self.late.catch_up()
 
     def serve(self) -> None:
         """Do what the next keys ask for, until something runs."""

@@ -64,6 +64,8 @@ def test_a_terminal_may_be_closed(ends: tuple[int, int]) -> None:
     os.close(person)
 
     assert keyboard.read() is None
+    os.close(terminal)
+    assert keyboard.read() is None
     keyboard.give_back()
 
 

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from plugins import warm
+from plugins.warm import Late
 from plugins.warm import Loaded
 from plugins.warm import warm_up
 
@@ -31,6 +32,22 @@ def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatc
 
     assert "string" in sys.modules
     assert [1] == frozen
+
+
+def test_what_a_run_imports_late_is_there_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is known to take long, and if there was a run at all."""
+    monkeypatch.setattr(warm, "LATE", ("string", "there_is_no_such_module"))
+    late = Late()
+    late.catch_up()
+    late.pytest_sessionfinish()
+    monkeypatch.setitem(sys.modules, "there_is_no_such_module", sys)
+    late.pytest_sessionfinish()
+    monkeypatch.delitem(sys.modules, "there_is_no_such_module")
+    monkeypatch.delitem(sys.modules, "string")
+    late.catch_up()
+
+    assert "string" in sys.modules
+    assert "there_is_no_such_module" not in sys.modules
 
 
 def test_it_names_what_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
