@@ -40,6 +40,8 @@ class Runner:
             # Its input ends: it kills what runs, cleans up and goes.
             self.process.stdin.close()
             self.process.wait()
+        if self.process and self.process.stdout:
+            self.process.stdout.close()
 
     def _server(self) -> subprocess.Popen[str]:
         if self.process is None:
