@@ -36,6 +36,8 @@ class Terminal:
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(40, 80),
+            # As in the terminal of a person: what runs the tests may ignore that it is closed.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
         self.process.delaybeforesend = None
         self.settings = termios.tcgetattr(self.process.child_fd)
