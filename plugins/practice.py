@@ -25,6 +25,7 @@ from plugins.annotations import without_runner
 from plugins.catalogue import read_catalogue
 from plugins.claimed import claimed
 from plugins.claimed import first_changed
+from plugins.exercisetext import exercise_texts
 from plugins.frames import called_place
 from plugins.frames import edit_place
 from plugins.frames import mentioned
@@ -39,7 +40,6 @@ from plugins.practicesummary import Practised
 from plugins.practicesummary import summary
 from plugins.reading import reading_of
 from plugins.reset import RefusedError
-from plugins.standing import learners_files
 
 
 if TYPE_CHECKING:
@@ -80,13 +80,7 @@ def run(root: Path, katas: Sequence[Kata]) -> dict[str, Result]:
 def told(repo: Repo, base: str, kata: Kata, result: Result, catalogue: Catalogue) -> Practised:
     """Add to a result what the summary says about its kata."""
     root = repo.root
-    files = {
-        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8", errors="replace")
-        for path in dict.fromkeys((kata.exercise, *learners_files(kata)))
-        if path.is_file()
-    }
-    gone = kata.exercise.relative_to(root).as_posix(), 1
-    place = the_place(repo, base, read_failure(result.text), files) if files else gone
+    place = the_place(repo, base, read_failure(result.text), exercise_texts(kata, root))
     test = kata.test.relative_to(root).as_posix()
     episodes = reading_of(kata, kata.episodes, catalogue, "main", "").episodes
     return Practised(kata, result, test, place, episodes)
