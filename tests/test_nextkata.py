@@ -69,6 +69,12 @@ PLUGINS = (
 def three(course: MiniCourse) -> MiniCourse:
     """A course of two lectures with three katas."""
     course.plugins(*PLUGINS)
+    write_three(course)
+    return course
+
+
+def write_three(course: MiniCourse) -> None:
+    """Write the katas of two lectures."""
     for lecture, name in (
         ("lecture01", "k01_first"),
         ("lecture01", "k02_second"),
@@ -76,7 +82,6 @@ def three(course: MiniCourse) -> MiniCourse:
     ):
         test = TEST.format(lecture=lecture, name=name)
         course.kata(name, test, lecture=lecture, stub=STUB, solution=RIGHT)
-    return course
 
 
 def solve(course: MiniCourse, name: str, text: str = RIGHT) -> None:

@@ -22,10 +22,9 @@ from tests.terminal import gone
 from tests.terminal import hears_ctrl_c
 from tests.test_nextkata import PLUGINS
 from tests.test_nextkata import RIGHT
-from tests.test_nextkata import STUB
-from tests.test_nextkata import TEST
 from tests.test_nextkata import WRONG
 from tests.test_nextkata import solve
+from tests.test_nextkata import write_three
 
 
 if TYPE_CHECKING:
@@ -70,13 +69,7 @@ def three(course: MiniCourse) -> MiniCourse:
     course.write("site/torch/__init__.py", "")
     course.write("site/numpy.py", "raise ImportError")
     course.path_first(course.path / "site")
-    for lecture, name in (
-        ("lecture01", "k01_first"),
-        ("lecture01", "k02_second"),
-        ("lecture02", "k01_third"),
-    ):
-        test = TEST.format(lecture=lecture, name=name)
-        course.kata(name, test, lecture=lecture, stub=STUB, solution=RIGHT)
+    write_three(course)
     return course
 
 
