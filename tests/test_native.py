@@ -15,6 +15,8 @@ import pytest
 
 from plugins.toolchain import ToolchainError
 from plugins.toolchain import find_toolchain
+from tests.terminal import Terminal
+from tests.test_nextkata import PLUGINS as PLUGINS_OF_NEXT
 
 
 if TYPE_CHECKING:
@@ -377,3 +379,37 @@ def test_without_fork_the_backend_is_missing(native: MiniCourse) -> None:
 
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED * cxx: * on Windows, use WSL"])
+
+
+def test_a_save_in_a_watch_rebuilds_only_what_changed(native: MiniCourse, tmp_path: Path) -> None:
+    """One library is made anew: not the other kata's, not the headers; an undo makes none."""
+    folder = tmp_path / "build"
+    native.monkeypatch.setenv("KATAS_BUILD", str(folder))
+    native.plugins(*PLUGINS_OF_NEXT, "plugins.watch", "plugins.native", "plugins.unbuilt")
+    text = source("stable")
+    for number in (1, 2):
+        add(native, number, source("stable", number), TWICE)
+    native.run().assert_outcomes(passed=2)
+
+    def built() -> dict[str, int]:
+        """Return which file each name stands for; a lock is nothing that is built."""
+        files = [*folder.glob("*.so"), *folder.glob("*/**/*.[pg]ch")]
+        return {file.relative_to(folder).as_posix(): file.stat().st_ino for file in files}
+
+    before = built()
+    exercise = native.path / "katas/lecture01/csrc/k01_cpp.cpp"
+    with Terminal(native.path, "katas/lecture01", "--watch") as terminal:
+        terminal.shown()
+        exercise.write_text(f"{text}\n// another word\n")
+        saved = terminal.shown()
+        after = built()
+        exercise.write_text(text)
+        undone = terminal.shown()
+
+    # Two libraries, and the headers: clang calls them .pch, g++ .gch.
+    assert {".so"} < {Path(name).suffix for name in before}
+    assert "lecture01/k01_cpp is solved" in saved
+    assert "lecture01/k01_cpp is solved" in undone
+    assert before.items() <= after.items() == built().items()
+    (name,) = after.keys() - before.keys()
+    assert name.startswith("lecture01_k01")
