@@ -42,13 +42,16 @@ def warm_up() -> None:
 
 
 def draw() -> None:
-    """Let hypothesis draw once: it reads all modules of the project when it first does so."""
+    """Let hypothesis draw, until it has read all modules of the project.
+
+    It looks there for numbers to try, when it first wants one: by chance, seldom at once.
+    """
     import hypothesis  # noqa: PLC0415 - takes half a second
     from hypothesis import strategies  # noqa: PLC0415 - likewise
 
-    @hypothesis.settings(database=None, max_examples=1)
-    @hypothesis.given(strategies.integers())
-    def take(number: int) -> None:
+    @hypothesis.settings(database=None, max_examples=3, derandomize=True)
+    @hypothesis.given(strategies.lists(strategies.floats(), min_size=50, max_size=50))
+    def take(numbers: list[float]) -> None:
         """Take what was drawn."""
 
     with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +33,32 @@ def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatc
 
     assert "string" in sys.modules
     assert [1] == frozen
+
+
+def test_hypothesis_has_read_the_modules_before_the_runs() -> None:
+    """What draws for the second time reads none of them again."""
+    code = """
+import sys
+from hypothesis import given, strategies
+from plugins import layout, warm
+
+@given(strategies.lists(strategies.floats(), min_size=50))
+def draw(numbers):
+    pass
+
+def note(event, arguments):
+    if event == "open" and str(arguments[0]) == layout.__file__:
+        print(when)
+
+when = "before"
+sys.addaudithook(note)
+warm.draw()
+when = "after"
+draw()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+
+    assert (0, ["before"]) == (done.returncode, done.stdout.decode().split())
 
 
 def test_what_a_run_imports_late_is_there_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
