@@ -12,6 +12,7 @@ from tests.gate.cases import read_gate
 from tests.gate.checks import Checks
 from tests.gate.mutation import mutate
 from tests.gate.mutation import shown
+from tests.gate.protocol import Run
 from tests.gate.repeats import repeats
 from tests.gate.rules import broken_rules
 from tests.gate.runner import Runner
@@ -435,3 +436,20 @@ def test_a_flake(small: Small) -> None:
     assert 0 < len(lines) < 6
     assert "seed " in lines[0]
     assert "test_above_comes_the_high_end" in lines[0]
+
+
+def test_what_takes_long_to_import_is_imported_once(course: MiniCourse, runner: Runner) -> None:
+    """A run finds in its process what one before it had to import."""
+    course.plugins("plugins.course", "plugins.solutions", "plugins.randomness")
+    test = """
+import sys
+
+def test_it():
+    was_there = "torch._dynamo" in sys.modules
+    import torch._dynamo
+    assert was_there
+"""
+    course.kata("k01_late", test, stub=STUB, solution=SOLUTION)
+    run = Run(root=str(course.path), tests=("katas/lecture01/test_k01_late.py",))
+
+    assert ["failed", "passed"] == [runner.one(run).tests[0].outcome for _ in range(2)]

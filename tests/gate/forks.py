@@ -22,6 +22,7 @@ from tests.gate.recorder import Recorder
 
 
 if TYPE_CHECKING:
+    from plugins.warm import Late
     from tests.gate.protocol import Run
 
 
@@ -51,20 +52,20 @@ def kill(child: Child) -> None:
             send(child.pid, signal.SIGKILL)
 
 
-def start(run: Run) -> Child:
-    """Fork, and let the child run the session."""
+def start(run: Run, late: Late) -> Child:
+    """Fork, and let the child run the session; `late` learns what it had to import."""
     folder = tempfile.TemporaryDirectory(prefix="gate-run-")
     pid = os.fork()
     if pid == 0:
         status = 70
         try:
-            status = _session(run, Path(folder.name))
+            status = _session(run, Path(folder.name), late)
         finally:
             os._exit(status)
     return Child(pid, run, folder, time.monotonic())
 
 
-def _session(run: Run, folder: Path) -> int:
+def _session(run: Run, folder: Path, late: Late) -> int:
     os.setsid()
     # The server's own handlers mean nothing here.
     signal.set_wakeup_fd(-1)
@@ -88,7 +89,7 @@ def _session(run: Run, folder: Path) -> int:
     sys.path.insert(0, run.root)
     with (folder / "journal").open("w", encoding="utf-8") as journal:
         recorder = Recorder(journal, run.shuffle)
-        return int(pytest.main(arguments(run), plugins=[recorder]))
+        return int(pytest.main(arguments(run), plugins=[recorder, late]))
 
 
 def arguments(run: Run) -> list[str]:
