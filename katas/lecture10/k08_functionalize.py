@@ -52,9 +52,10 @@ and all; `module` stays as it is.
 - Before it returns, an input that was written to is given its last value by
   ``copy_.default(input, value)``: one for each such input, in the order of the inputs, after
   everything else. These are the only operators left that write.
-- What is returned aliases as before. ``copy_`` returns the input that it wrote, so this node is
-  the input's value now: an output that is this input is this node, and an output that is a view
-  of it is made again from this node. Two outputs that are views of one tensor share memory too.
+- What is returned keeps its form (lists, dicts, None) and aliases as before. ``copy_`` returns
+  the input that it wrote, so this node is the input's value now: an output that is this input is
+  this node, and an output that is a view of it is made again from this node. Two outputs that are
+  views of one tensor share memory too.
 - A write that is not of this form raises a ``ValueError`` that says ``cannot functionalize``
   and names the operator: ``out=`` (``aten.add.out``), ``_foreach_add_`` (its first argument is a
   list of tensors), and what moves strides instead of elements (``torch.Tag.inplace_view`` is in
