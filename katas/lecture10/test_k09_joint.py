@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from types import FunctionType
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -389,6 +390,20 @@ def test_items_are_saved_instead_of_tuples() -> None:
     assert torch.equal(output, gradient), "backward has the mask that forward drew"
 
 
+def test_values_are_saved_in_the_order_of_the_joint_graph() -> None:
+    """Whatever they are: a primal, an item, an output, a value in between."""
+
+    def function(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = torch.native_dropout(x, 0.5, True)[0] * w  # noqa: FBT003 - as above
+        return y, y.sin().sin()
+
+    _, backward = partition(joint_graph(function, (leaf(3), leaf(3))), 2)
+    expected = ["primals_2", "getitem", "getitem_1", "mul", "sin"]
+    actual = placeholders(backward)[:-2]
+
+    assert expected == actual, f"saved are {actual}; in the order of the joint graph: {expected}"
+
+
 def test_dead_code_is_in_neither_graph() -> None:
     """What no output and no gradient depends on is not computed, nor is an unused item."""
 
@@ -406,6 +421,20 @@ def test_dead_code_is_in_neither_graph() -> None:
         assert ["output"] == [name for name in unused if name not in inputs], (
             "every node is used by another, or by the output"
         )
+
+
+def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
+    """Another graph has other names; a primal that nothing depends on is an input of it too."""
+    graph = fx.Graph()
+    x, _, arriving = (graph.placeholder(name) for name in ("x", "idle", "arriving"))
+    sine = graph.call_function(torch.ops.aten.sin.default, (x,))
+    cosine = graph.call_function(torch.ops.aten.cos.default, (x,))
+    slope = graph.call_function(torch.ops.aten.mul.Tensor, (arriving, cosine))
+    graph.output((sine, slope, None))
+    forward, backward = partition(fx.GraphModule({}, graph), 1)
+
+    assert ["x", "idle"] == placeholders(forward), "forward takes all primals, used or not"
+    assert ["x", "arriving"] == placeholders(backward), "what is saved, then the tangents"
 
 
 def test_partition_does_not_change_the_joint_graph() -> None:
@@ -428,7 +457,6 @@ def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call torch.compile, AOTAutograd or a partitioner")
 
-    # The inner functions too: they are looked up by whoever was imported before.
     ready_made = {
         torch: ("compile",),
         functorch.compile: ("aot_function", "aot_module", "default_partition"),
@@ -443,6 +471,10 @@ def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     for module, names in ready_made.items():
         for name in names:
+            function = getattr(module, name, None)
+            # Its code, so that it is refused also where it was imported by name.
+            if isinstance(function, FunctionType) and not function.__code__.co_freevars:
+                monkeypatch.setattr(function, "__code__", refuse.__code__)
             monkeypatch.setattr(module, name, refuse, raising=False)
     primals = leaf(2, 3), leaf(3, 4)
     parts = partition(joint_graph(layer, primals), 1)
@@ -514,6 +546,26 @@ def test_a_function_calls_the_two_parts() -> None:
     expected = (70 + x + y).detach()
     torch.testing.assert_close(x.grad, expected, msg="the gradients are what backward returns")
     assert y.grad is None
+
+
+def test_two_functions_do_not_know_of_each_other() -> None:
+    """Each calls its own two parts, and each call has its own saved values."""
+
+    def times(factor: float) -> Callable[..., tuple[torch.Tensor, ...]]:
+        return differentiable(
+            lambda x: (x * factor, x), lambda saved, tangent: (tangent * saved * factor,), 1
+        )
+
+    two, three, x, y = times(2), times(3), leaf(3), leaf(3)
+    (first,), (second,), (third,) = two(x), three(x), two(y)
+
+    torch.testing.assert_close(first, x * 2, msg="the first function calls the second one's part")
+    (gradient,) = torch.autograd.grad(first, x, torch.ones_like(x))
+    torch.testing.assert_close(gradient, 2 * x.detach(), msg="2 x is backward of the first call")
+    (gradient,) = torch.autograd.grad(second, x, torch.ones_like(x))
+    torch.testing.assert_close(gradient, 3 * x.detach(), msg="3 x is backward of the second call")
+    (gradient,) = torch.autograd.grad(third, y, torch.ones_like(y))
+    torch.testing.assert_close(gradient, 2 * y.detach(), msg="2 y is backward of the third call")
 
 
 def test_a_function_has_the_gradients_of_the_graphs() -> None:
