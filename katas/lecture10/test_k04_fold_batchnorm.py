@@ -101,7 +101,10 @@ def pair(draw: st.DrawFn) -> tuple[nn.Module, nn.Module, torch.Tensor]:
         "groups": groups,
         "bias": draw(st.booleans()),
     }
-    if not transposed:
+    if transposed:
+        most = max(options["stride"], options["dilation"]) - 1
+        options["output_padding"] = draw(st.integers(0, most))
+    else:
         options["padding_mode"] = draw(st.sampled_from(["zeros", "reflect", "circular"]))
     kind = (TRANSPOSED if transposed else CONVOLUTIONS)[dims]
     convolution = kind(channels, out, draw(st.integers(1, 2)), **options)
@@ -130,9 +133,11 @@ def test_new_parameters_and_no_graph() -> None:
     """The pair keeps its own; those of the fold are leaves."""
     convolution, norm = drawn_statistics(nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3)))
     before = copy.deepcopy([convolution.state_dict(), norm.state_dict()])
+    convolution.train()
     folded = fold(convolution, norm)
 
     assert folded is not convolution
+    assert folded.training, "a copy of the convolution is in the mode of the convolution"
     assert isinstance(folded.weight, nn.Parameter)
     assert isinstance(folded.bias, nn.Parameter)
     assert folded.weight.is_leaf, "the new weight is a number, not a function of the old one"
@@ -258,6 +263,25 @@ def test_statistics_of_the_batch_cannot_be_folded(kind: str) -> None:
     check(module, 1, torch.randn(2, 2, 5, 5))
 
 
+def test_frozen_norms_of_a_model_in_train_mode_are_folded() -> None:
+    """Fine-tuning often keeps the statistics: only the mode of the batch norm matters."""
+    module = tracing(nn.Sequential(Pair(), nn.Dropout(0.0))).train()
+    for norm in module.modules():
+        if isinstance(norm, nn.BatchNorm2d):
+            norm.eval()
+
+    check(module, 0, torch.randn(2, 2, 5, 5))
+
+
+@pytest.mark.parametrize("kind", [*CONVOLUTIONS, *TRANSPOSED])
+def test_each_kind_of_pair_is_folded_in_a_graph(kind: type[nn.Module]) -> None:
+    """Six convolutions, with three batch norms."""
+    dims = 1 + [*CONVOLUTIONS, *TRANSPOSED].index(kind) % 3
+    model = nn.Sequential(kind(2, 3, 2), NORMS[dims - 1](3))
+
+    check(tracing(model), 0, torch.randn(2, 2, *(4 for _ in range(dims))))
+
+
 def test_a_value_with_a_second_user_is_needed_as_it_is() -> None:
     """The second user may be a sum, a second batch norm, or the output."""
 
@@ -303,6 +327,21 @@ def test_a_module_may_be_called_at_several_places() -> None:
 
     assert ["folded_0", "folded_1"] == called[:2], f"numbered in the order of the graph: {called}"
     assert called[2] in {"conv", "alias"}, "the call without a batch norm keeps its weights"
+
+
+def test_a_pair_may_be_called_twice() -> None:
+    """Each fold makes a convolution of its own, also if another one has the same numbers."""
+    pair = Pair()
+    folded = check(
+        tracing(nn.Sequential(pair, nn.Conv2d(3, 2, 1), pair)), 0, torch.randn(2, 2, 7, 7)
+    )
+    called = [str(node.target) for node in folded.graph.nodes if node.op == "call_module"]
+
+    assert ["folded_0", "0_relu", "1", "folded_1", "0_relu"] == [
+        name.replace(".", "_") for name in called
+    ], f"called are {called}"
+    first, second = folded.get_submodule("folded_0"), folded.get_submodule("folded_1")
+    assert first is not second, "folded_0 and folded_1 are one module"
 
 
 def test_one_norm_behind_two_convolutions() -> None:
@@ -392,10 +431,11 @@ def test_taken_names_are_passed_over() -> None:
         def __init__(self) -> None:
             super().__init__()
             self.folded_0 = nn.Conv2d(3, 3, 1)
+            self.register_buffer("folded_1", torch.ones(3, 1, 1))
             self.pair, self.bn = Pair(), nn.BatchNorm2d(3)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.bn(self.folded_0(self.folded_0(self.pair(x))))
+            return self.bn(self.folded_0(self.folded_0(self.pair(x)))) + self.folded_1
 
     check(tracing(Model()), 0, torch.randn(2, 2, 5, 5))
 
