@@ -243,6 +243,20 @@ def test_a_new_dtype_is_a_recompile() -> None:
     assert 0 == watch.breaks, "a recompile is no break: that is about one call"
 
 
+def test_graphs_are_counted_and_not_calls() -> None:
+    """One call may compile two graphs again, and may run one graph twice."""
+    watch = Watch(printing)
+    for dtype in (torch.float32, torch.float64, torch.float32):
+        watch(torch.ones(3, dtype=dtype))
+
+    assert [(2, 2), (2, 2), (0, 2)] == watch.calls, f"(compiled, ran) is {watch.calls}"
+    assert 1 == watch.breaks, f"{watch.breaks} breaks: there is one print"
+    assert 2 == watch.recompiles, f"{watch.recompiles}: the second call compiled both graphs anew"
+    again = Watch(two_steps)
+    again(torch.rand(3))
+    assert [(2, 4)] == again.calls, f"(compiled, ran) is {again.calls}: each of two runs twice"
+
+
 def test_only_the_first_call_tells_of_breaks() -> None:
     """The other branch, met later, is compiled then: a recompile of what is behind the break."""
     watch = Watch(branching)
@@ -397,6 +411,7 @@ PAIRS = {
     "data": (A, B * 7),
     "offset": (torch.ones(5)[:3], torch.ones(5)[2:]),
     "dtype": (A, A.double()),
+    "device": (A, A.to("meta")),
     "sizes": (A, torch.ones(3, 2)),
     "dims": (torch.ones(3), torch.ones(1, 3)),
     "strides": (A, torch.ones(3, 2).t()),
@@ -410,6 +425,7 @@ PAIRS = {
     "string": ("mean", "sum"),
     "none": (None, 0),
     "list_and_tuple": ([1, 2], (1, 2)),
+    "tuple_and_size": ((1, 2), torch.Size((1, 2))),
     "length": ([1, 2], [1, 2, 0]),
     "items": ([1, 2], [2, 1]),
     "tensors_in_a_list": ([A], [A.double()]),
@@ -534,6 +550,14 @@ def test_one_tensor_in_a_closure_and_an_argument() -> None:
     assert compiled_by(function, calls) == new_by(function, calls)
 
 
+def test_one_tensor_in_a_global_and_an_argument() -> None:
+    """A global that is an argument as well is one tensor, not two."""
+    calls: list[tuple[Any, ...]] = [(torch.ones(3),), (torch.zeros(3),), (TABLE,)]
+    actual, expected = new_by(shifted, calls), compiled_by(shifted, calls)
+
+    assert expected == actual, f"compiled: {expected}, a new key: {actual}; the third is the global"
+
+
 constants = st.sampled_from([0, 1, 2, True, False, 0.5, 1.0, "mean", "sum", None])
 tensors = st.sampled_from(
     [A, B, A.double(), torch.ones(3, 2).t(), torch.ones(2, 3, requires_grad=True), torch.ones(3)]
@@ -557,14 +581,15 @@ def test_any_sequence_of_calls(pool: list[tuple[Any, ...]], data: st.DataObject)
 
 def test_a_key_keeps_no_tensor_alive() -> None:
     """A cache lives as long as the program; its keys must not hold the data of the first calls."""
-    x = torch.ones(3)
-    alive = weakref.ref(x)
-    key = guards(looks, x, [x])
-    del x
+    x, module = torch.ones(3), nn.Linear(2, 2)
+    alive, weight = weakref.ref(x), weakref.ref(module.weight)
+    key = guards(looks, x, [x], module)
+    del x, module
     gc.collect()
 
     assert key is not None
     assert alive() is None, "the key holds the tensor"
+    assert weight() is None, "the key holds the module, and that holds its parameters"
 
 
 def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -663,6 +688,21 @@ def test_the_whole_average_is_the_average() -> None:
 
     for steps, mean in enumerate(means, 1):
         torch.testing.assert_close(mean, xs[:steps].mean(0))
+
+
+def test_the_average_has_the_gradient_of_the_average() -> None:
+    """The mean depends on the input: after n steps by one n-th."""
+    given, whole, xs = kata.Average(4), kata.WholeAverage(4), torch.rand(2, 4)
+    gradients = []
+    for average in (given, whole):
+        average(xs[0])
+        x = xs[1].clone().requires_grad_()
+        mean = average(x)
+        assert mean.requires_grad, f"{type(average).__name__}: what it returns has no graph"
+        mean.sum().backward()
+        gradients.append(x.grad)
+
+    torch.testing.assert_close(gradients[1], gradients[0])
 
 
 def test_the_average_is_compiled_once() -> None:
