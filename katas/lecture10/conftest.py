@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from typing import TYPE_CHECKING
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from plugins.folder import build_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
+    from types import ModuleType
 
 
 class Block(nn.Module):
@@ -141,6 +144,27 @@ def zoo() -> Callable[[str], Case]:
         return Case(case.model.eval(), case.inputs)
 
     return make
+
+
+@pytest.fixture
+def names_in() -> Callable[[ModuleType], set[str]]:
+    """Read the dotted names that a module imports or uses, such as ``torch.fx.Graph``.
+
+    What is imported at the top of a file is bound before a test can put anything in its place.
+    """
+
+    def read(module: ModuleType) -> set[str]:
+        names = set()
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Attribute):
+                names.add(ast.unparse(node))
+        return names
+
+    return read
 
 
 @pytest.fixture

@@ -43,14 +43,14 @@ raises a ``ValueError`` that says ``used outside``: it is left over from a funct
 `count` inputs while ``tracer.level`` is the new level. What it returns, a tensor or a tuple of
 tensors, becomes the output node (``tracer.create_arg`` turns proxies into nodes, and
 ``tracer.create_node("output", "output", (...,), {})`` adds it). Then the level is again what it
-was before, also if `function` raises. If the graph now calls a method whose name ends in ``_``
+was before, also if any of this raises. If the graph now calls a method whose name ends in ``_``
 (``add_``), a ``ValueError`` says ``must not write`` and the name. (PyTorch is less strict: a
 branch may write to what it has made itself.) Returns the new level.
 
 **3.** ``cond(pred, true_fn, false_fn, operands)``. If `pred` is no ``fx.Proxy``: calls the one
 function, with the operands, and returns what it returns; the other one is not called. (So it is
 with tensors, when no one traces; and when the graph runs, whose node calls this very function.)
-If `pred` is a proxy, both are recorded by its ``tracer``, true first. Both graphs have the
+If `pred` is a proxy, each is recorded once by its ``tracer``, true first. Both graphs have the
 same inputs: the operands, then what true lifts in the order in which it needs it, then what only
 false lifts. The node is ``cond(pred, true_graph, false_graph, (operands..., lifted...))``, a
 ``call_function`` of this function; before it ``tracer.add_graph`` adds the graphs, named

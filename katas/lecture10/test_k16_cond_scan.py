@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import fx
 from torch import nn
 
+import katas.lecture10.k16_cond_scan as kata
 from katas.lecture10.k16_cond_scan import Level
 from katas.lecture10.k16_cond_scan import Tracer
 from katas.lecture10.k16_cond_scan import cond
@@ -130,8 +131,10 @@ def test_a_loop_goes_through_the_rows() -> None:
         return carry + row * factor, carry * 2 + row
 
     xs, init, factor = vector(1, 2, 3, 4, 5, 6).reshape(3, 2), vector(10, 20), vector(1, -1)
-    carry, results = scan(step, init, xs, (factor,))
+    pair = scan(step, init, xs, (factor,))
+    carry, results = pair
 
+    assert isinstance(pair, tuple), f"scan returns a tuple, not a {type(pair).__name__}"
     assert torch.equal(init + xs.sum(0) * factor, carry)
     expected = [init * 2 + xs[0], (init + xs[0] * factor) * 2 + xs[1]]
     assert torch.equal(torch.stack(expected), results[:2])
@@ -174,8 +177,15 @@ false_graph_0:
     )
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = ("torch.cond", "torch._higher_order_ops", "torch.ops.higher_order")
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch's operators are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call torch.cond or torch._higher_order_ops")
@@ -245,6 +255,27 @@ def test_a_tuple_comes_back_as_a_tuple() -> None:
     assert "false_graph_1" in dict(module.named_children()), "the second cond's graphs"
 
 
+def test_a_branch_is_recorded_once() -> None:
+    """Twice each would be four times in a cond in a cond, and eight times in the next."""
+    calls = []
+
+    def function(x: Any, y: Any) -> Any:
+        def note(name: str, result: Any) -> Any:
+            calls.append(name)
+            return result
+
+        return cond(
+            x.sum() > 0,
+            lambda: note("true", x * 2),
+            lambda: cond(y.sum() > 0, lambda: note("inner", y + x), lambda: note("false", -y), ()),
+            (),
+        )
+
+    trace(function)
+
+    assert ["true", "inner", "false"] == calls, f"one call of each branch, true first: {calls}"
+
+
 DISAGREE: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "a tensor and a tuple of one": (lambda a: a + 1, lambda a: (a + 1,)),
     "two and one": (lambda a: (a + 1, a + 2), lambda a: (a + 1,)),
@@ -262,7 +293,7 @@ def test_branches_return_the_same_number_of_tensors(name: str) -> None:
 
 def test_a_step_is_recorded_once() -> None:
     """The graph is the same for any number of rows."""
-    calls = []
+    calls, kinds = [], []
 
     def function(init: Any, xs: Any, factor: Any) -> Any:
         def step(carry: Any, row: Any) -> tuple[Any, Any]:
@@ -270,10 +301,12 @@ def test_a_step_is_recorded_once() -> None:
             carry = carry + row * factor
             return carry, carry * 2
 
-        last, results = scan(step, init, xs)
-        return results + last
+        pair = scan(step, init, xs)
+        kinds.append(type(pair))
+        return pair[1] + pair[0]
 
     module = trace(function)
+    assert [tuple] == kinds, "scan returns a tuple, of proxy[0] and proxy[1]"
     assert 1 == len(calls), f"step was called {len(calls)} times while tracing"
     for rows in (1, 2, 5):
         inputs = vector(3), torch.arange(float(rows)).reshape(rows, 1), vector(2)
@@ -356,6 +389,18 @@ def test_a_step_returns_a_pair(count: int) -> None:
     # The carry has two rows, and could be unpacked.
     with pytest.raises(ValueError, match="step returns a pair"):
         scan(step, vector(1, 2), vector(1, 2, 3, 4).reshape(2, 2))
+
+
+def test_each_step_returns_a_pair() -> None:
+    """The one in the middle too, which returns a tensor of two rows."""
+    calls = []
+
+    def step(carry: Any, row: Any) -> Any:
+        calls.append(row)
+        return carry + row if len(calls) == 2 else (carry + row, row)
+
+    with pytest.raises(ValueError, match="step returns a pair"):
+        scan(step, vector(1, 2), vector(1, 2, 3, 4, 5, 6).reshape(3, 2))
 
 
 def test_gradients_go_through_a_loop() -> None:
@@ -477,6 +522,35 @@ def test_a_function_in_a_graph_does_not_write(where: str) -> None:
     )
 
 
+WRITES: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "to its input": ("mul_", lambda a, y: a.mul_(2)),
+    "to what it has made": ("add_", lambda a, y: (a + 1).add_(1)),
+    "to a value from outside": ("neg_", lambda a, y: a + y.neg_()),
+    "and returns something else": ("zero_", lambda a, y: (a.zero_(), a + 1)[1]),
+}
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_no_write_is_allowed(what: str) -> None:
+    """By any method, to any value; a name that has an underscore inside is no write."""
+    method, write = WRITES[what]
+    refused = []
+
+    def function(x: Any, y: Any) -> Any:
+        with pytest.raises(ValueError, match=f"must not write: {method}"):
+            cond(x.sum() > 0, lambda a: write(a, y), lambda a: a - 1, (x,))
+        refused.append(what)
+        return cond(x.sum() > 0, lambda: x.log_softmax(0), lambda: x - 1, ())
+
+    module = trace(function)
+    x = vector(1, 2)
+
+    assert [what] == refused
+    assert torch.equal(x.log_softmax(0), module(x, x)), (
+        f"who catches the error goes on recording outside:\n\n{graph_text(module)}"
+    )
+
+
 def test_an_error_does_not_leave_the_tracer_inside() -> None:
     """Who catches it goes on recording outside."""
 
@@ -492,6 +566,24 @@ def test_an_error_does_not_leave_the_tracer_inside() -> None:
         return x + 1
 
     check(function, vector(1, 2))
+
+
+def test_a_result_that_is_refused_does_not_leave_the_tracer_inside() -> None:
+    """What a branch that has ended has made cannot be returned by the next one."""
+    left: list[Any] = []
+
+    def keep(a: Any) -> Any:
+        left.append(a + 1)
+        return a * 2
+
+    def function(x: Any) -> Any:
+        cond(x.sum() > 0, keep, lambda a: a - 1, (x,))
+        with pytest.raises(ValueError, match="used outside"):
+            cond(x.sum() > 0, lambda a: left[0], lambda a: a - 1, (x,))
+        return x + 3
+
+    x = vector(1, 2)
+    assert torch.equal(x + 3, trace(function)(x))
 
 
 def test_record_lifts_what_is_known_first() -> None:
@@ -513,6 +605,23 @@ arg_3 = input
 mul = operator.mul(arg_0, arg_3)
 return mul""",
     )
+
+
+def test_what_is_known_may_be_far_outside() -> None:
+    """Then it is an input of each graph on the way, like anything that is lifted."""
+    tracer = Tracer()
+    tracer.trace(lambda x: x + 1)
+    (x, *_) = tracer.graph.nodes
+    levels = []
+
+    def outer(a: Any) -> Any:
+        levels.append(tracer.record(lambda b: b * 2, 1, (x,)))
+        return a + 1
+
+    middle, (inner,) = tracer.record(outer, 1), levels
+
+    assert {x: middle.inputs[1]} == middle.lifted, "x is an input of the graph in between"
+    assert {middle.inputs[1]: inner.inputs[1]} == inner.lifted, "which is what the inner one gets"
 
 
 OPS: tuple[Callable[..., Any], ...] = (torch.sub, torch.mul, torch.maximum)
