@@ -40,7 +40,7 @@ to a limit: a longer stage may be a cheaper one, if a large value then stays ins
   they are made: one value as it is; several (or none) as a tuple, which the main graph takes
   apart by ``operator.getitem`` right after the call, one for each.
 - Stages use the modules and parameters of `module`, not copies, and hold those that they use
-  alone. `module` and its graph stay as they are.
+  alone. `module` and its graph stay as they are, and each submodule in train or in eval mode.
 
 About 50 lines in all. ``node.all_input_nodes`` and ``node.users`` (a dict whose keys are nodes)
 say who takes what; ``graph.node_copy`` copies a node into another graph.

@@ -367,6 +367,19 @@ def test_the_module_stays_as_it_is() -> None:
     assert order == calls(module)
 
 
+def test_the_modes_stay_as_they_are() -> None:
+    """Stages share the submodules: a mode that is set in a stage is set in the model too."""
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(), nn.BatchNorm1d(2), nn.Dropout())
+    for modes in ((True, False, False, True), (False, False, False, False)):
+        for child, mode in zip(model, modes, strict=True):
+            child.train(mode)
+        module = fx.symbolic_trace(model)
+        split(module, partition(module, 2, one, one))
+        got = tuple(child.training for child in model)
+
+        assert modes == got, f"training was {modes}, and is {got} after the split"
+
+
 def shape(module: fx.GraphModule, name: str) -> tuple[int, int]:
     """Return how many values a submodule takes and returns."""
     nodes = list(module.get_submodule(name).graph.nodes)
