@@ -21,6 +21,7 @@ from torch.nn.attention import SDPBackend
 from torch.nn.attention import sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import katas.lecture10.k13_loop_ir as kata
 from katas.lecture10.k13_loop_ir import Buffer
 from katas.lecture10.k13_loop_ir import Handler
 from katas.lecture10.k13_loop_ir import Pointwise
@@ -195,6 +196,8 @@ def test_inputs_are_broadcast_by_their_index() -> None:
     assert "add(load(row, i1), neg(load(column, i0)))" == got, got
     ones = pointwise("mul", Buffer("one", (1, 1), (7, 5)), X)
     assert "mul(load(one, 0), load(x, 4*i0 + i1))" == expression(ones), expression(ones)
+    empty = pointwise("add", Buffer("none", (0, 4), (4, 1)), Buffer("row", (1, 4), (4, 1)))
+    assert (0, 4) == empty.ranges, f"(0, 4) and (1, 4) give (0, 4), not {empty.ranges}"
 
 
 def test_a_view_is_another_index() -> None:
@@ -377,6 +380,32 @@ def test_what_a_loop_does_not_move_is_read_once() -> None:
     assert 0 == count(Pointwise((3, 4), lambda _: ops.constant(1.0))).flops
 
 
+def test_the_order_of_arguments_makes_another_call() -> None:
+    """Of a difference, and of a sum as well: a handler knows no algebra."""
+    for name in ("sub", "add"):
+        kernel = pointwise("mul", pointwise(name, X, Y), pointwise(name, Y, X))
+        got = count(kernel).flops
+        assert 3 * 12 == got, f"{name}(x, y), {name}(y, x), mul: 36 flops, not {got}"
+
+
+def test_a_choice_is_counted_as_a_call() -> None:
+    """Whatever is no load and no constant costs something: ge and where too."""
+    got = count(pointwise("where", pointwise("ge", X, Y), X, Y)).flops
+
+    assert 2 * 12 == got, f"ge and where for 12 elements: 24, not {got}"
+
+
+def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
+    """A place may leave gaps or come again: what counts is how often the loops move it."""
+    cases = {
+        "with gaps between its elements": Buffer("x", (3, 4), (20, 5)),
+        "with windows that overlap": Buffer("x", (3, 4), (1, 1)),
+    }
+    for what, buffer in cases.items():
+        got = count(pointwise("neg", buffer)).bytes
+        assert 8 * (12 + 12) == got, f"a read {what} is 12 reads, of 8 bytes each; not {got - 96}"
+
+
 def test_a_reduction_counts_its_steps() -> None:
     """One for each iteration of all loops; it writes an element for each of the outer ones."""
     got = count(row_reduction("sum", pointwise("mul", X, ROW)))
@@ -406,6 +435,10 @@ def test_the_source_of_a_reduction() -> None:
         "max of negative numbers": (
             row_reduction("max", pointwise("neg", pointwise("exp", X))),
             (-x.exp()).amax(1),
+        ),
+        "max of minus infinity": (
+            Reduction((2,), (3,), "max", lambda index, rindex: ops.constant(-math.inf)),
+            torch.full((2,), -math.inf, dtype=torch.float64),
         ),
         "two loops": (Reduction((), (3, 4), "sum", lambda _, rindex: load(rindex)), x.sum()),
         "the outer dim": (
@@ -677,7 +710,9 @@ def test_the_loops_of_a_transformer_layer(zoo: Callable[..., Any]) -> None:
         )
 
 
-def test_nothing_of_inductor_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_inductor_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """Its handlers are what is being written here."""
 
     class Refused(ModuleType):
@@ -686,6 +721,8 @@ def test_nothing_of_inductor_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise AttributeError(name)
             raise AssertionError(f"write it; do not use {self.__name__}.{name}")
 
+    used = sorted(name for name in names_in(kata) if name.startswith("torch._inductor"))
+    assert [] == used, f"the file uses {used}: write it"
     for name in ("torch._inductor", "torch._inductor.ops_handler", "torch._inductor.virtualized"):
         monkeypatch.setitem(sys.modules, name, Refused(name))
     kernel = pointwise("add", X, ROW)
