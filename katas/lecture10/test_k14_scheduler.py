@@ -21,6 +21,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend
 from torch.nn.attention import sdpa_kernel
 
+import katas.lecture10.k14_scheduler as kata
 from katas.lecture10.k14_scheduler import Dep
 from katas.lecture10.k14_scheduler import Kernel
 from katas.lecture10.k14_scheduler import Node
@@ -854,7 +855,9 @@ def test_the_loops_of_a_transformer_layer(zoo: Callable[..., Any]) -> None:
     assert len(set(plan.values())) < len(plan), "storages are used again"
 
 
-def test_nothing_of_inductor_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_inductor_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """Its scheduler is what is being written here."""
 
     class Refused(ModuleType):
@@ -863,6 +866,8 @@ def test_nothing_of_inductor_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise AttributeError(name)
             raise AssertionError(f"write it; do not use {self.__name__}.{name}")
 
+    used = sorted(name for name in names_in(kata) if name.startswith("torch._inductor"))
+    assert [] == used, f"the file uses {used}: write it"
     for name in ("torch._inductor", "torch._inductor.scheduler", "torch._inductor.dependencies"):
         monkeypatch.setitem(sys.modules, name, Refused(name))
     assert 1 == len(fuse(prune(SOFTMAX, ["f_div"])))
