@@ -539,6 +539,18 @@ def test_storage_is_used_again() -> None:
     assert all(got[one] != got[other] for one, other in zip("abcd", "bcde", strict=True)), got
 
 
+def test_storage_has_bytes_and_no_shape() -> None:
+    """A matrix of 3 by 4, of which nothing is needed any more, makes room for one of 4 by 3."""
+    sizes = {"a": (3, 4), "b": (5,), "c": (4, 3), "d": (5,)}
+    nodes, reads = [], ()
+    for name, size in sizes.items():
+        nodes.append(Node(name, size, (), reads, extern=True))
+        reads = (nodes[-1].write,)
+    plan = allocate([(node,) for node in nodes], ["d"])
+
+    assert plan["a"] == plan["c"], f"a and c have 48 bytes, and c is written behind b: {plan}"
+
+
 def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
     """And a buffer of another size gets another storage."""
     a, b, c, d = (node(name, {"x": FULL}) for name in "abcd")
