@@ -151,18 +151,22 @@ def names_in() -> Callable[[ModuleType], set[str]]:
     """Read the dotted names that a module imports or uses, such as ``torch.fx.Graph``.
 
     What is imported at the top of a file is bound before a test can put anything in its place.
+    Whatever it is imported as, a name is read as PyTorch spells it.
     """
 
     def read(module: ModuleType) -> set[str]:
-        names = set()
+        imported, used = {}, set()
         for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                for alias in node.names:
+                    used.add(home + alias.name)
+                    if home or alias.asname:
+                        imported[alias.asname or alias.name] = home + alias.name
             elif isinstance(node, ast.Attribute):
-                names.add(ast.unparse(node))
-        return names
+                used.add(ast.unparse(node))
+        parts = (name.partition(".") for name in used)
+        return {imported.get(first, first) + dot + rest for first, dot, rest in parts}
 
     return read
 
