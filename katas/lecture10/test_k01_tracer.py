@@ -19,6 +19,7 @@ from torch import fx
 from torch import nn
 from torch.nn import functional as F
 
+from katas.lecture10 import k01_tracer as kata
 from katas.lecture10.k01_tracer import BINARY
 from katas.lecture10.k01_tracer import COMPARISONS
 from katas.lecture10.k01_tracer import UNARY
@@ -616,8 +617,15 @@ def test_models(name: str, zoo: Callable[[str], Case]) -> None:
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = ("torch.fx",)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """FX's graph and proxies are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it yourself: torch.fx is what this kata is about")
