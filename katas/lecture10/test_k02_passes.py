@@ -22,6 +22,7 @@ from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.dialect.common import cse_pass
 
+from katas.lecture10 import k02_passes as kata
 from katas.lecture10.k02_passes import eliminate_dead_code
 from katas.lecture10.k02_passes import fold_constants
 from katas.lecture10.k02_passes import is_pure
@@ -596,8 +597,23 @@ def test_models(name: str, zoo: Callable[[str], Case]) -> None:
     assert [] == left, "these depend on no input"
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = (
+    "functorch",
+    "torch._functorch",
+    "torch._inductor",
+    "torch.fx.Graph.eliminate_dead_code",
+    "torch.fx.Node.is_impure",
+    "torch.fx.experimental.const_fold",
+    "torch.fx.passes",
+)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch's own passes are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write the pass yourself; do not call PyTorch's")
