@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend
 from torch.nn.attention import sdpa_kernel
 from torch.utils import flop_counter
 
+from katas.lecture10 import k03_shapes as kata
 from katas.lecture10.k03_shapes import Interpreter
 from katas.lecture10.k03_shapes import flops
 from katas.lecture10.k03_shapes import profile
@@ -448,8 +449,21 @@ def test_other_inputs_pass_through() -> None:
     assert ((5,),) == rows[-1].shapes
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = (
+    "torch.fx.Interpreter",
+    "torch.fx.interpreter",
+    "torch.fx.passes.fake_tensor_prop",
+    "torch.fx.passes.shape_prop",
+    "torch.utils.flop_counter",
+)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch's interpreters and its counter are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call torch.fx.Interpreter or torch's counter")
