@@ -19,6 +19,7 @@ from torch import nn
 from torch.fx import subgraph_rewriter
 from torch.fx.passes.utils import matcher_utils
 
+from katas.lecture10 import k05_rewriter as kata
 from katas.lecture10.k05_rewriter import find_matches
 from katas.lecture10.k05_rewriter import replace_pattern
 from plugins.graphtext import graph_text
@@ -530,8 +531,20 @@ def test_a_transformer(zoo: Callable[[str], Case]) -> None:
     torch.testing.assert_close(gm(*inputs), model(*inputs))
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = (
+    "torch._inductor.pattern_matcher",
+    "torch.fx.passes.utils.matcher",
+    "torch.fx.replace_pattern",
+    "torch.fx.subgraph_rewriter",
+)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """FX's rewriter and matcher are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it yourself; do not call PyTorch's rewriter or matcher")
