@@ -18,6 +18,7 @@ from torch import fx
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture10 import k06_quantize as kata
 from katas.lecture10.k06_quantize import LEAST_SCALE
 from katas.lecture10.k06_quantize import Observer
 from katas.lecture10.k06_quantize import affine
@@ -542,8 +543,15 @@ def test_models(name: str, zoo: Callable[[str], Any]) -> None:
     assert noise < 0.5, f"{name}: the error is {noise:.1%} of the result"
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = ("torch.ao.quantization", "torch.quantization")
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch has kernels that quantise; they are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call PyTorch's quantisation")
