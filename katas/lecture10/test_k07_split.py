@@ -19,6 +19,7 @@ from torch import fx
 from torch import nn
 from torch.fx.passes.shape_prop import ShapeProp
 
+from katas.lecture10 import k07_split as kata
 from katas.lecture10.k07_split import partition
 from katas.lecture10.k07_split import split
 from katas.lecture10.k07_split import stage_cost
@@ -491,8 +492,15 @@ def test_each_call_runs_once(zoo: Callable[[str], Case]) -> None:
     assert expected == ran
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = ("torch.fx.passes",)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch's splitters are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call torch.fx.passes")
