@@ -17,6 +17,7 @@ from torch._subclasses.functional_tensor import FunctionalTensorMode
 from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from katas.lecture10 import k08_functionalize as kata
 from katas.lecture10.k08_functionalize import functionalize
 from katas.lecture10.k08_functionalize import put_back
 from plugins.graphtext import graph_text
@@ -653,8 +654,22 @@ def test_the_graph_computes_what_that_of_pytorch_computes(name: str) -> None:
     assert expected == actual, f"PyTorch's, but not yours: {expected - actual}; {actual - expected}"
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = (
+    "torch._functorch",
+    "torch._subclasses.functional_tensor",
+    "torch.export",
+    "torch.func.functionalize",
+    "torch.fx.experimental.proxy_tensor",
+)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch's functionalization is what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
+
     graph = traced(mixed, ramp(2, 3), ramp(3))
 
     def refuse(*_: object, **__: object) -> None:
