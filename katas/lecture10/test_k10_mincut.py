@@ -21,6 +21,7 @@ from torch import fx
 from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from katas.lecture10 import k10_mincut as kata
 from katas.lecture10.k10_mincut import is_expensive
 from katas.lecture10.k10_mincut import max_flow
 from katas.lecture10.k10_mincut import saved_values
@@ -500,10 +501,18 @@ def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
     assert bytes_of(saved) < bytes_of(default), "bytes: yours, the default partition's"
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = ("functorch", "networkx", "torch._functorch")
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """The flow of networkx and PyTorch's partitioner are what is being written here."""
     import networkx as nx  # noqa: PLC0415 - as above
     from torch._functorch import partitioners  # noqa: PLC0415
+
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call networkx or torch._functorch")
