@@ -640,8 +640,25 @@ def test_arguments_stay_as_they_are() -> None:
     assert [4.0, 4.0, 4.0] == x.tolist()
 
 
-def test_nothing_ready_made_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = (
+    "torch._dynamo",
+    "torch.compile",
+    "torch.export",
+    "torch.fx.Proxy",
+    "torch.fx.Tracer",
+    "torch.fx._symbolic_trace",
+    "torch.fx.experimental.proxy_tensor",
+    "torch.fx.proxy",
+    "torch.fx.symbolic_trace",
+)
+
+
+def test_nothing_ready_made_traces(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """TorchDynamo and the other tracers are what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("read the bytecode yourself, without PyTorch's tracers")
