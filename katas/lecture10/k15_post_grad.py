@@ -74,8 +74,9 @@ call of ``compiled(function, custom)``. ``torch._inductor.metrics.generated_kern
 them, for everybody, so do not set it back. What Dynamo has compiled before it does not compile
 again: begin with ``torch._dynamo.reset()``.
 
-About 80 lines. Do not call ``fuse`` from ``patterns`` or the other way round. Out of scope:
-dynamic shapes, and arguments of the chains that are given by name or in another place.
+About 80 lines. Do not call ``fuse`` from ``patterns`` or the other way round; ``fuse`` does without
+Inductor's patterns. Out of scope: dynamic shapes, and arguments of the chains that are given by
+name or in another place.
 
 The tests of parts 4 and 5 need a C++ compiler. The first time, Inductor compiles C++ for ten to
 twenty seconds, on a busy machine for a minute; the next time it finds that in pytest's cache.
