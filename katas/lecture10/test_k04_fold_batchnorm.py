@@ -17,6 +17,7 @@ from torch import fx
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture10 import k04_fold_batchnorm as kata
 from katas.lecture10.k04_fold_batchnorm import fold
 from katas.lecture10.k04_fold_batchnorm import fold_batch_norms
 from plugins.graphtext import graph_text
@@ -125,6 +126,8 @@ def test_any_pair(drawn: tuple[nn.Module, nn.Module, torch.Tensor]) -> None:
     torch.testing.assert_close(
         found,
         expected,
+        rtol=1e-11,  # all is float64
+        atol=1e-11,
         msg=lambda text: f"{convolution}\n{norm}\nweight {list(convolution.weight.shape)}: {text}",
     )
 
@@ -252,6 +255,32 @@ def test_fewer_operators_run() -> None:
     assert expected == after.names, f"before: {before.names}, after: {after.names}"
 
 
+def test_a_bias_of_zeros_is_a_bias() -> None:
+    """There always is one, also if a new batch norm shifts by nothing."""
+    folded = fold(nn.Conv2d(2, 3, 1, bias=False), nn.BatchNorm2d(3).eval())
+
+    assert isinstance(folded.bias, nn.Parameter), f"the bias is {folded.bias}, expected zeros"
+    assert [0.0, 0.0, 0.0] == folded.bias.tolist()
+
+
+def test_statistics_may_have_been_taken_away() -> None:
+    """Without them a batch norm uses the batch's, whatever ``track_running_stats`` says."""
+    module = tracing(nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3)))
+    norm = module.get_submodule("1")
+    norm.running_mean = norm.running_var = None
+
+    check(module, 1, torch.randn(2, 2, 4, 4))
+
+
+def test_names_are_counted_by_what_is_folded() -> None:
+    """A batch norm that is left takes no number."""
+    steps = (nn.BatchNorm2d(2), nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Conv2d(3, 2, 1))
+    folded = check(tracing(nn.Sequential(*steps, nn.BatchNorm2d(2))), 1, torch.randn(2, 2, 4, 4))
+    names = [name for name, _ in folded.named_children() if name.startswith("folded")]
+
+    assert ["folded_0", "folded_1"] == names, f"two folds are called {names}"
+
+
 @pytest.mark.parametrize("kind", ["train", "no statistics"])
 def test_statistics_of_the_batch_cannot_be_folded(kind: str) -> None:
     """In train mode, or without running statistics, the scale depends on the input."""
@@ -360,9 +389,11 @@ def test_one_norm_behind_two_convolutions() -> None:
 
 
 def test_a_norm_behind_something_else_stays() -> None:
-    """Behind the input, a ReLU, a linear layer; and nothing is folded backwards."""
+    """Behind the input, a ReLU, an identity, a linear layer; and nothing is folded backwards."""
     between = nn.Sequential(nn.Conv2d(2, 3, 1), nn.ReLU(), nn.BatchNorm2d(3), nn.Conv2d(3, 3, 1))
     check(tracing(between), 1, torch.randn(2, 2, 4, 4))
+    same = nn.Sequential(nn.Conv2d(2, 3, 1), nn.Identity(), nn.BatchNorm2d(3))
+    check(tracing(same), 1, torch.randn(2, 2, 4, 4))
     check(tracing(nn.Sequential(nn.BatchNorm2d(2))), 1, torch.randn(2, 2, 4, 4))
     linear = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
     check(tracing(linear), 1, torch.randn(4, 2))
@@ -500,8 +531,21 @@ def test_models(name: str, zoo: Callable[[str], Any]) -> None:
     assert counts[0] == counts[1], "as many convolutions as before"
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = (
+    "torch.ao.quantization",
+    "torch.fx.experimental.optimization",
+    "torch.nn.utils.fuse",
+    "torch.nn.utils.fusion",
+    "torch.quantization",
+)
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """PyTorch's own folding is what is being written here."""
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call PyTorch's fusion of batch norms")
