@@ -19,6 +19,7 @@ from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture10 import k09_joint as kata
 from katas.lecture10.k09_joint import differentiable
 from katas.lecture10.k09_joint import joint_graph
 from katas.lecture10.k09_joint import partition
@@ -448,11 +449,19 @@ def test_partition_does_not_change_the_joint_graph() -> None:
     assert [text(module) for module in first] == [text(module) for module in second]
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+READY_MADE = ("functorch", "torch._functorch", "torch.compile")
+
+
+def test_nothing_ready_made_is_called(
+    monkeypatch: pytest.MonkeyPatch, names_in: Callable[..., set[str]]
+) -> None:
     """AOTAutograd and its partitioners are what is being written here."""
     import functorch.compile  # noqa: PLC0415 - takes a second
     from torch._functorch import aot_autograd  # noqa: PLC0415
     from torch._functorch import partitioners  # noqa: PLC0415
+
+    used = sorted(name for name in names_in(kata) if name.startswith(READY_MADE))
+    assert [] == used, f"the file uses {used}: write it"
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write it; do not call torch.compile, AOTAutograd or a partitioner")
