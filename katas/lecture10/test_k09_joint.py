@@ -438,6 +438,19 @@ def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
     assert ["x", "arriving"] == placeholders(backward), "what is saved, then the tangents"
 
 
+def test_a_value_is_saved_once() -> None:
+    """Also if it is a gradient, an output, and used by an operator of backward."""
+    graph = fx.Graph()
+    x, _, arriving = (graph.placeholder(name) for name in ("x", "y", "arriving"))
+    sine = graph.call_function(torch.ops.aten.sin.default, (x,))
+    slope = graph.call_function(torch.ops.aten.mul.Tensor, (arriving, sine))
+    graph.output((sine, sine, slope))
+    _, backward = partition(fx.GraphModule({}, graph), 1)
+    inputs = placeholders(backward)
+
+    assert [sine.name, "arriving"] == inputs, f"the inputs of backward are {inputs}"
+
+
 def test_partition_does_not_change_the_joint_graph() -> None:
     """It can be cut again."""
     x, w = leaf(2, 3), leaf(3, 4)
