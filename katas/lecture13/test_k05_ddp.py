@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import ExitStack
 from contextlib import nullcontext
 from contextlib import suppress
@@ -438,9 +439,9 @@ def validate(data: Data) -> tuple[Any, int]:
     (x, y), (other, _) = [tuple(map(rows_of_rank, pair)) for pair in data]
     ddp(x)
     loss = loss_of(ddp, x, y)
-    with torch.no_grad(), ddp.no_sync():
-        ddp(other)
     with torch.no_grad():
+        ddp(other)
+    with torch.no_grad(), ddp.no_sync():
         ddp(other)
     with Reductions(log):
         loss.backward()
@@ -565,6 +566,8 @@ def test_an_unused_parameter_holds_up_no_bucket(world: World) -> None:
 
 def test_the_default_cap_is_25_mebibytes(world: World) -> None:
     """All gradients of a small model travel together."""
+    cap = inspect.signature(DDP).parameters["bucket_cap"].default
+    assert 25 << 20 == cap, f"bucket_cap is {cap} bytes if nobody says how many"
     size = sum(p.nbytes for p in Net(0).parameters() if p.requires_grad)
 
     assert [[size]] * 2 == world(default_cap, 2, *batches(1)[0])
