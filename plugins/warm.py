@@ -74,7 +74,7 @@ class Late:
         os.write(self._writer, "".join(f"{name}\n" for name in names).encode())
 
     def catch_up(self) -> None:
-        """Import it, in the process that stays, while nothing runs."""
+        """Import it, in the process that stays: its next forks have it."""
         with suppress(BlockingIOError):
             told = os.read(self._reader, 1 << 10).decode().splitlines()
             for name in {*told} - {*sys.modules}:
