@@ -51,7 +51,8 @@ with keyword arguments are left, and of two products any may be the bias. Build 
 ``CallFunction``, ``KeywordArg`` and ``register_graph_pattern(pattern, extra_check=...,
 pass_dict=...)``, which stands above a function ``(match, **found)`` that edits ``match.graph``.
 What it checks by itself: users, and writes. What it does not: a ``KeywordArg`` matches anything,
-a number too, and a pattern without keyword arguments matches a call that has some.
+a number too, and before torch 2.15 a pattern without keyword arguments matches a call that has
+some.
 
 **3.** ``FuseLinear(smallest=0)`` is the pass as Inductor takes it, a ``CustomGraphPass``.
 

@@ -243,13 +243,17 @@ def calibrated(model: nn.Module, *inputs: torch.Tensor) -> tuple[fx.GraphModule,
 
 
 def rounded(layer: nn.Module, x: torch.Tensor, low: float, high: float) -> torch.Tensor:
-    """Return what a layer makes of rounded inputs and weights, rounded by PyTorch."""
+    """Return what a layer makes of rounded inputs and weights, rounded by PyTorch.
+
+    It is given steps, of scale 1: it keeps a scale as float32, and what lies next to the middle
+    between two integers would fall to the other side.
+    """
     scale, zero_point = affine(low, high)
-    x = torch.fake_quantize_per_tensor_affine(x, scale, zero_point, -128, 127)
+    x = torch.fake_quantize_per_tensor_affine(x / scale, 1.0, zero_point, -128, 127) * scale
     weight = layer.weight.detach()
     scales = weight.abs().flatten(1).amax(1).clamp(min=127 * LEAST_SCALE) / 127
-    zeros = torch.zeros(len(weight), dtype=torch.int32)
-    weight = torch.fake_quantize_per_channel_affine(weight, scales.float(), zeros, 0, -127, 127)
+    scales = scales.view(-1, *[1] * (weight.dim() - 1))
+    weight = torch.fake_quantize_per_tensor_affine(weight / scales, 1.0, 0, -127, 127) * scales
     return torch.func.functional_call(layer, {"weight": weight}, (x,))
 
 

@@ -106,6 +106,7 @@ def patterns() -> PatternMatcherPass:
     product = CallFunction(aten.mm.default, a, b)
 
     def check(match: Match) -> bool:
+        # From torch 2.15 on the matcher refuses keywords itself, unless they say what holds anyway.
         plain = not any(node.kwargs for node in match.nodes)
         # The innermost is the first of them, and a ReLU's value is as that of its sum.
         return plain and _fits(match.kwargs["bias"], match.nodes[0], match.output_node())
