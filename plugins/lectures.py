@@ -87,7 +87,7 @@ def _kata(entry: TomlTable, folder: Path) -> Kata:
         needs=entry.strings("needs", ()),
         csrc=entry.strings("csrc", ()),
         folder=folder,
-        torch=_torch(entry),
+        torch=torch_need(entry),
     )
     entry.refuse_others()
     return kata
@@ -100,7 +100,8 @@ def _upstream(entry: TomlTable, text: str) -> Upstream:
     return Upstream(path, symbol)
 
 
-def _torch(entry: TomlTable) -> TorchNeed | None:
+def torch_need(entry: TomlTable) -> TorchNeed | None:
+    """Return the versions of torch that an entry is for, and why, if it says so."""
     if not entry.values.keys() & {"torch", "torch_because"}:
         return None
     # Only a kata that asks for it pays for the import.

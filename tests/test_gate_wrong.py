@@ -32,6 +32,6 @@ def test_the_named_test_rejects_it(
     """Laid over the kata, the wrong answer fails in the test that it names and none before."""
     in_time(pytestconfig, gate_started, kata)
     need(checks, kata)
-    if absent := checks.absent(kata, answer.rejected_by):
-        pytest.skip(absent)
+    if reason := checks.left_out(kata, answer):
+        pytest.skip(reason)
     judge(kata, checks.wrong(kata, (answer,))[0])

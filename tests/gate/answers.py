@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plugins.lectures import torch_need
 from plugins.tomltable import read_toml
 
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plugins.layout import Kata
+    from plugins.layout import TorchNeed
     from plugins.tomltable import TomlTable
 
 
@@ -27,6 +29,7 @@ class Wrong:
     by: str = ""
     function: str = ""
     body: str = ""
+    torch: TorchNeed | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def _wrong(entry: TomlTable) -> Wrong:
         by=_text(entry, "by"),
         function=_text(entry, "function"),
         body=_text(entry, "body"),
+        torch=torch_need(entry),
     )
     entry.refuse_others()
     if bool(answer.replace) == bool(answer.function):

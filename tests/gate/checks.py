@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import field
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from plugins.torchversion import unmet
 from tests.gate import outcome
 from tests.gate.answers import Answers
 from tests.gate.answers import answers_file
@@ -69,6 +71,12 @@ class Checks:
         tests = tuple(test for test in tests if not name or outcome.named(test.name, name))
         skipped = [test for test in tests if test.outcome == "skipped"]
         return tests[0].message if tests and len(skipped) == len(tests) else ""
+
+    def left_out(self, kata: Kata, answer: Wrong) -> str:
+        """Return why a wrong answer is none here, or cannot be told, if that is so."""
+        if answer.torch and (reason := unmet(answer.torch, version("torch"))):
+            return reason
+        return self.absent(kata, answer.rejected_by)
 
     def lacks(self, kata: Kata) -> str:
         """Return why a test of the kata cannot run here, if it is for what its table `needs`."""

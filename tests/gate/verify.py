@@ -103,8 +103,8 @@ def _answers(checks: Checks, kata: Kata, only: list[str], row: Row, *, full: boo
     if "wrong" in only:
         _progress(f"{kata.id} wrong answers")
         every = checks.answers(kata).wrong
-        # What rejects the others cannot run here; the cell shows that some were left out.
-        answers = tuple(answer for answer in every if not checks.absent(kata, answer.rejected_by))
+        # The cell shows that the others were left out.
+        answers = tuple(answer for answer in every if not checks.left_out(kata, answer))
         tried = checks.wrong(kata, answers)
         pairs = zip(answers, tried, strict=True)
         named = [f"{answer.because!r}: {line}" for answer, lines in pairs for line in lines]
