@@ -41,6 +41,9 @@ falling back. You write the meter, then a model of the guards, then code that ne
      * a list or tuple: its class, and its items by these rules.
      * anything else (a module, a function, a class): which object it is.
 
+   (TorchDynamo of torch 2.11 misses that an argument is a global, as long as no global is assigned
+   to; 2.12 sees it, and so does your key.)
+
    The key keeps no tensor alive. Do not compile anything. Out of scope: dicts, NaN, globals that
    other functions load, global switches other than grad mode.
 
