@@ -20,7 +20,7 @@ operators follow their input's strides element by element, some ask for the sugg
 
 Then print ``survey(OPERATORS)`` and see which ones you would have guessed wrong; and ask
 ``deciders`` about ``torch.add``, ``torch.cat`` of two, a convolution. The tests compare with
-what PyTorch's meta kernels say of other sizes, and try operators of their own.
+what happens at other sizes, and try operators of their own.
 
 About 15 lines. In PyTorch: ``aten/src/ATen/TensorIterator.cpp`` (``reorder_dimensions``: the
 order of strides of the first operand that has one decides), ``aten/src/ATen/native/Pool.h`` and

@@ -90,10 +90,9 @@ def test_each_operator_gets_an_input_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_the_survey_agrees_with_meta_kernels(device: str, name: str) -> None:
-    """They compute sizes and strides of a result without running the kernel."""
-    with FakeTensorMode():
-        expected = ordered(OPERATORS[name](images(device)))
+def test_the_survey_agrees_with_the_operators(device: str, name: str) -> None:
+    """On other sizes. Do not ask the meta kernels: that of group norm is wrong in torch 2.14."""
+    expected = ordered(OPERATORS[name](images(device)))
 
     assert expected == survey({name: OPERATORS[name]}, device)[name]
 
