@@ -22,6 +22,8 @@ from tests.gate.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xdist.remote import Producer
+
 
 ROOT = Path(__file__).parents[1]
 # Katas of an example package and answers that are laid over katas: not tests of the project.
@@ -72,6 +74,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run a part of the tests, if that is asked for."""
     shards.select(config, items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> shards.Parts | None:
+    """Let ``--dist loadgroup`` mean the parts that stand in tests/shards.py."""
+    return shards.Parts(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 class MiniCourse:

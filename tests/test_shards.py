@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.shards import part_of
 from tests.shards import shards
+from tests.shards import unit_of
 
 
 if TYPE_CHECKING:
@@ -37,19 +39,26 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     shards.select(config, items)
+
+def pytest_xdist_make_scheduler(config, log):
+    return shards.Parts(config, log) if config.getoption("dist") == "loadgroup" else None
 """
 GATE = """
-import pathlib
 import pytest
-from plugins.layout import Kata
 
-KATAS = [
-    Kata("lecture01", name, "", "lab", (), (), (), (), (), (), (), pathlib.Path())
-    for name in ("k01_a", "k02_b")
-]
+KATAS = ["lecture01/k01_a", "lecture01/k02_b"]
 
-@pytest.mark.parametrize("kata", KATAS, ids=[kata.id for kata in KATAS])
+@pytest.mark.parametrize("kata", KATAS)
 def test_gate(kata): pass
+
+@pytest.mark.parametrize("answer", [f"{kata}-1-a-reason" for kata in KATAS])
+def test_wrong(answer): pass
+
+@pytest.mark.parametrize("answer", [f"{kata}.cpp" for kata in KATAS])
+def test_right(answer): pass
+
+@pytest.mark.parametrize("lecture", ["lecture01"])
+def test_flakes(lecture): pass
 """
 
 
@@ -103,13 +112,46 @@ def test_a_part_is_one_of_so_many(text: str) -> None:
 
 
 def test_the_parts_are_the_whole(project: Run) -> None:
-    """No test runs twice, and none is left out; of the gate alone a kata is a unit."""
+    """No test runs twice, and none is left out; of the gate alone katas and lectures are units."""
     seen = []
     for number in (1, 2, 3):
         lines = project(f"--shard={number}/3").outlines
         seen += [line.split()[0] for line in lines if " PASSED" in line]
 
-    assert 7 == len(seen) == len(set(seen))
+    assert 17 == len(seen) == len(set(seen))
+
+
+def test_workers_take_parts(project: Run) -> None:
+    """Each unit stays with one worker, which takes its tests in their order."""
+    text = project("-n", "2", "--dist", "loadgroup").stdout.str()
+    ran = re.findall(r"^\[(gw\d)\].* PASSED (\S+)", text, re.MULTILINE)
+    workers: dict[str, set[str]] = {}
+    for worker, test in ran:
+        workers.setdefault(unit_of(test), set()).add(worker)
+
+    assert 17 == len(ran)
+    assert [1] * 6 == [len(names) for names in workers.values()]
+    assert {"gw0", "gw1"} == set.union(*workers.values())
+    for each in ("gw0", "gw1"):
+        tests = [test for worker, test in ran if worker == each]
+        modules = [test.partition("::")[0] for test in tests]
+        assert sorted(modules) == modules
+
+
+@pytest.mark.parametrize(
+    ("test", "unit"),
+    [
+        ("tests/test_gate_solved.py::test_it[lecture02/k01_strides]", "lecture02/k01_strides"),
+        ("tests/test_gate_wrong.py::test_it[lecture09/k05_a_b-2-no-mask]", "lecture09/k05_a_b"),
+        ("tests/test_gate_right.py::test_it[lecture04/k05_a.library.py]", "lecture04/k05_a"),
+        ("tests/test_gate_flakes.py::test_it[lecture10]", "lecture10"),
+        ("tests/test_gate_itself.py::test_it", "tests/test_gate_itself.py"),
+        ("tests/test_katas.py::test_it[lecture02/k01_strides]", "tests/test_katas.py"),
+    ],
+)
+def test_a_test_belongs_to_its_module_or_kata(test: str, unit: str) -> None:
+    """Of the gate alone it is the kata, or the lecture."""
+    assert unit == unit_of(test)
 
 
 def test_times_are_stored(project: Run, pytester: pytest.Pytester) -> None:
@@ -119,6 +161,6 @@ def test_times_are_stored(project: Run, pytester: pytest.Pytester) -> None:
     project("--store-times", "-n", "1")
 
     times = json.loads(file.read_text())
-    units = ["lecture01/k01_a", "lecture01/k02_b", "test_a.py", "test_b.py"]
+    units = ["lecture01", "lecture01/k01_a", "lecture01/k02_b", "test_a.py", "test_b.py"]
     units += ["test_old.py", "test_texts.py"]
     assert (units, 3.5) == (list(times), times["test_old.py"])
