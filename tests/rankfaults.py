@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 from pathlib import Path
 from subprocess import Popen
 
@@ -13,10 +14,16 @@ from torch import distributed as dist
 
 
 def note() -> None:
-    """Leave the numbers of this process, and of one that it has started, for the test."""
+    """Leave the numbers of this process, and of one that it has started, for the test.
+
+    A rank whose fault comes at once would end others that have not begun: it waits for them.
+    """
     child = Popen(["sleep", "1000"])
-    with Path("processes").open("a", encoding="utf-8") as file:
+    processes = Path("processes")
+    with processes.open("a", encoding="utf-8") as file:
         file.write(f"{os.getpid()} {child.pid}\n")
+    while processes.read_text(encoding="utf-8").count("\n") % dist.get_world_size():
+        time.sleep(0.01)
 
 
 def assertion() -> None:
