@@ -1,46 +1,64 @@
-"""The pytest plugins of the course, one concern each; see plugins/__init__.py.
+"""The pytest plugins of the course, in the order in which pytest loads them.
 
-A plugin stands after those that it imports, so that pytest can rewrite the asserts of all.
+First what a verdict on a kata needs, then what a learner's session needs beside it. The gate
+sets ``KATAS_VERDICT`` and loads the first alone: nothing of a learner's session can change a
+proof, and no proof changes what is stored of the learner. `plugins` has the map of the wings.
+
+Two things depend on the order. A plugin stands after those that it imports, so that pytest can
+rewrite the asserts of all. And of several plugins that answer one hook first (``tryfirst``),
+pluggy calls the one that was registered last: the last line below has the first word.
+``pytest_cmdline_main`` is answered, in this order, by
+
+1. `ranks.job`, a wrapper: which process of a job this is must be known before one forks;
+2. `course.session`, a wrapper: the names of katas become paths before anybody reads them;
+3. `machine.edition`, which stops what could not import the katas;
+4. `loop.watch`, which stays, and forks the sessions for which the others answer then;
+5. `progress.page`, `progress.export`, `loop.reference` and `loop.hint`, which show something and
+   run nothing, so that no crash needs a guard;
+6. `crash.plugin`, which forks the process that runs the tests.
 """
 
 from __future__ import annotations
 
+import os
 
-pytest_plugins = (
-    "plugins.course",
-    "plugins.crashguard",
-    "plugins.solutions",
-    "plugins.snapshots",
-    "plugins.randomness",
-    "plugins.hints",
-    "plugins.episodes",
-    "plugins.failures",
-    "plugins.absent",
-    "plugins.torchversion",
-    "plugins.stamps",
-    "plugins.progress",
-    "plugins.devices",
-    "plugins.cpu",
-    "plugins.cuda",
-    "plugins.mps",
-    "plugins.backends",
-    "plugins.compilers",
-    "plugins.collectives",
-    "plugins.jobs",
-    "plugins.world",
-    "plugins.runtimes",
-    "plugins.simt",
-    "plugins.triton",
-    "plugins.interpreted",
-    "plugins.ahead",
-    "plugins.nvcc",
-    "plugins.native",
-    "plugins.ptx",
-    "plugins.gpu",
-    "plugins.unbuilt",
-    "plugins.nextkata",
-    "plugins.reference",
-    "plugins.progressjson",
-    "plugins.coursepage",
-    "plugins.watch",
+
+VERDICT = (
+    "plugins.course.session",
+    "plugins.course.limits",
+    "plugins.course.solutions",
+    "plugins.course.seeds",
+    "plugins.machine.absent",
+    "plugins.machine.torchversion",
+    "plugins.machine.devices",
+    "plugins.machine.builtin",
+    "plugins.machine.backends",
+    "plugins.native.backends",
+    "plugins.ranks.backends",
+    "plugins.ranks.job",
+    "plugins.ranks.world",
+    "plugins.native.plugin",
+    "plugins.kernels.simt",
+    "plugins.kernels.triton",
+    "plugins.kernels.interpreter",
+    "plugins.kernels.ahead",
+    "plugins.kernels.nvcc",
+    "plugins.kernels.ptx",
 )
+SESSION = (
+    "plugins.crash.plugin",
+    "plugins.crash.pipe",
+    "plugins.machine.profiler",
+    "plugins.guide.episodes",
+    "plugins.guide.failures",
+    "plugins.guide.summary",
+    "plugins.progress.plugin",
+    "plugins.loop.next",
+    "plugins.loop.hint",
+    "plugins.loop.reference",
+    "plugins.progress.export",
+    "plugins.progress.page",
+    "plugins.loop.watch",
+    "plugins.machine.edition",
+)
+pytest_plugins = VERDICT if os.environ.get("KATAS_VERDICT") else VERDICT + SESSION

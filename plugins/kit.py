@@ -1,0 +1,65 @@
+"""What the tests of katas may use of the plugins: types, a few functions, and nothing else.
+
+A kata's tests get nearly everything by fixtures (``extension``, ``world``, ``launches``, ``ptx``,
+``compiled``), which need no import. Where they name a type, or need a function, it comes from
+here: ruff refuses any other import from ``plugins`` under ``katas/``, so the rest can move.
+
+=====================  ======================================================================
+name                   what it is
+=====================  ======================================================================
+`Extension`            what the fixtures ``extension`` and ``unloaded`` return
+`BuildError`           a C++ source does not compile; the message names its lines
+`build_source`         build a C++ file that a test has written, and return the library
+`load_library`         load a library that may crash; return why it cannot be loaded
+`build_folder`         where this checkout keeps builds
+`CudaExtension`        the same for a kata with a CUDA source, with ``launches()``
+`Launch`               one launch of a CUDA kernel: ``extension.launches()``
+`Ptx`                  what the fixture ``ptx`` returns
+`TritonLaunch`         one launch of a Triton kernel: the fixture ``launches``
+`Compiled`             a Triton kernel compiled for a GPU: the fixture ``compiled``
+`World`                what the fixture ``world`` is
+`Call`, `Sent`         a collective that a rank called; what a rank sent
+`loopback`             the network interface over which ranks on one machine talk
+`graph_text`           an FX graph as text that is the same with every supported torch
+`function_name`        how `graph_text` calls a function: ``aten.mm.default``
+=====================  ======================================================================
+"""
+
+from __future__ import annotations
+
+from plugins.kernels.ahead import Compiled
+from plugins.kernels.interpreter import TritonLaunch
+from plugins.kernels.launches import Launch
+from plugins.kernels.ptx import Ptx
+from plugins.kernels.simt import CudaExtension
+from plugins.native.builder import BuildError
+from plugins.native.builder import build_folder
+from plugins.native.extension import Extension
+from plugins.native.loader import load_library
+from plugins.native.plugin import build_source
+from plugins.ranks.rank import loopback
+from plugins.ranks.traffic import Call
+from plugins.ranks.traffic import Sent
+from plugins.ranks.world import World
+from plugins.tools.graphtext import function_name
+from plugins.tools.graphtext import graph_text
+
+
+__all__ = (
+    "BuildError",
+    "Call",
+    "Compiled",
+    "CudaExtension",
+    "Extension",
+    "Launch",
+    "Ptx",
+    "Sent",
+    "TritonLaunch",
+    "World",
+    "build_folder",
+    "build_source",
+    "function_name",
+    "graph_text",
+    "load_library",
+    "loopback",
+)
