@@ -1,4 +1,4 @@
-"""Something that a test needs and this machine may lack: a device, a compiler, a library."""
+"""Devices, compilers and libraries that a test needs and this machine may lack."""
 
 from __future__ import annotations
 
@@ -18,25 +18,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Capability:
-    """A name, and a probe that returns None or one sentence: what is missing, how to get it."""
+    """A name, and a probe that returns None or a sentence: what is missing, and how to get it."""
 
     name: str
     probe: Callable[[], str | None]
 
     @cached_property
     def missing(self) -> str | None:
-        """Why it cannot be used here, or None if it can; probed once, when first asked."""
+        """Why it cannot be used here, or None if it can; the first access runs the probe."""
         try:
             reason = self.probe()
-        except Exception as error:  # noqa: BLE001 - a probe runs code of drivers and third parties
+        except Exception as error:  # noqa: BLE001 - a probe runs code of drivers and of third parties
             reason = f"its probe failed with {type(error).__name__}: {error}"
         return None if reason is None else " ".join(reason.split())
 
 
-def declared(kind: str, groups: Iterable[Sequence[Capability]]) -> dict[str, Capability]:
-    """Return what all plugins declare by name: the CPU first, then in alphabetical order.
+def install_group(name: str) -> str:
+    """Return the command that installs a group of pyproject.toml.
 
-    The order is that of test ids, which are the same on every machine.
+    A new virtual environment of Python 3.11 has pip 23, and ``--group`` came with 25.1.
+    """
+    return f"python -m pip install -U pip && python -m pip install --group {name}"
+
+
+def collect_by_name(kind: str, groups: Iterable[Sequence[Capability]]) -> dict[str, Capability]:
+    """Return the capabilities of all plugins by name: the CPU first, then in alphabetical order.
+
+    Test ids follow this order, which is the same on every machine.
     """
     known: dict[str, Capability] = {}
     for capability in (capability for group in groups for capability in group):
@@ -48,10 +56,12 @@ def declared(kind: str, groups: Iterable[Sequence[Capability]]) -> dict[str, Cap
     return {name: known[name] for name in sorted(known, key=lambda name: (name != "cpu", name))}
 
 
-def named(mark: pytest.Mark, known: Mapping[str, Capability], nodeid: str) -> list[Capability]:
-    """Return what a mark like ``backend("gloo", "nvcc")`` asks for.
+def resolve_mark(
+    mark: pytest.Mark, known: Mapping[str, Capability], nodeid: str
+) -> list[Capability]:
+    """Return the capabilities that a mark such as ``backend("gloo", "nvcc")`` names.
 
-    Called while tests are collected, where a failure is a collection error of one line.
+    Fails the test otherwise: during collection this is an error of one line.
     """
     names = [*mark.args, *mark.kwargs]
     if not names or any(name not in list(known) for name in names):

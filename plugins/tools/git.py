@@ -1,4 +1,4 @@
-"""The few commands of git that ``reset`` and ``update`` need; they decide nothing."""
+"""Runs the git commands that plugins/fork needs; it makes no decisions."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# A hook or an alias of git sets these for another repository.
+# A git hook or alias sets these, and they may name another repository.
 FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
 
 class GitError(Exception):
-    """Git refused; the message is what it said."""
+    """A git command failed; the message quotes git."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A file in a tree or in the index: its mode and its blob."""
+class GitEntry:
+    """A file in a tree or in the index: its mode and the name of its blob."""
 
     mode: str
     blob: str
@@ -37,12 +37,12 @@ class Repo:
     root: Path
 
     def run(self, *arguments: str, data: bytes = b"", index: Path | None = None) -> bytes:
-        """Return what a command of git prints.
+        """Run a git command and return its output.
 
         Raises
         ------
         GitError
-            If it fails.
+            If the command fails.
         """
         environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
         if index:
@@ -56,34 +56,34 @@ class Repo:
             check=False,
         )
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            raise GitError(f"git {arguments[0]}: {said or f'status {done.returncode}'}")
+            message = done.stderr.decode(errors="replace").strip()
+            raise GitError(f"git {arguments[0]}: {message or f'status {done.returncode}'}")
         return done.stdout
 
     def line(self, *arguments: str) -> str:
-        """Return the one line that a command prints; "" if it fails."""
+        """Run a git command and return the one line it prints, or "" if it fails."""
         try:
             return self.run(*arguments).decode().strip()
         except GitError:
             return ""
 
     def commit(self, name: str) -> str:
-        """Return the commit that a name stands for, or ""."""
+        """Return the commit that `name` stands for, or "" if there is none."""
         return self.line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
 
     def git_path(self, name: str) -> Path:
-        """Return where git keeps a file of its own, in a linked working tree too."""
+        """Return the path of one of git's own files, in a linked working tree too."""
         return self.root / self.line("rev-parse", "--git-path", name)
 
     def blob(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file in a commit."""
+        """Return the content of a file in a commit, or None if it is not there."""
         try:
             return self.run("cat-file", "blob", f"{commit}:./{path}")
         except GitError:
             return None
 
     def blobs(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Return the contents of many blobs, with one process."""
+        """Return the contents of many blobs by name, with one process."""
         wanted = list(dict.fromkeys(names))
         text = self.run("cat-file", "--batch", data="\n".join(wanted).encode())
         found: dict[str, bytes] = {}
@@ -93,20 +93,20 @@ class Repo:
             found[name], text = text[:size], text[size + 1 :]
         return found
 
-    def tree(self, commit: str) -> dict[str, Entry]:
-        """Return the files of a commit by their paths."""
-        return entries(self.run("ls-tree", "-r", "-z", "--full-tree", commit), blob=2)
+    def tree(self, commit: str) -> dict[str, GitEntry]:
+        """Return the files of a commit by path."""
+        return parse_listing(self.run("ls-tree", "-r", "-z", "--full-tree", commit), blob=2)
 
-    def staged(self) -> dict[str, Entry]:
-        """Return the files of the index by their paths."""
-        return entries(self.run("ls-files", "--stage", "-z"), blob=1)
+    def staged(self) -> dict[str, GitEntry]:
+        """Return the files of the index by path."""
+        return parse_listing(self.run("ls-files", "--stage", "-z"), blob=1)
 
     def add_blob(self, content: bytes) -> str:
-        """Keep a content in the repository and return its name."""
+        """Store `content` as a blob in the repository and return its name."""
         return self.run("hash-object", "-w", "--stdin", data=content).decode().strip()
 
-    def change_index(self, index: Path, changes: Mapping[str, Entry | None]) -> None:
-        """Set or remove entries of an index."""
+    def change_index(self, index: Path, changes: Mapping[str, GitEntry | None]) -> None:
+        """Set entries of an index, and remove those that are None."""
         gone = "0" * 40
         lines = [
             f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {gone}\t{path}\0"
@@ -115,11 +115,11 @@ class Repo:
         self.run("update-index", "-z", "--index-info", data="".join(lines).encode(), index=index)
 
 
-def entries(listing: bytes, blob: int) -> dict[str, Entry]:
-    """Read a listing of git's, in which the blob's name is the word number `blob`."""
+def parse_listing(listing: bytes, blob: int) -> dict[str, GitEntry]:
+    """Parse a NUL-separated listing in which word `blob`, counted from 0, names the blob."""
     found = {}
     for line in listing.decode(errors="surrogateescape").split("\0")[:-1]:
         head, _, path = line.partition("\t")
         words = head.split()
-        found[path] = Entry(words[0], words[blob])
+        found[path] = GitEntry(words[0], words[blob])
     return found

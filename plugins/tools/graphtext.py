@@ -1,7 +1,7 @@
-"""An FX graph as text that is the same on every torch of the matrix.
+"""Formats an FX graph as text that is the same with every supported torch.
 
-What ``print(graph)`` says belongs to PyTorch and changes with it: names of nodes, annotations,
-the spelling of a function. A snapshot in a test needs a text that changes with the graph alone.
+PyTorch changes the output of ``print(graph)`` between releases: names of nodes, annotations, the
+spelling of functions. A snapshot in a test needs text that changes only with the graph.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 from typing import Any
+
+from plugins.tools import private
 
 
 if TYPE_CHECKING:
@@ -29,10 +31,9 @@ def graph_text(graph: Any) -> str:
     output          ``return (add, None)``
     ==============  ============================================
 
-    A name comes from the line's own function, input or attribute, with a number where it is taken
-    already: not from ``node.name``. Graphs inside the graph (the branches of a ``cond``) stand
-    below it, indented, under their names. Tensors among the arguments are shown as dtype and
-    shape.
+    A name comes from the line's own function, input or attribute, not from ``node.name``; it gets
+    a number if it is in use already. Graphs inside the graph (the branches of a ``cond``) follow
+    it, indented, under their names. Tensor arguments are shown as dtype and shape.
 
     Source of the fields: ``torch/fx/node.py``, ``Node``.
     """
@@ -72,11 +73,11 @@ def _right_side(node: Any, names: dict[Any, str]) -> str:
 
 
 def function_name(function: Any) -> str:
-    """Return ``aten.mm.default`` for an overload, ``operator.add``, else the function's name."""
-    if hasattr(function, "_schema") and hasattr(function, "namespace"):
+    """Return ``aten.mm.default`` for an overload, ``operator.add``, or the name alone."""
+    if private.is_overload(function):
         # An OpOverload: "aten::mm" and "default", or no overload name for an operator like cond.
-        name = str(function._schema.name).replace("::", ".")  # noqa: SLF001 - it has no other
-        return f"{name}.{function._overloadname}"  # noqa: SLF001
+        name = private.operator_name(function).replace("::", ".")
+        return f"{name}.{private.overload_name(function)}"
     name = getattr(function, "__name__", type(function).__name__)
     module = getattr(function, "__module__", None)
     return f"operator.{name}" if module == "_operator" else str(name)

@@ -1,13 +1,14 @@
-"""Locks between processes that their holder's death releases, however it dies."""
+"""Locks between processes; the kernel releases a lock when its holder dies."""
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import ExitStack
 from contextlib import contextmanager
 from typing import IO
 from typing import TYPE_CHECKING
+
+from plugins.tools.processes import usable_processors
 
 
 if TYPE_CHECKING:
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# How often a process that waits for one of several locks tries them again.
+# Seconds after which a process that waits for one of several locks tries them again.
 SECONDS = 0.02
 
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold `file` as a lock; wait for whoever holds it.
+    """Hold a lock on `file`, after waiting for any other holder.
 
-    The kernel drops the lock when its holder dies, and the compilers that a holder starts
-    do not inherit it. A file whose existence is the lock would outlive a killed build.
+    The compilers that a holder starts do not inherit the lock (PEP 446). A file whose existence
+    is the lock would outlive a killed build.
     """
     with file.open("a") as handle:
         _flock(handle, wait=True)
@@ -33,9 +34,9 @@ def locked(file: Path) -> Iterator[None]:
 
 @contextmanager
 def slot(folder: Path) -> Iterator[None]:
-    """Hold one of as many locks as there are processors: a compiler runs under it."""
+    """Hold one of as many locks as there are processors; each compiler runs under one."""
     with ExitStack() as stack:
-        names = [folder / f"slot{number}.lock" for number in range(os.cpu_count() or 1)]
+        names = [folder / f"slot{number}.lock" for number in range(usable_processors())]
         handles = [stack.enter_context(name.open("a")) for name in names]
         # any() stops at the first lock that it gets.
         while not any(_flock(handle, wait=False) for handle in handles):
@@ -44,7 +45,7 @@ def slot(folder: Path) -> Iterator[None]:
 
 
 def _flock(handle: IO[str], *, wait: bool) -> bool:
-    import fcntl  # noqa: PLC0415 - there is none on Windows, where the plugin must still import
+    import fcntl  # noqa: PLC0415 - not on Windows, where this module must still import
 
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -1,4 +1,4 @@
-"""What options share that show something, or write it to a file, and run nothing."""
+"""Helpers for options that show something, or write it to a file, and run no test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.wholefile import write_whole
+from plugins.tools import private
+from plugins.tools.files import write_whole
 
 
 if TYPE_CHECKING:
@@ -15,18 +16,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# Options with which pytest runs no test: its own, and those of plugins/progress and plugins/loop.
+SHOWS = (
+    *("help", "version", "markers", "collectonly", "cacheshow"),
+    *("showfixtures", "show_fixtures_per_test"),
+    *("hint", "solution", "progress_json", "page"),
+)
+
+
+def shows_only(config: pytest.Config) -> bool:
+    """Whether this session shows something and runs no test."""
+    # A session may lack the plugin that defines an option.
+    return any(config.getoption(name, None) for name in SHOWS)
+
+
 @contextmanager
 def configured(config: pytest.Config) -> Iterator[None]:
-    """Let all plugins configure themselves, as pytest's own ``--help`` does, and tidy up."""
-    config._do_configure()  # noqa: SLF001 - it has no other name
+    """Configure all plugins, as pytest's own ``--help`` does, and unconfigure them afterwards."""
+    private.configure(config)
     try:
         yield
     finally:
-        config._ensure_unconfigure()  # noqa: SLF001
+        private.unconfigure(config)
 
 
 def write_for(option: str, file: Path, text: str) -> None:
-    """Write the file that `option` names: whole, so that a reader never sees a part.
+    """Write `text` to the file that `option` names; a reader never sees a part of it.
 
     Raises
     ------

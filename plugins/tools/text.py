@@ -1,4 +1,4 @@
-"""What a stranger wrote, as text and links that are safe to print and to keep."""
+"""Makes text and links of unknown origin safe to print and to store."""
 
 from __future__ import annotations
 
@@ -6,23 +6,31 @@ import re
 import unicodedata
 from html.parser import HTMLParser
 
-from plugins.catalogue import ADDRESS
 
-
-# What a terminal acts on: control sequences, strings that set a title or a link, single commands.
+# What a terminal acts on (ECMA-48): control sequences, strings that set a title or a link, single
+# commands.
 ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f]).*?(?:\x07|\x1b\\|\x9c|$)"
     r"|\x1b[ -/]*[0-~]?",
     re.DOTALL,
 )
-# Controls, formatting such as a reversed direction of writing, lone surrogates, private use.
+COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# Unicode's categories of controls, format characters such as a change of the writing direction,
+# surrogates and private use.
 INVISIBLE = {"Cc", "Cf", "Cs", "Co"}
-SILENT = {"script", "style"}
-BARE = re.compile(r"https?://[^\s<>\"]+")
-# A sentence's own marks are no part of the address that ends it.
-MARKS = ".,;:!?'\""
+# Characters that could hide or reorder text: controls, direction marks, lone surrogates.
+UNREADABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 LONGEST = 500
+
+# No space and no control character, so a terminal can make it clickable.
+ADDRESS = re.compile(r"https?://[!-~]+")
+BARE = re.compile(r"https?://[^\s<>\"]+")
+# Punctuation at the end of an address belongs to the sentence.
+PUNCTUATION = ".,;:!?'\""
+SILENT = {"script", "style"}
 
 
 def printable(text: str) -> str:
@@ -31,29 +39,34 @@ def printable(text: str) -> str:
     return "".join(char for char in text if unicodedata.category(char) not in INVISIBLE)
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return `text` made printable and cut to a length that a message can carry."""
+def cut_printable(text: str, longest: int = LONGEST) -> str:
+    """Return `text` made printable, and cut to a length that fits into a message."""
     text = printable(text[: 10 * longest])
     return text if len(text) <= longest else f"{text[:longest]} ..."
 
 
-def plain(text: str) -> str:
-    """Return the text of `text` without markup, however often it was escaped, and printable."""
-    while (found := printable(_parsed(text).text)) != text:
+def readable(text: str) -> str:
+    """Return `text` without colours, and with U+FFFD for each character that could deceive."""
+    return UNREADABLE.sub("\ufffd", COLOURS.sub("", text))
+
+
+def without_markup(text: str) -> str:
+    """Return `text` printable and without markup, however often that was escaped."""
+    while (found := printable(_parse(text).text)) != text:
         text = found
     return text
 
 
 def links_in(notes: str) -> tuple[str, ...]:
-    """Return the http and https addresses of show notes, in order, each once.
+    """Return the http and https addresses in show notes, in order, each once.
 
-    Both kinds count: what an ``<a>`` points to, and an address that stands in the text.
+    These are the targets of every ``<a>`` and the addresses in the text itself.
     """
-    addresses = [printable(link) for link in _parsed(notes).links]
+    addresses = [printable(link) for link in _parse(notes).links]
     return tuple(dict.fromkeys(link for link in addresses if ADDRESS.fullmatch(link)))
 
 
-def _parsed(markup: str) -> _Reader:
+def _parse(markup: str) -> _Reader:
     reader = _Reader()
     reader.feed(markup)
     reader.close()
@@ -61,7 +74,7 @@ def _parsed(markup: str) -> _Reader:
 
 
 class _Reader(HTMLParser):
-    """Collects the text outside of scripts, and the links."""
+    """Collects links, and the text outside scripts and styles."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -70,28 +83,30 @@ class _Reader(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a link, and what is open."""
+        """Record the element as open, and the target of a link."""
         if tag in {"a", *SILENT}:
             self.open.append(tag)
         if tag == "a":
             self.links.append(dict(attrs).get("href") or "")
 
     def handle_endtag(self, tag: str) -> None:
-        """Close what is open."""
+        """Record the element as closed."""
         if tag in self.open:
             self.open.remove(tag)
 
     def handle_data(self, data: str) -> None:
-        """Keep the text; the text of an ``<a>`` may be a shortened address and names no link."""
+        """Collect the text; that of an ``<a>`` may be a shortened address and is no link."""
         if SILENT.intersection(self.open):
             return
         self.text += data
         if "a" not in self.open:
-            self.links.extend(_trimmed(link) for link in BARE.findall(data))
+            self.links.extend(_trim(link) for link in BARE.findall(data))
 
 
-def _trimmed(link: str) -> str:
-    """Return an address found in a sentence without the marks of the sentence."""
-    while link.endswith(tuple(MARKS)) or (link.endswith(")") and link.count(")") > link.count("(")):
+def _trim(link: str) -> str:
+    """Return an address found in a sentence without the punctuation of the sentence."""
+    while link.endswith(tuple(PUNCTUATION)) or (
+        link.endswith(")") and link.count(")") > link.count("(")
+    ):
         link = link[:-1]
     return link

@@ -1,4 +1,4 @@
-"""Tables of the course's TOML files; whatever is wrong with one is a single clear line."""
+"""Reads the course's TOML files; every mistake in one is an error of one line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class TomlError(ValueError):
-    """A TOML file of the course is not as it must be; one line: file, key, expectation."""
+    """A mistake in a TOML file, in one line: the file, the key, and what was expected."""
 
     def __init__(self, file: Path, key: str, expected: str) -> None:
         super().__init__(f"{file}: {key}: {expected}")
 
 
 def read_toml(file: Path) -> TomlTable:
-    """Read `file` as TOML, to be asked for its keys.
+    """Read `file` and return its top-level table.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def read_toml(file: Path) -> TomlTable:
 
 @dataclass
 class TomlTable:
-    """A table that answers for its keys, or says what it expected of them."""
+    """A table that checks its values as they are read."""
 
     file: Path
     where: str
@@ -47,7 +47,7 @@ class TomlTable:
     asked: set[str] = field(default_factory=set)
 
     def at(self, where: str) -> TomlTable:
-        """Return the same table under a name that errors can show."""
+        """Return this table under the name that its errors are to show."""
         return TomlTable(self.file, where, self.values, self.asked)
 
     def error(self, key: str, expected: str) -> TomlError:
@@ -55,12 +55,12 @@ class TomlTable:
         return TomlError(self.file, f"{self.where}: {key}" if self.where else key, expected)
 
     def get(self, key: str, kind: type, expected: str, default: object = ...) -> Any:
-        """Return the value of `key` if it is of `kind`; without a default it must be there."""
+        """Return the value of `key`, which must be of `kind`, and must exist without a default."""
         self.asked.add(key)
         value = self.values.get(key, default)
         if value is ...:
             raise self.error(key, f"expected {expected}, found nothing")
-        # bool is an int to Python, but not to whoever wrote the file.
+        # bool is an int in Python, but not in TOML.
         if value is not default and (
             not isinstance(value, kind) or (kind is int and value is True)
         ):
@@ -68,14 +68,14 @@ class TomlTable:
         return value
 
     def string(self, key: str) -> str:
-        """Return a string that is not empty."""
+        """Return the value of `key`, a string that is not empty."""
         text: str = self.get(key, str, "a string")
         if not text.strip():
             raise self.error(key, "expected a string that is not empty")
         return text
 
     def strings(self, key: str, default: object = ...) -> tuple[str, ...]:
-        """Return an array of strings."""
+        """Return the value of `key`, an array of strings."""
         values = self.get(key, list, "an array of strings", default)
         for value in values:
             if not isinstance(value, str):
@@ -83,7 +83,7 @@ class TomlTable:
         return tuple(values)
 
     def strings_by_name(self, key: str) -> dict[str, str]:
-        """Return a table whose values are strings."""
+        """Return the value of `key`, a table whose values are strings."""
         table: dict[str, str] = self.get(key, dict, "a table of strings")
         for name, value in table.items():
             if not isinstance(value, str):
@@ -91,7 +91,7 @@ class TomlTable:
         return table
 
     def tables(self, key: str, default: object = ...) -> list[TomlTable]:
-        """Return an array of tables, each named by its place until `at` names it better."""
+        """Return the value of `key`, an array of tables; errors show their positions until `at`."""
         values = self.get(key, list, "an array of tables", default)
         for value in values:
             if not isinstance(value, dict):
@@ -102,14 +102,14 @@ class TomlTable:
             for number, value in enumerate(values, 1)
         ]
 
-    def known(self, key: str, values: Iterable[str], known: Iterable[str]) -> None:
-        """Refuse a value that is none of those `known`."""
+    def refuse_unknown(self, key: str, values: Iterable[str], known: Iterable[str]) -> None:
+        """Raise an error for a value that is not among `known`."""
         for value in values:
             if value not in known:
                 raise self.error(key, f"expected one of {', '.join(known)}; found {value!r}")
 
     def refuse_others(self) -> None:
-        """Refuse keys that nobody has asked for: they are misspelt."""
+        """Raise an error for a key that was never read: it is misspelt."""
         for key in self.values:
             if key not in self.asked:
                 raise self.error(key, f"expected one of {', '.join(sorted(self.asked))}")

@@ -1,12 +1,12 @@
-"""What plugins declare: in which order, what is refused, and how a probe is treated."""
+"""Capabilities: how they are probed, collected and named by a mark."""
 
 from __future__ import annotations
 
 import pytest
 
-from plugins.capability import Capability
-from plugins.capability import declared
-from plugins.capability import named
+from plugins.tools.capability import Capability
+from plugins.tools.capability import collect_by_name
+from plugins.tools.capability import resolve_mark
 
 
 def present(name: str) -> Capability:
@@ -15,7 +15,7 @@ def present(name: str) -> Capability:
 
 
 def test_a_probe_is_called_once_when_first_asked() -> None:
-    """Neither declaring a capability nor asking again costs anything."""
+    """Declaring a capability runs nothing, and the answer is kept."""
     calls: list[None] = []
     capability = Capability("gloo", lambda: calls.append(None))
 
@@ -26,14 +26,14 @@ def test_a_probe_is_called_once_when_first_asked() -> None:
 
 
 def test_a_reason_is_one_line() -> None:
-    """Whatever a probe has found, the summary has one entry for it."""
+    """The summary has one line for it."""
     capability = Capability("gloo", lambda: "no gloo;\n  install it")
 
     assert capability.missing == "no gloo; install it"
 
 
 def test_a_probe_that_raises_gives_a_reason() -> None:
-    """A broken driver or package skips a test, and does not end the session."""
+    """A broken driver or package skips a test instead of ending the session."""
 
     def probe() -> str | None:
         raise OSError("libfoo.so:\ncannot open shared object file")
@@ -45,16 +45,16 @@ def test_a_probe_that_raises_gives_a_reason() -> None:
 
 
 def test_the_order_is_fixed() -> None:
-    """The CPU comes first and then the alphabet, whoever declares what and when."""
-    known = declared("device", [[present("xpu"), present("cuda")], [], [present("cpu")]])
+    """The CPU comes first, then the alphabet; the order of the plugins has no influence."""
+    known = collect_by_name("device", [[present("xpu"), present("cuda")], [], [present("cpu")]])
 
     assert list(known) == ["cpu", "cuda", "xpu"]
 
 
 def test_two_of_one_name_are_refused() -> None:
-    """Nobody could tell which of them a test means."""
+    """A test could mean either."""
     with pytest.raises(pytest.UsageError, match=r"^two plugins declare the device 'cpu'$"):
-        declared("device", [[present("cpu")], [present("cpu")]])
+        collect_by_name("device", [[present("cpu")], [present("cpu")]])
 
 
 def test_a_name_must_be_good_for_a_mark() -> None:
@@ -62,14 +62,14 @@ def test_a_name_must_be_good_for_a_mark() -> None:
     with pytest.raises(
         pytest.UsageError, match=r"^the device 'cuda:0' cannot be written as a mark$"
     ):
-        declared("device", [[present("cuda:0")]])
+        collect_by_name("device", [[present("cuda:0")]])
 
 
 def test_a_mark_names_capabilities() -> None:
     """They come in the order of the mark."""
     known = {name: present(name) for name in ("gloo", "nvcc")}
 
-    assert named(pytest.mark.backend("nvcc", "gloo").mark, known, "test_x.py::test_y") == [
+    assert resolve_mark(pytest.mark.backend("nvcc", "gloo").mark, known, "test_x.py::test_y") == [
         known["nvcc"],
         known["gloo"],
     ]
@@ -86,9 +86,9 @@ def test_a_mark_names_capabilities() -> None:
     ids=["unknown", "list", "keyword", "nothing"],
 )
 def test_a_mark_that_names_nothing_known_fails(mark: pytest.MarkDecorator, asked: str) -> None:
-    """One line says where, what was asked and what is known."""
+    """One line has the test, the mark and the known names."""
     known = {name: present(name) for name in ("gloo", "nvcc")}
     expected = rf"^test_x.py::test_y: backend\({asked}\): expected one or more of gloo, nvcc$"
 
     with pytest.raises(pytest.fail.Exception, match=expected):
-        named(mark.mark, known, "test_x.py::test_y")
+        resolve_mark(mark.mark, known, "test_x.py::test_y")

@@ -1,4 +1,4 @@
-"""The printer of graphs: what each node looks like, and what must not be seen in the text."""
+"""The text of graphs: how each node looks, and what the text leaves out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from plugins.graphtext import function_name
-from plugins.graphtext import graph_text
+from plugins.tools.graphtext import function_name
+from plugins.tools.graphtext import graph_text
 
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.torch
 
 
 def text(lines: str) -> str:
-    """Return what graph_text shall return, from a literal that is indented as the test is."""
+    """Return the expected text from a literal that is indented like the test."""
     return dedent(lines).strip("\n")
 
 
@@ -56,7 +56,7 @@ def test_each_op_has_its_line() -> None:
 
 
 def test_names_come_from_what_is_called() -> None:
-    """Not from the graph, which numbers them as PyTorch likes; a second of a kind is numbered."""
+    """PyTorch numbers a graph's names in its own way; here only a repeated name has a number."""
     graph = torch.fx.Graph()
     x = graph.create_node("placeholder", "x", name="strange")
     first = graph.create_node("call_function", operator.add, (x, 1), name="odd")
@@ -94,7 +94,7 @@ def test_variadic_inputs_have_names() -> None:
     ],
 )
 def test_literals_read_like_python(value: Any, expected: str) -> None:
-    """Wherever they stand, and however deep."""
+    """At any depth."""
     graph = torch.fx.Graph()
     graph.output(graph.call_function(operator.getitem, (graph.placeholder("x"), value)))
 
@@ -111,7 +111,7 @@ def test_nodes_are_found_inside_of_literals() -> None:
 
 
 def test_keyword_arguments_are_sorted() -> None:
-    """Two graphs that differ in the order in which they were written are one graph."""
+    """The order in which a program writes them makes no difference to the graph."""
     lines = []
     for names in (("a", "b"), ("b", "a")):
         graph = torch.fx.Graph()
@@ -124,7 +124,7 @@ def test_keyword_arguments_are_sorted() -> None:
 
 
 def test_a_tensor_among_the_arguments_shows_its_type() -> None:
-    """Its numbers belong to a run, and how they are printed to PyTorch."""
+    """Its values belong to one run, and their format to PyTorch."""
     graph = torch.fx.Graph()
     x = graph.placeholder("x")
     graph.output(graph.call_function(torch.add, (x, torch.ones(2, 3))))
@@ -153,7 +153,7 @@ def test_a_dtype_and_a_function_show_their_names() -> None:
     ],
 )
 def test_functions_have_names(function: Callable[[], Any], expected: str) -> None:
-    """Overloads with their namespace, Python's operators with their module, others plain."""
+    """Overloads with their namespace, Python's operators with their module, others alone."""
     assert expected == function_name(function())
 
 
@@ -194,7 +194,7 @@ def test_graphs_inside_of_a_graph_stand_below_it() -> None:
 
 
 def test_printing_changes_nothing() -> None:
-    """Nor does a missing attribute stop it: a graph in the making may name what is not there."""
+    """Nor does a missing attribute stop it: an unfinished graph may name one."""
     owner: Any = torch.nn.Module()
     graph = torch.fx.Graph(owner)
     x = graph.create_node("get_attr", "gone.weight")

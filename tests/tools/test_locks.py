@@ -1,16 +1,16 @@
-"""Locks between processes: they exclude, are limited in number, and die with their holder."""
+"""Locks between processes: they exclude others, and end with their holder."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from plugins.locks import locked
-from plugins.locks import slot
+from plugins.tools.locks import locked
+from plugins.tools.locks import slot
+from plugins.tools.processes import usable_processors
 
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HOLD = """
 import sys, time
 from pathlib import Path
-from plugins.locks import locked
+from plugins.tools.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -30,7 +30,7 @@ with locked(Path(sys.argv[1])):
 
 
 def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
-    """A build that is killed never keeps later ones waiting."""
+    """A build that is killed does not block later ones."""
     file = tmp_path / "lock"
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(file)], stdout=subprocess.PIPE)
     with holder:
@@ -45,10 +45,10 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
 def test_there_are_as_many_slots_as_processors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One more compiler waits until one of the others ends."""
+    """One more compiler has to wait until another ends."""
     waited = []
     with ExitStack() as stack:
-        for _ in range(os.cpu_count() or 1):
+        for _ in range(usable_processors()):
             last = stack.enter_context(ExitStack())
             last.enter_context(slot(tmp_path))
 

@@ -1,13 +1,14 @@
-"""What strangers write becomes text and links without harm."""
+"""Text and links of unknown origin become harmless."""
 
 from __future__ import annotations
 
 import pytest
 
-from plugins.plaintext import links_in
-from plugins.plaintext import plain
-from plugins.plaintext import printable
-from plugins.plaintext import shortened
+from plugins.tools.text import cut_printable
+from plugins.tools.text import links_in
+from plugins.tools.text import printable
+from plugins.tools.text import readable
+from plugins.tools.text import without_markup
 
 
 @pytest.mark.parametrize(
@@ -28,8 +29,8 @@ from plugins.plaintext import shortened
     ],
 )
 def test_markup_is_dropped(text: str, expected: str) -> None:
-    """Tags go, the content of scripts goes with them, and escaping does not hide either."""
-    assert expected == plain(text)
+    """Tags are dropped, and scripts with their content; escaping hides neither."""
+    assert expected == without_markup(text)
 
 
 @pytest.mark.parametrize(
@@ -50,15 +51,15 @@ def test_markup_is_dropped(text: str, expected: str) -> None:
     ],
 )
 def test_nothing_is_left_for_a_terminal_to_act_on(text: str, expected: str) -> None:
-    """Neither colours nor titles, links, the clipboard, new lines or another direction."""
+    """No colour, title, link or change of the clipboard, no new line, no other direction."""
     assert expected == printable(text)
 
 
-def test_what_a_message_quotes_is_short() -> None:
-    """A text above the limit is cut and says so; one at the limit is whole."""
-    assert "abc" == shortened("abc", 3)
-    assert "abc ..." == shortened("abcd", 3)
-    assert "x" * 500 + " ..." == shortened("x" * 1_000_000)
+def test_a_quoted_text_is_short() -> None:
+    """A text above the limit ends with dots; one at the limit is whole."""
+    assert "abc" == cut_printable("abc", 3)
+    assert "abc ..." == cut_printable("abcd", 3)
+    assert "x" * 500 + " ..." == cut_printable("x" * 1_000_000)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +85,13 @@ def test_what_a_message_quotes_is_short() -> None:
     ],
 )
 def test_links_of_show_notes(notes: str, expected: list[str]) -> None:
-    """What is linked or stands in the text, in order, each once, and http or https only."""
+    """Targets of links and addresses in the text, in order, each once; only http and https."""
     assert expected == list(links_in(notes))
+
+
+def test_text_is_readable() -> None:
+    """No colours of a terminal, nothing that reorders, no half characters; lines stay."""
+    assert "red \ufffd\ufffd\ufffd\n\tend" == readable(
+        "\x1b[1;31mred\x1b[0m \x00\u202e\ud800\n\tend"
+    )
+    assert "größer\xa0∑ 字 \U0001f600" == readable("größer\xa0∑ 字 \U0001f600")
