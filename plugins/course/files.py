@@ -1,29 +1,74 @@
-"""The texts of an exercise, as they are now."""
+"""Reads the files of an exercise, which the learner edits, and how large its reference is."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
-
-from plugins.standing import learners_files
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
+
+
+# What learners leave alone, as git's pathspecs: a commit that changes it is by an author of the
+# course, and has the exercises as they are given.
+NOT_THE_LEARNERS = (":(glob)**/test_*.py", ":(glob)**/solutions/**", "plugins")
+# What is no code in Python, C++ and CUDA: docstrings, comments, and directives such as #include.
+BESIDE = re.compile(
+    r'^[ \t]*(?:r?""".*?"""|/\*.*?\*/)[ \t]*$|^[ \t]*(?:#|//).*?$', re.MULTILINE | re.DOTALL
+)
+
+
+def learners_files(kata: Kata) -> Iterable[Path]:
+    """Return the exercise's files: the Python module, if it has one, and its sources."""
+    return (kata.folder / name for name in dict.fromkeys((f"{kata.name}.py", *kata.csrc)))
 
 
 def exercise_texts(kata: Kata, start: Path) -> dict[str, str]:
-    """Return the texts of the exercise's files, by their paths from `start`.
+    """Return the texts of the exercise's files by their paths from `start`.
 
-    A file that was removed has none; if there is no other, its text is that it is gone.
+    Removed files are left out; if none is left, the text says how to restore the exercise.
     """
     paths = dict.fromkeys((kata.exercise, *learners_files(kata)))
     texts = {
-        os.path.relpath(path, start): path.read_text(encoding="utf-8", errors="replace")
+        path_from(start, path): path.read_text(encoding="utf-8", errors="replace")
         for path in paths
         if path.is_file()
     }
     gone = f'"""It is gone: nox -s reset -- {kata.id} brings the stub back."""'
-    return texts or {os.path.relpath(kata.exercise, start): gone}
+    return texts or {path_from(start, kata.exercise): gone}
+
+
+def path_from(start: Path, path: Path) -> str:
+    """Return a path as pytest's tracebacks have it: from `start`, unless the whole is shorter."""
+    return min(os.path.relpath(path, start), str(path), key=len)
+
+
+def content_of(kata: Kata) -> str:
+    """Return a digest of the files that the learner edits; line endings make no difference."""
+    digest = hashlib.sha256()
+    for file in learners_files(kata):
+        if file.is_file():
+            text = file.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{file.name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:16]
+
+
+def count_lines(kata: Kata) -> int:
+    """Return how many lines of code the reference has; 0 if there is none.
+
+    The learner's file cannot say it: a stub has too few lines, and an answer any number.
+    """
+    lines = 0
+    for file in learners_files(kata):
+        with suppress(OSError):
+            reference = kata.folder / "solutions" / file.relative_to(kata.folder)
+            text = BESIDE.sub("", reference.read_text(encoding="utf-8", errors="replace"))
+            lines += sum(bool(line.strip()) for line in text.splitlines())
+    return lines

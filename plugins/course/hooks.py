@@ -1,4 +1,9 @@
-"""The hooks by which a plugin adds devices, backends, lectures and episodes to the course."""
+"""The hooks by which a package adds lectures, devices, backends and episodes to the course.
+
+A package implements them with ``@pytest.hookimpl(optionalhook=True)``: its entry point is loaded
+in every project of its environment, and outside the course pytest would refuse an unknown hook.
+``docs/third-parties.md`` goes through them step by step.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from plugins.capability import Capability
-    from plugins.layout import EpisodeRef
+    from plugins.course.model import EpisodeRef
+    from plugins.tools.capability import Capability
 
 
 @pytest.hookspec
 def pytest_kata_lectures(config: pytest.Config) -> Sequence[Path]:  # type: ignore[empty-body]
-    """Return folders that hold a ``lecture.toml`` and shall count as lectures of the course.
+    """Return folders with a ``lecture.toml`` that are to be lectures of the course.
 
-    Called once per session by ``plugins.course``, when pytest is configured. The lectures under
-    ``katas/`` are found without it. A bare ``pytest`` runs the folders too.
+    Called once per session by ``plugins.course.session``, when pytest is configured (earlier with
+    ``--watch``, or if the command line has the name of a kata), or by
+    ``plugins.progress.overview`` for ``--course``. The lectures under ``katas/`` need no hook. A
+    bare ``pytest`` also runs the tests in these folders.
+
+    The name of the folder is that of the lecture, ``lectureNN``, and no other lecture's. By it the
+    command line knows the lecture, and by ``lecture90/k01_double`` a kata, wherever they lie.
 
     Example: ``return [Path(__file__).parent / "lecture90"]``
     """
@@ -28,16 +38,17 @@ def pytest_kata_lectures(config: pytest.Config) -> Sequence[Path]:  # type: igno
 
 @pytest.hookspec
 def pytest_kata_devices(config: pytest.Config) -> Sequence[Capability]:  # type: ignore[empty-body]
-    """Return devices that the argument ``device`` of a test runs over, present or not.
+    """Return the devices that the argument ``device`` of a test can be, present or not.
 
-    Called once per session by ``plugins.devices``, when pytest is configured. A name is what
-    the test receives, what ``torch.device`` takes, and a mark: ``-m xpu``. The probe is called
-    when the first test that needs the device is about to run, and not at all if there is none.
-    Every device is declared on every machine, so that the ids of tests are the same everywhere.
+    Called once per session by ``plugins.machine.devices``, when pytest is configured. The name of
+    a device is the argument that the test receives, what ``torch.device`` accepts, and a mark, as
+    in ``-m xpu``. The probe runs at most once: when ``--device`` names the device, or just before
+    the first test that needs it. Declare the device on every machine, so test ids are the same
+    everywhere.
 
-    A device that a package brings is registered by its entry point of the group
-    ``torch.backends``, and not by the probe, which would come too late: autograd starts a thread
-    for each device that is registered before the first backward pass.
+    A package that brings a device must register it by an entry point in the group
+    ``torch.backends``. The probe would be too late: autograd starts one thread for each device
+    that is registered before the first backward pass.
 
     Example: ``return [Capability("xpu", why_no_xpu)]``
     """
@@ -45,11 +56,11 @@ def pytest_kata_devices(config: pytest.Config) -> Sequence[Capability]:  # type:
 
 @pytest.hookspec
 def pytest_kata_backends(config: pytest.Config) -> Sequence[Capability]:  # type: ignore[empty-body]
-    """Return compilers and libraries that a test can ask for by ``@pytest.mark.backend(name)``.
+    """Return the compilers and libraries that ``@pytest.mark.backend(name)`` can name.
 
-    Called once per session by ``plugins.backends``, when pytest is configured. The probe is
-    called when the first test that asks for the backend is about to run; a test whose backend
-    is missing is skipped before its fixtures are set up.
+    Called once per session by ``plugins.machine.backends``, when pytest is configured. The probe
+    runs at most once, just before the first test that needs the backend. If the backend is
+    missing, the test is skipped before its fixtures are set up.
 
     Example: ``return [Capability("tvm", why_no_tvm)]``
     """
@@ -57,11 +68,12 @@ def pytest_kata_backends(config: pytest.Config) -> Sequence[Capability]:  # type
 
 @pytest.hookspec(firstresult=True)
 def pytest_kata_episodes(item: pytest.Item | pytest.Collector) -> Sequence[EpisodeRef] | None:
-    """Return the episodes to name when `item` fails, the best one first, or None to pass.
+    """Return the episodes to show when `item` fails, best first, or None to leave it to others.
 
-    Called by ``plugins.episodes`` for each failure of a kata: of a test, or of a test module
-    that cannot be imported. The first answer counts; that of the course, which comes last, is
-    what ``lecture.toml`` says. A lecture's own ``conftest.py`` may answer for its tests.
+    Called by ``plugins.guide.failures`` for each failure in a kata: a test, or a test module that
+    cannot be imported. The first answer counts; the course answers last, with the episodes from
+    ``lecture.toml``. A lecture's own ``conftest.py`` can answer for its tests. Of each kata, those
+    for its first failure are shown.
 
     Example: ``return [EpisodeRef("strides", "a view is its strides and an offset")]``
     """
@@ -69,11 +81,11 @@ def pytest_kata_episodes(item: pytest.Item | pytest.Collector) -> Sequence[Episo
 
 @pytest.hookspec
 def pytest_kata_episode_sources(config: pytest.Config) -> Sequence[Path]:  # type: ignore[empty-body]
-    """Return files with further episodes, in the form of ``episodes.toml``.
+    """Return files with further episodes, in the format of ``episodes.toml``.
 
-    Called once per session by ``plugins.episodes``, when episodes are first looked up. A slug
-    that two files define is an error of the later one. ``python -m plugins.feed SOURCE --file
-    FILE`` makes such a file of any podcast's feed.
+    Called once per session by ``plugins.guide.episodes``, when episodes are first looked up. If
+    two files define the same slug, the later file has an error. ``python -m plugins.feed SOURCE
+    --file FILE`` makes such a file from the feed of any podcast.
 
     Example: ``return [Path(__file__).with_name("episodes.toml")]``
     """

@@ -1,21 +1,21 @@
-"""Reads ``lecture.toml`` into the dataclasses of `plugins.layout`: no pytest, no torch."""
+"""Reads ``lecture.toml`` into the dataclasses of `plugins.course.model`; no pytest, no torch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plugins.layout import HINTS
-from plugins.layout import KINDS
-from plugins.layout import NAME
-from plugins.layout import Course
-from plugins.layout import EpisodeRef
-from plugins.layout import Kata
-from plugins.layout import Lecture
-from plugins.layout import TorchNeed
-from plugins.layout import Upstream
-from plugins.tomltable import TomlError
-from plugins.tomltable import TomlTable
-from plugins.tomltable import read_toml
+from plugins.course.model import HINTS
+from plugins.course.model import KINDS
+from plugins.course.model import NAME
+from plugins.course.model import Course
+from plugins.course.model import EpisodeRef
+from plugins.course.model import Kata
+from plugins.course.model import Lecture
+from plugins.course.model import TorchNeed
+from plugins.course.model import Upstream
+from plugins.tools.toml import TomlError
+from plugins.tools.toml import TomlTable
+from plugins.tools.toml import read_toml
 
 
 if TYPE_CHECKING:
@@ -24,14 +24,21 @@ if TYPE_CHECKING:
 
 
 def read_course(folders: Iterable[Path]) -> Course:
-    """Read the lectures in `folders`; a broken one becomes an error line, not an exception."""
+    """Read the lectures in `folders`; a broken one becomes a line in `Course.errors`."""
     lectures: list[Lecture] = []
     errors: list[str] = []
+    # What is stored about a kata, and what the command line calls it, has the lecture's name.
+    named: dict[str, Path] = {}
     for folder in folders:
         try:
-            lectures.append(read_lecture(folder))
+            lecture = read_lecture(folder)
         except TomlError as error:
             errors.append(str(error))
+            continue
+        if (other := named.setdefault(lecture.name, folder)) == folder:
+            lectures.append(lecture)
+        else:
+            errors.append(f"{folder}: left out, since {other} is called {lecture.name} too")
     return Course(tuple(lectures), tuple(errors))
 
 
@@ -55,8 +62,8 @@ def read_lecture(folder: Path) -> Lecture:
         entry = table.at(f"kata {kata.name}")
         if names.count(kata.name) > 1:
             raise entry.error("name", "expected once in the file, found again")
-        entry.known("after", kata.after, names)
-        entry.known("syllabus", kata.syllabus, list(syllabus))
+        entry.refuse_unknown("after", kata.after, names)
+        entry.refuse_unknown("syllabus", kata.syllabus, list(syllabus))
     return lecture
 
 
@@ -66,7 +73,7 @@ def _kata(entry: TomlTable, folder: Path) -> Kata:
         raise entry.error("name", f"expected kNN_words in lower case, found {name!r}")
     entry = entry.at(f"kata {name}")
     kind = entry.string("kind")
-    entry.known("kind", [kind], KINDS)
+    entry.refuse_unknown("kind", [kind], KINDS)
     hints = entry.strings("hints")
     if len(hints) != HINTS:
         raise entry.error("hints", f"expected {HINTS} strings, found {len(hints)}")
@@ -101,10 +108,10 @@ def _upstream(entry: TomlTable, text: str) -> Upstream:
 
 
 def torch_need(entry: TomlTable) -> TorchNeed | None:
-    """Return the versions of torch that an entry is for, and why, if it says so."""
+    """Return the versions of torch that a kata is for, and why, or None if it is for all."""
     if not entry.values.keys() & {"torch", "torch_because"}:
         return None
-    # Only a kata that asks for it pays for the import.
+    # Only a kata that is for some versions pays for the import.
     from packaging.specifiers import InvalidSpecifier  # noqa: PLC0415
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415
 

@@ -1,9 +1,10 @@
-"""What a lecture and a kata are: no pytest, no torch. `plugins.lectures` reads them."""
+"""The dataclasses of the course, which `plugins.course.lectures` reads; no pytest, no torch."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 
@@ -26,7 +27,7 @@ class EpisodeRef:
 
 @dataclass(frozen=True)
 class Upstream:
-    """A place in PyTorch's source tree: a path from the root and a symbol in that file."""
+    """A place in PyTorch's source: a path from the root of its tree, and a symbol in the file."""
 
     path: str
     symbol: str
@@ -42,7 +43,7 @@ class TorchNeed:
 
 @dataclass(frozen=True)
 class Kata:
-    """One concept: an exercise module, its test module, and what a failure points to."""
+    """One concept: an exercise, its test module, and what a failure points to."""
 
     lecture: str
     name: str
@@ -75,7 +76,7 @@ class Kata:
 
     @property
     def exercise(self) -> Path:
-        """The file the learner edits: the C++ or CUDA source where there is one."""
+        """The file that the learner edits: the first C++ or CUDA source, or the Python module."""
         return self.folder / (self.csrc[0] if self.csrc else f"{self.name}.py")
 
 
@@ -98,6 +99,11 @@ class Course:
     errors: tuple[str, ...]
 
     def kata_of(self, test: Path) -> Kata | None:
-        """Return the kata whose test module is `test`."""
-        katas = (kata for lecture in self.lectures for kata in lecture.katas)
-        return next((kata for kata in katas if kata.test == test), None)
+        """Return the kata whose test module is `test`, or None."""
+        return self._katas_by_test.get(test)
+
+    @cached_property
+    def _katas_by_test(self) -> dict[Path, Kata]:
+        katas = [kata for lecture in self.lectures for kata in lecture.katas]
+        # The first one wins, should a folder be among the lectures twice.
+        return {kata.test: kata for kata in reversed(katas)}

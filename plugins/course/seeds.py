@@ -1,4 +1,7 @@
-"""Every kata test starts from a seed of its own; hypothesis has one profile for all katas."""
+"""The plugin for seeds: each kata test has its own, and hypothesis one profile for all katas.
+
+Python, NumPy and torch are seeded from the test's node id and ``--seed`` before its fixtures.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.course import kata_of
+from plugins.course.drawn import show_layouts
+from plugins.course.session import kata_of
 
 
 if TYPE_CHECKING:
@@ -32,34 +36,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def seed_of(nodeid: str, seed: int) -> int:
-    """Return the seed of a test: 32 bits, the same on every machine and in any order."""
+    """Return the seed of a test: 32 bits, the same on every machine and in any order of tests."""
     return zlib.crc32(f"{seed} {nodeid}".encode())
 
 
 def wants_hypothesis(text: bytes) -> bool:
-    """Whether a test module of this text uses hypothesis, told without importing either."""
+    """Whether a test module with this text uses hypothesis; imports neither."""
     return b"hypothesis" in text
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> None:
     """Load the hypothesis profile before the first test module that uses hypothesis.
 
-    ``@given`` reads its settings where it decorates, which is while the module is imported;
-    sessions that need no hypothesis do not pay for importing it.
+    ``@given`` reads its settings where it decorates, while the module is imported. A session
+    that needs no hypothesis does not import it.
     """
     config = parent.config
-    # An explicit --hypothesis-profile is the user's word.
-    if config.stash.get(loaded_key, False) or config.getoption("--hypothesis-profile", None):
+    if config.stash.get(loaded_key, False):
         return
-    if not wants_hypothesis(module_path.read_bytes()):
+    # Where hypothesis is imported already, as in the gate, there is nothing to save.
+    if "hypothesis" not in sys.modules and not wants_hypothesis(module_path.read_bytes()):
+        return
+    config.stash[loaded_key] = True
+    show_layouts()
+    # An explicit --hypothesis-profile wins.
+    if config.getoption("--hypothesis-profile", None):
         return
     from hypothesis import Phase  # noqa: PLC0415 - see above
     from hypothesis import settings  # noqa: PLC0415
 
-    # No deadline, since a first call may compile. A learner's red test stays the same test
-    # until --seed asks for other examples. One failure at a time: two kinds would be a group of
-    # exceptions, in which no plugin looks for a kernel's fault. To explain a failure hypothesis
-    # runs it hundreds of times more, for a comment that few will miss.
+    # No deadline: a first call may compile. Without --seed the examples stay the same, so a
+    # learner sees the same failure until the kata is solved. One failure at a time: several would
+    # be an ExceptionGroup, in which no plugin looks for a kernel's fault. No phase "explain": it
+    # runs a failing test hundreds of times more, to add a comment.
     varied = bool(config.getoption("seed"))
     settings.register_profile(
         PROFILE,
@@ -71,19 +80,18 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
         phases=[phase for phase in Phase if phase is not Phase.explain],
     )
     settings.load_profile(PROFILE)
-    config.stash[loaded_key] = True
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Seed Python, NumPy and torch before fixtures make data; only those already imported."""
+    """Seed the test of a kata before its fixtures make data."""
     if kata_of(item) is None:
         return
-    sow(seed_of(item.nodeid, item.config.getoption("seed")))
+    set_seeds(seed_of(item.nodeid, item.config.getoption("seed")))
 
 
-def sow(seed: int) -> None:
-    """Seed Python, and NumPy and torch if they are already imported."""
+def set_seeds(seed: int) -> None:
+    """Seed Python, and NumPy and torch if they are imported."""
     random.seed(seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed)

@@ -1,11 +1,11 @@
-"""The parts of the course with all their lectures, those that are not written yet too."""
+"""Reads the parts of the course, with all their lectures: also those not written yet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugins.tomltable import read_toml
+from plugins.tools.toml import read_toml
 
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ OTHERS = "More lectures"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the course: the names of its lectures in teaching order, with short titles."""
+    """A part of the course: its lectures in teaching order, short titles by name."""
 
     title: str
     lectures: Mapping[str, str]
 
 
 def read_syllabus(file: Path) -> tuple[Part, ...]:
-    """Read the parts; a course without the file has none.
+    """Read the parts of the course; there are none without the file.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_syllabus(file: Path) -> tuple[Part, ...]:
 
 
 def with_others(parts: Iterable[Part], lectures: Mapping[str, str]) -> list[Part]:
-    """Return the parts, and one more for the lectures that stand in none of them."""
+    """Return the parts, and one more for any lectures that are in none of them."""
     parts = list(parts)
     planned = {name for part in parts for name in part.lectures}
     others = {name: title for name, title in lectures.items() if name not in planned}

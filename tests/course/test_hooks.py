@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 
-from plugins import hookspecs
+from plugins import HERE
+from plugins import ROOT
+from plugins.course import hooks as hookspecs
 
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 HOOKS = {
     name: function
     for name, function in inspect.getmembers(hookspecs, inspect.isfunction)
@@ -31,17 +34,30 @@ def tests() -> set[str]:
 
 
 def test_hooks_have_a_name_of_ours() -> None:
-    """Pytest ignores what does not begin with ``pytest_``, and other plugins have hooks too."""
+    """Pytest ignores names without ``pytest_``, and ``kata`` avoids those of other plugins."""
     assert [] == [name for name in HOOKS if not name.startswith("pytest_kata_")]
 
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_a_hook_is_documented(name: str) -> None:
-    """What to return or to do, and when and by which of our plugins it is called."""
+    """It says what to return, when it is called, and by which of our plugins."""
     text = " ".join(str(HOOKS[name].__doc__).split())
 
     assert text.split(maxsplit=1)[0].isalpha()
     assert "by ``plugins." in text.partition(" Called ")[2].partition(". ")[0]
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_a_hook_is_called_where_its_text_says(name: str) -> None:
+    """The modules that the text names are those that call it."""
+    text = " ".join(str(HOOKS[name].__doc__).split()).partition(" Called ")[2].partition(". ")[0]
+    callers = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for file in HERE.rglob("*.py")
+        if f"hook.{name}(" in file.read_text(encoding="utf-8")
+    }
+
+    assert callers == set(re.findall(r"``(plugins\.[\w.]+)``", text))
 
 
 @pytest.mark.parametrize("name", HOOKS)

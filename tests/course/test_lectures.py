@@ -1,18 +1,19 @@
-"""Reading ``lecture.toml``: what is accepted, and the one line that each mistake gives."""
+"""Reads ``lecture.toml``; each mistake gives one line."""
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.layout import Course
-from plugins.layout import EpisodeRef
-from plugins.layout import TorchNeed
-from plugins.layout import Upstream
-from plugins.lectures import read_course
-from plugins.lectures import read_lecture
-from plugins.tomltable import TomlError
+from plugins.course.lectures import read_course
+from plugins.course.lectures import read_lecture
+from plugins.course.model import Course
+from plugins.course.model import EpisodeRef
+from plugins.course.model import TorchNeed
+from plugins.course.model import Upstream
+from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
@@ -83,15 +84,6 @@ def test_a_kata_knows_its_files(folder: Path) -> None:
     assert later.torch == TorchNeed(">=2.13", "older ones lack the operator")
     assert first.after == first.needs == first.csrc == ()
     assert first.torch is None
-
-
-def test_a_test_module_leads_to_its_kata(folder: Path) -> None:
-    """Any other file belongs to no kata."""
-    course = read_course([folder])
-    kata = course.lectures[0].katas[1]
-
-    assert course.kata_of(folder / "test_k02_later.py") is kata
-    assert course.kata_of(folder / "test_k03_none.py") is None
 
 
 def test_a_broken_lecture_does_not_hide_the_others(folder: Path, tmp_path: Path) -> None:
@@ -166,3 +158,14 @@ def test_a_file_that_is_not_utf8_is_one_line(folder: Path) -> None:
 def test_no_lectures_make_an_empty_course() -> None:
     """A course without folders has no errors either."""
     assert read_course([]) == Course((), ())
+
+
+def test_two_lectures_of_one_name_are_one_too_many(folder: Path, tmp_path: Path) -> None:
+    """What is stored would be about both; the same folder may be named twice."""
+    other = tmp_path / "other/lecture77"
+    shutil.copytree(folder, other)
+
+    course = read_course([folder, folder, other])
+
+    assert [folder, folder] == [lecture.folder for lecture in course.lectures]
+    assert (f"{other}: left out, since {folder} is called lecture77 too",) == course.errors

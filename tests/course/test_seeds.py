@@ -1,4 +1,4 @@
-"""Every kata test has a seed of its own that neither machine nor order changes."""
+"""Every kata test has a seed of its own, the same on any machine and in any order."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.randomness import seed_of
-from plugins.randomness import wants_hypothesis
+from plugins.course.seeds import seed_of
+from plugins.course.seeds import wants_hypothesis
 
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_two():
 @pytest.fixture
 def kata(course: MiniCourse) -> MiniCourse:
     """A course that loads what seeding needs."""
-    course.plugins("plugins.course", "plugins.randomness")
+    course.plugins("plugins.course.session", "plugins.course.seeds")
     return course
 
 
@@ -127,7 +127,7 @@ def test_hypothesis_draws_the_same_without_a_deadline(kata: MiniCourse) -> None:
 
 
 def test_hypothesis_shows_one_failure_at_a_time(kata: MiniCourse) -> None:
-    """A learner mends one after the other; a group of exceptions is neither of them."""
+    """A learner fixes one after the other; no plugin looks into an ExceptionGroup."""
     kata.kata(test=TWO_FAILURES)
     result = kata.run()
 
@@ -136,7 +136,7 @@ def test_hypothesis_shows_one_failure_at_a_time(kata: MiniCourse) -> None:
 
 
 def test_an_explicit_profile_wins(kata: MiniCourse) -> None:
-    """``--hypothesis-profile`` is the user's word."""
+    """``--hypothesis-profile`` replaces that of the katas."""
     kata.kata(test=HYPOTHESIS)
     lines = (
         (kata.path / "conftest.py").read_text(),
@@ -160,6 +160,6 @@ def test_seeds_are_thirty_two_bits_and_differ() -> None:
 
 
 def test_hypothesis_is_not_imported_for_others() -> None:
-    """Only a module whose text names it pays for it."""
+    """Only a module whose text contains its name needs it."""
     assert wants_hypothesis(b"from hypothesis import given")
     assert not wants_hypothesis(b"import torch")

@@ -1,17 +1,26 @@
-"""The course is read once, and what is broken in it is one line of the header."""
+"""The course is read once; a broken lecture is one line of the header."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from plugins.course.model import Course
+from plugins.course.model import Kata
+from plugins.course.model import Lecture
+from plugins.course.session import katas_among
+
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import MiniCourse
 
 
 def test_a_broken_lecture_is_one_line_and_its_tests_run(course: MiniCourse) -> None:
     """Under strict settings too."""
-    course.plugins("plugins.course")
+    course.plugins("plugins.course.session")
     course.kata(kind="loop")
     course.kata(lecture="lecture02")
 
@@ -26,7 +35,7 @@ def test_a_broken_lecture_is_one_line_and_its_tests_run(course: MiniCourse) -> N
 
 def test_hook_lectures(course: MiniCourse) -> None:
     """A plugin's lecture counts as one of the course, wherever it lies."""
-    course.plugins("plugins.course", "plugins.solutions", "elsewhere")
+    course.plugins("plugins.course.session", "plugins.course.solutions", "elsewhere")
     course.kata(lecture="lecture50", stub="raise NotImplementedError\n")
     (course.katas / "lecture50").rename(course.path / "lecture50")
     code = """
@@ -42,8 +51,99 @@ def test_hook_lectures(course: MiniCourse) -> None:
 
 
 def test_a_session_without_lectures_has_no_katas(course: MiniCourse) -> None:
-    """A test outside belongs to none."""
-    course.plugins("plugins.course", "plugins.solutions")
+    """A test outside the lectures belongs to none."""
+    course.plugins("plugins.course.session", "plugins.course.solutions")
     course.write("other/test_other.py", "def test_other(): pass\n")
 
     course.run("other", "--unsolved").assert_outcomes(passed=1)
+
+
+def test_the_course_is_read_once(course: MiniCourse) -> None:
+    """``--watch`` reads it before pytest is configured, and its runs share it."""
+    code = """
+    import pytest
+    from plugins.course.session import read_session_course
+
+    pytest_plugins = ("plugins.course.session",)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(config):
+        read_session_course(config)
+
+    def pytest_kata_lectures(config):
+        print("asked")
+        return []
+    """
+    course.write("conftest.py", code)
+    course.kata()
+
+    result = course.run("-s")
+
+    result.assert_outcomes(passed=1)
+    assert 1 == result.outlines.count("asked")
+
+
+def test_tests_are_collected_without_the_garbage_collector(course: MiniCourse) -> None:
+    """They run with it, and what was collected stays out of its way."""
+    course.plugins("plugins.course.session")
+    test = """
+    import gc
+
+    WHILE_COLLECTED = gc.isenabled()
+
+    def test_it():
+        assert not WHILE_COLLECTED
+        assert gc.isenabled()
+        assert 0 < gc.get_freeze_count()
+        assert not any(each is test_it for each in gc.get_objects())
+    """
+    course.kata(test=test)
+
+    course.run().assert_outcomes(passed=1)
+
+
+def test_the_garbage_collector_runs_again_after_an_interrupted_collection(
+    course: MiniCourse,
+) -> None:
+    """Whatever else happens in the process."""
+    code = """
+    import gc
+    import pytest
+
+    pytest_plugins = ("plugins.course.session",)
+
+    def pytest_collection_modifyitems():
+        raise pytest.UsageError("no tests today")
+
+    def pytest_unconfigure():
+        print("enabled:", gc.isenabled())
+    """
+    course.write("conftest.py", code)
+    course.kata()
+
+    course.run("-s").stdout.fnmatch_lines(["enabled: True"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["katas"], ["k01_a", "k02_b"]),
+        (["katas/lecture01"], ["k01_a", "k02_b"]),
+        (["katas/lecture01/test_k02_b.py::test_one", "katas/lecture02"], ["k02_b"]),
+        (["katas/../katas/lecture01/test_k01_a.py"], ["k01_a"]),
+        (["katas/lecture01/k01_a.py"], []),
+        ([], []),
+    ],
+)
+def test_arguments_name_katas_by_their_tests(
+    tmp_path: Path, arguments: list[str], expected: list[str]
+) -> None:
+    """By a folder above them, by the test module or by a test in it."""
+    folder = tmp_path / "katas/lecture01"
+    katas = tuple(
+        Kata("lecture01", name, "T", "lab", (), (), (), (), (), (), (), folder)
+        for name in ("k01_a", "k02_b")
+    )
+    course = Course((Lecture("lecture01", "T", {}, katas, folder),), ())
+
+    assert expected == [kata.name for kata in katas_among(course, arguments, tmp_path)]

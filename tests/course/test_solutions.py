@@ -1,4 +1,4 @@
-"""``--solutions`` and ``--unsolved``: whose answers run, and what an untouched lecture proves."""
+"""Whose answers run, what an untouched lecture proves, and who may accept snapshots."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.course.solutions import why_not_accept
+
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = ("plugins.course", "plugins.solutions")
+PLUGINS = ("plugins.course.session", "plugins.course.solutions")
 TEST = """
 from katas.lecture01.k01_first import answer
 
@@ -31,7 +33,7 @@ def kata(course: MiniCourse) -> MiniCourse:
 
 
 def test_the_learner_is_tested_by_default(kata: MiniCourse) -> None:
-    """The stub fails and the header does not speak of solutions."""
+    """The stub fails, and the header does not mention solutions."""
     result = kata.run()
 
     result.assert_outcomes(failed=1)
@@ -39,7 +41,7 @@ def test_the_learner_is_tested_by_default(kata: MiniCourse) -> None:
 
 
 def test_solutions_are_tested_on_request(kata: MiniCourse) -> None:
-    """By the option or by the variable, and the header says so."""
+    """By the option or by the variable; the header names them."""
     by_option = kata.run("--solutions")
     kata.monkeypatch.setenv("KATAS_SOLUTIONS", "1")
     by_variable = kata.run()
@@ -80,7 +82,7 @@ def test_a_lecture_with_a_conftest_shows_its_solutions(kata: MiniCourse) -> None
 
 
 def test_the_environment_is_left_as_it_was(kata: MiniCourse) -> None:
-    """A session in the same process afterwards sees what was set before."""
+    """A later session in the same process finds the variable that was set before."""
     program = kata.write(
         "twice.py",
         """
@@ -103,12 +105,12 @@ def test_the_environment_is_left_as_it_was(kata: MiniCourse) -> None:
 
 
 def test_an_untouched_lecture_is_proved_red(kata: MiniCourse) -> None:
-    """A stub's NotImplementedError is what is expected."""
+    """A stub is expected to raise NotImplementedError."""
     kata.run("--unsolved").assert_outcomes(xfailed=1)
 
 
 def test_a_stub_that_passes_is_reported(course: MiniCourse) -> None:
-    """Nothing would be left for the learner to do."""
+    """It would leave the learner nothing to do."""
     course.plugins(*PLUGINS)
     course.kata(test=TEST, stub=SOLUTION)
 
@@ -136,8 +138,106 @@ def test_given_tests_and_foreign_tests_pass(kata: MiniCourse) -> None:
 
 
 def test_solutions_cannot_be_unsolved(kata: MiniCourse) -> None:
-    """Both at once is a mistake that is named."""
+    """Both at once is an error with a message."""
     result = kata.run("--unsolved", "--solutions")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["ERROR: --unsolved expects untouched exercises*"])
+
+
+SNAPSHOT = '''
+from expecttest import assert_expected_inline
+from katas.lecture01.k01_first import answer
+
+def test_answer():
+    assert_expected_inline(answer(), """right""")
+'''
+
+
+@pytest.fixture
+def snapshot(course: MiniCourse) -> MiniCourse:
+    """A kata with a snapshot, a wrong answer and a solution that prints something new."""
+    course.plugins(*PLUGINS)
+    stub, solution = (f"def answer():\n    return {word!r}\n" for word in ("wrong", "newer"))
+    course.kata(test=SNAPSHOT, stub=stub, solution=solution)
+    return course
+
+
+def test_without_acceptance_a_snapshot_is_compared(snapshot: MiniCourse) -> None:
+    """A wrong answer fails and the expected output stays."""
+    snapshot.run().assert_outcomes(failed=1)
+
+    assert 'answer(), """right"""' in (snapshot.katas / "lecture01/test_k01_first.py").read_text()
+
+
+def test_a_learner_is_not_told_to_accept(snapshot: MiniCourse) -> None:
+    """What expecttest advises would be refused; instead, the message says how to read it."""
+    result = snapshot.run("--junitxml=report.xml")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*ACCEPT*")
+    result.stdout.fnmatch_lines(
+        [
+            '>*assert_expected_inline(answer(), """right""")',
+            "E*AssertionError: Mismatch *",
+            "E*-right+wrong",
+            "E*A line with - is expected, one with + is yours.",
+            "katas/lecture01/test_k01_first.py:6: AssertionError",
+        ]
+    )
+    assert "ACCEPT" not in (snapshot.path / "report.xml").read_text()
+
+
+def test_a_maintainer_is_told(snapshot: MiniCourse) -> None:
+    """With the solutions, the advice is right."""
+    snapshot.run("--solutions").stdout.fnmatch_lines(["*envvar EXPECTTEST_ACCEPT=1*"])
+
+
+def test_a_learner_cannot_accept(snapshot: MiniCourse) -> None:
+    """The session does not start; the message names the command for maintainers."""
+    snapshot.monkeypatch.setenv("EXPECTTEST_ACCEPT", "1")
+
+    result = snapshot.run()
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: EXPECTTEST_ACCEPT is set*nox -s accept*"])
+    assert 'answer(), """right"""' in (snapshot.katas / "lecture01/test_k01_first.py").read_text()
+
+
+def test_a_no_is_a_no(snapshot: MiniCourse) -> None:
+    """Expecttest takes any value for a yes, and 0 too; here 0 means no."""
+    snapshot.monkeypatch.setenv("EXPECTTEST_ACCEPT", "0")
+
+    snapshot.run().assert_outcomes(failed=1)
+
+    assert 'answer(), """right"""' in (snapshot.katas / "lecture01/test_k01_first.py").read_text()
+
+
+def test_a_maintainer_accepts_with_the_solutions(snapshot: MiniCourse) -> None:
+    """In one process the file takes the new output."""
+    snapshot.monkeypatch.setenv("EXPECTTEST_ACCEPT", "1")
+    snapshot.run("--solutions")
+
+    assert 'answer(), """newer"""' in (snapshot.katas / "lecture01/test_k01_first.py").read_text()
+
+
+def test_parallel_acceptance_is_refused(snapshot: MiniCourse) -> None:
+    """Several processes would leave the file half updated."""
+    snapshot.monkeypatch.setenv("EXPECTTEST_ACCEPT", "1")
+
+    result = snapshot.run("--solutions", "-n", "2")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: EXPECTTEST_ACCEPT is set*Leave out -n."])
+
+
+@pytest.mark.parametrize(
+    ("solutions", "parallel", "word"),
+    [(True, False, None), (True, True, "-n"), (False, False, "Unset"), (False, True, "Unset")],
+)
+def test_who_may_accept(*, solutions: bool, parallel: bool, word: str | None) -> None:
+    """Only the solutions, in one process."""
+    reason = why_not_accept(solutions=solutions, parallel=parallel)
+
+    assert (word is None) == (reason is None)
+    assert (word or "") in (reason or "")

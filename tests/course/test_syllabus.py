@@ -1,20 +1,24 @@
-"""The parts of the course: what stands in ``syllabus.toml`` and what does not."""
+"""The parts of the course, with the lectures that ``syllabus.toml`` names and the others."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.syllabus import FILE
-from plugins.syllabus import OTHERS
-from plugins.syllabus import Part
-from plugins.syllabus import read_syllabus
-from plugins.syllabus import with_others
-from plugins.tomltable import TomlError
+from plugins import ROOT
+from plugins.course.syllabus import FILE
+from plugins.course.syllabus import OTHERS
+from plugins.course.syllabus import Part
+from plugins.course.syllabus import read_syllabus
+from plugins.course.syllabus import with_others
+from plugins.tools.toml import TomlError
 
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 PART = Part("One", {"lecture01": "First"})
 
 
@@ -29,7 +33,7 @@ def test_the_syllabus_holds_the_lectures_of_the_course() -> None:
 
 
 def test_a_course_without_the_file_has_no_parts(tmp_path: Path) -> None:
-    """Its lectures are shown all the same."""
+    """Its lectures are shown anyway."""
     assert () == read_syllabus(tmp_path / FILE)
     assert [Part(OTHERS, {"lecture09": "T"})] == with_others((), {"lecture09": "T"})
 
