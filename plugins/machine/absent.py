@@ -1,38 +1,44 @@
-"""Skips what cannot run on this machine, and says at the end what that was and how to get it."""
+"""Skips tests that cannot run on this machine, and reports how to get what they need."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.course import kata_of
+from plugins.course.session import found_key
+from plugins.course.session import kata_of
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from plugins.capability import Capability
+    from plugins.tools.capability import Capability
 
 
-# A user property, because these survive xdist and stand in JUnit XML.
+# A user property: xdist sends these to the controller, and JUnit XML has them.
 PROPERTY = "not run here"
+WIDTH = 80
 
 
 def require(item: pytest.Item, capabilities: Iterable[Capability]) -> None:
-    """Skip `item` for the first capability that is missing here; call it before fixtures."""
+    """Skip `item` for the first missing capability; called before fixtures are set up."""
     for capability in capabilities:
         if capability.missing is None:
+            # What is stored of other tests that were skipped without it is out of date.
+            item.stash.setdefault(found_key, []).append(capability.name)
             continue
         reason = f"{capability.name}: {capability.missing}"
-        # The project's own tests skip too, but no learner needs to read about them.
+        # A learner need not read that the project's own tests skip.
         if kata_of(item):
             item.user_properties.append((PROPERTY, reason))
         pytest.skip(reason)
 
 
-def counted(reports: Iterable[pytest.TestReport]) -> dict[str, int]:
-    """Return how many tests each reason kept from running, the reasons in alphabetical order."""
+def count_skips_by_reason(reports: Iterable[pytest.TestReport]) -> dict[str, int]:
+    """Return the number of skipped tests by reason, in alphabetical order."""
     reasons = [
         str(value)
         for report in reports
@@ -43,12 +49,31 @@ def counted(reports: Iterable[pytest.TestReport]) -> dict[str, int]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show one entry per capability, from the reports, so that it holds for ``-n`` too."""
-    counts = counted(terminalreporter.stats.get("skipped", []))
+    """List each missing capability once, from the reports: ``-n`` has them too."""
+    counts = count_skips_by_reason(terminalreporter.stats.get("skipped", []))
     if not counts:
         return
     terminalreporter.section("not run here")
     for reason, count in counts.items():
         name, _, why = reason.partition(": ")
         tests = "1 test" if count == 1 else f"{count} tests"
-        terminalreporter.line(f"{name} ({tests}): {why}")
+        for line in wrap_entry(f"{name} ({tests}): {why}"):
+            terminalreporter.line(line)
+
+
+def wrap_entry(text: str) -> list[str]:
+    """Return an entry in lines of at most 80 columns; the remedy after a ``;`` begins one.
+
+    It is copied more easily so, and an address or an option stays whole.
+    """
+    lines: list[str] = []
+    for part in [text] if len(text) <= WIDTH else re.split(r"(?<=;) ", text):
+        lines += textwrap.wrap(
+            part,
+            WIDTH,
+            initial_indent="  " if lines else "",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines

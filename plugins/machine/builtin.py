@@ -1,20 +1,49 @@
-"""The device ``cuda``: an NVIDIA GPU, or an AMD GPU with a ROCm build of PyTorch."""
+"""Declares the devices that PyTorch supports, and the runtimes of exported programs.
+
+The devices are ``cpu`` (wherever PyTorch is installed), ``cuda`` (an NVIDIA GPU, or an AMD GPU
+with a ROCm build of PyTorch) and ``mps`` (the GPU of a Mac with Apple silicon).
+"""
 
 from __future__ import annotations
 
 import os
+from functools import partial
+from importlib.util import find_spec
 
-from plugins.capability import Capability
+from plugins.tools.capability import Capability
 
 
+# PyTorch's name for a GPU of NVIDIA's, or of AMD's; also the mark of its tests.
+CUDA_DEVICE = "cuda"
 INSTALL = "https://pytorch.org/get-started/locally/"
+# The modules that an export and its runtime import; PyPI has each under the same name.
+RUNTIMES = {
+    "onnxruntime": ("onnx", "onnxscript", "onnxruntime"),
+    "executorch": ("executorch",),
+}
 
 
-def missing() -> str | None:
+def pytest_kata_devices() -> list[Capability]:
+    """Declare PyTorch's devices."""
+    return [
+        Capability("cpu", no_cpu),
+        Capability(CUDA_DEVICE, no_cuda),
+        Capability("mps", no_mps),
+    ]
+
+
+def no_cpu() -> str | None:
+    """Return why no tensor can be made on the CPU, or None."""
+    if find_spec("torch") is None:
+        return "PyTorch is not installed; python -m pip install -r requirements.txt"
+    return None
+
+
+def no_cuda() -> str | None:
     """Return why no GPU can be used, or None.
 
-    Asking the driver through NVML leaves CUDA uninitialised, so that this process can still
-    fork: the crash guard and ``world`` do. Child processes inherit the variable.
+    The variable makes PyTorch ask NVML, which leaves CUDA uninitialised: the crash guard and
+    ``world`` fork this process later. Child processes inherit the variable.
     """
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     import torch  # noqa: PLC0415 - importing a plugin imports no torch
@@ -32,6 +61,28 @@ def missing() -> str | None:
     )
 
 
-def pytest_kata_devices() -> list[Capability]:
-    """Declare the device."""
-    return [Capability("cuda", missing)]
+def no_mps() -> str | None:
+    """Return why Metal cannot be used, or None."""
+    import torch  # noqa: PLC0415 - importing a plugin imports no torch
+
+    if torch.backends.mps.is_available():
+        return None
+    if torch.backends.mps.is_built():
+        return "macOS offers no Metal device; use a Mac with Apple silicon and macOS 14 or newer"
+    return "this PyTorch is built without MPS; on a Mac with Apple silicon, every wheel contains it"
+
+
+def pytest_kata_backends() -> list[Capability]:
+    """Declare the runtimes."""
+    return [
+        Capability(name, partial(explain_missing_modules, modules))
+        for name, modules in RUNTIMES.items()
+    ]
+
+
+def explain_missing_modules(modules: tuple[str, ...]) -> str | None:
+    """Return which of `modules` are not installed and how to install them, or None."""
+    absent = [name for name in modules if find_spec(name) is None]
+    if not absent:
+        return None
+    return f"{', '.join(absent)} not installed; python -m pip install {' '.join(absent)}"

@@ -1,4 +1,4 @@
-"""A test that names the argument ``device`` runs over every declared device."""
+"""Runs a test that takes the argument ``device`` on every declared device."""
 
 from __future__ import annotations
 
@@ -6,55 +6,55 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.absent import require
-from plugins.capability import declared
-from plugins.capability import named
+from plugins.machine.absent import require
+from plugins.tools.capability import collect_by_name
+from plugins.tools.capability import resolve_mark
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
 
-    from plugins.capability import Capability
+    from plugins.tools.capability import Capability
 
 
 devices_key = pytest.StashKey["dict[str, Capability]"]()
-wanted_key = pytest.StashKey[list[str]]()
+device_option_key = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that narrows the session."""
+    """Add ``--device``."""
     parser.getgroup("katas").addoption(
         "--device",
         action="append",
         default=[],
         metavar="NAME",
-        help="Leave out tests on other devices than these (cpu, cuda, mps). "
-        "Several: --device=cpu,cuda, or the option again.",
+        help="Leave out tests on devices other than these (cpu, cuda, mps). "
+        "For several: --device=cpu,cuda, or repeat the option.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Ask all plugins for their devices and document the markers."""
-    known = declared("device", config.hook.pytest_kata_devices(config=config))
+    known = collect_by_name("device", config.hook.pytest_kata_devices(config=config))
     config.stash[devices_key] = known
-    config.stash[wanted_key] = wanted(config.getoption("device"), known)
+    config.stash[device_option_key] = resolve_device_option(config.getoption("device"), known)
     config.addinivalue_line(
         "markers",
-        f"device(name, ...): the argument `device` runs over these only, of {', '.join(known)}.",
+        f"device(name, ...): the argument `device` takes only these values, of {', '.join(known)}.",
     )
     for name in known:
-        config.addinivalue_line("markers", f"{name}: the test runs on this device, if it is here.")
+        config.addinivalue_line("markers", f"{name}: the test needs this device.")
 
 
-def wanted(options: Iterable[str], known: Mapping[str, Capability]) -> list[str]:
-    """Return the devices that ``--device`` asks for.
+def resolve_device_option(options: Iterable[str], known: Mapping[str, Capability]) -> list[str]:
+    """Return the names given with ``--device``.
 
     Raises
     ------
     pytest.UsageError
-        If one is unknown, or cannot be used on this machine: a run that was asked to use it
-        must not be green because it skipped everything.
+        If one is unknown, or cannot be used on this machine: a run on a requested device must
+        not pass by skipping everything.
     """
     names = [name.strip() for option in options for name in option.split(",")]
     for name in names:
@@ -68,21 +68,21 @@ def wanted(options: Iterable[str], known: Mapping[str, Capability]) -> list[str]
 
 
 def devices_of(item: pytest.Item) -> list[Capability]:
-    """Return the devices of whose names `item` bears the mark: one, or none for most tests."""
+    """Return the devices that `item` is marked with: one, or none for most tests."""
     known = item.config.stash[devices_key]
     return [device for name, device in known.items() if item.get_closest_marker(name)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize ``device``; the ids depend on what is declared, never on what is here.
+    """Parametrize ``device``; the ids depend on the declared devices, not on this machine.
 
-    Directly and not by a fixture: hypothesis refuses fixtures of function scope, which it
-    cannot set up again for each example.
+    There is no fixture ``device``: Hypothesis refuses fixtures of function scope, which are not
+    set up again for each example.
     """
     known = metafunc.config.stash[devices_key]
     devices = list(known.values())
     if mark := metafunc.definition.get_closest_marker("device"):
-        devices = named(mark, known, metafunc.definition.nodeid)
+        devices = resolve_mark(mark, known, metafunc.definition.nodeid)
     if "device" in metafunc.fixturenames:
         params = [
             pytest.param(name, id=name, marks=getattr(pytest.mark, name))
@@ -92,9 +92,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("device", params)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `progress.plugin` counts a kata's tests
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what runs on a device that ``--device`` leaves out."""
-    if not (names := config.stash[wanted_key]):
+    """Deselect tests on devices that ``--device`` leaves out."""
+    if not (names := config.stash[device_option_key]):
         return
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
@@ -107,5 +108,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip where the device is missing; only now, so that what nobody runs is never probed."""
+    """Skip where the device is missing; only now, so a deselected device is never probed."""
     require(item, devices_of(item))

@@ -1,7 +1,7 @@
-"""Skips a kata that is for other versions of torch than the installed one, and says why.
+"""Skips a kata that needs another version of torch than the installed one, and says why.
 
-The table in ``lecture.toml`` says so: ``torch = ">=2.13"`` and ``torch_because = "..."``. The
-exercise and its tests must be importable with every version all the same.
+Its table in ``lecture.toml`` has ``torch = ">=2.13"`` and ``torch_because = "..."``. The exercise
+and its tests must still be importable with every version.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.absent import require
-from plugins.capability import Capability
-from plugins.course import kata_of
+from plugins.course.session import kata_of
+from plugins.machine.absent import require
+from plugins.tools.capability import Capability
 
 
 if TYPE_CHECKING:
-    from plugins.layout import TorchNeed
+    from plugins.course.model import TorchNeed
 
 
-def unmet(need: TorchNeed, installed: str) -> str | None:
-    """Return why a kata is not for the version `installed`, and how to get one that will do."""
+def explain_mismatch(need: TorchNeed, installed: str) -> str | None:
+    """Return why a kata cannot use the version `installed` and how to get another, or None."""
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 - few katas need it
 
-    # A nightly build of 2.16 is no 2.15, and comes before 2.16.0; whoever tries one wants it tried.
+    # A nightly build of 2.16 comes before 2.16.0: without `prereleases` it would meet no need.
     if SpecifierSet(need.versions).contains(installed, prereleases=True):
         return None
     return (
-        f"this is for torch{need.versions}, here is {installed}: {need.because};"
+        f"this needs torch{need.versions}, but {installed} is installed: {need.because};"
         f" python -m pip install 'torch{need.versions}'"
     )
 
@@ -40,6 +40,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     kata = kata_of(item)
     if kata is None or kata.torch is None:
         return
-    # Its metadata: importing torch takes a second.
+    # From its metadata: importing torch takes a second.
     installed = importlib.metadata.version("torch")
-    require(item, [Capability("torch", partial(unmet, kata.torch, installed))])
+    require(item, [Capability("torch", partial(explain_mismatch, kata.torch, installed))])

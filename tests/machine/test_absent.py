@@ -1,4 +1,4 @@
-"""What the end of a session says of the tests that could not run on this machine."""
+"""The section "not run here" at the end of a session."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from plugins.machine.absent import wrap_entry
+from tests.support.warm import PYTEST
+
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
 DECLARE = """
-from plugins.capability import Capability
+from plugins.tools.capability import Capability
 
-pytest_plugins = ("plugins.course", "plugins.absent", "plugins.backends")
+pytest_plugins = ("plugins.course.session", "plugins.machine.absent", "plugins.machine.backends")
 
 
 def pytest_kata_backends():
@@ -44,6 +47,7 @@ SUMMARY = ["ark (1 test): no ark", "tvm (3 tests): no TVM; install it"]
 def course(course: MiniCourse) -> MiniCourse:
     """Return a course with two missing backends."""
     course.write("conftest.py", DECLARE)
+    course.imported = PYTEST
     return course
 
 
@@ -58,14 +62,38 @@ def summary(result: pytest.RunResult) -> list[str]:
     ids=lambda options: "".join(options) or "plain",
 )
 def test_each_capability_is_named_once(course: MiniCourse, options: list[str]) -> None:
-    """With the number of its tests, the reason and how to get it, whatever else is shown."""
+    """With its number of tests, the reason and the remedy, under every reporting option."""
     course.kata(test=TESTS)
 
     assert SUMMARY == summary(course.run(*options))
 
 
+def test_a_long_entry_is_wrapped(course: MiniCourse) -> None:
+    """It fits a terminal of 80 columns, and the remedy can be copied."""
+    cause, remedy = "and so no kernel, " * 5, "python -m pip install tvm, which brings"
+    why = f"no TVM, {cause}can be made; {remedy}"
+    course.write("conftest.py", DECLARE.replace("no TVM; install it", why))
+    course.kata(test=TESTS)
+
+    course.run().stdout.fnmatch_lines(
+        [
+            "tvm (3 tests): no TVM, and so no kernel, and so no kernel, and so no kernel, and",
+            "  so no kernel, and so no kernel, can be made;",
+            f"  {remedy}",
+        ],
+        consecutive=True,
+    )
+
+
+def test_what_cannot_be_broken_stays_whole() -> None:
+    """An address that is longer than a line can still be copied."""
+    address = f"https://{'x' * 90}-y"
+
+    assert ["tvm (1 test): see", f"  {address}"] == wrap_entry(f"tvm (1 test): see {address}")
+
+
 def test_several_katas_share_the_entry(course: MiniCourse) -> None:
-    """The count is that of the session."""
+    """The entry counts the tests of the whole session."""
     course.kata("k01_first", test=TESTS)
     course.kata("k02_second", test=TESTS)
 
@@ -73,7 +101,7 @@ def test_several_katas_share_the_entry(course: MiniCourse) -> None:
 
 
 def test_nothing_is_said_if_nothing_is_missing(course: MiniCourse) -> None:
-    """A test that skips itself is none of our business."""
+    """A test that skips itself adds no section."""
     course.kata(test=TESTS)
 
     result = course.run("-k", "test_skips_itself")
@@ -83,7 +111,7 @@ def test_nothing_is_said_if_nothing_is_missing(course: MiniCourse) -> None:
 
 
 def test_the_projects_own_tests_are_not_mentioned(course: MiniCourse) -> None:
-    """They are skipped all the same."""
+    """They are skipped without an entry."""
     course.write("tests/test_own.py", TESTS)
 
     result = course.run("tests")
@@ -93,7 +121,7 @@ def test_the_projects_own_tests_are_not_mentioned(course: MiniCourse) -> None:
 
 
 def test_the_reason_is_in_the_junit_file(course: MiniCourse) -> None:
-    """As a property, so that a service can add up what its machines lack."""
+    """As a property, from which a service can add up what its machines lack."""
     course.kata(test=TESTS)
 
     course.run("--junitxml=report.xml", "-k", "test_ark")

@@ -1,4 +1,4 @@
-"""The marker ``backend``: who runs, who is skipped and why, and what is refused."""
+"""The marker ``backend``: which tests run, which are skipped, and which names are errors."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.warm import PYTEST
+
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
 DECLARE = """
-from plugins.capability import Capability
+from plugins.tools.capability import Capability
 
-pytest_plugins = ("plugins.course", "plugins.absent", "plugins.backends")
+pytest_plugins = ("plugins.course.session", "plugins.machine.absent", "plugins.machine.backends")
 
 
 def pytest_kata_backends():
@@ -24,13 +26,14 @@ def pytest_kata_backends():
 
 @pytest.fixture
 def course(course: MiniCourse) -> MiniCourse:
-    """Return a course with two backends, of which one is missing."""
+    """Return a course with two backends, one of them missing."""
     course.write("conftest.py", DECLARE)
+    course.imported = PYTEST
     return course
 
 
 def test_a_test_runs_if_all_its_backends_are_here(course: MiniCourse) -> None:
-    """Those of its module, its class and its own."""
+    """Those named on its module, on its class and on itself."""
     course.kata(
         test="""
         import pytest
@@ -55,7 +58,7 @@ def test_a_test_runs_if_all_its_backends_are_here(course: MiniCourse) -> None:
 
 
 def test_a_missing_backend_skips_before_any_fixture(course: MiniCourse) -> None:
-    """A fixture may take long, or need what is missing."""
+    """A module's autouse fixture that needs the backend is never set up."""
     course.kata(
         test="""
         import pytest
@@ -72,7 +75,7 @@ def test_a_missing_backend_skips_before_any_fixture(course: MiniCourse) -> None:
 
 
 def test_an_unknown_backend_is_an_error(course: MiniCourse) -> None:
-    """Collection fails on every machine, and says what is known."""
+    """Collection fails on every machine, and lists the known names."""
     course.kata(
         test="""
         import pytest
@@ -91,7 +94,7 @@ def test_an_unknown_backend_is_an_error(course: MiniCourse) -> None:
 
 
 def test_unittest_classes_have_backends_too(course: MiniCourse) -> None:
-    """The skip holds, and what is unknown fails its test, since pytest does not parametrize it."""
+    """They are skipped too; an unknown name fails at setup, as pytest does not parametrize them."""
     course.kata(
         test="""
         import pytest

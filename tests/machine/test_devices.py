@@ -1,4 +1,4 @@
-"""The argument ``device``: which tests there are, which run, and what is said of the others."""
+"""The argument ``device``: which tests are collected, which run, and why others are skipped."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.warm import PYTEST
+
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
 PLUGINS = (
-    "plugins.course",
-    "plugins.absent",
-    "plugins.devices",
-    "plugins.cpu",
-    "plugins.cuda",
-    "plugins.mps",
+    "plugins.course.session",
+    "plugins.machine.absent",
+    "plugins.machine.devices",
+    "plugins.machine.builtin",
 )
 # Stands in for PyTorch: says what a GPU machine's would, and counts how often it is asked.
 TORCH = """
@@ -60,6 +60,7 @@ def test_every(device):
 def course(course: MiniCourse) -> MiniCourse:
     """Return a course with the plugins for devices and a PyTorch that has only the CPU."""
     course.plugins(*PLUGINS)
+    course.imported = PYTEST
     course.monkeypatch.delenv("PYTORCH_NVML_BASED_CUDA_CHECK", raising=False)
     course.path_first(course.path / "standin")
     stand_in(course)
@@ -76,7 +77,7 @@ def stand_in(
 
 
 def asked(course: MiniCourse) -> list[str]:
-    """Return which devices PyTorch was asked for."""
+    """Return the devices that PyTorch was asked for."""
     file = course.path / "standin" / "torch" / "asked"
     return file.read_text().split() if file.exists() else []
 
@@ -88,7 +89,7 @@ def ids(course: MiniCourse, *args: str) -> list[str]:
 
 
 def test_ids_are_the_same_on_every_machine(course: MiniCourse) -> None:
-    """They come from what is declared; collecting does not even ask for a device."""
+    """They come from the declared devices; collecting probes none."""
     course.kata(test=EVERY)
     expected = ["test_every[cpu]", "test_every[cuda]", "test_every[mps]"]
 
@@ -100,7 +101,7 @@ def test_ids_are_the_same_on_every_machine(course: MiniCourse) -> None:
 
 @pytest.mark.parametrize("name", ["cuda", "mps"])
 def test_a_device_that_is_here_runs(course: MiniCourse, name: str) -> None:
-    """And the others are skipped, each with its reason."""
+    """The others are skipped."""
     stand_in(course, cuda=name == "cuda", mps=name == "mps")
     course.kata(test=EVERY)
 
@@ -111,7 +112,7 @@ def test_a_device_that_is_here_runs(course: MiniCourse, name: str) -> None:
 
 
 def test_missing_devices_are_skipped_with_the_reason(course: MiniCourse) -> None:
-    """The summary names each and says how to get it."""
+    """The summary names each and how to get it."""
     course.kata(test=EVERY)
 
     result = course.run()
@@ -120,14 +121,15 @@ def test_missing_devices_are_skipped_with_the_reason(course: MiniCourse) -> None
     result.stdout.fnmatch_lines(
         [
             "*= not run here =*",
-            "cuda (1 test): this PyTorch (9.9.9) is built without CUDA; *",
-            "mps (1 test): this PyTorch is built without MPS; *",
+            "cuda (1 test): this PyTorch (9.9.9) is built without CUDA;",
+            "  on a machine with a GPU, install a CUDA build:",
+            "mps (1 test): this PyTorch is built without MPS;",
         ]
     )
 
 
 def test_a_device_is_probed_once_and_only_if_a_test_needs_it(course: MiniCourse) -> None:
-    """However many tests run on it."""
+    """Two tests on a device probe it once; a deselected device is not probed."""
     course.kata(test=EVERY + "def test_again(device): pass")
 
     course.run("-m", "cpu").assert_outcomes(passed=2, deselected=4)
@@ -137,7 +139,7 @@ def test_a_device_is_probed_once_and_only_if_a_test_needs_it(course: MiniCourse)
 
 
 def test_a_probe_that_raises_is_a_reason(course: MiniCourse) -> None:
-    """A broken driver does not keep the CPU from being tested."""
+    """A broken driver skips its tests; those on the CPU run."""
     stand_in(course, cuda=True, on_ask='raise RuntimeError("driver too old")')
     course.kata(test=EVERY)
 
@@ -150,7 +152,7 @@ def test_a_probe_that_raises_is_a_reason(course: MiniCourse) -> None:
 
 
 def test_the_marker_narrows(course: MiniCourse) -> None:
-    """To the devices it names, in the order of all; the closest marker decides."""
+    """To the devices it names, in the usual order; the closest marker decides."""
     course.kata(
         test="""
         import pytest
@@ -170,7 +172,7 @@ def test_the_marker_narrows(course: MiniCourse) -> None:
 
 
 def test_an_unknown_device_in_the_marker_is_an_error(course: MiniCourse) -> None:
-    """Collection fails on every machine, and says what is known."""
+    """Collection fails on every machine, and lists the known names."""
     course.kata(
         test="""
         import pytest
@@ -204,7 +206,7 @@ def test_a_test_can_be_marked_with_a_device(course: MiniCourse) -> None:
 
 @pytest.mark.parametrize("options", [["--device=cpu,cuda"], ["--device=cpu", "--device", "cuda"]])
 def test_the_option_leaves_other_devices_out(course: MiniCourse, options: list[str]) -> None:
-    """Their tests are deselected and counted as such; tests of no device stay."""
+    """Their tests are deselected; tests without a device stay."""
     stand_in(course, cuda=True)
     course.kata(test=EVERY + "def test_of_no_device(): pass")
 
@@ -212,7 +214,7 @@ def test_the_option_leaves_other_devices_out(course: MiniCourse, options: list[s
 
 
 def test_the_option_refuses_an_unknown_device(course: MiniCourse) -> None:
-    """The list of those that are known follows."""
+    """The error lists the known names."""
     result = course.run("--device=gpu")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -222,7 +224,7 @@ def test_the_option_refuses_an_unknown_device(course: MiniCourse) -> None:
 
 
 def test_the_option_refuses_a_missing_device(course: MiniCourse) -> None:
-    """Whoever asks for a GPU shall not be told that all is well because nothing ran."""
+    """A run that asked for a GPU must not pass by skipping everything."""
     course.kata(test=EVERY)
 
     result = course.run("--device=cuda")
@@ -232,7 +234,7 @@ def test_the_option_refuses_a_missing_device(course: MiniCourse) -> None:
 
 
 def test_hypothesis_and_other_parameters_go_together_with_it(course: MiniCourse) -> None:
-    """Each device sees all examples and all parameters."""
+    """Each device gets all examples and all parameters."""
     course.kata(
         test="""
         import pytest
@@ -253,7 +255,7 @@ def test_hypothesis_and_other_parameters_go_together_with_it(course: MiniCourse)
 
 
 def test_a_fixture_can_name_the_device(course: MiniCourse) -> None:
-    """A test that asks for such a fixture runs over all devices too."""
+    """A test that uses such a fixture runs on all devices."""
     course.kata(
         test="""
         import pytest
@@ -279,7 +281,7 @@ def test_workers_agree(course: MiniCourse) -> None:
 
 
 def test_markers_are_documented(course: MiniCourse) -> None:
-    """``pytest --markers`` is the reference."""
+    """``pytest --markers`` lists them all."""
     course.run("--markers").stdout.fnmatch_lines(
         [
             "@pytest.mark.device(name, ...): *, of cpu, cuda, mps.",

@@ -1,4 +1,4 @@
-"""Katas that are for some versions of torch only."""
+"""Katas that need some versions of torch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.layout import TorchNeed
-from plugins.torchversion import unmet
+from plugins.course.model import TorchNeed
+from plugins.machine.torchversion import explain_mismatch
+from tests.support.warm import PYTEST
 
 
 if TYPE_CHECKING:
@@ -33,17 +34,23 @@ def test_example(costly): pass
 
 @pytest.fixture
 def course(course: MiniCourse) -> MiniCourse:
-    """Return a course with one kata that is for torch 2.13 and newer, and one for all."""
+    """Return a course with a kata for every torch, and one for torch 2.13 or newer."""
     course.kata("k01_first", test="def test_anywhere(): raise NotImplementedError")
     course.kata("k02_second", test=TESTS)
     table = course.katas / "lecture01/lecture.toml"
     table.write_text(table.read_text() + NEED)
-    course.plugins("plugins.course", "plugins.solutions", "plugins.absent", "plugins.torchversion")
+    course.imported = PYTEST
+    course.plugins(
+        "plugins.course.session",
+        "plugins.course.solutions",
+        "plugins.machine.absent",
+        "plugins.machine.torchversion",
+    )
     return course
 
 
 def installed(course: MiniCourse, version: str) -> None:
-    """Let the course find this version of torch, and no other."""
+    """Let the course find this version of torch."""
     about = f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
     course.write(f"installed/torch-{version}.dist-info/METADATA", about)
     course.path_first(course.path / "installed")
@@ -60,28 +67,31 @@ def installed(course: MiniCourse, version: str) -> None:
     ],
 )
 def test_a_version_will_do_or_not(versions: str, version: str, will_do: bool) -> None:  # noqa: FBT001
-    """By the rules of pip, whatever the build; a nightly build counts as what it will become."""
-    reason = unmet(TorchNeed(versions, "it is new"), version)
+    """By pip's rules, whatever the build; a nightly build counts as the release to come."""
+    reason = explain_mismatch(TorchNeed(versions, "it is new"), version)
 
     assert will_do == (reason is None)
 
 
 def test_another_version_is_a_reported_skip(course: MiniCourse) -> None:
-    """The summary says which are wanted, which is here, why, and how to change it."""
+    """The summary has the versions needed, the one installed, the reason and the remedy."""
     installed(course, "2.11.0")
 
     result = course.run("--unsolved")
 
     result.assert_outcomes(skipped=2, xfailed=1)
-    expected = (
-        "torch (2 tests): this is for torch>=2.13, here is 2.11.0: gather_all is new there;"
-        " python -m pip install 'torch>=2.13'"
+    result.stdout.fnmatch_lines(
+        [
+            "torch (2 tests): this needs torch>=2.13, but 2.11.0 is installed: gather_all is",
+            "  new there;",
+            "  python -m pip install 'torch>=2.13'",
+        ],
+        consecutive=True,
     )
-    assert [expected] == [line for line in result.outlines if line.startswith("torch (")]
 
 
 def test_the_versions_that_it_is_for_run_it(course: MiniCourse) -> None:
-    """Nothing is skipped, and fixtures are set up."""
+    """Nothing is skipped, and the fixtures are set up."""
     installed(course, "2.13.0+cpu")
 
     result = course.run()

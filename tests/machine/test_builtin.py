@@ -1,0 +1,92 @@
+"""The probes of PyTorch's devices and of the runtimes, and the advice they give."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.machine import builtin
+from tests.support.fake_torch import NVML
+from tests.support.fake_torch import install_fake_torch
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder that is the only place to import from."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    for name in ("torch", "onnx", "onnxscript", "onnxruntime", "executorch"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path
+
+
+def test_the_devices() -> None:
+    """These are the names that katas may use, in the order of the ids."""
+    assert ["cpu", "cuda", "mps"] == [device.name for device in builtin.pytest_kata_devices()]
+
+
+def test_cpu(modules: Path) -> None:
+    """The CPU needs PyTorch to be installed; the probe does not import it."""
+    assert "PyTorch is not installed; python -m pip install -r requirements.txt" == builtin.no_cpu()
+    (modules / "torch.py").write_text("raise AssertionError")
+    assert builtin.no_cpu() is None
+
+
+def test_cuda_is_asked_through_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable is set before PyTorch is asked, so the process can still fork."""
+    install_fake_torch(monkeypatch, gpu=True, built=("13.0", None))
+
+    assert builtin.no_cuda() is None
+    assert "1" == os.environ[NVML]
+
+
+@pytest.mark.parametrize(
+    ("built", "expected"),
+    [
+        ((None, None), "this PyTorch (9.9.9) is built without CUDA; on a machine with a GPU"),
+        (("13.0", None), "this PyTorch (9.9.9) finds no GPU; run on a machine that has one"),
+        ((None, "7.2"), "this PyTorch (9.9.9) finds no GPU; run on a machine that has one"),
+    ],
+    ids=["cpu", "cuda", "rocm"],
+)
+def test_cuda_is_missing(
+    monkeypatch: pytest.MonkeyPatch, built: tuple[str | None, str | None], expected: str
+) -> None:
+    """The advice depends on what this PyTorch was built for."""
+    install_fake_torch(monkeypatch, built=built)
+
+    assert expected in str(builtin.no_cuda())
+
+
+@pytest.mark.parametrize(
+    ("metal", "expected"),
+    [
+        ((True, True), "None"),
+        ((True, False), "macOS offers no Metal device; "),
+        ((False, False), "this PyTorch is built without MPS; "),
+    ],
+    ids=["here", "built", "elsewhere"],
+)
+def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected: str) -> None:
+    """A wheel for macOS on a Mac that is too old differs from a wheel for Linux."""
+    install_fake_torch(monkeypatch, metal=metal)
+
+    assert str(builtin.no_mps()).startswith(expected)
+
+
+def test_runtimes(modules: Path) -> None:
+    """An export's own modules are needed too, and the command names the missing ones only."""
+    onnx, executorch = builtin.pytest_kata_backends()
+
+    (modules / "onnx.py").touch()
+    expected = "onnxscript, onnxruntime not installed; python -m pip install onnxscript onnxruntime"
+    assert expected == onnx.missing
+    assert "executorch not installed; python -m pip install executorch" == executorch.missing
+    assert ["onnxruntime", "executorch"] == [onnx.name, executorch.name]
+    assert builtin.explain_missing_modules(("onnx",)) is None
