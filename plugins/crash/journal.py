@@ -1,4 +1,4 @@
-"""What a process that runs tests notes down as it goes, so that another can tell its end."""
+"""The journal of a process that runs tests, from which another tells how far it came."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plugins.crashed import Phase
+    from plugins.crash.crashed import Phase
 
 
 class Journal:
-    """The files of one process: its events, its stack if it dies, and what it prints."""
+    """The files of one process: its events, its stack if it dies, and its output."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.events = folder / f"{name}.events"
@@ -28,7 +28,7 @@ class Journal:
 
 
 class Writer:
-    """Appends events to a journal, each before the thing happens that may be the last."""
+    """Appends events to a journal, each before the step that may kill the process."""
 
     def __init__(self, journal: Journal) -> None:
         self._file = os.open(journal.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -36,7 +36,7 @@ class Writer:
         self.write("started", process=self._process)
 
     def write(self, kind: str, **values: object) -> None:
-        """Append an event, unless this is a process that a test has forked."""
+        """Append an event, unless a test has forked this process."""
         if os.getpid() == self._process:
             line = json.dumps([kind, time.monotonic(), values], default=str)
             os.write(self._file, f"{line}\n".encode())
@@ -44,7 +44,7 @@ class Writer:
 
 @dataclass(eq=False)
 class Run:
-    """A test that ran, or runs: its reports as plain data, and the warnings it gave."""
+    """A test that ran or still runs, with its reports as plain data and its warnings."""
 
     nodeid: str
     reports: list[dict[str, Any]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Run:
 
 @dataclass
 class Record:
-    """What the events of a journal amount to."""
+    """The state of a process, as the events of its journal add up to it."""
 
     process: int = 0
     begun: bool = False
@@ -69,7 +69,7 @@ class Record:
     status: int | None = None
 
     def add(self, kind: str, since: float, values: dict[str, Any]) -> None:
-        """Take one event into account."""
+        """Apply one event."""
         self.since = since
         match kind:
             case "collect":
@@ -85,16 +85,16 @@ class Record:
                 self.run = None
             case "warning":
                 warning = values.pop("warning")
-                # Those that are replayed belong to runs of another process.
+                # A replayed warning belongs to a run of another process.
                 if self.runs and self.runs[-1].nodeid == warning["nodeid"]:
                     self.runs[-1].warnings.append(warning)
-        # The rest is the new state.
+        # The other values are attributes of this record.
         for name, value in values.items():
             setattr(self, name, value)
 
     @property
     def busy(self) -> str | None:
-        """The test that runs, or the module that is imported."""
+        """The test that runs, or else the module that is being imported."""
         return self.run.nodeid if self.run else next(reversed(self.collecting), None)
 
 
@@ -107,7 +107,7 @@ class Reader:
         self._read = 0
 
     def news(self) -> bool:
-        """Bring the record up to date; return whether there was anything new."""
+        """Read new events into the record; return whether there were any."""
         try:
             with self.journal.events.open("rb") as file:
                 file.seek(self._read)

@@ -1,32 +1,36 @@
-"""Runs a session in child processes: the next one goes on where the last one died."""
+"""The parent of a session: it forks the child that runs the tests, and a new one if that dies.
+
+The next child continues where the last one died. The parent also handles the signals that this
+process gets: other programs know its process ID, not the child's.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
-import resource
 import shutil
 import signal
 import sys
 import tempfile
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from plugins import forwarding
-from plugins.journal import Journal
-from plugins.recorder import Recorder
-from plugins.replay import IMPORTING
-from plugins.replay import Past
-from plugins.replay import Replay
-from plugins.standins import Known
-from plugins.standins import StandIns
-from plugins.verdict import verdict
-from plugins.watchdog import TICK
-from plugins.watchdog import Watch
+from plugins.course.session import course_root
+from plugins.crash.journal import Journal
+from plugins.crash.recorder import Recorder
+from plugins.crash.replay import IMPORTING
+from plugins.crash.replay import Past
+from plugins.crash.replay import Replay
+from plugins.crash.standins import BrokenImports
+from plugins.crash.standins import StandIns
+from plugins.crash.verdict import describe_death
+from plugins.crash.watchdog import Watch
+from plugins.tools.processes import TICK
+from plugins.tools.processes import dump_no_core
+from plugins.tools.processes import end_with_parent
+from plugins.tools.processes import offer_to_oom_killer
 
 
 if TYPE_CHECKING:
@@ -34,73 +38,58 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from plugins.journal import Record
-    from plugins.verdict import Death
+    from plugins.crash.journal import Record
+    from plugins.crash.verdict import Death
 
 
-PR_SET_PDEATHSIG = 1
-# pytest's ExitCode.INTERRUPTED and INTERNAL_ERROR, and what is none of them.
+# pytest's ExitCode.INTERRUPTED and INTERNAL_ERROR.
 INTERRUPTED = 2
 BROKEN = 3
+# No exit status: another child continues the session, or this process is the child that runs it.
 GO_ON = -1
 RUN = -2
+# Signals that end pytest from outside must end its child too.
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+ALL = (signal.SIGINT, *ENDING)
 
 
-def guard(config: pytest.Config, limit: float | None, memory: int) -> None:
-    """End with the status of the session when it is over; return in a child, which shall run it."""
+def guard_session(config: pytest.Config, limit: float | None, memory: int) -> None:
+    """Fork the process that runs the session: return in it, exit with its status in the parent."""
     folder = Path(tempfile.mkdtemp(prefix="katas-"))
     past = Past()
-    # What is there now stays where it is: the collector of a child shall not copy its pages.
+    # Otherwise the garbage collector of a child would copy the pages that it shares with this one.
     gc.freeze()
     status = GO_ON
     while status == GO_ON:
         journal = Journal(folder, str(past.processes))
         sys.stdout.flush()
         sys.stderr.flush()
-        # They wait until this process knows what to do with them.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, forwarding.ALL)
+        # Signals wait until both processes have their handlers.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ALL)
         child = os.fork()
         status = (
-            attend(Watch(journal, memory, child), past, config.rootpath, before)
+            watch_child(Watch(journal, memory, child), past, course_root(config), before)
             if child
-            else enlist(config, Recorder(journal, limit), past, before)
+            else prepare_child(config, Recorder(journal, limit), past, before)
         )
-    leave(status)
+    exit_parent(status)
 
 
-def leave(status: int) -> None:
-    """End this process, unless it runs the session."""
+def exit_parent(status: int) -> None:
+    """Exit with the status of the session; return in the child that runs it."""
     if status != RUN:
-        # There is nothing to tidy up, which takes Python some 30 ms.
+        # Nothing is left to tidy up, and Python's own exit takes some 30 ms.
         os._exit(status)
 
 
-def attend(watch: Watch, past: Past, root: Path, before: Collection[int]) -> int:
-    """Return the status of the session when the child has ended it; or that it must go on."""
-    signals = forwarding.Signals(watch)
+def prepare_child(
+    config: pytest.Config, recorder: Recorder, past: Past, before: Collection[int]
+) -> int:
+    """Make this process one that runs the session, and return `RUN`."""
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    code = wait(watch)
-    signals.restore()
-    # Who ends pytest from outside knows why: it is not told that Python did not end well.
-    ended = signals.ended
-    status = 128 + ended if ended else judge(past, watch, code, root)
-    past.processes += 1
-    if status != GO_ON:
-        shutil.rmtree(watch.journal.events.parent, ignore_errors=True)
-    return status
-
-
-def enlist(config: pytest.Config, recorder: Recorder, past: Past, before: Collection[int]) -> int:
-    """Make this process one that runs the session, watched by its parent, and say that it is."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    # Linux only: whatever ends the parent, even SIGKILL, ends this process.
-    with suppress(AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Likewise: when memory runs out, the system shall end this process and not the editor.
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
-    # The stack is in the report; nobody waits for gigabytes of core.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    end_with_parent()
+    offer_to_oom_killer()
+    dump_no_core()
     register = config.pluginmanager.register
     register(recorder)
     register(StandIns())
@@ -108,13 +97,28 @@ def enlist(config: pytest.Config, recorder: Recorder, past: Past, before: Collec
     if not past.processes:
         shown()
     else:
-        register(Known(past.broken.get))
+        register(BrokenImports(past.broken.get))
         register(Replay(past, shown))
     return RUN
 
 
-def wait(watch: Watch) -> int:
-    """Return how the process ended, once it has, looking after it until then."""
+def watch_child(watch: Watch, past: Past, root: Path, before: Collection[int]) -> int:
+    """Wait for the child; return the status of the session, or `GO_ON` if it is not over."""
+    signals = ForwardedSignals(watch)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    code = wait_for_child(watch)
+    signals.restore()
+    # A user or program that ends pytest from outside needs no message about it.
+    ended = signals.ended
+    status = 128 + ended if ended else record_death(past, watch, code, root)
+    past.processes += 1
+    if status != GO_ON:
+        shutil.rmtree(watch.journal.events.parent, ignore_errors=True)
+    return status
+
+
+def wait_for_child(watch: Watch) -> int:
+    """Watch the child until it ends; return its exit code."""
     ends: list[int] = []
     thread = Thread(target=lambda: ends.append(os.waitpid(watch.process, 0)[1]))
     thread.start()
@@ -125,12 +129,12 @@ def wait(watch: Watch) -> int:
     return os.waitstatus_to_exitcode(ends[0])
 
 
-def judge(past: Past, watch: Watch, code: int, root: Path) -> int:
-    """Return the status with which the session has ended, or that another process must go on."""
+def record_death(past: Past, watch: Watch, code: int, root: Path) -> int:
+    """Return the status of a session that is over; otherwise record the crash, return `GO_ON`."""
     death = watch.death(code, root)
     record = watch.record
     if record.busy is None or record.interrupted or record.status is not None:
-        return status_of(record, death, root)
+        return session_status(record, death, root)
     crash = watch.crash(death, root)
     if record.run:
         past.runs += [*record.runs, record.run]
@@ -143,17 +147,44 @@ def judge(past: Past, watch: Watch, code: int, root: Path) -> int:
     return GO_ON
 
 
-def status_of(record: Record, death: Death, root: Path) -> int:
-    """Return the status of a session that is over, and say so if its process did not end well."""
+def session_status(record: Record, death: Death, root: Path) -> int:
+    """Return the status of a session that is over; report a process that did not exit cleanly."""
     code = death.code or 0
-    # os._exit(0) while no test ran is no success.
+    # os._exit(0) between the tests is no success.
     whole = record.status is not None or not record.begun
     if code < 0 or not whole:
-        text = verdict(death, root)
-        print(f"katas: Python did not end well after the tests: {text}", file=sys.stderr)  # noqa: T201
+        text = describe_death(death, root)
+        print(f"katas: Python did not exit cleanly after the tests: {text}", file=sys.stderr)  # noqa: T201
     if record.interrupted:
         return INTERRUPTED
     if record.status is not None and death.stop:
-        # A thread of a test went on; the session had ended.
+        # The session had ended; a thread of a test had not.
         return record.status
     return record.status or (code if whole and code >= 0 else BROKEN)
+
+
+class ForwardedSignals:
+    """Leaves Ctrl-C to the child, and passes on the signals that end this process."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.ended = 0
+        self._before = {
+            number: signal.signal(number, self._take)
+            for number in ALL
+            # A process under nohup or in the background ignores some.
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+
+    def restore(self) -> None:
+        """Put back the handlers that were there before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _take(self, number: int, _: object) -> None:
+        if number == signal.SIGINT:
+            # The terminal has sent it to the child too, which may not respond.
+            self.watch.interrupt()
+        else:
+            self.ended = number
+            self.watch.send(number)

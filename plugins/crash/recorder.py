@@ -1,14 +1,24 @@
-"""Notes down, in a process that runs tests, what begins and what is reported."""
+"""Records in the journal, in a process that runs tests, each step and each report.
+
+The stack of the process and its output go to files too, which outlive it.
+"""
 
 from __future__ import annotations
 
+import faulthandler
+import os
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import pytest
 
-from plugins.course import kata_of
-from plugins.journal import Writer
-from plugins.lastwords import redirect
+from plugins.course.session import kata_of
+from plugins.course.session import stack_key
+from plugins.crash.journal import Writer
+from plugins.tools.private import MissingNameError
+from plugins.tools.private import captured_files
 
 
 if TYPE_CHECKING:
@@ -16,13 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Generator
 
-    from plugins.journal import Journal
+    from plugins.crash.journal import Journal
 
 
-# A build in a fixture may take minutes; it has its own deadlines.
+# Fixtures may take this many times as long: a build takes minutes, and has its own deadlines.
 SLOW = 10.0
-# For threads of the learner's that do not end with the session.
+# Seconds for threads of the learner's that do not end with the session.
 LEAVING = 20.0
+# xdist's name of its first worker.
+FIRST = "gw0"
 
 
 class Recorder:
@@ -38,22 +50,22 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Let stacks and captured output go where the guard finds them."""
+        """Move stacks and captured output to the files of the journal."""
         self.config = config
         if reporter := config.pluginmanager.get_plugin("terminalreporter"):
             self.flush = reporter.flush
-        redirect(config, self.journal)
+        redirect_output(config, self.journal)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Note that from now on pytest means to end by itself."""
+        """Record that the session has begun: from now on it ends with a status of its own."""
         self.write("begun", begun=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Note which file is imported."""
+        """Record which file is imported."""
         if not collector.nodeid:
             return (yield)
         self.flush()
@@ -65,7 +77,7 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Note the test; one that is only replayed is not set up."""
+        """Record the test; a replayed test has no setup."""
         self.running = True
         self.flush()
         self.write("test", nodeid=item.nodeid)
@@ -73,12 +85,12 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """Note that the test itself begins."""
+        """Record that the test itself begins."""
         self._phase("call", item)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        """Note that its fixtures are torn down."""
+        """Record that its fixtures are torn down."""
         self._phase("teardown", item)
 
     def _phase(self, phase: str, item: pytest.Item) -> None:
@@ -91,7 +103,7 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the report, once it has been shown."""
+        """Record the report, once the terminal has shown it."""
         if self.running:
             to_data = self.config.hook.pytest_report_to_serializable
             self.flush()
@@ -99,7 +111,7 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self) -> None:
-        """Note that the test is over."""
+        """Record that the test is over."""
         if self.running:
             self.write("tested", phase=None, limit=None)
         self.running = False
@@ -107,7 +119,7 @@ class Recorder:
     def pytest_warning_recorded(
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str, location: object
     ) -> None:
-        """Note a warning of a test; those of imports come again when a module is imported again."""
+        """Record a warning of a test; a module that is imported again repeats its own."""
         if when == "runtest":
             warning = {
                 "text": str(warning_message.message),
@@ -120,22 +132,64 @@ class Recorder:
             self.write("warning", warning=warning)
 
     def pytest_enter_pdb(self) -> None:
-        """Note that a person thinks."""
+        """Record that a debugger waits for its user."""
         self.write("debugged", debugged=True)
 
     def pytest_leave_pdb(self) -> None:
-        """Note that the test goes on."""
+        """Record that the test continues."""
         self.write("debugged", debugged=False)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
-        """Note that the session is about to end by Ctrl-C."""
+        """Record that Ctrl-C is about to end the session."""
         self.write("interrupted", interrupted=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
-        """Note with which status the session ends, when everything has been said."""
+        """Record the status of the session, after the summary."""
         yield
         self.flush()
         limit = LEAVING if self.limit else None
         self.write("finished", status=int(session.exitstatus), limit=limit)
+
+
+def redirect_output(config: pytest.Config, journal: Journal) -> None:
+    """Send stacks and output to the files of `journal`; pytest has set up both before."""
+    stack = journal.stack.open("ab")
+    config.add_cleanup(stack.close)
+    config.stash[stack_key] = stack.fileno()
+    # pytest lets faulthandler write to the terminal.
+    faulthandler.enable(file=stack)
+    config.add_cleanup(partial(setattr, os, "_exit", os._exit))
+    os._exit = partial(dump_and_exit, os._exit, os.getpid(), stack.fileno())
+    # pytest captures into files without a name, which are lost with the process.
+    files = {"out": journal.out, "err": journal.err}
+    for stream, captured in find_captured_files(config).items():
+        named = os.open(files[stream], os.O_RDWR | os.O_CREAT)
+        os.dup2(named, captured)
+        os.close(named)
+
+
+def find_captured_files(config: pytest.Config) -> dict[str, int]:
+    """Return the files that pytest captures output into; warn if this release hides them."""
+    try:
+        return captured_files(config)
+    except MissingNameError as error:
+        # The first worker of xdist warns for all.
+        if getattr(config, "workerinput", {}).get("workerid", FIRST) == FIRST:
+            text = (
+                f"a crashed test will not show what it printed: pytest {pytest.__version__} has "
+                f"changed where it captures output ({error})"
+            )
+            config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=2)
+        return {}
+
+
+def dump_and_exit(
+    leave: Callable[[int], NoReturn], process: int, stack: int, status: int
+) -> NoReturn:
+    """Write the stack and exit as os._exit does; a process that a test has forked only exits."""
+    if os.getpid() == process:
+        with suppress(ValueError, OSError):
+            faulthandler.dump_traceback(stack, all_threads=False)
+    leave(status)

@@ -1,4 +1,4 @@
-"""Reports again, in a new process, what the tests before a crash have reported."""
+"""Repeats, in a new process, the reports of the tests that ran before a crash."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
-from _pytest.junitxml import xml_key
-from _pytest.timing import Instant
 
-from plugins.crashed import Crash
-from plugins.crashed import reports
-from plugins.journal import Run
+from plugins.crash.crashed import Crash
+from plugins.crash.crashed import make_reports
+from plugins.crash.journal import Run
+from plugins.tools.private import junit_xml
+from plugins.tools.private import read_clock
+from plugins.tools.private import redirect_terminal
+from plugins.tools.private import set_session_start
+from plugins.tools.private import tear_down_for
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Generator
+    from typing import TextIO
+
+    from plugins.tools.private import Instant
 
 
 IMPORTING = "importing"
@@ -31,10 +37,10 @@ IMPORTING = "importing"
 
 @dataclass
 class Past:
-    """What the processes before this one have done, and how far the terminal has shown it."""
+    """What earlier processes ran, and how much of it the terminal has shown."""
 
     processes: int = 0
-    begun: Instant = field(default_factory=Instant)
+    begun: Instant = field(default_factory=read_clock)
     runs: list[Run] = field(default_factory=list)
     crashes: dict[Run, Crash] = field(default_factory=dict)
     broken: dict[str, Crash] = field(default_factory=dict)
@@ -42,48 +48,45 @@ class Past:
 
 
 class Replay:
-    """Plays the past into the new session; the terminal shows only what it has not shown yet."""
+    """Plays the past into the new session; the terminal shows only what is new."""
 
-    def __init__(self, past: Past, show: Callable[[], None]) -> None:
+    def __init__(self, past: Past, note_shown: Callable[[], None]) -> None:
         self.past = past
-        self._told = show
-        self._writer: Any = None
-        self._terminal: Any = None
+        self._note_shown = note_shown
+        self._config: pytest.Config | None = None
+        self._terminal: TextIO | None = None
         self._runs = defaultdict[str, deque[Run]](deque)
         for run in past.runs:
             self._runs[run.nodeid].append(run)
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Take the terminal away: header and all have been shown."""
-        if reporter := config.pluginmanager.get_plugin("terminalreporter"):
-            self._writer = reporter._tw  # noqa: SLF001 - that of this reporter, whoever made it
-            self._terminal = self._writer._file  # noqa: SLF001
+        """Take the terminal away: it has shown the header and the reports of the past."""
+        self._config = config
+        if config.pluginmanager.has_plugin("terminalreporter"):
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - see `show`
-            self._writer._file = nowhere  # noqa: SLF001
+            self._terminal = redirect_terminal(config, nowhere)
 
     def show(self) -> None:
         """Give the terminal back."""
-        if self._terminal:
-            self._writer._file.close()  # noqa: SLF001
-            self._writer._file, self._terminal = self._terminal, None  # noqa: SLF001
-            self._told()
+        if self._config and self._terminal:
+            redirect_terminal(self._config, self._terminal).close()
+            self._terminal = None
+            self._note_shown()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, None, None]:
-        """Let the session have begun when the first process did."""
+        """Count the session's time from the start of the first process."""
         yield
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter:
-            reporter._session_start = self.past.begun  # noqa: SLF001
-        if xml := session.config.stash.get(xml_key, None):
+        set_session_start(session.config, self.past.begun)
+        if xml := junit_xml(session.config):
             xml.suite_start = self.past.begun
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(
         self,
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Show what follows, if the crash was in an import."""
+        """Give the terminal back if an import crashed: what follows is new."""
         if self.past.shown == IMPORTING:
             self.show()
         return (yield)
@@ -92,13 +95,13 @@ class Replay:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
-        """Report what is known of a test instead of running it once more."""
+        """Repeat the reports of a test that has run, instead of running it again."""
         if not self._runs[item.nodeid]:
             self.show()
             return None
         run = self._runs[item.nodeid].popleft()
-        # Whatever order the tests run in, no fixture of one that ran is left for one that will.
-        item.session._setupstate.teardown_exact(nextitem)  # noqa: SLF001
+        # In some orders a test runs before this one, with fixtures that the next does not share.
+        tear_down_for(item.session, nextitem)
         hook, config = item.ihook, item.config
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for data in run.reports:
@@ -107,28 +110,28 @@ class Replay:
         if run is self.past.shown:
             self.show()
         if crash := self.past.crashes.get(run):
-            for report in reports(item, crash):
+            for report in make_reports(item, crash):
                 hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         for warning in run.warnings:
-            hook.pytest_warning_recorded.call_historic(kwargs=recorded(**warning))
+            hook.pytest_warning_recorded.call_historic(kwargs=rebuild_warning(**warning))
         return True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self) -> None:
-        """Show it."""
+        """Give the terminal back: the error is new."""
         self.show()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Show the summary in any case."""
+        """Give the terminal back, at the latest for the summary."""
         self.show()
 
 
-def recorded(
+def rebuild_warning(
     *, text: str, category: str, filename: str, lineno: int, nodeid: str, location: list[Any] | None
 ) -> dict[str, Any]:
-    """Return the arguments of the hook for a warning of another process."""
+    """Return the arguments of pytest_warning_recorded for a warning of another process."""
     kind = type(category, (Warning,), {})
     return {
         "warning_message": warnings.WarningMessage(kind(text), kind, filename, lineno),

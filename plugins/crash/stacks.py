@@ -1,4 +1,4 @@
-"""Reads what faulthandler wrote, and keeps the calls of the learner's own code."""
+"""Reads the stacks that faulthandler writes, and keeps the calls of the learner's own code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plugins import HERE
+
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,16 +18,16 @@ if TYPE_CHECKING:
     from traceback import FrameSummary
 
 
-# Of all threads, of the one that got a signal, or of the one that asks for it.
+# The heading of another thread, of the one that got a signal, or of a stack that was asked for.
 THREAD = re.compile(r"(Thread|Current thread|Stack) .*\(most recent call first\)")
 FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 # faulthandler writes at most a hundred calls of a thread, the innermost first.
 MOST = 100
-# pluggy calls what calls a test or imports it; nothing outside of that is the learner's.
+# pluggy calls the code that runs or imports a test; no caller of pluggy is the learner's.
 RUNNER = "/pluggy/"
 # A virtual environment may stand in the checkout.
-OTHERS = ("/site-packages/", f"{Path(__file__).parent}/")
+OTHERS = ("/site-packages/", f"{HERE}/")
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class Stack:
-    """The learner's calls, the outermost first; endless if there are more than are written."""
+    """The learner's calls, the outermost first; endless if faulthandler cut the stack off."""
 
     frames: tuple[Frame, ...] = ()
     endless: bool = False
 
     def lines(self, root: Path) -> Iterator[str]:
-        """Return them as pytest shows calls in short, each call once."""
+        """Yield the calls as pytest's short tracebacks show them, each call once."""
         for frame in dict.fromkeys(self.frames):
             yield f"{frame}: in {frame.function}"
             if text := linecache.getline(str(root / frame.path), frame.line).strip():
@@ -66,19 +68,21 @@ def read_stack(text: str, root: Path) -> Stack:
         elif threads and (found := FRAME.fullmatch(line)):
             path, number, function = found.groups()
             threads[-1][1].append(Frame(_unescaped(path), int(number), _unescaped(function)))
-    # A process that the test forked may have written before.
-    stacks = [(current, _stack(frames, root)) for current, frames in reversed(threads)]
+    # The last stack first: a process that the test forked may have written before.
+    stacks = [(current, _keep_learners(frames, root)) for current, frames in reversed(threads)]
     known = [(current, stack) for current, stack in stacks if stack.frames]
     known.sort(key=lambda pair: not pair[0])
     return known[0][1] if known else Stack()
 
 
-def traceback_stack(entries: Sequence[FrameSummary], root: Path) -> Stack:
+def read_traceback(entries: Sequence[FrameSummary], root: Path) -> Stack:
     """Return the learner's calls of a Python traceback."""
-    return _stack([Frame(e.filename, e.lineno or 0, e.name) for e in reversed(entries)], root)
+    return _keep_learners(
+        [Frame(e.filename, e.lineno or 0, e.name) for e in reversed(entries)], root
+    )
 
 
-def _stack(frames: Sequence[Frame], root: Path) -> Stack:
+def _keep_learners(frames: Sequence[Frame], root: Path) -> Stack:
     inside = list(takewhile(lambda frame: RUNNER not in frame.path, frames))
     learners = [
         Frame(Path(frame.path).relative_to(root).as_posix(), frame.line, frame.function)

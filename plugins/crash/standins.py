@@ -1,4 +1,4 @@
-"""Stand-ins for the tests of modules whose import ends the process."""
+"""Stand-ins for the tests of modules whose import kills the process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from plugins.crashed import Crash
-from plugins.stacks import traceback_stack
-from plugins.verdict import Death
-from plugins.verdict import Stop
-from plugins.verdict import verdict
+from plugins.course.session import course_root
+from plugins.crash.crashed import Crash
+from plugins.crash.stacks import read_traceback
+from plugins.crash.verdict import Death
+from plugins.crash.verdict import Stop
+from plugins.crash.verdict import describe_death
 
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ NAME = "import"
 
 
 class StandIn(pytest.Item):
-    """Fails in the place of a test that cannot run."""
+    """Fails instead of a test that cannot run."""
 
     def __init__(self, *, crash: Crash, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.crash = crash
 
     def runtest(self) -> None:
-        """Fail."""
-        self.crash.tell(self)
+        """Fail as the import did."""
+        self.crash.add_output(self)
         self.crash.raise_it()
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -43,33 +44,33 @@ class StandIn(pytest.Item):
 
 
 class StandIns:
-    """Puts one failing test in the place of each module whose import ends the process."""
+    """Replaces each module whose import calls sys.exit() by one failing test."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Let an import that calls sys.exit() be the failure of its module, not pytest's end."""
+        """Turn an import's sys.exit(), which would end pytest, into a failure of its module."""
         try:
             return (yield)
         except SystemExit as error:
-            root = collector.config.rootpath
-            stack = traceback_stack(traceback.extract_tb(error.__traceback__), root)
-            text = verdict(Death(0, stack, stop=Stop("exit", repr(error.code))), root)
-        return stand_in(collector, Crash(text))
+            root = course_root(collector.config)
+            stack = read_traceback(traceback.extract_tb(error.__traceback__), root)
+            text = describe_death(Death(0, stack, stop=Stop("exit", repr(error.code))), root)
+        return collect_stand_ins(collector, Crash(text))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, None, None]:
-        """Let no -k or -m hide that a module has crashed."""
+        """Keep the stand-ins, whatever -k or -m deselects."""
         ours = [item for item in items if isinstance(item, StandIn)]
         yield
         items[:0] = [item for item in ours if item not in items]
 
 
-class Known:
-    """Does not try again to import what has ended a process before."""
+class BrokenImports:
+    """Replaces each module whose import has killed a process, without importing it again."""
 
     def __init__(self, crash_of: Callable[[str], Crash | None]) -> None:
         self.crash_of = crash_of
@@ -78,16 +79,16 @@ class Known:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> pytest.CollectReport | None:
-        """Stand in for it."""
+        """Return the stand-ins of a module that is known to crash."""
         crash = self.crash_of(collector.nodeid)
-        return stand_in(collector, crash) if crash else None
+        return collect_stand_ins(collector, crash) if crash else None
 
 
-def stand_in(collector: pytest.Collector, crash: Crash) -> pytest.CollectReport:
-    """Return the report of a collector that holds nothing but a failing test.
+def collect_stand_ins(collector: pytest.Collector, crash: Crash) -> pytest.CollectReport:
+    """Return a report that the collector holds nothing but failing tests.
 
-    Its id is that of the module, as with any module that cannot be imported, unless tests were
-    asked for by name, which pytest must find.
+    Normally one, with the id of the module, as pytest reports any module that cannot be imported.
+    If tests were asked for by name, pytest must find these names, so each gets a stand-in.
     """
     if crash.interrupt:
         crash.raise_it()

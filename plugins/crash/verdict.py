@@ -1,4 +1,4 @@
-"""Says in words how a process ended: what happened, where, and what it may mean."""
+"""Describes in words how a process ended: what happened, where, and the likely cause."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from typing import Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plugins.stacks import Stack
+    from plugins.crash.stacks import Stack
 
 
 WIDTH = 80
-# A tie holds an option together when lines are broken.
+# A no-break space keeps an option on one line when text is wrapped.
 TIE = "\u00a0"
 LOOP = (
     "An endless loop, or a wait for something that never comes. If it is only slow: "
     f"pytest{TIE}-o{TIE}kata_timeout=300"
 )
 GREED = (
-    "A loop that does not stop to allocate, or a size that is wrong. If it needs that much: "
+    "A loop that never stops allocating, or a wrong size. If it needs that much: "
     f"pytest{TIE}-o{TIE}kata_memory=80%"
 )
-EXIT = "That ends the whole of Python, where a kata should return or raise."
+EXIT = "That ends all of Python; a kata should return or raise."
 LEFT = f"It called os._exit(), or exit() in C++. {EXIT}"
-OVERFLOW = "The calls below go on without end."
-# What a signal that the process got from itself is called, and what it mostly means in a kata.
+UNKNOWN = (
+    "the process of the test ended",
+    "Its exit status is not known: it may have run on another machine.",
+)
+OVERFLOW = "The calls below recurse without end."
 POINTER = (
     "It read or wrote memory that is not its own: through a null or dangling pointer, past the "
-    "end of an array, or past the end of the stack by recursion without end."
+    "end of an array, or past the end of the stack by endless recursion."
 )
 MAPPING = (
     "It read or wrote memory that is not there: through a wild pointer, or past the end of a "
@@ -44,13 +47,14 @@ INSTRUCTION = (
     "instruction that the code was built for."
 )
 CORRUPTED = "C++ code called abort(), or a library found its memory corrupted."
+# The name of each signal that a process gets from its own fault, and its usual cause in a kata.
 FAULTS = {
     "SIGSEGV": ("segmentation fault", POINTER),
     "SIGBUS": ("bus error", MAPPING),
-    "SIGFPE": ("floating-point exception", "Mostly an integer that was divided by zero."),
+    "SIGFPE": ("floating-point exception", "Usually an integer division by zero."),
     "SIGILL": ("illegal instruction", INSTRUCTION),
     "SIGABRT": ("abort", CORRUPTED),
-    "SIGKILL": ("killed from outside", "The system does so when memory runs out."),
+    "SIGKILL": ("killed from outside", "The system does this when memory runs out."),
 }
 # libstdc++ names the type first, libc++ writes both on one line.
 UNCAUGHT = re.compile(
@@ -58,7 +62,7 @@ UNCAUGHT = re.compile(
     r"|uncaught exception of type (?P<type2>[^\n:]+(?:::[^\n:]+)*)(?:: (?P<what2>.*))?"
 )
 UNCAUGHT_MEANS = (
-    "Nobody caught it: it left a thread, a destructor or a noexcept function, or it reached "
+    "Nothing caught it: it left a thread, a destructor or a noexcept function, or it reached "
     "Python through a call that does not translate exceptions."
 )
 NO_EXCEPTION = "terminate called without an active exception"
@@ -66,7 +70,7 @@ NO_EXCEPTION_MEANS = (
     "A std::thread was destroyed before join(), `throw;` had nothing to throw, or the code called "
     "std::terminate() itself."
 )
-# What glibc, an assert() and Python itself print before they abort.
+# The messages that glibc, assert() and Python itself print before they abort.
 LAST_WORDS = re.compile(
     r"^(?:.*: Assertion .* failed\.|(?:free|malloc|realloc|munmap_chunk)\w*\(\): .*|double free.*"
     r"|corrupted .*|\*\*\* .* \*\*\*.*|Fatal Python error: .*)$",
@@ -76,7 +80,7 @@ LAST_WORDS = re.compile(
 
 @dataclass(frozen=True)
 class Stop:
-    """What ended a process that did not end itself, and the limit or status that goes with it."""
+    """Why a process was stopped or exited, and the limit that it passed or its status."""
 
     why: Literal["time", "memory", "interrupt", "exit"]
     limit: str = ""
@@ -84,7 +88,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Death:
-    """How a process ended, as os.waitstatus_to_exitcode says (None: unknown); what it left."""
+    """How a process ended: its os.waitstatus_to_exitcode, None if unknown, and what it left."""
 
     code: int | None
     stack: Stack
@@ -92,9 +96,9 @@ class Death:
     stop: Stop | None = None
 
 
-def verdict(death: Death, root: Path) -> str:
-    """Return what to show instead of the report that the process did not live to make."""
-    what, means = explained(death)
+def describe_death(death: Death, root: Path) -> str:
+    """Return the text of the report that the process did not live to make."""
+    what, means = explain_death(death)
     frames = death.stack.frames
     where = f" at {frames[-1]}" if frames else ""
     lines = [f"{what}{where}", *textwrap.wrap(means, WIDTH, break_on_hyphens=False)]
@@ -103,22 +107,22 @@ def verdict(death: Death, root: Path) -> str:
     return "\n".join(lines).replace(TIE, " ")
 
 
-def explained(death: Death) -> tuple[str, str]:
-    """Return what happened in a few words, and what it mostly means."""
+def explain_death(death: Death) -> tuple[str, str]:
+    """Return what happened, in a few words, and its usual cause."""
     if death.stop:
-        return _stopped(death.stop)
+        return _explain_stop(death.stop)
     if death.code is None:
-        return "the process of the test ended", "It ran on another machine."
+        return UNKNOWN
     if death.code >= 0:
         return f"Python ended with status {death.code}", LEFT
-    name = _name(-death.code)
+    name = _signal_name(-death.code)
     if name == "SIGSEGV" and death.stack.endless:
         return f"stack overflow ({name})", OVERFLOW
-    what, means = FAULTS.get(name, ("killed", "Nobody handles this signal."))
-    return (name == "SIGABRT" and _abort(death.errors)) or (f"{what} ({name})", means)
+    what, means = FAULTS.get(name, ("killed", "The process had no handler for this signal."))
+    return (name == "SIGABRT" and _explain_abort(death.errors)) or (f"{what} ({name})", means)
 
 
-def _stopped(stop: Stop) -> tuple[str, str]:
+def _explain_stop(stop: Stop) -> tuple[str, str]:
     match stop.why:
         case "time":
             return f"still running after {stop.limit}", LOOP
@@ -127,19 +131,19 @@ def _stopped(stop: Stop) -> tuple[str, str]:
         case "exit":
             return f"sys.exit({stop.limit}) was called", EXIT
         case _:
-            return "Ctrl-C", "It did not listen."
+            return "Ctrl-C", "It did not respond."
 
 
-def _name(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
-        # Those between SIGRTMIN and SIGRTMAX have no names.
+        # The signals between SIGRTMIN and SIGRTMAX have no names.
         return f"signal {number}"
 
 
-def _abort(errors: str) -> tuple[str, str] | None:
-    """Return what the process printed of why it aborts, if it did."""
+def _explain_abort(errors: str) -> tuple[str, str] | None:
+    """Return the reason that the process printed before it aborted, if it printed one."""
     if found := UNCAUGHT.search(errors):
         kind, text = found["type"] or found["type2"], found["what"] or found["what2"]
         return f"uncaught C++ exception {kind}{f': {text}' if text else ''}", UNCAUGHT_MEANS

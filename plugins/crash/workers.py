@@ -1,4 +1,4 @@
-"""The crash guard where xdist runs the tests: it replaces workers, this says how they died."""
+"""The crash guard where xdist runs the tests: xdist replaces workers, this reports their deaths."""
 
 from __future__ import annotations
 
@@ -15,30 +15,35 @@ from typing import Any
 
 import pytest
 
-from plugins.crashed import Crash
-from plugins.crashed import reports
-from plugins.journal import Journal
-from plugins.recorder import Recorder
-from plugins.standins import Known
-from plugins.standins import StandIn
-from plugins.standins import StandIns
-from plugins.watchdog import GRACE
-from plugins.watchdog import TICK
-from plugins.watchdog import Watch
+from plugins.course.session import course_root
+from plugins.course.session import file_of
+from plugins.crash.crashed import Crash
+from plugins.crash.crashed import make_reports
+from plugins.crash.journal import Journal
+from plugins.crash.recorder import Recorder
+from plugins.crash.standins import BrokenImports
+from plugins.crash.standins import StandIn
+from plugins.crash.standins import StandIns
+from plugins.crash.watchdog import Watch
+from plugins.tools.private import MissingNameError
+from plugins.tools.private import worker_process
+from plugins.tools.processes import GRACE
+from plugins.tools.processes import TICK
 
 
 FOLDER = "kata_journals"
-# The imports that ended a worker, one JSON object on each line.
+# The file of imports that killed a worker, one JSON array on each line.
 BROKEN = "broken"
 
 
 class Controller:
-    """Watches the workers, and reports what becomes of them."""
+    """Watches the workers, and reports how they died."""
 
     def __init__(self, memory: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="katas-"))
         self.memory = memory
         self._session: Any = None
+        self._blind = False
         self._watches: dict[str, Watch] = {}
         self._crashes: dict[str, Crash] = {}
         self._later: dict[str, list[pytest.TestReport]] = {}
@@ -48,7 +53,7 @@ class Controller:
         self._thread.start()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Remember where reports go."""
+        """Remember the session, to which reports go."""
         self._session = session
 
     @pytest.hookimpl(optionalhook=True)
@@ -65,13 +70,13 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Find out what a worker died of, before xdist replaces it."""
+        """Find out how a worker died, before xdist replaces it."""
         with self._lock:
             watch = self._watches.pop(node.gateway.id)
         if not error:
             return
-        root = node.config.rootpath
-        death = watch.death(status_of(node), root)
+        root = course_root(node.config)
+        death = watch.death(self._status_of(node), root)
         crash, record = watch.crash(death, root), watch.record
         if record.run:
             self._crashes[record.run.nodeid] = crash
@@ -80,16 +85,30 @@ class Controller:
             with (self.folder / BROKEN).open("a", encoding="utf-8") as file:
                 file.write(f"{line}\n")
 
+    def _status_of(self, node: Any) -> int | None:
+        """Return the exit code of a worker, if it is known; warn once if this xdist hides it."""
+        try:
+            return worker_status(node)
+        except MissingNameError as error:
+            text = (
+                "a crashed test will not show how its process ended: this release of xdist or "
+                f"execnet has changed where it keeps the process of a worker ({error})"
+            )
+            if not self._blind:
+                node.config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=2)
+            self._blind = True
+            return None
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
-        """Say what happened, instead of which worker it happened to."""
+        """Replace the report that names the worker by one that says how it died."""
         if crash := self._crashes.pop(crashitem, None):
-            file, _, name = crashitem.rpartition("::")
-            path = self._session.config.rootpath / file.partition("::")[0]
+            name = crashitem.rpartition("::")[2]
+            path = file_of(crashitem, self._session.config)
             item = StandIn.from_parent(
                 self._session, name=name, nodeid=crashitem, path=path, crash=crash
             )
-            made, *later = reports(item, crash)
+            made, *later = make_reports(item, crash)
             for new in later:
                 new.__dict__["node"] = report.node
             self._later[crashitem] = later
@@ -97,38 +116,46 @@ class Controller:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Report the end of a test that crashed after its failure."""
+        """Report the teardown of a crashed test after its failure."""
         for later in self._later.pop(report.nodeid, ()):
             self._session.config.hook.pytest_runtest_logreport(report=later)
 
     def pytest_unconfigure(self) -> None:
-        """Look no longer."""
+        """Stop watching."""
         self._over.set()
         self._thread.join()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def status_of(node: Any) -> int | None:
-    """Return how the process of a worker ended, where it is one of this machine's."""
-    popen = getattr(getattr(node.gateway, "_io", None), "popen", None)
+def worker_status(node: Any) -> int | None:
+    """Return the exit code of a worker; None if it is on another machine or does not end.
+
+    Raises
+    ------
+    MissingNameError
+        If the installed xdist hides the process.
+    """
+    process = worker_process(node.gateway)
     try:
-        return popen.wait(GRACE) if popen else None
+        return process.wait(GRACE) if process else None
     except TimeoutExpired:
         return None
 
 
-def enlist(config: pytest.Config, limit: float | None) -> None:
-    """Make this process, a worker, keep a journal where the controller can read it."""
+def prepare_worker(config: pytest.Config, limit: float | None) -> None:
+    """Let this process, a worker, keep a journal that the controller can read."""
     folder = Path(config.workerinput.get(FOLDER, ""))  # type: ignore[attr-defined]
     if folder.is_absolute() and folder.is_dir():
         journal = Journal(folder, config.workerinput["workerid"])  # type: ignore[attr-defined]
         config.pluginmanager.register(Recorder(journal, limit))
         config.pluginmanager.register(StandIns())
-        config.pluginmanager.register(Known(lambda nodeid: broken(folder / BROKEN).get(nodeid)))
+        config.pluginmanager.register(
+            BrokenImports(lambda nodeid: read_broken_imports(folder / BROKEN).get(nodeid))
+        )
 
 
-def broken(file: Path) -> dict[str, Crash]:
-    """Return the imports that have ended a worker so far."""
+def read_broken_imports(file: Path) -> dict[str, Crash]:
+    """Return the imports that have killed a worker so far."""
     if not file.exists():
         return {}
     pairs = map(json.loads, file.read_text(encoding="utf-8").splitlines())

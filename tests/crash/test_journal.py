@@ -1,14 +1,14 @@
-"""What one process notes down and another reads."""
+"""The journal that one process writes and another reads."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from plugins.journal import Journal
-from plugins.journal import Reader
-from plugins.journal import Record
-from plugins.journal import Writer
+from plugins.crash.journal import Journal
+from plugins.crash.journal import Reader
+from plugins.crash.journal import Record
+from plugins.crash.journal import Writer
 
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """Once, while it is written."""
+    """Each event once, while the journal is being written."""
     journal = Journal(tmp_path, "0")
     reader = Reader(journal)
     assert not reader.news()
@@ -46,7 +46,7 @@ def test_half_a_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
 
 
 def test_a_process_that_a_test_has_forked_writes_nothing(tmp_path: Path) -> None:
-    """It may run on into the next test, which is not its own."""
+    """It may run on into the next test, which belongs to its parent."""
     journal = Journal(tmp_path, "0")
     writer = Writer(journal)
     before = journal.events.read_bytes()
@@ -92,7 +92,7 @@ def test_a_record_knows_what_is_going_on() -> None:
 
 
 def test_a_warning_belongs_to_the_test_before_it() -> None:
-    """One that is replayed belongs to no test of this process."""
+    """A replayed warning belongs to no test of this process."""
     record = Record()
     record.add("warning", 1.0, {"warning": {"nodeid": "a.py::test_it"}})
     record.add("test", 1.0, {"nodeid": "a.py::test_it"})

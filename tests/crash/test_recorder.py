@@ -1,20 +1,58 @@
-"""What is noted when nobody can see it otherwise: a debugger takes the place of coverage."""
+"""The journal that a process keeps of its tests, and what it leaves when it ends."""
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
-from plugins.journal import Journal
-from plugins.journal import Reader
-from plugins.recorder import Recorder
+import pytest
+
+from plugins.crash.journal import Journal
+from plugins.crash.journal import Reader
+from plugins.crash.recorder import Recorder
+from plugins.crash.recorder import dump_and_exit
+from tests.support.crashes import add_fault
 
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.conftest import MiniCourse
+
+
+# pytest itself needs the name no longer once its classes are made.
+REMOVED = "del capture.FDCaptureBase"
+
+
+def test_what_it_printed_is_shown(kata: MiniCourse) -> None:
+    """The message of a library that then aborts, which pytest had captured."""
+    add_fault(kata, 1, "uncaught", "print('so far'); native.uncaught()")
+
+    kata.run().stdout.fnmatch_lines(
+        ["*Captured stdout call*", "so far", "*Captured stderr call*", "*what():  thrown*"]
+    )
+
+
+def test_a_test_may_ask_for_more_time(kata: MiniCourse) -> None:
+    """A marker raises the limit; the project's own tests have none."""
+    slow = "def test_slow(): time.sleep(1.3)\n"
+    kata.kata(test=f"import time, pytest\n@pytest.mark.time_limit(30)\n{slow}")
+    kata.write("tests/test_own.py", f"import time\n{slow}")
+
+    kata.run("katas", "tests", "-o", "kata_timeout=1").assert_outcomes(passed=2)
+
+
+def test_a_test_may_fork(kata: MiniCourse) -> None:
+    """Its children are not watched."""
+    test = "import os\n\ndef test_it():\n    child = os.fork()\n    if not child: os._exit(5)\n"
+    kata.kata(test=f"{test}    assert 5 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n")
+
+    kata.run().assert_outcomes(passed=1)
+
 
 def test_a_debugger_is_noted_from_its_begin_to_its_end(tmp_path: Path) -> None:
-    """In between no time counts."""
+    """Between the two, no time counts."""
     journal = Journal(tmp_path, "0")
     recorder, reader = Recorder(journal, None), Reader(journal)
 
@@ -25,3 +63,39 @@ def test_a_debugger_is_noted_from_its_begin_to_its_end(tmp_path: Path) -> None:
     recorder.pytest_leave_pdb()
     reader.news()
     assert not reader.record.debugged
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_only_the_process_of_the_tests_says_from_where_it_leaves(
+    tmp_path: Path, *, ours: bool
+) -> None:
+    """A process that a test forks leaves no trace."""
+    process = os.getpid() if ours else 0
+    with (tmp_path / "stack").open("wb") as stack, pytest.raises(SystemExit, match="3"):
+        dump_and_exit(sys.exit, process, stack.fileno(), 3)
+
+    assert ours == ("test_recorder.py" in (tmp_path / "stack").read_text())
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=["alone", "workers"])
+def test_a_pytest_that_hides_its_output_is_named_once(
+    kata: MiniCourse, arguments: tuple[str, ...]
+) -> None:
+    """The tests run on, and a crash is one failed test that shows no output."""
+    add_fault(kata, 1, "abort", "print('so far'); native.abort_now()")
+    add_fault(kata, 2, "again", "print('so far'); native.abort_now()")
+    conftest = (kata.path / "conftest.py").read_text()
+    kata.write("conftest.py", f"{conftest}\nfrom _pytest import capture\n\n{REMOVED}\n")
+
+    result = kata.run(*arguments)
+
+    result.assert_outcomes(failed=2, passed=4, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            (
+                "*PytestWarning: a crashed test will not show what it printed: pytest * has "
+                "changed where it captures output (cannot import name 'FDCaptureBase' *)"
+            ),
+        ]
+    )
+    assert "so far" not in result.outlines

@@ -1,15 +1,15 @@
-"""What faulthandler wrote, cut to the learner's calls."""
+"""faulthandler's stacks, cut to the learner's calls."""
 
 from __future__ import annotations
 
 import traceback
 from pathlib import Path
 
-from plugins.stacks import MOST
-from plugins.stacks import Frame
-from plugins.stacks import Stack
-from plugins.stacks import read_stack
-from plugins.stacks import traceback_stack
+from plugins.crash.stacks import MOST
+from plugins.crash.stacks import Frame
+from plugins.crash.stacks import Stack
+from plugins.crash.stacks import read_stack
+from plugins.crash.stacks import read_traceback
 
 
 ROOT = Path("/home/josé/course")
@@ -45,7 +45,7 @@ def test_the_stack_that_os_exit_asks_for_is_read() -> None:
 
 
 def test_the_thread_that_died_counts() -> None:
-    """Wherever it stands; if it runs nothing of the learner's, another one does."""
+    """In any position; if it ran none of the learner's code, another thread counts."""
     ours = f'\n  File "{WRITTEN}/katas/lecture01/k01_first.py", line 3 in poke\n'
 
     assert (POKE,) == read_stack(f"{OTHER}{CALLS}{CURRENT}{ours}{OTHER}{CALLS}", ROOT).frames
@@ -60,14 +60,14 @@ def test_the_last_stack_counts() -> None:
 
 
 def test_no_stack_is_no_stack() -> None:
-    """A process that was killed writes none; a line before the first heading is no call."""
+    """A killed process writes none; a line before the first heading is no call."""
     assert Stack() == read_stack("", ROOT)
     assert Stack() == read_stack(CALLS, ROOT)
     assert Stack() == read_stack(f"{CURRENT}{RUNNER}", ROOT)
 
 
 def test_a_stack_that_is_not_written_to_its_end_is_endless() -> None:
-    """A hundred calls are written, which do not reach what called the test."""
+    """Only a hundred calls are written, which do not reach the caller of the test."""
     call = f'\n  File "{WRITTEN}/katas/lecture01/k01_first.py", line 3 in poke'
 
     assert not read_stack(CURRENT + call * (MOST - 1), ROOT).endless
@@ -89,8 +89,8 @@ def test_a_stack_is_shown_as_pytest_shows_calls(tmp_path: Path) -> None:
     ] == list(Stack((Frame("k01.py", 99, "f"), deep, deep, deep)).lines(tmp_path))
 
 
-def test_a_traceback_is_cut_likewise() -> None:
-    """That of an exception runs from the outermost call to the innermost."""
+def test_a_traceback_is_cut_too() -> None:
+    """An exception's traceback runs from the outermost call to the innermost."""
     entries = traceback.StackSummary.from_list(
         [
             ("/venv/pluggy/_callers.py", 121, "_multicall", None),
@@ -100,4 +100,4 @@ def test_a_traceback_is_cut_likewise() -> None:
         ]
     )
 
-    assert Stack((TEST, POKE)) == traceback_stack(entries, ROOT)
+    assert Stack((TEST, POKE)) == read_traceback(entries, ROOT)

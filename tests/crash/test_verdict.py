@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from plugins.stacks import Frame
-from plugins.stacks import Stack
-from plugins.verdict import WIDTH
-from plugins.verdict import Death
-from plugins.verdict import Stop
-from plugins.verdict import explained
-from plugins.verdict import verdict
+from plugins.crash.stacks import Frame
+from plugins.crash.stacks import Stack
+from plugins.crash.verdict import WIDTH
+from plugins.crash.verdict import Death
+from plugins.crash.verdict import Stop
+from plugins.crash.verdict import describe_death
+from plugins.crash.verdict import explain_death
 
 
 POKE = Stack((Frame("katas/lecture01/k01_first.py", 3, "poke"),))
@@ -44,8 +44,8 @@ POKE = Stack((Frame("katas/lecture01/k01_first.py", 3, "poke"),))
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_happened_is_named(death: Death, what: str) -> None:
-    """By the word that a search engine knows, and by the signal."""
-    assert what == explained(death)[0]
+    """By a word that a search engine knows, and by the signal."""
+    assert what == explain_death(death)[0]
 
 
 @pytest.mark.parametrize(
@@ -91,20 +91,20 @@ def test_what_happened_is_named(death: Death, what: str) -> None:
     ],
 )
 def test_an_abort_says_why(errors: str, what: str) -> None:
-    """The C++ library, glibc and assert() print it before."""
-    assert what == explained(Death(-signal.SIGABRT, POKE, errors))[0]
+    """The C++ library, glibc and assert() print the reason first."""
+    assert what == explain_death(Death(-signal.SIGABRT, POKE, errors))[0]
 
 
 def test_only_an_abort_is_explained_by_what_was_printed() -> None:
-    """A segmentation fault after a message of the kind is one all the same."""
+    """A segmentation fault after such a message is still a segmentation fault."""
     text = "terminate called without an active exception\n"
 
-    assert "segmentation fault (SIGSEGV)" == explained(Death(-signal.SIGSEGV, POKE, text))[0]
+    assert "segmentation fault (SIGSEGV)" == explain_death(Death(-signal.SIGSEGV, POKE, text))[0]
 
 
 def test_the_place_and_the_calls_follow() -> None:
     """The first line is what the summary shows; no line of ours is too long for a terminal."""
-    text = verdict(Death(-signal.SIGSEGV, POKE), Path("/nowhere"))
+    text = describe_death(Death(-signal.SIGSEGV, POKE), Path("/nowhere"))
     first, *lines = text.splitlines()
 
     assert "segmentation fault (SIGSEGV) at katas/lecture01/k01_first.py:3" == first
@@ -113,8 +113,10 @@ def test_the_place_and_the_calls_follow() -> None:
 
 
 def test_without_calls_there_is_no_place() -> None:
-    """As when native code ended the process; an option is never broken at its space."""
-    text = verdict(Death(-signal.SIGABRT, Stack(), "", Stop("time", "9 s")), Path("/nowhere"))
+    """Native code may end the process; an option is never broken at its space."""
+    text = describe_death(
+        Death(-signal.SIGABRT, Stack(), "", Stop("time", "9 s")), Path("/nowhere")
+    )
 
     assert "still running after 9 s" == text.splitlines()[0]
     assert "pytest -o kata_timeout=300" == text.splitlines()[-1]

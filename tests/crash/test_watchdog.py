@@ -1,4 +1,4 @@
-"""The limits of a process that runs tests, and who ends it."""
+"""The limits of a process that runs tests, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -7,27 +7,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.journal import Journal
-from plugins.journal import Writer
-from plugins.stacks import Stack
-from plugins.verdict import Death
-from plugins.verdict import Stop
-from plugins.watchdog import GRACE
-from plugins.watchdog import Watch
-from plugins.watchdog import allowance
-from plugins.watchdog import taken
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from plugins.crash.journal import Journal
+from plugins.crash.journal import Writer
+from plugins.crash.stacks import Stack
+from plugins.crash.verdict import Death
+from plugins.crash.verdict import Stop
+from plugins.crash.watchdog import Watch
+from plugins.tools.processes import GRACE
+from plugins.tools.processes import memory_of
 
 
 class Deaf:
-    """A process that takes no notice of what it is sent, and the journal that it writes."""
+    """A process that ignores signals, and the journal that it writes."""
 
     def __init__(self, folder: Path, memory: int = 0) -> None:
         self.journal = Journal(folder, "0")
@@ -45,12 +39,12 @@ class Deaf:
 
 @pytest.fixture
 def deaf(tmp_path: Path) -> Deaf:
-    """A process without a limit of its memory."""
+    """A process without a memory limit."""
     return Deaf(tmp_path)
 
 
 def test_a_test_that_runs_too_long_is_stopped(deaf: Deaf) -> None:
-    """It may write its stack first; then nothing helps it."""
+    """It gets time to write its stack, and is then killed."""
     deaf.test_begins(limit=5.0)
     deaf.watch.look(4.0)
     assert [] == deaf.sent
@@ -67,7 +61,7 @@ def test_a_test_that_runs_too_long_is_stopped(deaf: Deaf) -> None:
 
 
 def test_each_phase_has_its_time(deaf: Deaf) -> None:
-    """What has happened before does not count; without a limit it may take for ever."""
+    """Earlier phases do not count; without a limit a phase may take forever."""
     deaf.test_begins(limit=5.0)
     deaf.watch.look(4.0)
     deaf.writer.write("phase", phase="teardown", limit=5.0)
@@ -81,7 +75,7 @@ def test_each_phase_has_its_time(deaf: Deaf) -> None:
 
 
 def test_a_debugger_stops_the_clock(deaf: Deaf) -> None:
-    """And Ctrl-C in it is its own affair."""
+    """It also handles Ctrl-C itself."""
     deaf.test_begins(limit=5.0)
     deaf.writer.write("debugged", debugged=True)
     deaf.watch.look(0.0)
@@ -92,7 +86,7 @@ def test_a_debugger_stops_the_clock(deaf: Deaf) -> None:
 
 
 def test_ctrl_c_is_passed_on_and_then_enforced(deaf: Deaf) -> None:
-    """Once to who may not have got it; then the test is stopped."""
+    """It is sent once to a process that may not have got it; then the test is stopped."""
     deaf.test_begins()
     deaf.watch.interrupt()
     deaf.watch.look(GRACE / 4)
@@ -109,7 +103,7 @@ def test_ctrl_c_is_passed_on_and_then_enforced(deaf: Deaf) -> None:
 
 
 def test_a_session_that_is_interrupted_ends_in_its_time(deaf: Deaf) -> None:
-    """But its process must end some time after that."""
+    """But its process must end within the limit after that."""
     deaf.test_begins(limit=5.0)
     deaf.watch.interrupt()
     deaf.writer.write("interrupted", interrupted=True)
@@ -124,7 +118,7 @@ def test_a_session_that_is_interrupted_ends_in_its_time(deaf: Deaf) -> None:
 
 
 def test_a_test_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
-    """While it runs, not before; this process takes more than a MiB."""
+    """While the test runs, not before; this process takes more than a MiB."""
     deaf = Deaf(tmp_path, memory=1 << 20)
     deaf.watch.look()
     assert [] == deaf.sent
@@ -133,8 +127,8 @@ def test_a_test_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
     assert Stop("memory", "0.0 GiB") == deaf.watch.stop
 
 
-def test_who_has_not_said_its_name_is_not_watched(tmp_path: Path) -> None:
-    """A worker of xdist that is starting."""
+def test_a_process_without_a_number_is_not_watched(tmp_path: Path) -> None:
+    """A worker of xdist that is starting has not written it yet."""
     watch = Watch(Journal(tmp_path, "gw0"), 1)
     watch.look(1e9)
 
@@ -150,40 +144,11 @@ def test_a_process_that_is_gone_gets_no_signal(tmp_path: Path) -> None:
 
     watch.send(signal.SIGKILL)
 
-    assert 0 == taken(process.pid)
-
-
-@pytest.fixture
-def sleeper() -> Iterator[int]:
-    """A process that waits, and is not still being started."""
-    command = [sys.executable, "-c", "input('ready')"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert b"ready" == process.stdout.read(5)
-    yield process.pid
-    process.communicate(b"\n")
-
-
-def test_memory_is_what_the_system_says(sleeper: int, tmp_path: Path) -> None:
-    """From ``/proc``, or from ``ps`` where there is none."""
-    some = 1 << 20
-
-    assert some < taken(sleeper)
-    assert some < taken(sleeper, tmp_path / "nothing")
-    assert 0 == taken(2**22 + 1, tmp_path / "nothing")
-
-
-def test_memory_is_shared_by_workers() -> None:
-    """A share of the machine's, divided."""
-    assert 500 == allowance("50%", 1000)
-    assert 250 == allowance(" 50% ", 1000, 2)
-    assert 0 == allowance("0%", 1000)
-    with pytest.raises(ValueError, match="kata_memory: expected a share such as 50%, found '4'"):
-        allowance("4", 1000)
+    assert 0 == memory_of(process.pid)
 
 
 def test_a_phase_that_is_reported_is_over(deaf: Deaf) -> None:
-    """A crash after the report of the call is one of the tear-down."""
+    """A crash after the report of the call is one of the teardown."""
     deaf.test_begins()
     death = Death(-signal.SIGABRT, Stack())
     assert "call" == deaf.watch.crash(death, Path()).when

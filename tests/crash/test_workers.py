@@ -1,24 +1,102 @@
-"""How the worker of xdist that ran a test has ended."""
+"""The crash guard under xdist: which worker ran a test that died, and how it ended."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from textwrap import dedent
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
+from typing import Any
 
-from plugins.workers import status_of
+import pytest
+
+from plugins.crash.workers import FOLDER
+from plugins.crash.workers import prepare_worker
+from plugins.crash.workers import worker_status
+from tests.support.crashes import FAULTS
+from tests.support.crashes import IMPORTS
+from tests.support.crashes import SOON
+from tests.support.crashes import add_fault
+from tests.support.crashes import add_import
+from tests.support.crashes import expect_log
+from tests.support.crashes import read_cases
+from tests.support.crashes import read_log
+
+
+if TYPE_CHECKING:
+    from tests.conftest import MiniCourse
+
+
+@pytest.mark.slow
+def test_all_faults_in_workers(kata: MiniCourse) -> None:
+    """Under ``-n 2`` xdist replaces the workers; the reports are as helpful."""
+    named = {
+        name: add_fault(kata, number, name, fault.line)
+        for number, (name, fault) in enumerate(FAULTS.items(), 1)
+    }
+
+    result = kata.run("-n2", "--junit-xml=report.xml", "-o", "kata_memory=50%", "-k", "not memory")
+
+    count = len(FAULTS) - 1
+    result.assert_outcomes(failed=count, passed=2 * count)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    text = result.stdout.str()
+    for name, fault in FAULTS.items():
+        if name != "memory":
+            place = f" at katas/lecture01/{named[name]}.py:" if fault.placed else ""
+            assert f"{fault.says}{place}" in text
+            test = f"katas.lecture01.test_{named[name]}.test_fault"
+            assert ["properties", "failure"] == read_cases(kata)[test]
+    assert sorted(line for line in expect_log(*named.values()) if "memory" not in line) == sorted(
+        read_log(kata)
+    )
+
+
+@pytest.mark.slow
+def test_imports_and_memory_in_workers(kata: MiniCourse) -> None:
+    """Each worker learns which imports killed another, and has its share of the memory."""
+    named = [
+        add_import(kata, number, name, fault.line)
+        for number, (name, fault) in enumerate(IMPORTS.items(), 1)
+    ]
+    last = add_fault(kata, 9, "memory", FAULTS["memory"].line)
+
+    result = kata.run("-n2", "--tb=short", *SOON)
+
+    result.assert_outcomes(failed=len(IMPORTS) + 1, passed=2)
+    text = result.stdout.str()
+    for name, fault in zip(named, IMPORTS.values(), strict=True):
+        assert f"{fault.says} at katas/lecture01/{name}.py:" in text
+    assert f"0.2 GiB of memory taken at katas/lecture01/{last}.py:" in text
+
+
+def test_a_worker_that_dies_between_tests(kata: MiniCourse) -> None:
+    """No test is to blame; xdist names the one that the worker was about to run."""
+    kata.kata(test="def test_one(): pass\ndef test_two(): pass\n")
+    conftest = (kata.path / "conftest.py").read_text()
+    hook = "def pytest_runtest_logstart():\n    os.mkdir('dead')\n    os.abort()\n"
+    only = "def pytest_configure(config):\n    if hasattr(config, 'workerinput'):\n"
+    register = "        if not os.path.exists('dead'): config.pluginmanager.register(Dead())\n"
+    dead = "class Dead:\n    " + hook.replace("\n    ", "\n        ").replace("()", "(self)", 1)
+    kata.write("conftest.py", f"{conftest}\nimport os\n{dead}\n{only}{register}")
+
+    result = kata.run("-n1")
+
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["worker 'gw0' crashed while running '*::test_one'"])
 
 
 def test_the_status_is_that_of_the_process() -> None:
-    """Of one on this machine."""
+    """Of a worker on this machine."""
     popen = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
     node = SimpleNamespace(gateway=SimpleNamespace(_io=SimpleNamespace(popen=popen)))
 
-    assert 3 == status_of(node)
+    assert 3 == worker_status(node)
 
 
 def test_the_status_may_be_unknown() -> None:
-    """Of a process on another machine, or of one that does not end."""
+    """The process is on another machine, or does not end."""
 
     class Immortal:
         def wait(self, seconds: float) -> int:
@@ -26,5 +104,55 @@ def test_the_status_may_be_unknown() -> None:
 
     node = SimpleNamespace(gateway=SimpleNamespace(_io=SimpleNamespace(popen=Immortal())))
 
-    assert status_of(node) is None
-    assert status_of(SimpleNamespace(gateway=SimpleNamespace())) is None
+    assert worker_status(node) is None
+    assert (
+        worker_status(SimpleNamespace(gateway=SimpleNamespace(spec=SimpleNamespace(popen=None))))
+        is None
+    )
+
+
+@pytest.mark.parametrize("folder", ["", "no/such/folder", "/no/such/folder"])
+def test_a_worker_without_the_folder_keeps_no_journal(folder: str) -> None:
+    """On another machine, or under a controller without a guard."""
+    registered: list[object] = []
+    config: Any = SimpleNamespace(
+        workerinput={FOLDER: folder} if folder else {},
+        pluginmanager=SimpleNamespace(register=registered.append),
+    )
+
+    prepare_worker(config, None)
+
+    assert [] == registered
+
+
+def test_an_execnet_that_hides_the_process_is_named_once(kata: MiniCourse) -> None:
+    """The tests run on, and a crash is one failed test with an unknown end."""
+    for number in (1, 2):
+        add_fault(kata, number, "os_exit", FAULTS["os_exit"].line)
+    hook = """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_testnodedown(node):
+            io = node.gateway._io
+            process = io.popen
+            del io.popen
+            yield
+            # execnet needs it to the end.
+            io.popen = process
+        """
+    conftest = (kata.path / "conftest.py").read_text()
+    kata.write("conftest.py", conftest + dedent(hook))
+
+    result = kata.run("-n1")
+
+    result.assert_outcomes(failed=2, passed=4, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "the process of the test ended at katas/lecture01/*",
+            (
+                "*PytestWarning: a crashed test will not show how its process ended: this release "
+                "of xdist or execnet has changed where it keeps the process of a worker (*'popen')"
+            ),
+        ]
+    )
