@@ -1,4 +1,4 @@
-"""The episodes of ``episodes.toml``, and of files in the same form: no pytest, no feed."""
+"""Reads ``episodes.toml`` and files of the same form; needs neither pytest nor a feed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from plugins.tomltable import TomlError
-from plugins.tomltable import read_toml
+from plugins.tools.text import ADDRESS
+from plugins.tools.toml import TomlError
+from plugins.tools.toml import read_toml
 
 
 if TYPE_CHECKING:
@@ -17,17 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from plugins.tomltable import TomlTable
+    from plugins.tools.toml import TomlTable
 
 
-# No space and no control character, so that a terminal can make it clickable.
-ADDRESS = re.compile(r"https?://[!-~]+")
+# No two episodes of a file may share one of these.
 UNIQUE = ("number", "slug", "guid")
 
 
 @dataclass(frozen=True)
 class Episode:
-    """Facts about one episode; the last three are kept by hand, the others come from the feed."""
+    """One episode: the last three fields are kept by hand, the others come from the feed."""
 
     number: int
     slug: str
@@ -44,7 +44,7 @@ class Episode:
 
     @property
     def length(self) -> str:
-        """``20:31``, or ``1:02:03`` from an hour on."""
+        """The length as ``20:31``, or as ``1:02:03`` from one hour on."""
         minutes, seconds = divmod(self.seconds, 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
@@ -52,19 +52,19 @@ class Episode:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every episode that could be read, by slug, and one line for each file that could not."""
+    """The episodes by slug, and one error line for each file that could not be read."""
 
     episodes: Mapping[str, Episode] = field(default_factory=dict)
     errors: tuple[str, ...] = ()
 
 
 def slugify(title: str) -> str:
-    """Return the title in lower case, each run of other characters than a-z and 0-9 one dash."""
+    """Return the title in lower case with a dash for each run of other characters than a-z, 0-9."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
 def read_catalogue(files: Iterable[Path]) -> Catalogue:
-    """Read the episodes of all `files`; a broken one becomes an error line, not an exception."""
+    """Read the episodes of all `files`; a broken file becomes an error line, not an exception."""
     episodes: dict[str, Episode] = {}
     errors: list[str] = []
     for file in files:
@@ -83,7 +83,7 @@ def read_catalogue(files: Iterable[Path]) -> Catalogue:
 
 
 def read_episodes(file: Path) -> tuple[Episode, ...]:
-    """Read one file, an array ``[[episode]]``.
+    """Read the array ``[[episode]]`` of one file.
 
     Raises
     ------

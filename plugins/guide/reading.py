@@ -1,27 +1,40 @@
-"""What a failing kata points to: source to read, episodes to hear, the command for a hint."""
+"""What a failing kata points to: source to read, episodes to hear, the command for a hint.
+
+On a terminal that knows the control sequence OSC 8, labels are links; see
+https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import textwrap
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from plugins.links import linked
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Mapping
     from collections.abc import Sequence
 
-    from plugins.catalogue import Catalogue
-    from plugins.layout import EpisodeRef
-    from plugins.layout import Kata
+    from plugins.course.model import EpisodeRef
+    from plugins.course.model import Kata
+    from plugins.guide.catalogue import Catalogue
 
 
 WIDTH = 80
 INDENT = 8
 RELEASE = re.compile(r"(\d+\.\d+\.\d+)(?:rc(\d+))?(?:\.post\d+)?(?:\+.*)?")
+# A terminal without links would hide the address, so only terminals known to have them count:
+# by TERM_PROGRAM, by TERM, and by VTE_VERSION.
+PROGRAMS = {"ghostty", "iTerm.app", "vscode", "WezTerm"}
+TERMS = {"alacritty", "foot", "xterm-ghostty", "xterm-kitty"}
+# GNOME Terminal and others built on VTE; version 0.50.0 could crash on a link.
+VTE = 5001
+# Under a multiplexer, the variables are those of the terminal that it was started in.
+MULTIPLEXERS = ("TMUX", "STY")
 
 
 @dataclass(frozen=True)
@@ -45,17 +58,25 @@ class Reading:
 
 
 def tag_of(version: str | None) -> str:
-    """Return PyTorch's git tag of an installed version: that of a release, or else ``main``."""
+    """Return PyTorch's git tag for an installed version, or ``main`` if it is no release."""
     if version is None or not (match := RELEASE.fullmatch(version)):
         return "main"
     release, candidate = match.groups()
     return f"v{release}-rc{candidate}" if candidate else f"v{release}"
 
 
+def torch_tag() -> str:
+    """Return the git tag of the installed PyTorch, which is not imported, or ``main``."""
+    try:
+        return tag_of(importlib.metadata.version("torch"))
+    except importlib.metadata.PackageNotFoundError:
+        return tag_of(None)
+
+
 def reading_of(
     kata: Kata, refs: Iterable[EpisodeRef], catalogue: Catalogue, tag: str, hint: str
 ) -> Reading:
-    """Return what `kata` points to; an episode that no file knows is left out."""
+    """Return what `kata` points to; episodes that are not in the catalogue are left out."""
     root = f"https://github.com/pytorch/pytorch/blob/{tag}"
     sources = [Pointer(f"{up.path}: {up.symbol}", f"{root}/{up.path}") for up in kata.upstream]
     episodes = [
@@ -66,29 +87,33 @@ def reading_of(
     return Reading(kata.id, kata.title, tuple(sources), tuple(episodes), hint)
 
 
-def block(reading: Reading, *, links: bool) -> list[str]:
-    """Return the lines of a failure: where to read, what to hear, how to get a hint.
+def format_reading(reading: Reading, *, links: bool) -> list[str]:
+    """Return the lines for one kata: what to read, what to hear, how to get a hint.
 
-    The first source has its address; the others lie in the same tree.
+    Without links only the first source has its address; the others lie in the same tree.
     """
     read = [
         line
         for n, source in enumerate(reading.sources)
-        for line in _entry(source, links=links, address=n == 0)
+        for line in _format_pointer(source, links=links, address=n == 0)
     ]
-    listen = [line for episode in reading.episodes for line in _entry(episode, links=links)]
+    listen = [line for it in reading.episodes for line in _format_pointer(it, links=links)]
     return [*_labelled("read", read), *_labelled("listen", listen), f"hint    {reading.hint}"]
 
 
-def short_block(reading: Reading, *, links: bool) -> list[str]:
-    """Return the lines of a kata in the summary: its name, and the first of each kind."""
-    first = Reading(
-        reading.kata, reading.title, reading.sources[:1], reading.episodes[:1], reading.hint
+def format_summary(reading: Reading, *, links: bool) -> list[str]:
+    """Return the lines for a kata: its name, and the first of each kind."""
+    return format_all(
+        replace(reading, sources=reading.sources[:1], episodes=reading.episodes[:1]), links=links
     )
-    return [f"{reading.kata}: {reading.title}", *block(first, links=links)]
 
 
-def properties(reading: Reading) -> list[tuple[str, str]]:
+def format_all(reading: Reading, *, links: bool) -> list[str]:
+    """Return the lines for a kata: its name, and everything that it points to."""
+    return [f"{reading.kata}: {reading.title}", *format_reading(reading, links=links)]
+
+
+def junit_properties(reading: Reading) -> list[tuple[str, str]]:
     """Return the same facts as names and values for JUnit XML."""
     return [
         ("kata", reading.kata),
@@ -98,12 +123,12 @@ def properties(reading: Reading) -> list[tuple[str, str]]:
     ]
 
 
-def _entry(pointer: Pointer, *, links: bool, address: bool = True) -> list[str]:
+def _format_pointer(pointer: Pointer, *, links: bool, address: bool = True) -> list[str]:
     text = f"{pointer.label}: {pointer.why}" if pointer.why else pointer.label
     lines = textwrap.wrap(text, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
-    # A label that is broken over lines cannot be a link.
+    # A label that is wrapped cannot be a link.
     if links and lines[0].startswith(pointer.label):
-        lines[0] = lines[0].replace(pointer.label, linked(pointer.label, pointer.address), 1)
+        lines[0] = lines[0].replace(pointer.label, format_link(pointer.label, pointer.address), 1)
     elif address:
         lines.append(pointer.address)
     return lines
@@ -111,3 +136,27 @@ def _entry(pointer: Pointer, *, links: bool, address: bool = True) -> list[str]:
 
 def _labelled(label: str, lines: Sequence[str]) -> list[str]:
     return [f"{'' if n else label:<{INDENT}}{line}" for n, line in enumerate(lines)]
+
+
+def format_link(text: str, address: str) -> str:
+    """Return `text` as a link to `address`."""
+    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def knows_links(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal that set these variables shows links.
+
+    ``FORCE_HYPERLINK`` overrides everything else: 0 for no, anything else for yes.
+    """
+    forced = environment.get("FORCE_HYPERLINK")
+    if forced is not None:
+        return forced != "0"
+    if any(name in environment for name in MULTIPLEXERS):
+        return False
+    version = environment.get("VTE_VERSION", "")
+    return (
+        environment.get("TERM_PROGRAM") in PROGRAMS
+        or environment.get("TERM") in TERMS
+        or "WT_SESSION" in environment
+        or (version.isdecimal() and int(version) >= VTE)
+    )

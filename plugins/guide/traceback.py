@@ -1,4 +1,4 @@
-"""What of a failure concerns the learner: the calls in their files, and the line to edit."""
+"""Extracts the frames in the learner's files from a failure, and finds the line to edit."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# A call in a short traceback of pytest, which `plugins.stacks` imitates.
+# A call in a short traceback of pytest, which `plugins.crash.stacks` imitates.
 CALL = re.compile(r"(?P<path>\S.*?):(?P<line>\d+): in .+")
 MESSAGE = re.compile(r"E(?:   |$)")
-# How Python and compilers name a place.
+# A place as Python names it, and as compilers do.
 PYTHON_PLACE = re.compile(r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
 PLACE = re.compile(r"(?P<path>[^\s:\"']+\.\w+):(?P<line>\d+)\b")
 TODO = re.compile(r"(?:#|//) TODO\b")
 UNWRITTEN = re.compile(
     r"raise NotImplementedError|TORCH_CHECK_NOT_IMPLEMENTED|cudaErrorNotYetImplemented"
 )
-# Where a function begins, in Python; a stub in C++ has its TODO just above.
+# Where a function begins in Python; in C++ the TODO stands just above the stub.
 DEFINITION = re.compile(r"\s*(?:async def|def|class) ")
 DEFINED = re.compile(r"\s*(?:async def|def|class) (?P<name>\w+)")
 WORD = re.compile(r"[^\W\d]\w*")
+# How many lines, the stub's included, are searched upwards for its TODO.
 ABOVE = 12
 
 
 @dataclass(frozen=True)
-class Call:
-    """A call of a traceback: its file, its line, and the lines that show it."""
+class TracebackCall:
+    """A call in a traceback: its file, its line, and the lines of text that show it."""
 
     path: str
     line: int
@@ -41,31 +42,31 @@ class Call:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure's text in two parts: the calls, outermost first, and the message."""
+    """A failure's calls, outermost first, and its message."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[TracebackCall, ...]
     message: tuple[str, ...]
 
 
 def read_failure(text: str) -> Failure:
-    """Take a short traceback apart; any other text is a message."""
-    calls: list[Call] = []
+    """Split a short traceback into calls and message; any other text is all message."""
+    calls: list[TracebackCall] = []
     message: list[str] = []
     for line in text.splitlines():
         if found := CALL.fullmatch(line):
-            calls.append(Call(found["path"], int(found["line"]), (line,)))
+            calls.append(TracebackCall(found["path"], int(found["line"]), (line,)))
         elif MESSAGE.match(line):
             message.append(line[4:])
         elif calls and not message:
             last = calls[-1]
-            calls[-1] = Call(last.path, last.line, (*last.lines, line))
+            calls[-1] = TracebackCall(last.path, last.line, (*last.lines, line))
     if not message:
         return Failure((), tuple(text.splitlines()))
     return Failure(tuple(calls), tuple(message))
 
 
-def cut(calls: Iterable[Call], own: Iterable[str]) -> list[str]:
-    """Return the lines of the calls in the files `own`, and how many others follow them."""
+def keep_own_calls(calls: Iterable[TracebackCall], own: Iterable[str]) -> list[str]:
+    """Return the lines of the calls in the files `own`, and how many others follow each."""
     own = set(own)
     lines: list[str] = []
     others = 0
@@ -81,12 +82,12 @@ def cut(calls: Iterable[Call], own: Iterable[str]) -> list[str]:
 
 
 def edit_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
-    """Return the file and the line to edit: where it failed, or the first place to write.
+    """Return the file and line to edit: where it failed, or else the first TODO.
 
-    `files` holds the texts of the exercise's files by the paths that the traceback has for them.
+    `files` maps the exercise's paths, as the traceback has them, to their texts.
     """
     found = [(call.path, call.line) for call in failure.calls if call.path in files]
-    place = found[-1] if found else mentioned("\n".join(failure.message), files)
+    place = found[-1] if found else find_mention("\n".join(failure.message), files)
     if place is None:
         return first_todo(files)
     path, line = place
@@ -97,9 +98,10 @@ def edit_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
 
 
 def called_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return where the learner defines what the test had called when it noticed a wrong result.
+    """Return where the learner defines what the test called before it saw a wrong result.
 
-    The innermost call that names something of theirs tells; in C++ tests name it otherwise.
+    That is the first name of theirs in the innermost call that has one. Only definitions in
+    Python are found.
     """
     defined = {
         found["name"]: (path, number)
@@ -112,8 +114,8 @@ def called_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int] 
     return next((defined[name] for name in names if name in defined), None)
 
 
-def mentioned(text: str, files: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the first place in one of the files that `text` names."""
+def find_mention(text: str, files: Mapping[str, str]) -> tuple[str, int] | None:
+    """Return the first place in one of the `files` that `text` names."""
     matches = [*PYTHON_PLACE.finditer(text), *PLACE.finditer(text)]
     for match in matches:
         for path in files:
@@ -123,7 +125,7 @@ def mentioned(text: str, files: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def todo_above(lines: Sequence[str], line: int) -> int:
-    """Return the line with the TODO that belongs to the stub in `line`, or that line itself."""
+    """Return the line with the TODO of the stub in `line`, or `line` itself."""
     for number in range(line, max(line - ABOVE, 0), -1):
         if TODO.search(lines[number - 1]):
             return number
@@ -133,7 +135,7 @@ def todo_above(lines: Sequence[str], line: int) -> int:
 
 
 def first_todo(files: Mapping[str, str]) -> tuple[str, int]:
-    """Return the first TODO of the files, or else the first stub, or else their beginning."""
+    """Return the first TODO in the files, else the first stub, else the beginning."""
     for pattern in (TODO, UNWRITTEN):
         for path, text in files.items():
             for number, line in enumerate(text.splitlines(), 1):

@@ -1,20 +1,24 @@
-"""``episodes.toml``: what stands in it, and what is said about a broken one."""
+"""``episodes.toml``: its content, and the error for a broken one."""
 
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.catalogue import Episode
-from plugins.catalogue import read_catalogue
-from plugins.catalogue import read_episodes
-from plugins.catalogue import slugify
-from plugins.tomltable import TomlError
+from plugins import ROOT
+from plugins.guide.catalogue import Episode
+from plugins.guide.catalogue import read_catalogue
+from plugins.guide.catalogue import read_episodes
+from plugins.guide.catalogue import slugify
+from plugins.tools.toml import TomlError
 
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 ONE = """
 [[episode]]
 number = 7
@@ -52,7 +56,7 @@ def write(folder: Path, text: str, name: str = "episodes.toml") -> Path:
 
 
 def test_the_podcast_is_whole() -> None:
-    """All 83 episodes that there were in 2024, 64 of them with a transcript, all with topics."""
+    """It has the 83 episodes of 2024, at least 64 with a transcript, all with topics."""
     episodes = read_episodes(ROOT / "episodes.toml")
 
     assert list(range(1, 84)) == [episode.number for episode in episodes][:83]
@@ -75,7 +79,7 @@ def test_the_podcast_is_whole() -> None:
     ],
 )
 def test_slugs(title: str, slug: str) -> None:
-    """Lower case; what is neither a letter from a to z nor a digit becomes one dash inside."""
+    """Lower case; each run of other characters than a-z and 0-9 becomes one dash inside."""
     assert slug == slugify(title)
 
 
@@ -83,14 +87,14 @@ def test_slugs(title: str, slug: str) -> None:
     ("seconds", "length"), [(59, "0:59"), (1231, "20:31"), (3599, "59:59"), (3723, "1:02:03")]
 )
 def test_lengths(seconds: int, length: str) -> None:
-    """Hours only where there are some."""
+    """Hours are shown only from one hour on."""
     episode = Episode(**{**vars(EPISODE), "seconds": seconds})
 
     assert length == episode.length
 
 
 def test_what_is_kept_by_hand_may_be_left_out(tmp_path: Path) -> None:
-    """And is there where it is given."""
+    """It is read where it is given."""
     by_hand = {"transcript": "episodes/7.md", "apple": 1000, "topics": ("strides",)}
 
     assert (EPISODE,) == read_episodes(write(tmp_path, ONE))
@@ -123,7 +127,7 @@ def test_what_is_kept_by_hand_may_be_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
-    """File, episode, key, what is expected, what was found."""
+    """The line names file, episode, key, what was expected and what was found."""
     file = write(tmp_path, ONE.replace(old, new))
     with pytest.raises(TomlError) as caught:
         read_episodes(file)
@@ -151,7 +155,7 @@ def test_what_must_be_unique(tmp_path: Path, key: str, own: str, other: str) -> 
 
 
 def test_several_files(tmp_path: Path) -> None:
-    """Episodes of all are there; the first file wins a slug, and the other one is told."""
+    """All their episodes are there; for a repeated slug the first file wins, with an error."""
     mine = ONE.replace("A title", "Mine") + ONE.replace("7", "8").replace("a-title", "b")
     first = write(tmp_path, ONE)
     second = write(tmp_path, mine, "mine.toml")

@@ -1,23 +1,30 @@
-"""Which episodes explain a kata, and what is said when they cannot be found."""
+"""Which episodes explain a kata, and the report when one cannot be found."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.catalogue import Catalogue
-from plugins.episodes import problems
-from plugins.layout import Course
-from plugins.layout import EpisodeRef
-from plugins.layout import Kata
-from plugins.layout import Lecture
+from plugins.course.model import Course
+from plugins.course.model import EpisodeRef
+from plugins.course.model import Kata
+from plugins.course.model import Lecture
+from plugins.guide.catalogue import Catalogue
+from plugins.guide.episodes import find_problems
 
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = ("plugins.course", "plugins.episodes", "plugins.failures")
+# A run of katas imports none of these but the last, which a failure needs.
+NAMES = ("plugins.feed.__main__", "feedparser", "tomlkit", "torch", "plugins.guide.catalogue")
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.guide.episodes",
+    "plugins.guide.failures",
+    "plugins.guide.summary",
+)
 FAILING = "def test_it():\n    assert False, 'not yet'\n"
 MINE = """
 [[episode]]
@@ -34,7 +41,7 @@ links = []
 
 
 def test_problems() -> None:
-    """A slug that no file has; but where a file is broken, only that, since slugs are in it."""
+    """Unknown slugs are reported, but not while a broken file may have them."""
     folder = Path("katas/lecture77")
     refs = (EpisodeRef("strides", "why"),)
     kata = Kata(
@@ -44,13 +51,13 @@ def test_problems() -> None:
 
     where = "katas/lecture77/lecture.toml: kata k01_a: episodes"
     expected = "expected a slug of episodes.toml, found 'strides'"
-    assert [f"{where}: {expected}"] == problems(course, Catalogue())
-    assert ["broken"] == problems(course, Catalogue(errors=("broken",)))
-    assert [] == problems(Course((), ()), Catalogue())
+    assert [f"{where}: {expected}"] == find_problems(course, Catalogue())
+    assert ["broken"] == find_problems(course, Catalogue(errors=("broken",)))
+    assert [] == find_problems(Course((), ()), Catalogue())
 
 
 def test_a_broken_file_is_one_line_and_the_tests_run(course: MiniCourse) -> None:
-    """In the header and at the end; a failure still shows what to read and the hint."""
+    """It stands in the header and at the end; a failure still shows what to read and the hint."""
     course.plugins(*PLUGINS)
     course.kata(test=FAILING)
     course.write("episodes.toml", "[[episode]]\nnumber = 'one'\n")
@@ -66,17 +73,17 @@ def test_a_broken_file_is_one_line_and_the_tests_run(course: MiniCourse) -> None
             line,
             "rootdir: *",
             "*= FAILURES =*",
-            "read    c10/core/DispatchKeySet.h: DispatchKeySet",
-            "hint    pytest katas/lecture01/test_k01_first.py --hint",
             "*= where to go on =*",
+            "  read    c10/core/DispatchKeySet.h: DispatchKeySet",
+            "  hint    pytest katas/lecture01/test_k01_first.py --hint",
             line,
         ]
     )
     result.stdout.no_fnmatch_line("*listen*")
 
 
-def test_a_broken_file_is_told_when_all_is_well(course: MiniCourse) -> None:
-    """Quietly too, where there is no header; and without it nothing is said."""
+def test_a_broken_file_is_reported_when_all_tests_pass(course: MiniCourse) -> None:
+    """Also with ``-q``, which has no header; without a broken file nothing is reported."""
     course.plugins(*PLUGINS)
     course.kata()
     quiet = course.run("-q")
@@ -92,7 +99,7 @@ def test_a_broken_file_is_told_when_all_is_well(course: MiniCourse) -> None:
 
 
 def test_an_unknown_slug_is_one_line(course: MiniCourse) -> None:
-    """It names the lecture's file and the kata; the other episodes are shown."""
+    """The line names the lecture's file and the kata; the other episodes are shown."""
     course.plugins(*PLUGINS)
     course.kata(test=FAILING, episodes=("strides", "stridse"))
 
@@ -102,16 +109,19 @@ def test_an_unknown_slug_is_one_line(course: MiniCourse) -> None:
     result.stdout.fnmatch_lines(
         [
             "broken: */lecture01/lecture.toml: kata k01_first: episodes: *, found 'stridse'",
-            "listen  #62 Strides, 20:31: why strides fits",
+            "  listen  #62 Strides, 20:31: why strides fits",
         ]
     )
 
 
 def test_hook_episodes(course: MiniCourse) -> None:
-    """A lecture's own conftest.py answers for its tests; what it passes on is as usual."""
+    """A lecture's own conftest.py can answer for its tests; for the others it returns None.
+
+    Of each kata those of the first failing test are shown.
+    """
     course.plugins(*PLUGINS)
     answer = """
-        from plugins.layout import EpisodeRef
+        from plugins.course.model import EpisodeRef
 
         def pytest_kata_episodes(item):
             if item.name == "test_it":
@@ -126,18 +136,18 @@ def test_hook_episodes(course: MiniCourse) -> None:
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
-            "*_ test_it _*",
-            "listen  #34 vmap, 17:47: because of test_it",
-            "*_ test_other _*",
-            "listen  #62 Strides, 20:31: why strides fits",
-            "*_ test_it _*",
-            "listen  #62 Strides, 20:31: why strides fits",
+            "lecture01/k01_first: The title of k01_first",
+            "  listen  #34 vmap, 17:47: because of test_it",
+            "lecture02/k01_first: The title of k01_first",
+            "  listen  #62 Strides, 20:31: why strides fits",
         ]
     )
+    other = course.run("katas/lecture01/test_k01_first.py::test_other")
+    other.stdout.fnmatch_lines(["  listen  #62 Strides, 20:31: why strides fits"])
 
 
 def test_hook_episode_sources(course: MiniCourse) -> None:
-    """A plugin brings a file of episodes; katas name them like those of the course."""
+    """A plugin can add a file of episodes; katas name them like those of the course."""
     course.write("mine/radio.toml", MINE.format(slug="another-show"))
     course.write(
         "conftest.py",
@@ -157,16 +167,16 @@ def test_hook_episode_sources(course: MiniCourse) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "listen  #1 Of another show, 1:30: why another-show fits",
-            "        https://radio.example/1",
-            "        #62 Strides, 20:31: why strides fits",
+            "  listen  #1 Of another show, 1:30: why another-show fits",
+            "          https://radio.example/1",
+            "  hint *",
         ]
     )
     result.stdout.no_fnmatch_line("broken: *")
 
 
 def test_a_run_reads_no_feed(course: MiniCourse) -> None:
-    """What only the sync needs is not imported, and torch is not for the sake of its version."""
+    """It imports neither what only the sync needs, nor torch to learn its version."""
     course.write(
         "conftest.py",
         f"""
@@ -175,7 +185,7 @@ def test_a_run_reads_no_feed(course: MiniCourse) -> None:
         pytest_plugins = {PLUGINS!r}
 
         def pytest_unconfigure():
-            for name in ("plugins.feed", "feedparser", "tomlkit", "torch", "plugins.catalogue"):
+            for name in {NAMES!r}:
                 print(name, name in sys.modules)
         """,
     )
@@ -183,10 +193,10 @@ def test_a_run_reads_no_feed(course: MiniCourse) -> None:
 
     course.run().stdout.fnmatch_lines(
         [
-            "plugins.feed False",
+            "plugins.feed.__main__ False",
             "feedparser False",
             "tomlkit False",
             "torch False",
-            "plugins.catalogue True",
+            "plugins.guide.catalogue True",
         ]
     )

@@ -1,4 +1,4 @@
-"""What a failure says: short, in order, within 80 columns."""
+"""The reading of a failure: short, in order, within 80 columns; and links in terminals."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from plugins.catalogue import Catalogue
-from plugins.catalogue import Episode
-from plugins.layout import EpisodeRef
-from plugins.layout import Kata
-from plugins.layout import Upstream
-from plugins.links import linked
-from plugins.reading import Pointer
-from plugins.reading import Reading
-from plugins.reading import block
-from plugins.reading import properties
-from plugins.reading import reading_of
-from plugins.reading import short_block
-from plugins.reading import tag_of
+from plugins.course.model import EpisodeRef
+from plugins.course.model import Kata
+from plugins.course.model import Upstream
+from plugins.guide.catalogue import Catalogue
+from plugins.guide.catalogue import Episode
+from plugins.guide.reading import Pointer
+from plugins.guide.reading import Reading
+from plugins.guide.reading import format_link
+from plugins.guide.reading import format_reading
+from plugins.guide.reading import format_summary
+from plugins.guide.reading import junit_properties
+from plugins.guide.reading import knows_links
+from plugins.guide.reading import reading_of
+from plugins.guide.reading import tag_of
 
 
 WHY = "why this episode explains the kata, in words that need more than one line of a terminal"
@@ -57,12 +58,12 @@ READING = Reading(
     ],
 )
 def test_tags(version: str | None, tag: str) -> None:
-    """The sources are those of the release that is installed, else the newest."""
+    """A release has its own tag; everything else means ``main``."""
     assert tag == tag_of(version)
 
 
 def test_what_a_kata_points_to() -> None:
-    """The upstream sources at the tag, and the episodes that are known, with our reason."""
+    """The upstream sources at the tag, and the known episodes with the reason for each."""
     refs = [EpisodeRef("strides", "why it fits"), EpisodeRef("unknown", "never mind")]
     upstream = (Upstream("c10/core/Contiguity.h", "_compute_contiguous"),)
     kata = Kata(
@@ -81,8 +82,8 @@ def test_what_a_kata_points_to() -> None:
 
 
 def test_a_failure() -> None:
-    """Read, listen, hint; an address has a line of its own, at which it is never broken."""
-    assert block(READING, links=False) == [
+    """Read, listen, hint; an address has a line of its own and is never wrapped."""
+    assert format_reading(READING, links=False) == [
         "read    c10/core/Contiguity.h: _compute_contiguous",
         "        https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/Contiguity.h",
         "        c10/core/TensorImpl.h: TensorImpl",
@@ -96,10 +97,10 @@ def test_a_failure() -> None:
 
 
 def test_a_failure_with_links() -> None:
-    """The addresses hide behind what they lead to, and all sources have theirs."""
-    first, second = (linked(source.label, source.address) for source in READING.sources)
-    short, long = (linked(episode.label, episode.address) for episode in READING.episodes)
-    assert block(READING, links=True) == [
+    """The labels are links, and every source has its own."""
+    first, second = (format_link(source.label, source.address) for source in READING.sources)
+    short, long = (format_link(episode.label, episode.address) for episode in READING.episodes)
+    assert format_reading(READING, links=True) == [
         f"read    {first}",
         f"        {second}",
         f"listen  {short}: why it fits",
@@ -110,25 +111,25 @@ def test_a_failure_with_links() -> None:
 
 
 def test_a_label_that_needs_two_lines_is_no_link() -> None:
-    """Its address is shown instead."""
+    """Its address is shown instead of a link."""
     long = Pointer(f"#1 {'word ' * 20}end, 1:00", "https://radio.example/1", "why")
-    lines = block(replace(READING, sources=(), episodes=(long,)), links=True)
+    lines = format_reading(replace(READING, sources=(), episodes=(long,)), links=True)
 
     assert ["        https://radio.example/1"] == [line for line in lines if "//" in line]
     assert 4 == len(lines)
 
 
 def test_a_kata_without_episodes() -> None:
-    """No label stands without an entry."""
+    """A label without an entry is left out."""
     reading = replace(READING, sources=(), episodes=())
 
-    assert [f"hint    {READING.hint}"] == block(reading, links=False)
+    assert [f"hint    {READING.hint}"] == format_reading(reading, links=False)
 
 
 def test_a_long_word_stays_whole() -> None:
-    """It can be copied."""
+    """It can be copied from the terminal."""
     label = f"{'a/' * 40}file-name.cpp: {'symbol' * 10}"
-    (line, _, _) = block(
+    (line, _, _) = format_reading(
         replace(READING, sources=(Pointer(label.replace(": ", ":"), "https://a"),), episodes=()),
         links=False,
     )
@@ -137,19 +138,19 @@ def test_a_long_word_stays_whole() -> None:
 
 
 def test_the_summary_of_a_kata() -> None:
-    """Its name, and the first of each kind."""
+    """Its name, the first source, the first episode and the hint."""
     first = replace(READING, sources=READING.sources[:1], episodes=READING.episodes[:1])
 
-    assert short_block(READING, links=False) == [
+    assert format_summary(READING, links=False) == [
         "lecture02/k01_strides: Sizes and strides",
-        *block(first, links=False),
+        *format_reading(first, links=False),
     ]
-    assert short_block(READING, links=True)[1:] == block(first, links=True)
+    assert format_summary(READING, links=True)[1:] == format_reading(first, links=True)
 
 
 def test_properties() -> None:
-    """Everything, without links that are no text."""
-    assert properties(READING) == [
+    """They hold everything, as plain text."""
+    assert junit_properties(READING) == [
         ("kata", "lecture02/k01_strides"),
         ("read", f"c10/core/Contiguity.h: _compute_contiguous {ROOT}/c10/core/Contiguity.h"),
         ("read", f"c10/core/TensorImpl.h: TensorImpl {ROOT}/c10/core/TensorImpl.h"),
@@ -157,3 +158,35 @@ def test_properties() -> None:
         ("listen", f"#45 Memory layout, 16:26: {WHY} https://radio.example/45"),
         ("hint", "pytest katas/lecture02/test_k01_strides.py --hint"),
     ]
+
+
+def test_a_link() -> None:
+    """The control sequence OSC 8 opens it before the text and closes it after."""
+    assert format_link("text", "https://a.example") == (
+        "\x1b]8;;https://a.example\x1b\\text\x1b]8;;\x1b\\"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "known"),
+    [
+        ({}, False),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM_PROGRAM": "WezTerm", "TERM": "xterm-256color"}, True),
+        ({"TERM_PROGRAM": "Apple_Terminal"}, False),
+        ({"WT_SESSION": "a-b-c"}, True),
+        ({"VTE_VERSION": "7600"}, True),
+        ({"VTE_VERSION": "5001"}, True),
+        ({"VTE_VERSION": "5000"}, False),
+        ({"VTE_VERSION": "new"}, False),
+        ({"VTE_VERSION": "7600", "TMUX": "socket,1,0"}, False),
+        ({"VTE_VERSION": "7600", "STY": "1.pts"}, False),
+        ({"FORCE_HYPERLINK": "1"}, True),
+        ({"FORCE_HYPERLINK": "1", "TMUX": "socket,1,0"}, True),
+        ({"FORCE_HYPERLINK": "0", "TERM": "xterm-kitty"}, False),
+    ],
+)
+def test_terminals(environment: dict[str, str], *, known: bool) -> None:
+    """Only terminals known to have links count, unless ``FORCE_HYPERLINK`` is set."""
+    assert known == knows_links(environment)

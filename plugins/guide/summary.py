@@ -1,0 +1,182 @@
+"""Shows the end of a session: of each failing kata one failure, and where to go on.
+
+``-v``, ``--tb=long`` and ``--all-failures`` show every failure, as pytest does. pytest, and every
+other plugin, finds all reports where they always are, in the terminal reporter's ``stats``; only
+while pytest itself prints them are those left out that `plugins.guide.folding` gives a line.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from plugins.course.names import restore_argument
+from plugins.course.session import course_key
+from plugins.course.session import course_root
+from plugins.guide.episodes import describe_problems
+from plugins.guide.failures import CAUSE
+from plugins.guide.failures import SUMMARY
+from plugins.guide.folding import Cause
+from plugins.guide.folding import Failed
+from plugins.guide.folding import Folded
+from plugins.guide.folding import fold
+from plugins.guide.given import katas_as_given
+from plugins.guide.shorten import shows_all
+
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+
+# The lists of reports that pytest prints as ERRORS and as FAILURES.
+LISTS = ("error", "failed")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("katas").addoption(
+        "--all-failures",
+        action="store_true",
+        help="Show every failing test of a kata in full; so do -v and --tb=long.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the hook that runs within pytest's own."""
+    config.pluginmanager.register(Others(config))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> Generator[None, None, None]:
+    """Around pytest's own summary: let it print one failure of each kata, then say how to go on."""
+    stats = terminalreporter.stats
+    config.stash[lists_key] = lists = Lists(stats, fold_session(stats, config))
+    lists.narrow()
+    try:
+        yield
+    finally:
+        lists.restore()
+    show_where_to_go_on(terminalreporter, config, lists)
+
+
+class Lists:
+    """The lists of failures in the terminal reporter: all of them, or those that are shown."""
+
+    def __init__(self, stats: dict[str, list[Any]], folded: Folded) -> None:
+        self.stats, self.folded = stats, folded
+        self.whole = {name: stats[name] for name in LISTS if name in stats}
+
+    @property
+    def failures(self) -> list[Any]:
+        """All reports, errors first, as pytest prints them."""
+        return [report for reports in self.whole.values() for report in reports]
+
+    @property
+    def shown(self) -> list[Any]:
+        """The reports that are printed in full."""
+        ours = {id(report) for report in self.folded.shown}
+        return [each for each in self.failures if not hasattr(each, CAUSE) or id(each) in ours]
+
+    def narrow(self) -> None:
+        """Leave out what is not printed in full."""
+        shown = {id(report) for report in self.shown}
+        for name, reports in self.whole.items():
+            self.stats[name] = [report for report in reports if id(report) in shown]
+
+    def restore(self) -> None:
+        """Put back what was left out."""
+        self.stats.update(self.whole)
+
+
+lists_key = pytest.StashKey[Lists]()
+
+
+class Others:
+    """Lets the summaries of other plugins see all reports, and shows what does not build again."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, None, None]:
+        """Run between what pytest prints of the failures and its short summary of them."""
+        lists = self.config.stash[lists_key]
+        lists.restore()
+        yield
+        lists.narrow()
+        if not shows_all(self.config) and self.config.option.tbstyle != "no":
+            show_compile_errors(terminalreporter, lists.shown)
+
+
+def fold_session(stats: dict[str, list[Any]], config: pytest.Config) -> Folded:
+    """Return what to show of the failures in katas: all of them, if that is asked for."""
+    failed = [
+        Failed(report, report.nodeid, Cause(*report.kata_cause))
+        for name in LISTS
+        for report in stats.get(name, [])
+        if hasattr(report, CAUSE)
+    ]
+    if shows_all(config) or not failed:
+        return Folded([each.report for each in failed], {})
+    ids = {each.cause.kata for each in failed}
+    katas = [kata for each in config.stash[course_key].lectures for kata in each.katas]
+    given = katas_as_given(course_root(config), [kata for kata in katas if kata.id in ids])
+    return fold(failed, {kata.id for kata in given})
+
+
+def show_compile_errors(reporter: pytest.TerminalReporter, shown: Sequence[Any]) -> None:
+    """Repeat what does not build, unless it is what pytest has printed last."""
+    broken = [each for each in shown if getattr(each, CAUSE, ("", ""))[1] == "unbuilt"]
+    if not broken or broken == [*shown[-1:]]:
+        return
+    reporter.section("does not build")
+    for report in broken:
+        reporter.line(str(report.longrepr).strip(), red=True)
+
+
+def show_where_to_go_on(
+    reporter: pytest.TerminalReporter, config: pytest.Config, lists: Lists
+) -> None:
+    """Show each failing kata once: what else fails in it, what to read, the command for a hint."""
+    katas = collect_summaries(lists.failures)
+    errors = describe_problems(config)
+    if not katas and not errors:
+        return
+    reporter.section("where to go on")
+    for heading, *lines in katas:
+        reporter.line(heading, bold=True)
+        notes = lists.folded.notes.get(heading.partition(":")[0], ())
+        for line in (*notes, *lines):
+            reporter.line(f"  {line}")
+    if any(lists.folded.notes.values()):
+        reporter.line(f"All failures: {command(config, '--all-failures')}")
+    if len(katas) > 1:
+        reporter.line(f"One kata at a time: {command(config, '--next')}", bold=True)
+    for line in errors:
+        reporter.line(line, yellow=True)
+
+
+def collect_summaries(reports: Iterable[object]) -> list[list[str]]:
+    """Return the lines of each kata's first failure, in the order of the course."""
+    found: dict[str, list[str]] = {}
+    for report in reports:
+        if lines := getattr(report, SUMMARY, None):
+            found.setdefault(lines[0], lines)
+    return [found[heading] for heading in sorted(found)]
+
+
+def command(config: pytest.Config, option: str) -> str:
+    """Return a command that runs the same tests with another option."""
+    start = config.invocation_params.dir
+    course = config.stash[course_key]
+    named = [restore_argument(course, start, argument) for argument in config.args]
+    return shlex.join(["pytest", *named, option])

@@ -1,0 +1,180 @@
+"""Which failures of a session are shown in full, and what is said of the others."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from plugins.guide.folding import Cause
+from plugins.guide.folding import Failed
+from plugins.guide.folding import Folded
+from plugins.guide.folding import cause_of
+from plugins.guide.folding import fold
+
+
+KATA, OTHER = "lecture01/k01_first", "lecture01/k02_second"
+SOURCE = "katas/lecture01/csrc/k01.cpp"
+
+
+def failures(*messages: str, kata: str = KATA, source: str = "") -> list[Failed]:
+    """Return failures with these messages, whose reports are numbers; each of another test."""
+    numbers = count(1)
+    return [
+        Failed(number, f"{kata}::{number}", cause_of(kata, message, source))
+        for message, number in zip(messages, numbers, strict=False)
+    ]
+
+
+def unwritten(*names: str) -> list[str]:
+    """Return the messages of tests that reach what is to be written."""
+    return [f"NotImplementedError: {name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "what"),
+    [
+        ("NotImplementedError: parse_schema", "unwritten", "parse_schema"),
+        ("NotImplementedError: TODO: Scan::forward", "unwritten", "Scan::forward"),
+        ("NotImplementedError: kata_axpy is yet to be written", "unwritten", "kata_axpy"),
+        ("NotImplementedError: rank 2 of 4: shard\n\nranks 0, 1", "unwritten", "shard"),
+        ("NotImplementedError", "unwritten", ""),
+        ("E   In the process:\nE   NotImplementedError: TODO: empty", "unwritten", "empty"),
+        (
+            "NotImplementedError: Could not run 'aten::add' with arguments from Meta",
+            "fails",
+            "NotImplementedError: Could not run 'aten::add' with arguments from Meta",
+        ),
+        ("AssertionError: one\ntwo", "fails", "AssertionError: one"),
+        ("Failed: \nthe second line", "fails", "Failed: the second line"),
+        ("AssertionError", "fails", "AssertionError"),
+        ("", "fails", ""),
+    ],
+)
+def test_the_cause_of_a_message(message: str, kind: str, what: str) -> None:
+    """What is unwritten is told from PyTorch's own NotImplementedError, by its message."""
+    cause = cause_of(KATA, message)
+
+    assert (cause.kind, cause.what) == (kind, what)
+
+
+def test_a_source_that_does_not_build_is_the_cause_whatever_the_message() -> None:
+    """The native plugin says so."""
+    assert cause_of(KATA, "NotImplementedError: f", SOURCE) == Cause(KATA, "unbuilt", SOURCE)
+
+
+def test_nothing_fails() -> None:
+    """Nothing is shown."""
+    assert fold([], ()) == Folded([], {})
+
+
+def test_an_untouched_kata_is_one_failure() -> None:
+    """The others have one line, whatever they fail with."""
+    messages = [*unwritten("parse", "parse", "parse"), "AssertionError: it raised another error"]
+
+    folded = fold(failures(*messages), {KATA})
+
+    assert folded == Folded([1], {KATA: ["3 more tests wait for parse"]})
+
+
+def test_an_untouched_hunt_for_bugs_is_one_failure() -> None:
+    """No code is missing in it, and each of its tests fails in its own way."""
+    folded = fold(failures(*(f"AssertionError: {number}" for number in range(9))), {KATA})
+
+    assert folded == Folded([1], {KATA: ["8 more tests fail too"]})
+
+
+def test_a_test_that_fails_twice_is_one_test() -> None:
+    """In the call and in the teardown; and xdist reports a module from each worker."""
+    twice = [*failures("ValueError: a"), *failures("ValueError: b")]
+
+    assert fold(twice, ()) == Folded([1, 1], {KATA: []})
+
+
+def test_what_waits_is_named_in_the_order_of_the_tests() -> None:
+    """Each name once."""
+    folded = fold(failures(*unwritten("f", "h", "f", "g", "h")), ())
+
+    assert folded.notes[KATA] == ["4 more tests wait for h, f and g"]
+
+
+def test_many_names_make_one_line() -> None:
+    """No line is wider than the terminal."""
+    names = [f"a_function_with_a_name_{number}" for number in range(9)]
+
+    (note,) = fold(failures(*unwritten(*names)), ()).notes[KATA]
+
+    assert note.startswith("8 more tests wait for a_function_with_a_name_1, a_function")
+    assert len(note) <= 78
+
+
+@pytest.mark.parametrize(
+    ("messages", "note"),
+    [
+        (unwritten("f", "f"), "1 more test waits for f"),
+        (["NotImplementedError"] * 2, "1 more test waits for what is still to write"),
+        (["ValueError: a"] * 2, "1 more test fails: ValueError: a"),
+        (["ValueError: a"] * 3, "2 more tests fail: ValueError: a"),
+    ],
+)
+def test_one_line_for_what_fails_alike(messages: list[str], note: str) -> None:
+    """One test or several."""
+    assert fold(failures(*messages), ()) == Folded([1], {KATA: [note]})
+
+
+def test_of_a_kata_alone_three_different_failures_are_shown() -> None:
+    """Those of code that is written first; what waits has a line."""
+    messages = [
+        *unwritten("g"),
+        "AssertionError: a",
+        "AssertionError: b",
+        *unwritten("g"),
+        "AssertionError: a",
+        "AssertionError: c",
+        "AssertionError: d",
+    ]
+
+    folded = fold(failures(*messages), ())
+
+    assert folded.shown == [2, 3, 6]
+    assert folded.notes[KATA] == [
+        "2 more tests wait for g",
+        "1 more test fails: AssertionError: a",
+        "1 more test fails: AssertionError: d",
+    ]
+
+
+def test_of_several_katas_the_first_failure_each_is_shown() -> None:
+    """The others have at most three lines."""
+    messages = [f"AssertionError: {number}" for number in range(1, 7)]
+
+    folded = fold([*failures(*messages), *failures("ValueError", kata=OTHER)], ())
+
+    assert folded.shown == [1, 1]
+    assert folded.notes == {
+        KATA: [
+            "1 more test fails: AssertionError: 2",
+            "1 more test fails: AssertionError: 3",
+            "3 more tests fail in other ways",
+        ],
+        OTHER: [],
+    }
+
+
+def test_one_more_fails_in_another_way() -> None:
+    """The line is English for one test as well."""
+    messages = [f"AssertionError: {number}" for number in range(7)]
+
+    folded = fold(failures(*messages), ())
+
+    assert folded.notes[KATA][-1] == "2 more tests fail in other ways"
+    assert fold(failures(*messages[:2]), {KATA}).notes[KATA] == [
+        "1 more test fails: AssertionError: 1"
+    ]
+
+
+def test_a_source_that_does_not_build_is_one_failure() -> None:
+    """Its tests need one line together."""
+    folded = fold(failures("error: a", "see above", "see above", source=SOURCE), ())
+
+    assert folded == Folded([1], {KATA: [f"2 more tests wait for {SOURCE} to compile"]})
