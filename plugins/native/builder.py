@@ -1,8 +1,10 @@
-"""Builds a unit into a library, once per content: nothing is ever stale, an undo costs nothing.
+"""Builds a unit into a library, once for each content, so an undo builds nothing.
 
-A library is named by the hash of all that went into it, made under another name by one
-process at a time, and moved to its own when it is complete. That a source does not compile
-is remembered in the same way.
+A library is named by the hash of everything that went into it. One process at a time makes it,
+under another name, and moves it to its own when it is complete. The errors of a source that does
+not compile are kept in the same way.
+
+Builds are kept in ``.katas/build`` under the root, or in the folder that ``KATAS_BUILD`` names.
 """
 
 from __future__ import annotations
@@ -10,64 +12,77 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.compiling import BrokenToolError
-from plugins.compiling import attempt
-from plugins.compiling import check
-from plugins.diagnostics import diagnostics
-from plugins.diagnostics import shown
-from plugins.folder import VARIABLE
-from plugins.folder import prune
-from plugins.headers import compile_headers
-from plugins.headers import compiled
-from plugins.headers import forget_headers
-from plugins.locks import locked
-from plugins.prelude import tiers
-from plugins.recipe import Recipe
+from plugins.native.compile import BrokenToolError
+from plugins.native.compile import check_status
+from plugins.native.compile import compile_headers
+from plugins.native.compile import forget_headers
+from plugins.native.compile import headers_ready
+from plugins.native.compile import run_tool
+from plugins.native.diagnostics import format_diagnostics
+from plugins.native.diagnostics import read_diagnostics
+from plugins.native.recipe import Recipe
+from plugins.native.tiers import tiers
+from plugins.tools.locks import locked
 
 
 if TYPE_CHECKING:
-    from plugins.sources import Unit
-    from plugins.toolchain import Toolchain
+    from plugins.native.sources import Unit
+    from plugins.native.toolchain import Toolchain
 
 
-# What clang says when a header has changed since it was compiled: the system was updated.
+VARIABLE = "KATAS_BUILD"
+# A library takes about a megabyte, and each version of a source has one.
+MEGABYTES = 500
+DAYS = 30
+# How clang complains about a header that has changed since it was compiled, as after an update
+# of the system.
 STALE = ("precompiled header", "precompiled file", "PCH file", "AST file")
 
 
 class BuildError(Exception):
-    """The source does not compile; the message is for the learner, and is remembered."""
+    """The source does not compile; the message is for the learner, and is kept."""
 
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds with one toolchain into one folder, whose path is absolute."""
+    """Builds with one toolchain into one folder, whose path is absolute.
+
+    Its recipes read compiler and headers once. Make a builder for a session, or for less: the
+    next session's notices an update of either.
+    """
 
     toolchain: Toolchain
     folder: Path
+    _recipes: dict[str, Recipe] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def recipe(self, unit: Unit) -> Recipe:
         """Return how `unit` is built."""
-        return Recipe(self.toolchain, tiers()[unit.tier])
+        if unit.tier not in self._recipes:
+            self._recipes[unit.tier] = Recipe(self.toolchain, tiers()[unit.tier])
+        return self._recipes[unit.tier]
 
     def library(self, unit: Unit) -> Path:
         """Return where the library of `unit` is, or will be."""
         return self.folder / f"{unit.key(self.recipe(unit).stamp)}.so"
 
     def ready(self, unit: Unit) -> bool:
-        """Whether `build` has nothing left to do."""
+        """Whether `build` has nothing to do."""
         library = self.library(unit)
         return library.exists() or library.with_suffix(".failed").exists()
 
-    def first(self, unit: Unit) -> bool:
-        """Whether the headers of the tier must be compiled before `unit` can be."""
-        return not compiled(self.recipe(unit), self.folder)
+    def needs_headers(self, unit: Unit) -> bool:
+        """Whether the headers of the tier must be compiled before `unit`."""
+        return not headers_ready(self.recipe(unit), self.folder)
 
     def build(self, unit: Unit) -> Path:
-        """Return the library of `unit`, which is built if need be.
+        """Return the library of `unit`, built unless it is there.
 
         Raises
         ------
@@ -78,7 +93,7 @@ class Builder:
         """
         library = self.library(unit)
         try:
-            # Few names for many locks: files of locks must never be removed.
+            # A lock file must never be removed, so builds share a few names.
             with locked(self.folder / f"{library.stem[-2:]}.lock"):
                 if not self.ready(unit):
                     self._build(unit, library)
@@ -114,21 +129,70 @@ class Builder:
                     (work / "failed").replace(library.with_suffix(".failed"))
                     return
             command = recipe.link(objects, work / "library")
-            check(*attempt(command, compile_headers(recipe, self.folder), self.folder), command)
+            check_status(*self._run(recipe, command), command)
             (work / "library").replace(library)
 
     def _compile(self, unit: Unit, source: Path, target: Path) -> str:
-        """Return the learner's errors; raise those that are not theirs."""
+        """Return the learner's errors; raise all others."""
         recipe = self.recipe(unit)
         command = recipe.compile(source, target)
         for folder in unit.folders:
             command += ["-iquote", str(folder)]
-        status, output = attempt(command, compile_headers(recipe, self.folder), self.folder)
+        status, output = self._run(recipe, command)
         if status and any(words in output for words in STALE):
             forget_headers(recipe, self.folder)
-            status, output = attempt(command, compile_headers(recipe, self.folder), self.folder)
+            status, output = self._run(recipe, command)
         texts = {file.shown: file.text for file in unit.files}
-        if status and (message := shown(diagnostics(output, texts), texts)):
+        if status and (message := format_diagnostics(read_diagnostics(output, texts), texts)):
             return message
-        check(status, output, command)
+        check_status(status, output, command)
         return ""
+
+    def _run(self, recipe: Recipe, command: list[str]) -> tuple[int, str]:
+        """Run `command` in the folder of the tier, whose headers are compiled first."""
+        return run_tool(command, compile_headers(recipe, self.folder), self.folder)
+
+
+def build_folder(root: Path) -> tuple[Path, str]:
+    """Return a writable folder for builds, and a warning if it is not the one asked for.
+
+    Raises
+    ------
+    OSError
+        If there is none.
+    """
+    asked = Path(os.environ.get(VARIABLE) or root / ".katas/build").absolute()
+    if (reason := _make_writable(asked)) is None:
+        return asked, ""
+    other = Path(tempfile.gettempdir()) / f"katas-build-{os.getuid()}"
+    again = _make_writable(other)
+    if again is None and other.stat().st_uid != os.getuid():
+        # Libraries are loaded from here, and everybody can write to the folder above it.
+        again = "it belongs to another user"
+    if again:
+        raise OSError(f"neither {asked} ({reason}) nor {other} ({again}) can hold builds")
+    return other, f"C++ katas are built in {other}: {asked} cannot be written to ({reason})"
+
+
+def _make_writable(folder: Path) -> str | None:
+    """Make `folder` and a file in it; return why that fails."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def prune(folder: Path, megabytes: float = MEGABYTES, days: float = DAYS) -> None:
+    """Remove the libraries and headers that were used longest ago."""
+    with suppress(FileNotFoundError):  # another process prunes too
+        built = [*folder.glob("*.so"), *folder.glob("*.failed")]
+        kept = 0
+        for file in sorted(built, key=lambda file: -file.stat().st_mtime):
+            kept += file.stat().st_size
+            if kept > megabytes * 1e6:
+                file.unlink()
+        for ready in folder.glob("*/ready"):
+            if time.time() - ready.stat().st_mtime > days * 86400:
+                shutil.rmtree(ready.parent, ignore_errors=True)

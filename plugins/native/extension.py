@@ -1,47 +1,41 @@
-"""What the fixture ``extension`` gives to a test: the operators, classes and functions built."""
+"""The value of the fixture ``extension``: operators, classes and functions of a built library."""
 
 from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
 from dataclasses import field
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
-from plugins.launches import read_launches
-
 
 if TYPE_CHECKING:
-    from plugins.launches import Launch
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Extension:
-    """The library built from a kata's C++ source, loaded; or why it could not be.
+    """The loaded library of a kata's C++ source, or why there is none.
 
     Attributes
     ----------
     path
         The library.
     namespace
-        Where its operators and classes are: ``torch.ops.lecture04_k03``.
+        The namespace of its operators and classes: ``torch.ops.lecture04_k03``.
     source
         The learner's file, as messages call it.
     problem
         Why there is no library; empty if there is one. A test with a problem fails before
-        its first line, so that no test needs to look here.
-    kernels
-        The library of the kata's CUDA source, for the CPU; the same as `path` without one.
+        its first line, so no test needs to look here.
     """
 
     path: Path = field(repr=False)
     namespace: str
     source: str
     problem: str = field(default="", repr=False)
-    kernels: Path = field(default=Path(), repr=False)
 
     def op(self, name: str) -> Any:
         """Return ``torch.ops.<namespace>.<name>``; an AssertionError if nothing defines it."""
@@ -82,13 +76,7 @@ class Extension:
                 " and its name must start with kata_"
             ) from None
 
-    def launches(self) -> list[Launch]:
-        """Return what the kernels of the operator's last call on the CPU did, launch by launch."""
-        __tracebackhide__ = True
-        self.check()
-        return read_launches(self.kernels)
-
     def check(self) -> None:
-        """End the test if there is no library."""
+        """Fail the test if there is no library."""
         if self.problem:
             pytest.fail(self.problem, pytrace=False)

@@ -1,4 +1,4 @@
-"""Loads a library in a forked child first: a bad schema in it would abort Python without a word."""
+"""Loads a library, in a forked child first: a bad schema in it would abort Python silently."""
 
 from __future__ import annotations
 
@@ -13,60 +13,66 @@ import warnings
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
+from plugins.tools import private
+from plugins.tools.processes import dump_no_core
+
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 SECONDS = 30.0
-# The child's status when the loader says no; a library may end it with another.
+# The child's status when the dynamic loader refuses; a library may end it with another.
 UNLOADABLE = 117
-# What libstdc++ and libc++ print when nobody catches an exception.
+# What libstdc++ and libc++ print about an uncaught exception.
 WHAT = re.compile(r"(?:what\(\):\s*|uncaught exception of type [^:]+: )(.*)", re.DOTALL)
-# c10::Error goes on with the C++ stack, which is that of the loader.
+# The message of a c10::Error ends with the C++ stack, which is that of the loader.
 STACK = re.compile(r"\n?Exception raised from .*", re.DOTALL)
 
 
-def load(library: Path) -> str | None:
-    """Load the library into this process; return why it cannot be loaded, if it cannot."""
+def load_library(library: Path) -> str | None:
+    """Load `library` into this process; return why it cannot be loaded, or None."""
     import torch  # noqa: PLC0415 - takes a second, in which the library is built
 
     if str(library) in torch.ops.loaded_libraries:
         return None
-    if reason := probe(library):
+    if reason := probe_library(library):
         return reason
     torch.ops.load_library(library)
     return None
 
 
-def probe(library: Path, seconds: float = SECONDS) -> str | None:
-    """Return None if `library` can be loaded into this process, else why not.
+def write_faults(library: Path, file: int) -> None:
+    """Let a fault in C++ code write its calls to `file`; `library` is one that is loaded."""
+    ctypes.CDLL(str(library)).kata_write_faults(file)
 
-    The child runs nothing of torch but what the library's static initialisers call.
+
+def probe_library(library: Path, seconds: float = SECONDS) -> str | None:
+    """Return why `library` cannot be loaded into this process, or None if it can.
+
+    The child runs no code of torch except what the library's static initialisers call.
     """
     import torch  # noqa: F401, PLC0415 - the library finds torch's only if they are loaded
 
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns of threads, torch's among them; the child only loads and leaves.
+        # Python 3.12 warns of a fork with threads, such as torch's; the child only loads and exits.
         warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork() or _load(library, writer)
+        child = os.fork() or _load_in_child(library, writer)
     os.close(writer)
-    output, finished = _read(reader, seconds)
+    output, finished = _read_output(reader, seconds)
     if not finished:
         os.kill(child, signal.SIGKILL)
     os.close(reader)
     _, status = os.waitpid(child, 0)
     if not finished:
         return f"loading it did not end within {seconds:g} s: a static initialiser loops"
-    return explain(os.waitstatus_to_exitcode(status), output)
+    return explain_exit(os.waitstatus_to_exitcode(status), output)
 
 
-def _load(library: Path, writer: int) -> NoReturn:
-    import resource  # noqa: PLC0415 - not on Windows, where this plugin must still import
-
+def _load_in_child(library: Path, writer: int) -> NoReturn:
     faulthandler.disable()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    dump_no_core()
     os.dup2(writer, 2)
     try:
         ctypes.CDLL(str(library))
@@ -76,8 +82,8 @@ def _load(library: Path, writer: int) -> NoReturn:
     os._exit(0)
 
 
-def _read(reader: int, seconds: float) -> tuple[str, bool]:
-    """Return what the child wrote, and whether it ended in time."""
+def _read_output(reader: int, seconds: float) -> tuple[str, bool]:
+    """Return the child's output, and whether it ended in time."""
     parts: list[bytes] = []
     until = time.monotonic() + seconds
     while select.select([reader], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -88,12 +94,12 @@ def _read(reader: int, seconds: float) -> tuple[str, bool]:
     return "", False
 
 
-def explain(code: int, output: str) -> str | None:
-    """Return what a child that ended with `code` and wrote `output` says about its library."""
+def explain_exit(code: int, output: str) -> str | None:
+    """Return why a library cannot be loaded, from its child's exit code and output."""
     if code == 0:
         return None
     if missing := re.search(r"undefined symbol: (\w+)", output):
-        return f"{demangled(missing[1])} is declared and used, but defined nowhere"
+        return f"{private.demangle(missing[1])} is declared and used, but defined nowhere"
     if code == UNLOADABLE:
         return output.strip()
     if code > 0:
@@ -101,11 +107,3 @@ def explain(code: int, output: str) -> str | None:
     if what := WHAT.search(output):
         return STACK.sub("", what[1]).strip()
     return f"loading it died of {signal.Signals(-code).name}"
-
-
-def demangled(symbol: str) -> str:
-    """Return ``at::foo(at::Tensor const&)`` for what the linker calls ``_ZN2at3fooERKNS_...``."""
-    import torch  # noqa: PLC0415 - imported already, by `load`
-
-    name: str = torch._C._demangle(symbol)  # noqa: SLF001 - the C++ library's own, at hand
-    return name

@@ -1,8 +1,14 @@
-"""``extension`` builds a kata's C++ source and loads it; the build runs while torch is imported."""
+"""The fixture ``extension``: a kata's C++ source, built while torch is imported, and loaded.
+
+A build that a test has to wait for is announced in one line. A test of a kata whose source does
+not compile or load fails before its first line.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from contextlib import nullcontext
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,36 +19,51 @@ from typing import TYPE_CHECKING
 import pytest
 
 from katas import source
-from plugins import prebuild
-from plugins.builder import Builder
-from plugins.builder import BuildError
-from plugins.building import building
-from plugins.capability import Capability
-from plugins.compiling import BrokenToolError
-from plugins.course import course_key
-from plugins.course import kata_of
-from plugins.extension import Extension
-from plugins.folder import build_folder
-from plugins.probe import load
-from plugins.probe import probe
-from plugins.simt import bind
-from plugins.sources import SourceError
-from plugins.sources import read_unit
-from plugins.toolchain import HOW
-from plugins.toolchain import Toolchain
-from plugins.toolchain import ToolchainError
-from plugins.toolchain import find_toolchain
+from plugins.course.session import course_key
+from plugins.course.session import course_root
+from plugins.course.session import kata_of
+from plugins.course.session import katas_among
+from plugins.course.session import stack_key
+from plugins.course.session import status_key
+from plugins.course.session import unbuilt_key
+from plugins.native import hooks
+from plugins.native.builder import Builder
+from plugins.native.builder import BuildError
+from plugins.native.builder import build_folder
+from plugins.native.compile import BrokenToolError
+from plugins.native.extension import Extension
+from plugins.native.loader import load_library
+from plugins.native.loader import probe_library
+from plugins.native.loader import write_faults
+from plugins.native.prebuild import start_build
+from plugins.native.prebuild import stop_build
+from plugins.native.sources import SourceError
+from plugins.native.sources import library_sources
+from plugins.native.sources import read_unit
+from plugins.native.sources import unit_name
+from plugins.native.toolchain import HOW
+from plugins.native.toolchain import Toolchain
+from plugins.native.toolchain import ToolchainError
+from plugins.native.toolchain import find_toolchain
+from plugins.tools.capability import Capability
+from plugins.tools.showing import shows_only
+from plugins.tools.terminal import shorten_words
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from plugins.layout import Kata
+    from plugins.course.model import Course
+    from plugins.course.model import Kata
+    from plugins.native.sources import Unit
 
 
 @dataclass(frozen=True)
 class Native:
-    """The C++ katas that this session may run, and what it builds them with."""
+    """The C++ katas that this session may run, and what builds them."""
 
     root: Path
     katas: tuple[Kata, ...]
@@ -54,35 +75,62 @@ class Native:
 
     @cached_property
     def folder(self) -> tuple[Path, str]:
-        """Where builds go, and a warning if that is not where they belong."""
+        """The build folder, and a warning if it is not the one asked for."""
         return build_folder(self.root)
+
+    @cached_property
+    def builder(self) -> Builder:
+        """The builder of this session."""
+        return Builder(self.toolchain, self.folder[0])
 
 
 native_key = pytest.StashKey[Native]()
+recorded_key = pytest.StashKey[bool]()
+# On a module: the test that has shown in full why there is no library.
+shown_by_key = pytest.StashKey[str]()
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the hook by which the CUDA side takes part."""
+    pluginmanager.add_hookspecs(hooks)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start to build the C++ katas among the arguments; `plugins.course` has read the course."""
+    """Start to build the C++ katas among the arguments, in a process beside this one."""
     start = config.invocation_params.dir
-    katas = prebuild.selected(config.stash[course_key], config.args, start)
-    config.stash[native_key] = native = Native(config.rootpath, tuple(katas))
-    # Without a folder it is the test that says so.
+    katas = native_katas(config.stash[course_key], config.args, start)
+    config.stash[native_key] = native = Native(course_root(config), katas)
+    # A missing folder is reported by the test that needs it.
     with suppress(OSError):
-        if katas and prebuild.wanted(config):
+        if katas and builds_ahead(config):
             folder, warning = native.folder
-            process = prebuild.start(katas, folder, native.root)
-            config.add_cleanup(partial(prebuild.stop, process))
+            process = start_build(katas, folder, native.root)
+            config.add_cleanup(partial(stop_build, process))
             if warning:
                 config.issue_config_time_warning(pytest.PytestWarning(warning), stacklevel=2)
 
 
+def native_katas(course: Course, args: Iterable[str], start: Path) -> tuple[Kata, ...]:
+    """Return the katas with C++ or CUDA sources among the arguments of the command line."""
+    return tuple(kata for kata in katas_among(course, args, start) if library_sources(kata))
+
+
+def builds_ahead(config: pytest.Config) -> bool:
+    """Whether this process runs tests itself, and is the first of those that do."""
+    if shows_only(config):
+        return False
+    if workerinput := getattr(config, "workerinput", None):
+        return bool(workerinput["workerid"] == "gw0")
+    return bool(config.getoption("dist", "no") == "no")
+
+
 def pytest_kata_backends(config: pytest.Config) -> list[Capability]:
     """Declare the backend."""
-    return [Capability("cxx", partial(why_no_compiler, config))]
+    return [Capability("cxx", partial(no_cxx, config))]
 
 
-def why_no_compiler(config: pytest.Config) -> str | None:
-    """Return what is missing to build C++ katas."""
+def no_cxx(config: pytest.Config) -> str | None:
+    """Return why C++ katas cannot be built."""
     if not hasattr(os, "fork"):
         return "C++ katas are built and tried in forked processes; on Windows, use WSL"
     try:
@@ -93,7 +141,7 @@ def why_no_compiler(config: pytest.Config) -> str | None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say how to get the fast compiler, if C++ katas are about to be built with the other."""
+    """Show how to get clang, if g++ is about to build C++ katas."""
     native = config.stash[native_key]
     with suppress(ToolchainError):
         if native.katas and not native.toolchain.compiler.clang:
@@ -105,31 +153,30 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.fixture(scope="module")
 def extension(request: pytest.FixtureRequest) -> Extension:
     """Return the library of the C++ source of this module's kata, built and loaded."""
-    return _extension(request, load)
+    return _extension(request, load_library)
 
 
 @pytest.fixture(scope="module")
 def unloaded(request: pytest.FixtureRequest) -> Extension:
     """Return it built only, for tests that load ``.path`` in a process of their own."""
-    return _extension(request, probe)
+    return _extension(request, probe_library)
 
 
 def _extension(request: pytest.FixtureRequest, check: Callable[[Path], str | None]) -> Extension:
     kata = kata_of(request.node)
-    if kata is None or not prebuild.units(kata):
+    if kata is None or not library_sources(kata):
         folder = request.path.parent
         pytest.fail(f"{folder}/lecture.toml has no C++ source for {request.path.name}")
     native = request.config.stash[native_key]
-    name = prebuild.unit_name(kata)
     shown = ""
     libraries: list[Path] = []
     try:
-        for unit_name, files in prebuild.units(kata).items():
+        for name, files in library_sources(kata).items():
             sources = [source(request.module.__package__, file) for file in files]
             shown = shown or os.path.relpath(sources[0], native.root)
-            unit = read_unit(unit_name, sources, native.root, kata.folder / "csrc")
-            builder = Builder(native.toolchain, native.folder[0])
-            with building(request.config, builder, unit, kata.id):
+            unit = read_unit(name, sources, native.root, kata.folder / "csrc")
+            builder = native.builder
+            with announce_build(request.config, builder, unit, kata.id, request.node.nodeid):
                 libraries.append(builder.build(unit))
     except (SourceError, BuildError) as error:
         problem: str | None = str(error)
@@ -138,9 +185,112 @@ def _extension(request: pytest.FixtureRequest, check: Callable[[Path], str | Non
     else:
         if problem := next(filter(None, map(check, libraries)), None):
             problem = f"{shown} compiles, but cannot be loaded: {problem}"
-    built = len(libraries) == len(prebuild.units(kata))
-    library = libraries[-1] if built else Path()
-    found = Extension(library, name, shown, problem or "", libraries[0] if built else Path())
-    if len(libraries) > 1 and not problem and check is load:
-        bind(found, request.config)
+        elif check is load_library:
+            record_faults(request.config, libraries[0])
+    built = len(libraries) == len(library_sources(kata))
+    library, kernels = (libraries[-1], libraries[0]) if built else (Path(), Path())
+    found = Extension(library, unit_name(kata), shown, problem or "")
+    if kata.cuda:
+        hook = request.config.hook.pytest_kata_cuda_extension
+        answer: Extension | None = hook(
+            extension=found, kernels=kernels, config=request.config, loaded=check is load_library
+        )
+        found = answer or found
     return found
+
+
+def record_faults(config: pytest.Config, library: Path) -> None:
+    """Let faults in C++ write their calls for the crash guard: one library does it for all."""
+    stack = config.stash.get(stack_key, None)
+    if stack is not None and not config.stash.get(recorded_key, False):
+        write_faults(library, stack)
+        config.stash[recorded_key] = True
+
+
+def build_source(config: pytest.Config, name: str, source: Path) -> Path:
+    """Build the C++ file `source`, which a test has written, and return the library `name`.
+
+    Raises
+    ------
+    SourceError
+        If the file names no tier.
+    BuildError
+        If it does not compile; the message has the lines.
+    """
+    unit = read_unit(name, [source], source.parent, source.parent)
+    return config.stash[native_key].builder.build(unit)
+
+
+@contextmanager
+def announce_build(
+    config: pytest.Config, builder: Builder, unit: Unit, kata: str, nodeid: str
+) -> Iterator[None]:
+    """Show what is built during the block, unless it is ready.
+
+    A terminal forgets the line when the build is done; a file keeps it. Workers of xdist
+    have no reporter, and show nothing.
+    """
+    reporter: pytest.TerminalReporter | None = config.pluginmanager.getplugin("terminalreporter")
+    if reporter is None or builder.ready(unit):
+        yield
+        return
+    text = describe_build(builder, unit, kata)
+    if tell := config.stash.get(status_key, None):
+        tell(text)
+        yield
+        return
+    with past_capture(config):
+        reporter.ensure_newline()
+        if reporter.isatty:
+            # A line that wraps could not be erased.
+            width = config.get_terminal_writer().fullwidth - 1
+            reporter.rewrite(shorten_words(text, width), erase=True)
+        else:
+            reporter.write_line(text)
+        reporter.flush()
+    yield
+    with past_capture(config):
+        if reporter.isatty:
+            reporter.rewrite("", erase=True)
+            reporter.rewrite("")
+        if reporter.showfspath:
+            # The dots go on behind the name of their file.
+            reporter.write_fspath_result(nodeid, "")
+
+
+def describe_build(builder: Builder, unit: Unit, kata: str) -> str:
+    """Return the line shown while `unit` is built; a first build says how long it may take."""
+    compiler = builder.toolchain.compiler
+    text = f"building {kata} ({unit.tier}, {compiler.name}) ..."
+    if builder.needs_headers(unit):
+        clang, gxx = builder.recipe(unit).tier.seconds
+        seconds = clang if compiler.clang else gxx
+        text += f" first build of tier {unit.tier} takes about {seconds} s"
+    return text
+
+
+def past_capture(config: pytest.Config) -> AbstractContextManager[None]:
+    """Let output of the block reach the terminal instead of the test's report."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    disabled: AbstractContextManager[None]
+    disabled = capture.global_and_fixture_disabled() if capture else nullcontext()
+    return disabled
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Fail a test whose library is missing: in full the first time, then with a reference.
+
+    In the fixture it would be an error of the set-up, shown in full for every test.
+    """
+    built = pyfuncitem.funcargs.get("extension") or pyfuncitem.funcargs.get("unloaded")
+    module = pyfuncitem.getparent(pytest.Module)
+    if not isinstance(built, Extension) or not built.problem or module is None:
+        return
+    pyfuncitem.stash[unbuilt_key] = str(built.source)
+    if shown_by := module.stash.get(shown_by_key, ""):
+        # The full error may be hundreds of lines above, so its first line is repeated.
+        first = built.problem.partition("\n")[0]
+        pytest.fail(f"{built.source} has no library, see {shown_by}:\n{first}", pytrace=False)
+    module.stash[shown_by_key] = pyfuncitem.name
+    built.check()

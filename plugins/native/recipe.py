@@ -1,9 +1,9 @@
 """The command lines of a build, for clang and for g++; nothing here runs them.
 
-clang compiles the headers of a tier into a precompiled header, and their inline functions
-into an object that is linked statically, so that a kata compiles nothing but its own code.
-g++ can do the former only. What is linked against are empty libraries of the right names:
-the real ones are loaded already when the kata's is, and are slow to read.
+clang compiles the headers of a tier into a precompiled header, and their inline functions into
+an object that is linked statically: a kata then compiles only its own code. g++ can do the former
+only. Katas link against empty libraries with the names of torch's: the real ones are slow to
+read, and are already loaded when a kata's is.
 """
 
 from __future__ import annotations
@@ -11,24 +11,32 @@ from __future__ import annotations
 import hashlib
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from plugins import HERE
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from plugins.prelude import Tier
-    from plugins.toolchain import Toolchain
+    from plugins.native.tiers import Tier
+    from plugins.native.toolchain import Toolchain
 
 
 LIBRARIES = ("torch_cpu", "c10")
 EXPORTS = "{ global: kata_*; local: *; };\n"
 # Three errors are enough to read at a time, and the compiler stops early.
 ERRORS = 3
-# The first clang that writes how a template's parameter was declared into the names of its
-# functions. The g++ that PyTorch's wheels for Linux are built with does not: some functions of
-# ATen would be looked for in vain, such as Tensor::const_data_ptr of torch 2.11.
+# Linked into every library: what writes the calls of a fault.
+FAULTS = "faults.cpp"
+# The lines of the calls, and no types or variables, which take a fifth longer: the last option
+# decides. Every addr2line reads this version.
+LINES = ("-gdwarf-4", "-g1")
+# The first clang whose mangled names say how a template's parameter was declared. The g++ that
+# builds PyTorch's wheels for Linux leaves that out, so some functions of ATen would be missing,
+# such as Tensor::const_data_ptr of torch 2.11.
 OTHER_NAMES = 18
 NAMES_OF_GXX = "-fclang-abi-compat=17"
 
@@ -37,21 +45,22 @@ NAMES_OF_GXX = "-fclang-abi-compat=17"
 class Recipe:
     """How sources of one tier become a library, with one compiler, for one torch.
 
-    Commands run in the folder of the tier, where the files they name without a folder are.
+    Commands run in the folder of the tier, which holds the files that they name without a folder.
+    Files and compiler are read once: a recipe stands for what they were then.
     """
 
     toolchain: Toolchain
     tier: Tier
     platform: str = sys.platform
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The folder of the tier; another compiler, torch or set of headers has another."""
-        files = [text for item in self.files().items() for text in item]
+        files = [text for item in self.files.items() for text in item]
         digest = _digest(self.toolchain.compiler.stamp, self.toolchain.torch.stamp, *files)
         return f"{self.tier.name}-{_digest(digest, *map(' '.join, self.prepare()))}"
 
-    @property
+    @cached_property
     def stamp(self) -> str:
         """A text that changes with the folder of the tier, or with how it is used."""
         use = [*self.compile(Path("a"), Path("b")), *self.link([], Path("c"))]
@@ -59,7 +68,10 @@ class Recipe:
 
     @property
     def options(self) -> list[str]:
-        """What sources and headers are compiled with; a precompiled header wants the same."""
+        """The options for sources and headers; a precompiled header requires the same.
+
+        clang's may lack the lines, which are of no use there.
+        """
         include = self.toolchain.torch.folder / "include"
         abi = int(self.toolchain.torch.cxx11_abi)
         folders = ["-isystem", str(include), "-isystem", str(include / "torch/csrc/api/include")]
@@ -68,35 +80,38 @@ class Recipe:
         tier = self.tier.clang if compiler.clang else self.tier.gxx
         newer = compiler.clang and compiler.major >= OTHER_NAMES and self.platform != "darwin"
         names = [NAMES_OF_GXX] * newer
-        return [compiler.path, *self.tier.options, *tier, *names, *standard, *folders]
+        lines = () if compiler.clang else LINES
+        return [compiler.path, *self.tier.options, *tier, *names, *lines, *standard, *folders]
 
     @property
     def compiled(self) -> bool:
-        """Whether the headers' functions stand in an object of their own."""
+        """Whether the headers' functions are compiled into an object of their own."""
         return self.toolchain.compiler.clang and self.tier.compiled
 
+    @cached_property
     def files(self) -> dict[str, str]:
-        """Return the files that must be there before the first command runs."""
-        own = {file.name: file.read_text(encoding="utf-8") for file in self.tier.files}
+        """The files that the first command needs: the same text that `name` is the hash of."""
+        files = (HERE / "native" / FAULTS, *self.tier.files)
+        own = {file.name: file.read_text(encoding="utf-8") for file in files}
         return {"tier.h": self.tier.text, "exports": EXPORTS, "empty.cpp": "", **own}
 
     @property
     def objects(self) -> list[str]:
-        """The objects of the tier that every library is linked with."""
-        return ["tier.o"] * self.compiled + [f"{file.name}.o" for file in self._sources()]
+        """The objects of the tier, linked into every library."""
+        return ["tier.o"] * self.compiled + [f"{name}.o" for name in self._sources()]
 
     def _libraries(self) -> tuple[str, ...]:
         return LIBRARIES if self.tier.torch else ()
 
-    def _sources(self) -> list[Path]:
-        return [file for file in self.tier.files if file.suffix == ".cpp"]
+    def _sources(self) -> list[str]:
+        return [FAULTS, *(file.name for file in self.tier.files if file.suffix == ".cpp")]
 
     def prepare(self) -> list[list[str]]:
-        """Return the commands that are run once per tier."""
+        """Return the commands that run once per tier."""
         path = self.toolchain.compiler.path
         commands = [self._stub(name) for name in self._libraries() if self.platform != "darwin"]
-        plain = [path, "-O2", "-g1", "-gdwarf-4", "-fPIC", "-std=c++20", "-c"]
-        commands += [[*plain, file.name, "-o", f"{file.name}.o"] for file in self._sources()]
+        ours = [path, "-O2", *LINES, "-fPIC", "-std=c++20", "-c"]
+        commands += [[*ours, name, "-o", f"{name}.o"] for name in self._sources()]
         if not self.toolchain.compiler.clang:
             return [*commands, [*self.options, "-x", "c++-header", "tier.h", "-o", "tier.h.gch"]]
         extra = ["-fpch-instantiate-templates", *["-fpch-codegen"] * self.compiled]
@@ -112,14 +127,15 @@ class Recipe:
         """Return the command that compiles one source."""
         if self.toolchain.compiler.clang:
             use = ["-include-pch", "tier.pch", "-fno-caret-diagnostics", f"-ferror-limit={ERRORS}"]
+            use += LINES
         else:
             use = ["-include", "tier.h", "-fno-diagnostics-show-caret", f"-fmax-errors={ERRORS}"]
-        # Not to return a value is legal C++ that crashes.
+        # A function that returns no value is legal C++ that crashes.
         use.append("-Werror=return-type")
         return [*self.options, *use, "-c", str(source), "-o", str(target)]
 
     def link(self, objects: Iterable[Path], target: Path) -> list[str]:
-        """Return the command that makes the library."""
+        """Return the command that links the library."""
         parts = [*map(str, objects), *self.objects, "-o", str(target)]
         if self.platform == "darwin":
             exports = ["-Wl,-exported_symbol,_kata_*", "-Wl,-dead_strip"]

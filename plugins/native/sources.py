@@ -7,10 +7,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from plugins.cudasource import CudaError
-from plugins.cudasource import rewritten
-from plugins.prelude import tiers
+from plugins.native.cudasource import CudaError
+from plugins.native.cudasource import rewrite_cuda
+from plugins.native.tiers import tiers
+
+
+if TYPE_CHECKING:
+    from plugins.course.model import Kata
 
 
 TIER = re.compile(r"// tier: (\w+)[ \t]*(?:\n|$)")
@@ -18,7 +23,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULT
 SOURCES = {".cpp", ".cc", ".cu"}
 # Sources and headers of kernels.
 CUDA = (".cu", ".cuh")
-# Each of these is all of PyTorch: 15 to 20 s after every edit.
+# Each includes all of PyTorch: 15 to 20 s after every edit.
 REFUSED = ("torch/extension.h", "torch/torch.h", "torch/all.h")
 
 
@@ -26,9 +31,24 @@ class SourceError(Exception):
     """A source that no compiler needs to see; the message is for the learner."""
 
 
+def unit_name(kata: Kata) -> str:
+    """Return ``lecture04_k03``: the namespace of a kata's operators, and its library's name."""
+    return f"{kata.lecture}_{kata.name.partition('_')[0]}"
+
+
+def library_sources(kata: Kata) -> dict[str, list[str]]:
+    """Return the sources of each library of `kata`, by name: its kernels, then the operators."""
+    name = unit_name(kata)
+    found = {
+        f"{name}_cuda": kata.cuda,
+        name: [file for file in kata.csrc if file.endswith(".cpp")],
+    }
+    return {name: files for name, files in found.items() if files}
+
+
 @dataclass(frozen=True)
-class File:
-    """A file as it was read: `shown` is what messages call it, `name` where copies of it go."""
+class SourceFile:
+    """A file as it was read; `shown` is its name in messages, `name` is relative to its folder."""
 
     name: str
     shown: str
@@ -36,32 +56,32 @@ class File:
 
     @property
     def copy(self) -> str:
-        """The name of the copy: a compiler for C++ must not take ``.cu`` for its own CUDA."""
+        """The name of the copy: a C++ compiler would take a ``.cu`` file for its own CUDA."""
         return f"{self.name}.cpp" if self.name.endswith(".cu") else self.name
 
     @property
     def numbered(self) -> str:
-        """The text for the compiler, which then names the learner's file and not the copy."""
-        text = rewritten(self.text) if self.name.endswith(CUDA) else self.text
+        """The text for the compiler, whose messages then name the learner's file, not the copy."""
+        text = rewrite_cuda(self.text) if self.name.endswith(CUDA) else self.text
         return f'#line 1 "{self.shown}"\n{text}'
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What becomes one library: `files` are the sources, then the local headers."""
+    """The content of one library: `files` are the sources, then the local headers."""
 
     name: str
     tier: str
     folders: tuple[Path, ...]
-    files: tuple[File, ...]
+    files: tuple[SourceFile, ...]
 
     @property
-    def sources(self) -> list[File]:
-        """What is compiled."""
+    def sources(self) -> list[SourceFile]:
+        """The files that are compiled."""
         return [file for file in self.files if PurePath(file.name).suffix in SOURCES]
 
     def key(self, recipe: str) -> str:
-        """Return a name for the library that other contents do not have."""
+        """Return a name for the library that no other content has."""
         facts = [recipe, *(part for file in self.files for part in (file.name, file.text))]
         digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()
         return f"{self.name}-{digest[:16]}"
@@ -70,8 +90,8 @@ class Unit:
 def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
     """Read the sources of the library `name`; messages show paths relative to `root`.
 
-    Their own headers stand in the folder of the first source, or in the folder `beside`:
-    a solution has no copy of the headers that come with its exercise.
+    Their local headers are in the folder of the first source or in the folder `beside`: a
+    solution has no copy of the headers that come with its exercise.
 
     Raises
     ------
@@ -79,7 +99,7 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
         If the first source names no tier, or a file includes all of PyTorch.
     """
     folders = tuple(dict.fromkeys((sources[0].parent, beside)))
-    files: dict[str, File] = {}
+    files: dict[str, SourceFile] = {}
     waiting = [source.name for source in sources]
     while waiting:
         wanted = waiting.pop(0)
@@ -87,20 +107,20 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
         if path and wanted not in files:
             text = path.read_text(encoding="utf-8", errors="replace")
             shown = path.relative_to(root) if path.is_relative_to(root) else path
-            files[wanted] = file = File(wanted, shown.as_posix(), text)
-            waiting += _includes(file)
-            _check(file)
-    return Unit(name, _tier(next(iter(files.values()))), folders, tuple(files.values()))
+            files[wanted] = file = SourceFile(wanted, shown.as_posix(), text)
+            waiting += _read_includes(file)
+            _check_rewriting(file)
+    return Unit(name, _read_tier(next(iter(files.values()))), folders, tuple(files.values()))
 
 
-def _check(file: File) -> None:
+def _check_rewriting(file: SourceFile) -> None:
     try:
         file.numbered  # noqa: B018 - rewritten when it is read
     except CudaError as error:
         raise SourceError(f"{file.shown}:{error.line}: {error}") from None
 
 
-def _tier(first: File) -> str:
+def _read_tier(first: SourceFile) -> str:
     if first.name.endswith(CUDA):
         return "simt"
     match = TIER.match(first.text)
@@ -110,8 +130,8 @@ def _tier(first: File) -> str:
     raise SourceError(f"{first.shown}:1: expected // tier: NAME, with a name out of {names}")
 
 
-def _includes(file: File) -> list[str]:
-    """Return the headers included by quotes; refuse those that are too large."""
+def _read_includes(file: SourceFile) -> list[str]:
+    """Return the headers that `file` includes by quotes; refuse all of PyTorch."""
     for match in INCLUDE.finditer(file.text):
         if match[2] in REFUSED:
             line = file.text.count("\n", 0, match.start()) + 1

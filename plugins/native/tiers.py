@@ -1,7 +1,7 @@
-"""The tiers: sets of PyTorch headers, each compiled once, that a C++ kata builds on.
+"""The tiers: sets of PyTorch headers, each compiled once, that C++ katas build on.
 
-A source names its tier in its first line, ``// tier: small``. Headers are nearly the whole
-cost of a build, so a kata names the lowest tier that serves it.
+A source names its tier in its first line, ``// tier: small``. Headers are nearly the whole cost
+of a build, so a kata names the lowest tier that serves it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+
+from plugins import HERE
 
 
 STABLE = (
@@ -56,16 +58,16 @@ FULL = (
     "ATen/ATen.h",
     "torch/csrc/autograd/custom_function.h",
 )
-# CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. Not optimised, so that every
-# load and store of the source is one of the machine, whatever the compiler.
-SIMT = ("-O0", "-g1", "-gdwarf-4", "-fsanitize=thread", "-isystem", ".")
+# CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. With -O0, each load and store
+# of the source is one of the machine, with either compiler.
+SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
 SIMT_CLANG = ("-tsan-instrument-func-entry-exit=0", "-tsan-instrument-read-before-write=1")
 SIMT_GXX = ("--param=tsan-instrument-func-entry-exit=0",)
 VEC = (
     "ATen/cpu/vec/vec.h",
     "ATen/cpu/vec/functional.h",
 )
-# Which of the variants that ATen compiles its kernels in: the one for any processor.
+# ATen compiles its kernels for several processors; this variant is for any.
 DEFAULT = ("-DCPU_CAPABILITY=DEFAULT", "-DCPU_CAPABILITY_DEFAULT")
 
 
@@ -78,12 +80,12 @@ class Tier:
     # About how long the headers alone take, with clang and with g++.
     seconds: tuple[int, int]
     options: tuple[str, ...] = ("-O0",)
-    # Inline functions of the headers go into one object file that every kata links.
-    # Not where speed is the point: those few are compiled with each kata, at -O2.
+    # Inline functions of the headers go into one object file that every kata links. In katas
+    # about speed they are compiled with the kata instead, at -O2, and can be inlined.
     compiled: bool = True
     # Whether libraries need torch's.
     torch: bool = True
-    # Files of ours that stand beside the headers; those that are sources are linked.
+    # Our own files beside the headers; the sources among them are linked.
     files: tuple[Path, ...] = ()
     # Options that only one of the compilers knows.
     clang: tuple[str, ...] = ()
@@ -99,7 +101,7 @@ def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
     vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
     clang = tuple(word for option in SIMT_CLANG for word in ("-mllvm", option))
-    files = tuple(sorted(Path(__file__).with_name("csrc").iterdir()))
+    files = tuple(sorted((HERE / "native/csrc").iterdir()))
     every = (
         Tier("stable", STABLE, (2, 3)),
         Tier("small", SMALL, (8, 13)),
@@ -122,7 +124,7 @@ def tiers() -> dict[str, Tier]:
 
 
 def vector_options(machine: str, about: Path) -> tuple[str, ...]:
-    """Return the options that make ``at::vec::Vectorized`` as wide as this processor allows."""
+    """Return the options that make ``at::vec::Vectorized`` as wide as the processor allows."""
     flags = about.read_text(encoding="utf-8", errors="replace") if about.exists() else ""
     if machine == "x86_64" and " avx2 " in flags and " fma " in flags:
         return ("-march=x86-64-v3", "-DCPU_CAPABILITY=AVX2", "-DCPU_CAPABILITY_AVX2")

@@ -1,4 +1,4 @@
-"""Finds the C++ compiler and the torch to build for; it never imports torch, which takes a second.
+"""Finds the C++ compiler and the torch to build for, without importing it, which takes a second.
 
 ``KATAS_CXX`` names another compiler, by name or by path: ``KATAS_CXX=g++ pytest katas/lecture04``.
 """
@@ -20,12 +20,12 @@ OLDEST, NEWEST = 14, 30
 # The first g++ that knows all of C++20 that PyTorch's headers use.
 OLDEST_GXX = 11
 HOW = "apt install clang lld; brew install llvm lld; or conda install -c conda-forge clangxx lld"
-# Homebrew keeps its clang out of PATH, so that it does not hide Apple's.
+# Homebrew keeps its clang out of PATH, where it would hide Apple's.
 KEGS = ("/opt/homebrew/opt/llvm/bin", "/usr/local/opt/llvm/bin")
 
 
 class ToolchainError(Exception):
-    """No C++ source can be built here; the one-sentence reason and how to change it."""
+    """No C++ source can be built here; the message says why and what to install, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Compiler:
 
     @property
     def stamp(self) -> str:
-        """A text that changes when another compiler takes this one's place."""
+        """A text that changes when another compiler replaces this one."""
         real = Path(self.path).resolve()
         return f"{real} {real.stat().st_mtime_ns} {self.version} {self.linker}"
 
@@ -61,7 +61,7 @@ class Torch:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What turns a source into a library that this torch can load."""
+    """The compiler, and the torch that must be able to load its libraries."""
 
     compiler: Compiler
     torch: Torch
@@ -83,25 +83,25 @@ def find_compiler() -> Compiler:
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *KEGS))
     if asked := os.environ.get(VARIABLE):
         found = shutil.which(asked, path=path)
-        compiler = identify(found) if found else None
+        compiler = identify_compiler(found) if found else None
         if compiler is None:
             raise ToolchainError(f"{VARIABLE}={asked} is not a C++ compiler that can be run")
         return compiler
     versioned = (shutil.which(f"clang++-{n}", path=path) for n in range(NEWEST, OLDEST - 1, -1))
     names = (next(filter(None, versioned), None), shutil.which("clang++", path=path))
-    clangs = [clang for name in names if name and (clang := identify(name))]
+    clangs = [clang for name in names if name and (clang := identify_compiler(name))]
     newest = max(clangs, key=lambda clang: clang.major, default=None)
     if newest and newest.major >= OLDEST:
         return newest
     for name in ("g++", "c++"):
         found = shutil.which(name, path=path)
-        if found and (gxx := identify(found)) and gxx.major >= OLDEST_GXX:
+        if found and (gxx := identify_compiler(found)) and gxx.major >= OLDEST_GXX:
             return gxx
     raise ToolchainError(f"no C++ compiler (clang++ {OLDEST} or g++ {OLDEST_GXX}); {HOW}")
 
 
-def identify(path: str) -> Compiler | None:
-    """Return what the program at `path` says it is, or None if it is no compiler we know."""
+def identify_compiler(path: str) -> Compiler | None:
+    """Return the compiler at `path`, by its ``--version``; None if it is neither clang nor g++."""
     try:
         output = subprocess.run(  # noqa: S603 - the learner's own compiler
             [path, "--version"], capture_output=True, text=True, check=False, timeout=60
@@ -119,7 +119,7 @@ def identify(path: str) -> Compiler | None:
 
 
 def find_linker(path: str, clang: bool, major: int) -> str:  # noqa: FBT001 - two facts of one compiler
-    """Return what ``-fuse-ld`` shall be: mold links in half the time of lld, lld of the rest."""
+    """Return the value of ``-fuse-ld``: mold takes half the time of lld, lld half of the others."""
     beside = Path(path).resolve().parent
     # g++ has known mold since version 12.
     if shutil.which("ld.mold") and (clang or major >= 12):  # noqa: PLR2004
@@ -136,9 +136,9 @@ def find_torch() -> Torch:
         raise ToolchainError("torch is not installed; python -m pip install -r requirements.txt")
     folder = Path(spec.submodule_search_locations[0])
     about = folder / "version.py"
-    # Which std::string the wheel was built with shows in the names that it exports.
+    # The exported names show which std::string the wheel was built with.
     library = next((folder / "lib").glob("libc10.*"), None)
     abi = library is None or b"__cxx11" in library.read_bytes()
-    # The time too: a torch installed again has headers that precompiled ones do not match.
+    # With the time: precompiled headers do not match those of a torch that was installed again.
     stamp = f"{folder} {about.stat().st_mtime_ns} {about.read_text(encoding='utf-8')}"
     return Torch(folder, abi, stamp)

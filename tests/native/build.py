@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from plugins.builder import Builder
-from plugins.builder import BuildError
-from plugins.sources import read_unit
-from plugins.toolchain import find_toolchain
+from plugins.native.builder import Builder
+from plugins.native.builder import BuildError
+from plugins.native.sources import read_unit
+from plugins.native.toolchain import find_toolchain
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
-"""Whether CMake can build against the installed torch; CMake itself is a script here."""
+"""Whether CMake, Ninja and Inductor can build; the programs are stand-ins."""
 
 from __future__ import annotations
 
 import sys
+import sysconfig
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.cmake import NO_TOOLKIT
-from plugins.cmake import no_cmake
+from plugins.native.backends import NO_TOOLKIT
+from plugins.native.backends import no_cmake
+from plugins.native.backends import no_inductor
+from plugins.native.backends import no_ninja
+from plugins.native.backends import pytest_kata_backends
+from tests.support.programs import write_program
 
 
 if TYPE_CHECKING:
@@ -29,11 +34,10 @@ class Machine:
 
     def program(self, name: str, script: str = "") -> None:
         """Put a program on PATH."""
-        (self.bin / name).write_text(f"#!/bin/sh\n{script}\n")
-        (self.bin / name).chmod(0o755)
+        write_program(self.bin, name, script)
 
     def installed(self, cuda: str) -> None:
-        """Install a torch that says so of its build, as its wheels do."""
+        """Install a torch with this version of CUDA in its ``version.py``."""
         self.torch.mkdir(parents=True)
         (self.torch / "__init__.py").write_text("raise AssertionError")
         (self.torch / "version.py").write_text(
@@ -52,8 +56,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def test_a_cuda_build_without_the_toolkit_is_of_no_use(machine: Machine) -> None:
-    """The sentence says what CMake looks for, for whom, and the two ways out."""
+def test_a_cuda_build_needs_the_toolkit(machine: Machine) -> None:
+    """The message says what CMake misses, which package requires it, and the two ways out."""
     machine.program("cmake", CUDA_IS_MISSING)
     machine.installed("'13.2'")
 
@@ -65,15 +69,15 @@ def test_a_cuda_build_without_the_toolkit_is_of_no_use(machine: Machine) -> None
     ["exit 0", FAILS.format(why="no C++ compiler")],
     ids=["the toolkit is there", "something else is wrong"],
 )
-def test_a_cuda_build_with_the_toolkit_will_do(machine: Machine, script: str) -> None:
-    """What else may be wrong is the test's to say."""
+def test_a_cuda_build_with_the_toolkit_is_enough(machine: Machine, script: str) -> None:
+    """Other errors of CMake are left to the test."""
     machine.program("cmake", script)
     machine.installed("'13.2'")
 
     assert no_cmake() is None
 
 
-def test_a_build_for_the_cpu_asks_for_nothing(machine: Machine) -> None:
+def test_a_build_for_the_cpu_needs_no_toolkit(machine: Machine) -> None:
     """CMake is not even run."""
     machine.program("cmake", CUDA_IS_MISSING)
     machine.installed("None")
@@ -81,8 +85,8 @@ def test_a_build_for_the_cpu_asks_for_nothing(machine: Machine) -> None:
     assert no_cmake() is None
 
 
-def test_the_backend_ninja_tells_of_ninja(machine: Machine) -> None:
-    """Without it CMake could not be asked as the katas ask it."""
+def test_a_missing_ninja_is_left_to_its_backend(machine: Machine) -> None:
+    """Without it CMake cannot be run as the katas run it."""
     machine.program("cmake", CUDA_IS_MISSING)
     machine.installed("'13.2'")
     (machine.bin / "ninja").unlink()
@@ -90,9 +94,39 @@ def test_the_backend_ninja_tells_of_ninja(machine: Machine) -> None:
     assert no_cmake() is None
 
 
-def test_what_is_not_installed_is_said(machine: Machine) -> None:
-    """CMake, and torch."""
+def test_cmake_and_torch_may_be_missing(machine: Machine) -> None:
+    """The message says how to install them."""
     assert "cmake is not on PATH; python -m pip install cmake" == no_cmake()
 
     machine.program("cmake")
     assert str(no_cmake()).startswith("torch is not installed; ")
+
+
+@pytest.mark.parametrize(("platform", "compiler"), [("linux", "g++"), ("darwin", "clang++")])
+def test_inductor_needs_a_compiler_and_headers(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, platform: str, compiler: str
+) -> None:
+    """The platform's compiler, or the one that CXX names, and Python.h."""
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: str(machine.bin))
+
+    assert str(no_inductor()).startswith(f"Inductor compiles with {compiler}, ")
+    monkeypatch.setenv("CXX", "c++-99")
+    machine.program(compiler)
+    assert str(no_inductor()).startswith("Inductor compiles with c++-99, ")
+    monkeypatch.delenv("CXX")
+    assert str(no_inductor()).startswith("Inductor needs Python.h; ")
+    (machine.bin / "Python.h").touch()
+    assert no_inductor() is None
+
+
+def test_cmake_and_ninja_are_programs(machine: Machine) -> None:
+    """And packages of the same names; each backend has its own probe."""
+    inductor, cmake, ninja = pytest_kata_backends()
+
+    assert ["inductor", "cmake", "ninja"] == [each.name for each in (inductor, cmake, ninja)]
+    assert "cmake is not on PATH; python -m pip install cmake" == cmake.missing
+    assert ninja.missing is None
+    (machine.bin / "ninja").unlink()
+    assert "ninja is not on PATH; python -m pip install ninja" == no_ninja()

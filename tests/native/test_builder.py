@@ -1,4 +1,4 @@
-"""Builds by a stand-in compiler: once per content, by one process, never stale, never stuck."""
+"""Builds by a stand-in compiler: once for each content, never stale, never stuck; their folder."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ from pathlib import Path
 
 import pytest
 
-from plugins.builder import Builder
-from plugins.builder import BuildError
-from plugins.compiling import BrokenToolError
-from plugins.sources import Unit
-from plugins.sources import read_unit
-from plugins.toolchain import find_toolchain
-from plugins.toolchain import identify
+from plugins import ROOT
+from plugins.native.builder import Builder
+from plugins.native.builder import BuildError
+from plugins.native.builder import build_folder
+from plugins.native.builder import prune
+from plugins.native.compile import BrokenToolError
+from plugins.native.sources import Unit
+from plugins.native.sources import read_unit
+from plugins.native.toolchain import Compiler
+from plugins.native.toolchain import find_toolchain
+from plugins.native.toolchain import identify_compiler
 
 
-ROOT = Path(__file__).parents[1]
-NATIVE = Path(__file__).parent / "native"
-HEADERS = [" > libtorch_cpu.so", " > libc10.so", "tier.h > tier.pch", "tier.pch > tier.o"]
+NATIVE = Path(__file__).parent
+HEADERS = [" > libtorch_cpu.so", " > libc10.so", "faults.cpp > faults.cpp.o"]
+HEADERS += ["tier.h > tier.pch", "tier.pch > tier.o"]
 LIBRARY = ["k01.cpp > k01.cpp.o", " > library"]
 
 
@@ -48,7 +52,7 @@ class Bench:
         monkeypatch.setenv("KATAS_CXX", str(self.compiler))
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(path), str(ROOT))))
         monkeypatch.syspath_prepend(path)
-        # What is imported already would be found before what is on the path.
+        # An imported torch would be found before the one on the path.
         monkeypatch.delitem(sys.modules, "torch", raising=False)
         self.builder = Builder(find_toolchain(), self.folder)
 
@@ -64,11 +68,11 @@ class Bench:
         return text.splitlines()
 
     def once(self, target: str, action: str) -> None:
-        """Let the compiler do something else, the next time it shall make `target`."""
+        """Let the compiler do something else, the next time it makes `target`."""
         self.path.joinpath("calls.once").write_text(f"{target} {action}\n")
 
     def names(self, pattern: str = "*") -> list[str]:
-        """Return the names of the files in the build folder, those of locks aside."""
+        """Return the names of the files in the build folder, except locks."""
         names = sorted(file.name for file in self.folder.glob(pattern))
         return [name for name in names if not name.endswith(".lock")]
 
@@ -90,14 +94,14 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 def test_headers_are_compiled_once_and_each_content_once(bench: Bench) -> None:
-    """An edit compiles the source alone; to build it again, or undo the edit, costs nothing."""
-    assert bench.builder.first(bench.unit())
+    """An edit compiles the source alone; to build it again, or to undo the edit, runs nothing."""
+    assert bench.builder.needs_headers(bench.unit())
     assert not bench.builder.ready(bench.unit())
 
     first = bench.builder.build(bench.unit())
 
     assert HEADERS + LIBRARY == bench.calls()
-    assert not bench.builder.first(bench.unit())
+    assert not bench.builder.needs_headers(bench.unit())
     assert bench.builder.ready(bench.unit())
     edited = bench.builder.build(bench.unit("int y;"))
     assert LIBRARY == bench.calls()
@@ -107,13 +111,13 @@ def test_headers_are_compiled_once_and_each_content_once(bench: Bench) -> None:
 
 
 def test_nothing_is_left_beside_the_libraries(bench: Bench) -> None:
-    """Files on the way to them are removed."""
+    """Intermediate files are removed."""
     library = bench.builder.build(bench.unit())
 
     assert sorted([library.name, bench.builder.recipe(bench.unit()).name]) == bench.names()
 
 
-def test_sources_and_their_headers_may_stand_in_folders(bench: Bench) -> None:
+def test_sources_and_their_headers_may_be_in_folders(bench: Bench) -> None:
     """All sources of a kata become one library."""
     (bench.path / "deep").mkdir()
     (bench.path / "deep/a.cpp").write_text('// tier: vec\n#include "b.h"')
@@ -132,7 +136,7 @@ def test_sources_and_their_headers_may_stand_in_folders(bench: Bench) -> None:
 
 
 def test_a_source_that_does_not_compile_is_remembered(bench: Bench) -> None:
-    """The message stays the same, and a run without an edit does not wait for it."""
+    """The message stays the same, and a run without an edit compiles nothing."""
     for calls in ([*HEADERS, LIBRARY[0]], []):
         with pytest.raises(BuildError, match=r"^k01.cpp:2:1: error: this is wrong\nWRONG\n\^$"):
             bench.builder.build(bench.unit("WRONG"))
@@ -142,11 +146,11 @@ def test_a_source_that_does_not_compile_is_remembered(bench: Bench) -> None:
 
 
 def test_another_compiler_or_torch_builds_anew(bench: Bench) -> None:
-    """Headers and libraries of the others stay, for when they come back."""
+    """Headers and libraries of the others stay, for a switch back."""
     chain = bench.builder.toolchain
     torch = replace(chain.torch, stamp="torch 2.14.0")
     shutil.copy(bench.compiler, bench.path / "clang++-20")
-    compiler = identify(str(bench.path / "clang++-20"))
+    compiler = identify_compiler(str(bench.path / "clang++-20"))
     assert compiler
     libraries = {bench.builder.build(bench.unit())}
     for other in (replace(chain, torch=torch), replace(chain, compiler=compiler)):
@@ -157,6 +161,33 @@ def test_another_compiler_or_torch_builds_anew(bench: Bench) -> None:
         assert HEADERS + LIBRARY == bench.calls()
     assert 3 == len(libraries)
     assert sorted(library.name for library in libraries) == bench.names("*.so")
+
+
+def test_a_build_reads_compiler_and_headers_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a session asks for a library; the next session notices an update."""
+    read = vars(Compiler)["stamp"].fget
+    stamps: list[str] = []
+
+    def counted(compiler: Compiler) -> str:
+        stamps.append(read(compiler))
+        return stamps[-1]
+
+    monkeypatch.setattr(Compiler, "stamp", property(counted))
+    builder = Builder(find_toolchain(), bench.folder)
+    first = builder.build(bench.unit())
+    builder.build(bench.unit("int y;"))
+
+    assert 1 == len(stamps)
+    os.utime(bench.compiler, (1, 1))
+    assert first == builder.build(bench.unit())
+    bench.calls()
+    later = Builder(find_toolchain(), bench.folder).build(bench.unit())
+
+    assert HEADERS + LIBRARY == bench.calls()
+    assert first != later
+    assert 2 == len(set(stamps)) == len(stamps)
 
 
 def test_eight_builds_of_one_source_are_one(bench: Bench) -> None:
@@ -172,7 +203,7 @@ def test_eight_builds_of_one_source_are_one(bench: Bench) -> None:
 
 
 def test_no_waiter_of_a_failing_build_gets_an_older_library(bench: Bench) -> None:
-    """All of them get the error, though there is a library of the source before the edit."""
+    """All get the error, even with a library of the source before the edit."""
     bench.builder.build(bench.unit())
     bench.calls()
     bench.unit("WRONG")
@@ -201,7 +232,7 @@ def test_a_killed_build_leaves_no_lock_and_no_half_library(bench: Bench, target:
 
     bench.builder.build(unit)
 
-    # The compiler that is left runs still, in a folder that is no more.
+    # The compiler of the killed build still runs, in a folder that is removed.
     os.killpg(build.pid, signal.SIGKILL)
     made = HEADERS if target == "tier.pch" else []
     assert made + LIBRARY == bench.calls()
@@ -218,10 +249,10 @@ def test_a_killed_build_leaves_no_lock_and_no_half_library(bench: Bench, target:
         ("library", "broken", r"clang\+\+ ended with status 3\nld: error: no such library"),
     ],
 )
-def test_trouble_of_the_tools_is_not_remembered(
+def test_failures_of_the_tools_are_not_remembered(
     bench: Bench, target: str, action: str, message: str
 ) -> None:
-    """The message says what and where; once there is room again, the same source builds."""
+    """The message names tool and folder; once there is room again, the same source builds."""
     bench.once(target, action)
 
     with pytest.raises(BrokenToolError, match=rf"^{message}\n\(builds are in .*KATAS_BUILD"):
@@ -234,7 +265,7 @@ def test_trouble_of_the_tools_is_not_remembered(
 def test_a_full_disk_is_named_when_python_finds_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The copy of the source may be the first that does not fit."""
+    """The copy of the source may be the first file that does not fit."""
 
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -258,3 +289,102 @@ def test_headers_that_changed_since_are_compiled_again(bench: Bench) -> None:
     bench.builder.build(bench.unit("int y;"))
 
     assert [LIBRARY[0], *HEADERS, *LIBRARY] == bench.calls()
+
+
+@pytest.fixture
+def no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ask for no folder, and keep temporary files in one that is empty."""
+    monkeypatch.delenv("KATAS_BUILD", raising=False)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_builds_are_kept_under_the_root(tmp_path: Path) -> None:
+    """They survive the run, and git ignores them."""
+    assert (tmp_path / ".katas/build", "") == build_folder(tmp_path)
+
+    assert (tmp_path / ".katas/build").is_dir()
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_katas_build_names_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path counts from where pytest was started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KATAS_BUILD", "here")
+
+    assert (tmp_path / "here", "") == build_folder(tmp_path / "root")
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_a_folder_that_cannot_be_written_to_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one that lasts, with a warning of one line; /proc is read-only even for root."""
+    monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
+
+    folder, warning = build_folder(tmp_path)
+
+    other = tmp_path / f"tmp/katas-build-{os.getuid()}"
+    assert other == folder
+    assert warning.startswith(f"C++ katas are built in {other}: /proc/katas cannot be written to (")
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_without_any_folder_both_reasons_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the folder asked for nor the temporary one can be made."""
+    monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
+    (tmp_path / f"tmp/katas-build-{os.getuid()}").write_text("")
+
+    with pytest.raises(
+        OSError, match=r"neither /proc/katas \(.*\) nor .* \(File exists\) can hold"
+    ):
+        build_folder(tmp_path)
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_the_folder_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its libraries would run with our rights."""
+    monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
+    monkeypatch.setattr("os.getuid", lambda: 123456)
+
+    with pytest.raises(OSError, match="it belongs to another user"):
+        build_folder(tmp_path)
+
+
+def test_the_libraries_used_last_are_kept(tmp_path: Path) -> None:
+    """As many as there is room for; the errors of a source take room too."""
+    now = time.time()
+    for age, name in enumerate(("d.so", "b.failed", "c.so", "a.so")):
+        (tmp_path / name).write_bytes(b"x" * 1000)
+        os.utime(tmp_path / name, (now - age, now - age))
+    (tmp_path / "lock").write_bytes(b"x" * 5000)
+
+    prune(tmp_path, megabytes=0.002)
+
+    assert ["b.failed", "d.so", "lock"] == sorted(file.name for file in tmp_path.iterdir())
+
+
+def test_headers_that_are_no_longer_used_are_removed(tmp_path: Path) -> None:
+    """Those of an older torch, but none that are being compiled."""
+    for name, days in (("old", 40), ("new", 20)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "ready").write_text("tier")
+        then = time.time() - days * 86400
+        os.utime(tmp_path / name / "ready", (then, then))
+    (tmp_path / "unfinished").mkdir()
+
+    prune(tmp_path)
+
+    assert ["new", "unfinished"] == sorted(file.name for file in tmp_path.iterdir())
+
+
+def test_two_processes_may_prune_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that the other has removed is no error."""
+    monkeypatch.setattr("pathlib.Path.glob", lambda self, _pattern: [self / "gone"])
+
+    prune(tmp_path)

@@ -1,4 +1,4 @@
-"""What CUDA C++ adds to C++ is rewritten, on the lines where it stands."""
+"""What CUDA C++ adds to C++ is rewritten, on its own lines."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.cudasource import CudaError
-from plugins.cudasource import rewritten
-from plugins.sources import SourceError
-from plugins.sources import read_unit
+from plugins.native.cudasource import CudaError
+from plugins.native.cudasource import rewrite_cuda
+from plugins.native.sources import SourceError
+from plugins.native.sources import read_unit
 
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_a_launch_is_a_call(launch: str, name: str, config: str) -> None:
-    """Of an object that knows the kernel and its configuration; the arguments stay as they are."""
-    new = rewritten(launch)
+    """Of an object with the kernel and its configuration; the arguments stay."""
+    new = rewrite_cuda(launch)
 
     call = f"[](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
     assert new.startswith(f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})")
@@ -35,18 +35,20 @@ def test_a_launch_is_a_call(launch: str, name: str, config: str) -> None:
 
 
 def test_lines_stay_lines() -> None:
-    """A launch over several lines does not move what is below it."""
+    """A launch over several lines does not move the lines below it."""
     text = "a();\nkernel<<<1,\n    32>>>(\n  x);\nb();\n"
 
-    new = rewritten(text)
+    new = rewrite_cuda(text)
 
     assert text.count("\n") == new.count("\n")
     assert "b();" == new.splitlines()[4]
 
 
 def test_a_shared_variable_is_placed_by_name() -> None:
-    """Each variable of a declaration on its own; the type counts for all."""
-    new = rewritten("void f() { __shared__ float as[16][17], bs[N]; static __shared__ bool last; }")
+    """Each variable of a declaration on its own, with the type of all."""
+    new = rewrite_cuda(
+        "void f() { __shared__ float as[16][17], bs[N]; static __shared__ bool last; }"
+    )
 
     assert "struct simt_as { float as[16][17]; }; auto& as = simt::shared(&simt_as::as, " in new
     assert "struct simt_bs { float bs[N]; }; auto& bs = simt::shared(&simt_bs::bs, " in new
@@ -56,17 +58,17 @@ def test_a_shared_variable_is_placed_by_name() -> None:
 
 def test_dynamic_shared_memory_is_a_pointer() -> None:
     """Of the launch's size, which the declaration does not know."""
-    new = rewritten("void f() { extern __shared__ __align__(16) unsigned char raw[]; }")
+    new = rewrite_cuda("void f() { extern __shared__ __align__(16) unsigned char raw[]; }")
 
     place = 'unsigned char* raw = static_cast<unsigned char*>(simt::dynamic("raw", '
     assert f"void f() {{ {place}sizeof(unsigned char))); }}" == new
 
 
 def test_comments_and_texts_are_left_alone() -> None:
-    """What looks like a launch there is none."""
+    """What looks like a launch in them is none."""
     text = '// k<<<1, 2>>>(x)\n/* __shared__ int a; */ puts("k<<<1, 2>>>(x)");\n'
 
-    assert text == rewritten(text)
+    assert text == rewrite_cuda(text)
 
 
 @pytest.mark.parametrize(
@@ -81,12 +83,10 @@ def test_comments_and_texts_are_left_alone() -> None:
         ("void f() {\n\n__shared__ int a = 3; }", "expected __shared__ TYPE NAME"),
     ],
 )
-def test_what_is_not_complete_is_an_error_with_its_line(
-    text: str, message: str, tmp_path: Path
-) -> None:
-    """The learner's line, not one that the rewriting made."""
+def test_incomplete_cuda_is_an_error_with_its_line(text: str, message: str, tmp_path: Path) -> None:
+    """The line is the learner's, not one of the rewritten text."""
     with pytest.raises(CudaError, match=message) as caught:
-        rewritten(text)
+        rewrite_cuda(text)
     assert 3 == caught.value.line
 
     source = tmp_path / "k.cu"
@@ -96,7 +96,7 @@ def test_what_is_not_complete_is_an_error_with_its_line(
 
 
 def test_headers_of_kernels_are_rewritten_too(tmp_path: Path) -> None:
-    """A source includes them by quotes; a compiler for C++ gets neither by its own name."""
+    """A source includes them by quotes; the copy of a source has a name of C++."""
     (tmp_path / "k.cu").write_text('#include "k.cuh"\n')
     (tmp_path / "k.cuh").write_text("void f() { __shared__ int a; }")
 

@@ -1,4 +1,4 @@
-"""A library that cannot be loaded says why, and Python lives on."""
+"""A library that cannot be loaded has a reason, and Python lives on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.probe import explain
-from plugins.probe import load
-from plugins.probe import probe
+from plugins.native.loader import explain_exit
+from plugins.native.loader import load_library
+from plugins.native.loader import probe_library
 
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def library(folder: Path, body: str) -> Path:
-    """Compile a library that does something while it is loaded."""
+    """Compile a library whose static initialisers are `body`."""
     source = folder / "a.cpp"
     source.write_text(f"#include <stdexcept>\n#include <cstdlib>\n#include <cstdio>\n{body}\n")
     target = folder / "a.so"
@@ -60,21 +60,21 @@ def library(folder: Path, body: str) -> Path:
     ids=["good", "undefined", "throws", "segfault", "abort", "exit", "loop"],
 )
 def test_a_library_is_tried_in_a_child(tmp_path: Path, body: str, reason: str | None) -> None:
-    """What it does to the child is the reason."""
+    """The end of the child is the reason."""
     import torch  # noqa: F401, PLC0415 - as in the process that loads a library
 
-    assert reason == probe(library(tmp_path, body), seconds=1)
+    assert reason == probe_library(library(tmp_path, body), seconds=1)
 
 
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
-    """In the loader's words."""
+    """In the words of the dynamic loader."""
     (tmp_path / "a.so").write_text("text")
 
-    assert str(tmp_path / "a.so") in str(probe(tmp_path / "a.so"))
+    assert str(tmp_path / "a.so") in str(probe_library(tmp_path / "a.so"))
 
 
 def test_the_stack_of_the_loader_is_left_out() -> None:
-    """PyTorch's exceptions carry it; nothing in it is the learner's."""
+    """PyTorch's exceptions contain it, and nothing in it is the learner's."""
     output = (
         "terminate called after throwing an instance of 'c10::Error'\n"
         "  what():  expected ) but found 'arrow' here:\nf(Tensor self arrow\n"
@@ -82,19 +82,21 @@ def test_the_stack_of_the_loader_is_left_out() -> None:
         "frame #0: c10::Error::Error + 0x9f (0x7f in libc10.so)\n"
     )
 
-    reason = explain(-signal.SIGABRT, output)
+    reason = explain_exit(-signal.SIGABRT, output)
 
     assert "expected ) but found 'arrow' here:\nf(Tensor self arrow" == reason
 
 
 def test_a_library_is_loaded_once(tmp_path: Path) -> None:
-    """A module whose fixture is set up twice gets what is there; a broken one is not loaded."""
+    """A second set-up of a fixture loads nothing; a broken library is not loaded."""
     import torch  # noqa: PLC0415 - after the test has been chosen
 
     good = library(tmp_path, "int x = 1;")
 
-    assert load(good) is None
+    assert load_library(good) is None
+    # Another file: a program whose libraries are cut short dies of SIGBUS when it ends.
+    good.unlink()
     good.write_text("text")
-    assert load(good) is None
+    assert load_library(good) is None
     assert str(good) in torch.ops.loaded_libraries
-    assert load(tmp_path / "none.so") is not None
+    assert load_library(tmp_path / "none.so") is not None

@@ -6,17 +6,19 @@ import os
 import pty
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.toolchain import ToolchainError
-from plugins.toolchain import find_toolchain
-from tests.terminal import Terminal
-from tests.test_nextkata import PLUGINS as PLUGINS_OF_NEXT
+from plugins.native.toolchain import ToolchainError
+from plugins.native.toolchain import find_toolchain
+from tests.support.builds import BUILDS
+from tests.support.builds import share_headers
+from tests.support.terminal import Terminal
+from tests.support.threekatas import PLUGINS as PLUGINS_OF_NEXT
+from tests.support.warm import TORCH
 
 
 if TYPE_CHECKING:
@@ -24,9 +26,14 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.torch
-ROOT = Path(__file__).parents[1]
-SOURCES = Path(__file__).parent / "native"
-PLUGINS = ("course", "solutions", "absent", "backends", "native", "unbuilt")
+SOURCES = Path(__file__).parent
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.course.solutions",
+    "plugins.machine.absent",
+    "plugins.machine.backends",
+    "plugins.native.plugin",
+)
 HEAD = 'import pytest\nimport torch\n\npytestmark = pytest.mark.backend("cxx")\n'
 TWICE = f"""{HEAD}
 def test_twice(extension):
@@ -72,8 +79,9 @@ def native(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> MiniCourse:
         find_toolchain()
     except ToolchainError as error:
         pytest.skip(str(error))
-    course.plugins(*(f"plugins.{name}" for name in PLUGINS))
-    monkeypatch.setenv("KATAS_BUILD", str(ROOT / ".katas/build"))
+    course.plugins(*PLUGINS)
+    course.imported = TORCH
+    monkeypatch.setenv("KATAS_BUILD", str(BUILDS))
     return course
 
 
@@ -90,8 +98,9 @@ def add(course: MiniCourse, number: int, stub: str, test: str, solution: str = "
     return course.kata(name, test, stub=stub, solution=solution, csrc=csrc, kind="cpp")
 
 
+@pytest.mark.slow
 def test_every_tier_compiles_loads_and_computes(native: MiniCourse) -> None:
-    """Operators by the stable and the full interface, TensorIterator, autograd, vectors."""
+    """Operators on the stable and the full interface, TensorIterator, autograd, vectors."""
     tests = {"stable": TWICE, "small": TWICE, "iter": TWICE, "full": GRADIENT, "vec": VECTOR}
     for number, (tier, test) in enumerate(tests.items(), 1):
         add(native, number, source(tier, number), test)
@@ -99,9 +108,10 @@ def test_every_tier_compiles_loads_and_computes(native: MiniCourse) -> None:
     native.run().assert_outcomes(passed=5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="g++ is not on PATH: apt install g++")
-def test_gxx_builds_the_same_and_the_header_names_the_faster_one(native: MiniCourse) -> None:
-    """The fallback is asked for by a variable; its errors look like those of clang."""
+def test_gxx_builds_the_same_and_the_header_names_the_faster_compiler(native: MiniCourse) -> None:
+    """A variable chooses the fallback; its errors look like those of clang."""
     native.monkeypatch.setenv("KATAS_CXX", "g++")
     add(native, 1, source("stable", 1), TWICE)
     add(native, 2, source("small", 2), TWICE)
@@ -120,10 +130,52 @@ def test_gxx_builds_the_same_and_the_header_names_the_faster_one(native: MiniCou
     )
 
 
-def test_what_is_wrong_with_a_source_is_said_with_its_place(native: MiniCourse) -> None:
-    """Once per module, as the compiler says it, with the line and a caret; no traceback.
+CRASHES = """// tier: small
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
 
-    No compiler is needed to refuse a source without a tier, or one that includes it all.
+at::Tensor crash(const at::Tensor& x) {
+  int* nothing = nullptr;
+  *nothing = 1;
+  return x;
+}
+
+TORCH_LIBRARY(lecture01_k01, m) { m.def("crash", &crash); }
+"""
+CRASH = f"""{HEAD}
+def test_crash(extension):
+    extension.op("crash")(torch.ones(1))
+
+def test_after(extension):
+    assert extension.op("crash")
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["", "-n1"])
+def test_a_crash_names_the_line_of_the_source(
+    native: MiniCourse, arguments: tuple[str, ...]
+) -> None:
+    """Below the call in Python; the tests after it run in another process."""
+    native.plugins(*PLUGINS, "plugins.course.limits", "plugins.crash.plugin")
+    add(native, 1, CRASHES, CRASH)
+
+    result = native.run("katas", *arguments)
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "segmentation fault (SIGSEGV) at katas/lecture01/csrc/k01_cpp.cpp:7",
+            "katas/lecture01/test_k01_cpp.py:7: in test_crash",
+            "katas/lecture01/csrc/k01_cpp.cpp:7: in crash",
+            "    [*]nothing = 1;",
+        ]
+    )
+
+
+def test_errors_of_a_source_have_their_place(native: MiniCourse) -> None:
+    """In full once per module, in the compiler's words, with line and caret, and no traceback.
+
+    A source without a tier, or one that includes all of PyTorch, is refused without a compiler.
     """
     add(native, 1, source("stable").replace("numel", "numle"), TWO)
     add(native, 2, "#include <torch/library.h>", TWICE)
@@ -147,8 +199,8 @@ def test_what_is_wrong_with_a_source_is_said_with_its_place(native: MiniCourse) 
     assert "plugins/" not in result.stdout.str()
 
 
-def test_what_cannot_be_loaded_is_a_failed_test(native: MiniCourse) -> None:
-    """A bad schema, a namespace that is taken and a function that is missing abort no one."""
+def test_a_library_that_cannot_be_loaded_is_a_failed_test(native: MiniCourse) -> None:
+    """A bad schema, a namespace that is taken or a missing function do not abort the run."""
     add(native, 1, source("small").replace(") -> Tensor", ") arrow Tensor"), TWICE)
     add(native, 2, source("small", 2), TWICE)
     add(native, 3, source("small", 2) + "\n", TWICE)
@@ -170,8 +222,8 @@ def test_what_cannot_be_loaded_is_a_failed_test(native: MiniCourse) -> None:
     )
 
 
-def test_what_the_source_does_not_define_is_an_assertion(native: MiniCourse) -> None:
-    """With the line that is missing, in the test that asks for it."""
+def test_a_missing_operator_class_or_function_is_an_assertion(native: MiniCourse) -> None:
+    """In the test that asks for it, with the line that is missing."""
     test = f"""{HEAD}
 def test_op(extension):
     extension.op("clamp")
@@ -198,11 +250,11 @@ def test_symbol(extension):
             place + "exports no function 'kata_question': it must be extern \"C\", *",
         ]
     )
-    assert "plugins/extension.py" not in result.stdout.str()
+    assert "plugins/native/extension.py" not in result.stdout.str()
 
 
 def test_a_library_may_be_built_and_not_loaded(native: MiniCourse) -> None:
-    """What registers for the whole process is loaded by tests in processes of their own."""
+    """Tests load a library that registers for the whole process in one of their own."""
     test = f"""{HEAD}
 def test_it(unloaded):
     assert not hasattr(torch.ops.lecture01_k01, "twice")
@@ -219,7 +271,7 @@ def test_it(unloaded):
 
 
 def test_solutions_are_built_from_their_own_sources(native: MiniCourse) -> None:
-    """The exercise beside them fails as it shall."""
+    """The exercise beside them still fails."""
     stub = source("stable").replace("return out;", 'STD_TORCH_CHECK(false, "TODO");')
     add(native, 1, stub, TWICE, solution=source("stable"))
 
@@ -228,7 +280,7 @@ def test_solutions_are_built_from_their_own_sources(native: MiniCourse) -> None:
 
 
 def test_a_fixture_on_top_of_a_broken_library_says_the_same(native: MiniCourse) -> None:
-    """It is an error of the set-up then, which is why tests ask for operators themselves."""
+    """As an error of the set-up, which is why tests ask for operators themselves."""
     test = f"""{HEAD}
 @pytest.fixture
 def twice(extension):
@@ -245,8 +297,8 @@ def test_it(twice):
     result.stdout.fnmatch_lines(["katas/lecture01/csrc/k01_cpp.cpp:2:10: error: *return*"])
 
 
-def test_a_module_without_a_source_is_told_so(native: MiniCourse) -> None:
-    """The lecture's table is where it belongs."""
+def test_a_module_without_a_source_is_an_error(native: MiniCourse) -> None:
+    """The message names the table that must have it."""
     native.kata("k01_python", "def test_it(extension): pass")
 
     result = native.run()
@@ -255,8 +307,9 @@ def test_a_module_without_a_source_is_told_so(native: MiniCourse) -> None:
     result.stdout.fnmatch_lines(["*katas/lecture01/lecture.toml has no C++ source for test_k01_*"])
 
 
+@pytest.mark.slow
 def test_workers_share_the_builds_and_show_no_progress(native: MiniCourse) -> None:
-    """Their output is for the controller."""
+    """Workers have no terminal."""
     add(native, 1, source("stable", 1) + unique(native), TWO)
     add(native, 2, source("stable", 2) + unique(native), TWO)
 
@@ -273,15 +326,15 @@ def unique(course: MiniCourse) -> str:
 
 @pytest.fixture
 def late(native: MiniCourse) -> MiniCourse:
-    """Return a course where nothing is built before a test needs it."""
-    ahead = "\nfrom plugins import prebuild\n\nprebuild.wanted = lambda config: False\n"
+    """Return a course that builds nothing before a test needs it."""
+    ahead = "\nfrom plugins.native import plugin\n\nplugin.builds_ahead = lambda config: False\n"
     conftest = native.path / "conftest.py"
     conftest.write_text(conftest.read_text() + ahead)
     return native
 
 
 def test_a_line_says_what_is_built(late: MiniCourse) -> None:
-    """Unless it is there already; a file gets one plain line."""
+    """Unless it is ready; a file gets one plain line."""
     add(late, 1, source("stable") + unique(late), TWICE)
     line = (
         r"^building lecture01/k01_cpp \(stable, \S+\) \.\.\.( first build .* takes about \d+ s)?$"
@@ -295,11 +348,12 @@ def test_a_line_says_what_is_built(late: MiniCourse) -> None:
 
 
 def test_a_terminal_forgets_the_line(late: MiniCourse) -> None:
-    """It is written over when the build is done."""
+    """It is overwritten when the build is done."""
     add(late, 1, source("stable") + unique(late), TWICE)
     terminal, program = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-m", "pytest"], stdout=program, stderr=program)
-    os.close(program)
+    with os.fdopen(program, "w") as shown:
+        command = [sys.executable, "-mpytest"]
+        process = late.warm.popen(TORCH, command, stdout=shown, stderr=shown)
     output = b""
     while part := read(terminal):
         output += part
@@ -317,8 +371,8 @@ def read(terminal: int) -> bytes:
         return b""
 
 
-def test_without_capture_it_builds_all_the_same(late: MiniCourse) -> None:
-    """The plugin of pytest can be left out."""
+def test_without_capture_the_line_is_shown_too(late: MiniCourse) -> None:
+    """The session may lack pytest's plugin."""
     add(late, 1, source("stable") + unique(late), TWICE)
 
     result = late.run("-p", "no:capture")
@@ -330,12 +384,14 @@ def test_without_capture_it_builds_all_the_same(late: MiniCourse) -> None:
 def test_a_folder_that_cannot_be_written_to_is_a_warning(native: MiniCourse) -> None:
     """The builds go to a temporary folder, and the tests run."""
     add(native, 1, source("stable"), TWICE)
+    folder = share_headers(native.path / f"katas-build-{os.getuid()}", "stable")
     native.monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
     native.monkeypatch.setenv("TMPDIR", str(native.path))
 
     result = native.run()
 
     result.assert_outcomes(passed=1, warnings=1)
+    assert list(folder.glob("*.so"))
     result.stdout.fnmatch_lines(["*C++ katas are built in *: /proc/katas cannot be written to (*"])
 
 
@@ -353,7 +409,7 @@ def test_without_any_folder_the_test_says_so(native: MiniCourse) -> None:
 
 
 def test_without_a_compiler_the_tests_are_skipped(native: MiniCourse) -> None:
-    """With the reason; a test that lacks the marker fails with it."""
+    """With the reason; a test without the mark fails with it."""
     native.monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
     add(native, 1, source("stable"), TWICE)
     add(native, 2, source("stable", 2), TWICE.replace("pytestmark", "unused"))
@@ -370,7 +426,7 @@ def test_without_a_compiler_the_tests_are_skipped(native: MiniCourse) -> None:
 
 
 def test_without_fork_the_backend_is_missing(native: MiniCourse) -> None:
-    """On Windows, where there is WSL."""
+    """As on Windows, which has WSL."""
     add(native, 1, source("stable"), TWICE)
     conftest = native.path / "conftest.py"
     conftest.write_text(f"import os\n\ndel os.fork\n{conftest.read_text()}")
@@ -381,19 +437,20 @@ def test_without_fork_the_backend_is_missing(native: MiniCourse) -> None:
     result.stdout.fnmatch_lines(["SKIPPED * cxx: * on Windows, use WSL"])
 
 
+@pytest.mark.slow
 def test_a_save_in_a_watch_rebuilds_only_what_changed(native: MiniCourse, tmp_path: Path) -> None:
-    """One library is made anew: not the other kata's, not the headers; an undo makes none."""
-    folder = tmp_path / "build"
+    """One library is built anew: not the other kata's, not the headers; an undo builds none."""
+    folder = share_headers(tmp_path / "build", "stable")
     native.monkeypatch.setenv("KATAS_BUILD", str(folder))
-    native.plugins(*PLUGINS_OF_NEXT, "plugins.watch", "plugins.native", "plugins.unbuilt")
+    native.plugins(*PLUGINS_OF_NEXT, "plugins.loop.watch", "plugins.native.plugin")
     text = source("stable")
     for number in (1, 2):
         add(native, number, source("stable", number), TWICE)
     native.run().assert_outcomes(passed=2)
 
     def built() -> dict[str, int]:
-        """Return which file each name stands for; a lock is nothing that is built."""
-        files = [*folder.glob("*.so"), *folder.glob("*/**/*.[pg]ch")]
+        """Return the inode of each library and of each compiled header, by name."""
+        files = [*folder.glob("*.so"), *folder.glob("*/*/*.[pg]ch")]
         return {file.relative_to(folder).as_posix(): file.stat().st_ino for file in files}
 
     before = built()

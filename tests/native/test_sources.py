@@ -1,4 +1,4 @@
-"""What a C++ source must say, what it must not include, and what its library is named by."""
+"""C++ sources: their tier, the headers they must not include, and the name of their library."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.sources import SourceError
-from plugins.sources import Unit
-from plugins.sources import read_unit
+from plugins.native.sources import SourceError
+from plugins.native.sources import Unit
+from plugins.native.sources import library_sources
+from plugins.native.sources import read_unit
+from plugins.native.sources import unit_name
+from tests.support.native import native_kata
 
 
 if TYPE_CHECKING:
@@ -31,13 +34,13 @@ def read(csrc: Path, text: str, name: str = "k01.cpp") -> Unit:
 
 @pytest.mark.parametrize("name", ["stable", "small", "iter", "full", "vec"])
 def test_the_first_line_names_the_tier(csrc: Path, name: str) -> None:
-    """Spaces after the name are nobody's mistake."""
+    """Spaces after the name are allowed."""
     assert name == read(csrc, f"// tier: {name}  \nint x;").tier
 
 
 @pytest.mark.parametrize("line", ["", "\n// tier: small", "// tier: large", "// tier: small one"])
 def test_a_source_without_a_tier_is_refused(csrc: Path, line: str) -> None:
-    """The message is the line that is expected, at the place where it is."""
+    """The message shows the line that is expected, and where."""
     expected = (
         r"^katas/lecture01/csrc/k01\.cpp:1: expected // tier: NAME,"
         r" with a name out of stable, small, iter, full, vec$"
@@ -48,13 +51,13 @@ def test_a_source_without_a_tier_is_refused(csrc: Path, line: str) -> None:
 
 @pytest.mark.parametrize("header", ["torch/extension.h", "torch/torch.h", "torch/all.h"])
 def test_all_of_pytorch_is_refused(csrc: Path, header: str) -> None:
-    """An edit would take 20 seconds; the message says where and what instead."""
+    """An edit would take 20 seconds; the message names the line and the alternative."""
     with pytest.raises(SourceError, match=rf"k01\.cpp:3: #include <{header}> .*the tier"):
         read(csrc, f"// tier: small\n\n # include <{header}>")
 
 
 def test_the_same_content_has_the_same_name(csrc: Path) -> None:
-    """The place does not matter: an undo, or a copy of a solution, is built already."""
+    """Wherever it is: an undo, or a copy of a solution, is built already."""
     text = "// tier: small\nint x;"
 
     one, other = read(csrc, text), read(csrc, text)
@@ -78,7 +81,7 @@ def test_other_content_has_another_name(csrc: Path) -> None:
 
 
 def test_a_solution_uses_the_headers_of_the_exercise(csrc: Path) -> None:
-    """They stand beside the exercise, and a second source too; what is nowhere is not read."""
+    """Headers and further sources are beside the exercise; a header that is nowhere is not read."""
     answers = csrc.parent / "solutions/csrc"
     answers.mkdir(parents=True)
     (answers / "k01.cpp").write_text('// tier: small\n#include "given.h"\n#include "none.h"')
@@ -95,9 +98,23 @@ def test_a_solution_uses_the_headers_of_the_exercise(csrc: Path) -> None:
 
 
 def test_a_source_outside_the_root_is_shown_in_full(csrc: Path, tmp_path: Path) -> None:
-    """As the gate's copies of solutions are; the compiler gets the name in a first line."""
+    """The gate's copies of solutions are; the compiler gets the name in a first line."""
     (csrc / "k01.cpp").write_text("// tier: vec\n")
 
     unit = read_unit("k", [csrc / "k01.cpp"], tmp_path / "elsewhere", csrc)
 
     assert f'#line 1 "{csrc}/k01.cpp"\n// tier: vec\n' == unit.files[0].numbered
+
+
+def test_a_library_is_named_like_the_operators_in_it(csrc: Path) -> None:
+    """By lecture and number; the kernels are a library of their own, and are built first."""
+    lecture = csrc.parent
+    both = native_kata(lecture, "k02_cpp", "csrc/k02.cpp", "csrc/k02.cu")
+
+    assert "lecture01_k02" == unit_name(both)
+    found = library_sources(both)
+    assert ["lecture01_k02_cuda", "lecture01_k02"] == list(found)
+    assert [["csrc/k02.cu"], ["csrc/k02.cpp"]] == list(found.values())
+    cuda = native_kata(lecture, "k03_cuda", "csrc/k03.cu")
+    assert {"lecture01_k03_cuda": ["csrc/k03.cu"]} == library_sources(cuda)
+    assert {} == library_sources(native_kata(lecture, "k01_python"))

@@ -1,4 +1,4 @@
-"""Which compiler, linker and torch are found, among stand-ins on PATH."""
+"""The compiler, linker and torch that are found among stand-ins on PATH."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins import toolchain
-from plugins.toolchain import ToolchainError
-from plugins.toolchain import find_compiler
-from plugins.toolchain import find_torch
+from plugins.native import toolchain
+from plugins.native.toolchain import ToolchainError
+from plugins.native.toolchain import find_compiler
+from plugins.native.toolchain import find_torch
 
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def clang(folder: Path, name: str, major: int) -> Path:
 
 @pytest.mark.parametrize("found", [("clang++-19", "clang++"), ("clang++", "clang++-14")])
 def test_the_newest_clang_is_used_under_any_name(programs: Path, found: tuple[str, str]) -> None:
-    """Neither the name with a number nor the one without is newer by itself."""
+    """The name with a number may be newer than the one without, or older."""
     newer, older = found
     clang(programs, newer, 19)
     clang(programs, older, 14)
@@ -68,7 +68,7 @@ def test_gxx_is_the_fallback(programs: Path) -> None:
 
 
 def test_a_compiler_called_cxx_is_found_last(programs: Path) -> None:
-    """Some systems have no other name for it."""
+    """On some systems it has no other name."""
     program(programs / "c++", "g++ (GCC) 14.2.1 20240912 (Red Hat 14.2.1-3)")
 
     assert ("c++", 14) == (find_compiler().name, find_compiler().major)
@@ -128,7 +128,7 @@ def test_the_fastest_linker_that_the_compiler_can_drive_is_used(programs: Path) 
     program(gxx, DEBIAN)
     found.append(find_compiler().linker)
 
-    # g++ has learnt to use mold with version 12.
+    # g++ can use mold since version 12.
     assert ["", "lld", "mold", "", "lld", "mold"] == found
 
 
@@ -185,7 +185,7 @@ def test_another_torch_has_another_stamp(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("module", [None, "torch.py"])
-def test_no_torch_is_said_in_one_sentence(
+def test_a_missing_torch_has_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str | None
 ) -> None:
     """A file called torch.py is not one."""

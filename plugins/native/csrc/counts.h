@@ -1,5 +1,5 @@
-// What the memory system of a GPU would have to do: the accesses of the 32 lanes of a warp are
-// laid side by side, one load or store of all lanes is one request.
+// The work of a GPU's memory system: the accesses of the 32 lanes of a warp are laid side by side,
+// and one load or store of all lanes is one request.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace simt {
 
 constexpr unsigned LANES = 32;
-// A lane that has logged as much waits for the others, so that the logs stay small.
+// A lane that has logged so many accesses waits for the others, to keep the logs small.
 constexpr uint32_t LOG = 2048;
 
 struct Access {
@@ -24,8 +24,8 @@ struct Access {
     Space space;
 };
 
-// Of one line of the source, in one space, of one kind. Sectors are of 32 bytes; wavefronts
-// are the passes that shared memory needs because lanes want different words of one bank.
+// The accesses of one line of the source, in one space, of one kind. Sectors have 32 bytes;
+// wavefronts are the passes that shared memory needs if lanes access different words of one bank.
 struct Count {
     uint64_t accesses = 0, requests = 0, sectors = 0, wavefronts = 0, excess = 0, partial = 0;
 
@@ -52,7 +52,7 @@ class Counter {
 
     void begin(unsigned lane) { logs[lane].clear(); }
 
-    // Hands over what was counted, and begins anew; `last` must not outlive the lines.
+    // Returns the counts and begins anew; `last` must not outlive the lines.
     std::map<Key, Count> take() {
         last = nullptr;
         return std::exchange(lines, {});
@@ -64,7 +64,7 @@ class Counter {
         return logs[lane].size() >= LOG;
     }
 
-    // Counts what the lanes of a warp did since the last time; `alive` lanes could have.
+    // Counts the accesses of a warp since the last call, in which `alive` lanes could take part.
     void flush(unsigned alive) {
         if (aligned()) {
             columns(alive);
@@ -80,7 +80,7 @@ class Counter {
     Key last_key{};
     Count* last = nullptr;
 
-    // Whether all lanes that did anything did the same, line by line.
+    // Whether all lanes with accesses have those of the same lines, in the same order.
     bool aligned() const {
         const std::vector<Access>* first = nullptr;
         for (const auto& log : logs) {
@@ -112,7 +112,7 @@ class Counter {
         }
     }
 
-    // Lanes went different ways: the nth time that each came to a line makes one request.
+    // Lanes went different ways: the nth access of each to a line makes one request.
     void sorted(unsigned alive) {
         struct Item {
             uint32_t place, turn;
@@ -162,7 +162,7 @@ class Counter {
         for (unsigned i = 0; i < active; ++i) {
             const uintptr_t from = column[i]->address / 32;
             const uintptr_t to = (column[i]->address + column[i]->bytes - 1) / 32;
-            // Neighbours mostly share a sector: the last one is looked at before all.
+            // Neighbours mostly share a sector, so the last one is compared first.
             for (uintptr_t sector = from; sector <= to; ++sector) {
                 if (count && seen[count - 1] == sector) continue;
                 if (std::find(seen, seen + count, sector) == seen + count) seen[count++] = sector;

@@ -1,3 +1,3 @@
-// Found in place of the CUDA toolkit's where there is no nvcc.
+// Stands in for the CUDA toolkit's header where there is no nvcc.
 #pragma once
 #include "simt.h"

@@ -1,4 +1,4 @@
-// Stacks of their own for the threads of a block, and the switch between two of them.
+// A stack for each thread of a block, and the switch between two of them.
 #pragma once
 
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ constexpr size_t STACK = 64 << 10;
 
 #ifdef SIMT_UCONTEXT
 
-// Where there is no switch below: six times slower, since it also saves the signal mask.
+// For processors without the switch below: six times slower, as it also saves the signal mask.
 struct Context {
     ucontext_t at;
 };
@@ -46,7 +46,7 @@ struct Context {
     void* top = nullptr;
 };
 
-// What the System V ABI asks a called function to keep.
+// Keeps the registers that the System V ABI requires a called function to keep.
 extern "C" void simt_switch(void** from, void* to);
 asm(R"(
     .text
@@ -73,7 +73,7 @@ simt_switch:
 )");
 
 inline void prepare(Context& context, char* low, void (*entry)()) {
-    // Aligned as after a call: the entry's return address is there, and nobody returns to it.
+    // Aligned as after a call, with a return address for the entry, which never returns.
     auto* top = reinterpret_cast<uintptr_t*>((reinterpret_cast<uintptr_t>(low) + STACK) & ~15ul);
     *--top = 0;
     *--top = reinterpret_cast<uintptr_t>(entry);
@@ -85,7 +85,7 @@ inline void swap(Context& from, Context& to) { simt_switch(&from.top, to.top); }
 
 #endif
 
-// Stacks with a page below each that nobody may touch, kept for the next launch.
+// Stacks with a guard page below each, kept for the next launch.
 class Stacks {
   public:
     char* at(size_t index) {

@@ -1,4 +1,4 @@
-// What a kernel may touch, who touched it last, and whether the two are in an order.
+// The memory that a kernel may touch, and the last accesses to it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace simt {
 
 enum class Space : uint8_t { Global, Shared, Arguments };
-// In may not be written; Out holds nothing until it is written, and must be written whole.
+// In must not be written; Out has no values until it is written, and must be written whole.
 enum class Mode : uint8_t { In, Out, InOut, Scratch };
 
 // An access: `thread` counts the threads of all launches from 1, `clock` all accesses.
@@ -42,7 +42,7 @@ struct Region {
 
     size_t granules() const { return ((high - low) >> shift) + 1; }
 
-    // A value or a part of it is never split between two cells, nor do two share one.
+    // Cells of 4, 2 or 1 bytes that divide an element: two elements never share one.
     void watch() {
         shift = element % 4 == 0 ? 2 : element % 2 == 0 ? 1 : 0;
         cells = static_cast<Cell*>(std::calloc(granules(), sizeof(Cell)));
@@ -57,7 +57,7 @@ struct Region {
         written = nullptr;
     }
 
-    // ``tile[3][4]``: the element at `address`, which may lie outside.
+    // ``tile[3][4]``: the element at `address`, which may be outside.
     std::string element_at(uintptr_t address) const {
         const auto distance = static_cast<int64_t>(address - low);
         int64_t index = distance / static_cast<int64_t>(element);
@@ -78,7 +78,7 @@ struct Region {
     }
 };
 
-// The regions of a run; the last two that were found are looked at first.
+// The regions of a run; `find` tries the two that it found last first.
 class Regions {
   public:
     std::vector<Region*> all;

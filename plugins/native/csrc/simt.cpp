@@ -1,10 +1,11 @@
 // Runs the kernels of a .cu file on the CPU, block by block, thread by thread from one barrier
-// to the next, and says what a GPU would not say: who reads what nobody wrote, who touches what
-// another thread touches, and who waits for whom. plugins/cudasource.py calls what is exported.
+// to the next, and reports what a GPU does not: reads of memory that was never written, races
+// between threads, and threads that wait for each other. plugins/native/cudasource.py writes the
+// calls of what is exported here.
 //
-// Two accesses are in an order if one thread makes both, if a __syncthreads() of the block or a
-// __syncwarp() of both lanes stands between them, or if the writer made a __threadfence() and
-// its block and then the reader's an atomic operation. All others race, whatever the values.
+// Two accesses are ordered if one thread makes both, if a __syncthreads() of the block or a
+// __syncwarp() of both lanes is between them, or if the writer made a __threadfence() and its
+// block and then the reader's an atomic operation. All others race, whatever the values.
 
 #include "simt.h"
 
@@ -54,7 +55,7 @@ struct Thread {
     unsigned lane() const { return id % LANES; }
 };
 
-// A launch, with what it counted.
+// A launch and its counts.
 struct Launch {
     std::string kernel;
     dim3 grid, block;
@@ -89,7 +90,7 @@ struct Machine {
     uint32_t launch_first = 1, next_thread = 1, block_first = 1, block_size = 1;
     uint32_t epoch = 0, clock = 0, block_serial = 0;
     Region* dynamic = nullptr;
-    // Shared memory: 256 bytes that nobody may touch lie between two variables.
+    // Shared memory: 256 bytes that no thread may touch lie between two variables.
     std::vector<char> shared_memory = std::vector<char>(2 * SHARED_ROOM);
     size_t shared_used = 0;
     uint32_t runs = 0;
@@ -172,8 +173,8 @@ uint32_t place_of(const void* pc) {
 
 bool same_block(const Mark& mark) { return mark.thread - machine.block_first < machine.block_size; }
 
-// Whether the writer's block told the others: fence, then an atomic operation; and whether this
-// block has made one since. Which variable they used is not looked at.
+// Whether the writer's block has published the write, by a fence and then an atomic operation, and
+// this block has made an atomic operation since. Their variables are not compared.
 bool handed_over(const Mark& mark, const Thread& me) {
     if (machine.fences.empty() || machine.atomics.empty()) return false;
     const uint32_t thread = mark.thread - machine.launch_first;
@@ -241,7 +242,7 @@ uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ?
 [[noreturn]] void unwritten_read(const Region& region, uintptr_t address, uint32_t place) {
     fault(headline("uninitialised read") + at(place, myself(), "reads " + region.element_at(address)) +
           (region.space == Space::Shared ? "\nNo thread of this block has written it, or not before a __syncthreads()."
-                                         : "\nNobody has written it: it holds whatever was there before."));
+                                         : "\nIt was never written: it holds whatever was there before."));
 }
 
 [[noreturn]] void outside(uintptr_t address, unsigned bytes, const char* verb, uint32_t place) {
@@ -278,7 +279,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     const char* verb = verb_of(kind);
     Region* region = machine.regions.find(address);
     if (!region) {
-        // Constants of the source, and __constant__ or __device__ variables: not watched.
+        // Constants of the source, and __constant__ or __device__ variables, are not watched.
         if (address - image_low < image_high - image_low) return;
         outside(address, bytes, verb, place);
     }
@@ -360,8 +361,8 @@ Lanes lanes_of(unsigned warp) {
     return found;
 }
 
-// The lanes that wait with `first` for each other, if none is missing; lanes that have returned
-// are not waited for.
+// The lanes that wait with `first` for each other, or none if one is missing. Lanes that have
+// returned count as present.
 unsigned gathered(const Lanes& lanes, const Thread& first) {
     unsigned found = 0;
     for (unsigned lane = 0; lane < LANES; ++lane) {
@@ -410,7 +411,7 @@ uint64_t shuffled(const Lanes& lanes, unsigned active, const Thread& me) {
         case Warp::Down: source = lane + me.argument; break;
         default: source = lane ^ me.argument;
     }
-    // Past its part of the warp a lane gets its own value; xor may look into parts before it.
+    // Past its part of the warp a lane gets its own value; xor may read from parts before it.
     if (source >= first + width || (source < first && me.operation != Warp::Xor)) source = lane;
     if (!(active >> source & 1u)) {
         machine.me = const_cast<Thread*>(&me);
@@ -565,7 +566,7 @@ void release_barrier() {
     machine.launches.back().barriers += 1;
 }
 
-// Whatever was there is no value that a kernel could use by accident.
+// Overwrites old values, which a kernel could use by accident.
 Region* poisoned(Region* region) {
     std::memset(reinterpret_cast<void*>(region->low), 0xff, region->high - region->low);
     return region;
@@ -612,8 +613,8 @@ void tick(int) {
         pthread_kill(machine.runner, SIGVTALRM);
         return;
     }
-    // The first time, the next access stops the thread. If there has been none since, it
-    // computes without end, and holds nothing that would be lost.
+    // After the first tick the next access stops the thread. If there is none before the second,
+    // it computes without end, and holds nothing that would be lost.
     if (machine.late && machine.me) {
         sigset_t own;
         sigemptyset(&own);
@@ -993,7 +994,7 @@ SIZED_ACCESS(16)
 
 static void range(const void* address, size_t bytes, simt::Kind kind, const void* pc) {
     const auto low = reinterpret_cast<uintptr_t>(address);
-    // Copies between a thread's own variables, as of threadIdx, are most of all copies.
+    // Most copies are between a thread's own variables, as of threadIdx.
     if (!machine.me || low - reinterpret_cast<uintptr_t>(machine.me->low) < simt::STACK) return;
     const unsigned step = low % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (size_t at = 0; at < bytes; at += step) simt::touch(low + at, step, kind, pc);
@@ -1077,9 +1078,9 @@ extern "C" const char* kata_simt_run(int (*thunk)(void*), void* closure, int* st
         machine.problem = machine.pending.empty() ? cudaGetErrorString(machine.error) : machine.pending;
     }
     if (machine.problem.empty() && machine.status == 0) simt::check_outputs();
-    // Returned as an error: what it was about.
+    // The refused launch behind an error that the host code returned.
     if (machine.problem.empty() && machine.status == cudaErrorInvalidConfiguration) machine.problem = machine.pending;
-    // A launch that ended early has left its lines.
+    // A launch that ended early has left its logs.
     for (unsigned lane = 0; lane < simt::LANES; ++lane) machine.counter.begin(lane);
     machine.problem = simt::resolved(machine.problem);
     return machine.problem.c_str();

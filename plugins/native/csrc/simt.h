@@ -1,9 +1,9 @@
-// CUDA C++ for the host compiler: what the source of a kernel may use.
+// CUDA C++ for the host compiler: the names that the source of a kernel may use.
 //
 // A .cu file is compiled against this header by the C++ compiler of the machine, with
 // -fsanitize=thread, and linked with simt.cpp instead of a sanitizer's runtime: every load and
-// store of a kernel is a call there, which checks and counts it. plugins/cudasource.py rewrites
-// the three things that are not C++: <<<...>>>, __shared__ and extern __shared__.
+// store of a kernel is a call there, which checks and counts it. plugins/native/cudasource.py
+// rewrites the three things that are not C++: <<<...>>>, __shared__ and extern __shared__.
 // nvcc never sees this file; the names are those of the CUDA Runtime API and of the CUDA C++
 // Programming Guide.
 #pragma once
@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-// What reads memory on behalf of the caller's line says so itself, with the caller's address.
+// Functions that access memory for the caller's line report it themselves, with its address.
 #define SIMT_PLAIN __attribute__((no_sanitize("thread"), noinline))
 #define SIMT_HERE __builtin_return_address(0)
 // The text of a name, after the macros in it.
@@ -74,7 +74,7 @@ enum class Kind : uint8_t { Read, Write, Atomic };
 enum class Warp : uint8_t { Sync, Index, Up, Down, Xor, Ballot, All, Any, Reduce };
 enum class Reduce : uint8_t { Add, Min, Max, And, Or, Xor };
 
-// How a launch is asked for; the default stream and no dynamic shared memory if not said.
+// The configuration of a launch: by default no dynamic shared memory, and the default stream.
 struct Config {
     dim3 grid, block;
     size_t shared;
@@ -83,7 +83,7 @@ struct Config {
         : grid(grid), block(block), shared(shared), stream(stream) {}
 };
 
-// Where a shared variable lies, in which run and block it was last declared.
+// The place of a shared variable, and the run and block that last declared it.
 struct Slot {
     void* address = nullptr;
     uint32_t run = 0, block = 0;
@@ -113,8 +113,8 @@ void launch(const char* kernel, const Config& config, void (*run)(void*), void* 
             size_t bytes);
 void allow_dynamic(size_t bytes);
 
-// Stands for a __shared__ variable, which is the only member of a structure: its place, with
-// nothing beside it, is poisoned when a block first comes here.
+// Stands for a __shared__ variable, which is the only member of a structure. Its place, with
+// nothing beside it, is poisoned when a block first gets here.
 template <class Holder, class T>
 SIMT_PLAIN T& shared(T Holder::*member, const char* name) {
     static Slot slot;
@@ -139,7 +139,7 @@ struct Call {
     }
 };
 
-// What stands for kernel<<<config>>> before the arguments.
+// Stands for kernel<<<config>>> before the arguments.
 template <class Function>
 struct Kernel {
     const char* name;
@@ -306,7 +306,7 @@ SIMT_VECTOR4(uchar4, unsigned char)
 #undef SIMT_VECTOR4
 #undef SIMT_VECTOR
 
-// ---- Arithmetic that CUDA has and C++ has not.
+// ---- Arithmetic of CUDA that C++ lacks.
 
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
@@ -342,8 +342,8 @@ inline float __uint_as_float(unsigned x) { return simt::from_bits<float>(simt::b
 #define __sinf(x) std::sin(static_cast<float>(x))
 #define __cosf(x) std::cos(static_cast<float>(x))
 
-// ---- The host's side. Device memory is memory of this process, but kernels may touch only
-// what was given to them or allocated here.
+// ---- The host's side. Device memory is memory of this process, but kernels may touch only the
+// buffers that were given to them or allocated here.
 
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();

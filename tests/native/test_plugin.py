@@ -1,0 +1,186 @@
+"""The fixture ``extension``: which katas it builds, which process does, and what it shows."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from plugins.course.model import Course
+from plugins.course.model import Lecture
+from plugins.native.plugin import Native
+from plugins.native.plugin import build_source
+from plugins.native.plugin import builds_ahead
+from plugins.native.plugin import describe_build
+from plugins.native.plugin import native_katas
+from plugins.native.plugin import native_key
+from plugins.native.plugin import no_cxx
+from plugins.native.sources import SourceError
+from tests.support.native import native_kata
+from tests.support.warm import PYTEST
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plugins.native.sources import Unit
+    from tests.conftest import MiniCourse
+
+
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.course.solutions",
+    "plugins.machine.absent",
+    "plugins.machine.backends",
+    "plugins.native.plugin",
+)
+# Answers the hook as the CUDA side does, with an extension of its own.
+ANSWER = """
+from dataclasses import replace
+
+def pytest_kata_cuda_extension(extension, kernels, loaded):
+    return replace(extension, problem=f"{extension.source}, loaded={loaded}, {kernels}")
+"""
+
+
+@pytest.fixture
+def lectures(tmp_path: Path) -> Course:
+    """Return two lectures with one Python kata, two in C++ and one in CUDA."""
+    one, two = tmp_path / "katas/lecture01", tmp_path / "katas/lecture02"
+    katas = (
+        native_kata(one, "k01_python"),
+        native_kata(one, "k02_cpp", "csrc/k02.cpp", "csrc/k02.cu"),
+        native_kata(one, "k03_cuda", "csrc/k03.cu"),
+    )
+    other = (native_kata(two, "k01_cpp", "csrc/k01.cpp"),)
+    return Course((Lecture("lecture01", "", {}, katas, one), Lecture("", "", {}, other, two)), ())
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["katas"], ["lecture01/k02_cpp", "lecture01/k03_cuda", "lecture02/k01_cpp"]),
+        (["katas/lecture01"], ["lecture01/k02_cpp", "lecture01/k03_cuda"]),
+        (["katas/lecture02/test_k01_cpp.py::test_a[x-1]"], ["lecture02/k01_cpp"]),
+        (["katas/lecture01/test_k01_python.py", "tests"], []),
+        ([], []),
+    ],
+)
+def test_katas_are_selected_by_the_arguments(
+    lectures: Course, tmp_path: Path, args: list[str], expected: list[str]
+) -> None:
+    """Those with C++ or CUDA sources, in the order in which their tests run."""
+    assert expected == [kata.id for kata in native_katas(lectures, args, tmp_path)]
+
+
+def config(**values: object) -> Any:
+    """Return a session's options, and whether it is a worker of xdist."""
+    worker = values.pop("worker", None)
+    extra = {"workerinput": {"workerid": worker}} if worker else {}
+    return SimpleNamespace(getoption=values.get, **extra)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, True),
+        ({"dist": "no"}, True),
+        ({"dist": "load"}, False),
+        ({"worker": "gw0"}, True),
+        ({"worker": "gw1"}, False),
+        ({"collectonly": True}, False),
+        ({"cacheshow": "*"}, False),
+        ({"progress_json": "-"}, False),
+        ({"help": True}, False),
+        ({"markers": True, "worker": "gw0"}, False),
+    ],
+)
+def test_one_process_that_runs_tests_builds_ahead(
+    values: dict[str, object], *, expected: bool
+) -> None:
+    """Not the controller of xdist, not its other workers, and not where no test is run."""
+    assert expected == builds_ahead(config(**values))
+
+
+@pytest.mark.parametrize(
+    ("clang", "first", "line"),
+    [
+        (True, True, "(small, cc-19) ... first build of tier small takes about 8 s"),
+        (False, True, "(small, cc-19) ... first build of tier small takes about 13 s"),
+        (True, False, "(small, cc-19) ..."),
+    ],
+)
+def test_the_line_about_a_build_says_how_long_the_first_one_takes(
+    line: str, *, clang: bool, first: bool
+) -> None:
+    """It compiles the headers, which takes longer with g++."""
+    compiler = SimpleNamespace(name="cc-19", clang=clang)
+    builder: Any = SimpleNamespace(
+        toolchain=SimpleNamespace(compiler=compiler),
+        needs_headers=lambda _unit: first,
+        recipe=lambda _unit: SimpleNamespace(tier=SimpleNamespace(seconds=(8, 13))),
+    )
+    unit: Any = SimpleNamespace(tier="small")
+
+    assert f"building lecture01/k01 {line}" == describe_build(builder, unit, "lecture01/k01")
+
+
+def test_the_backend_needs_fork_and_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them has its sentence."""
+    session: Any = SimpleNamespace(stash={native_key: Native(tmp_path, ())})
+    monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
+
+    assert "KATAS_CXX=no-such-compiler is not a C++ compiler that can be run" == no_cxx(session)
+    monkeypatch.delattr(os, "fork")
+    assert str(no_cxx(session)).endswith("on Windows, use WSL")
+
+
+def test_a_session_has_one_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made when first needed; so are the toolchain and the folder."""
+    monkeypatch.setenv("KATAS_BUILD", str(tmp_path / "build"))
+    toolchain = object()
+    monkeypatch.setattr("plugins.native.plugin.find_toolchain", lambda: toolchain)
+    native = Native(tmp_path, ())
+
+    assert not (tmp_path / "build").exists()
+    assert native.builder is native.builder
+    assert (toolchain, tmp_path / "build") == (native.builder.toolchain, native.builder.folder)
+
+
+def test_a_test_may_build_a_source_of_its_own(tmp_path: Path) -> None:
+    """With the session's builder; without a tier the source is refused."""
+    built: list[Unit] = []
+    builder = SimpleNamespace(build=built.append)
+    session: Any = SimpleNamespace(stash={native_key: SimpleNamespace(builder=builder)})
+    source = tmp_path / "own.cpp"
+    source.write_text("// tier: stable\n")
+
+    build_source(session, "lecture01_k09", source)
+
+    (unit,) = built
+    assert ("lecture01_k09", "stable", "own.cpp") == (unit.name, unit.tier, unit.files[0].shown)
+    source.write_text("int x;")
+    with pytest.raises(SourceError, match=r"^own.cpp:1: expected // tier: NAME"):
+        build_source(session, "lecture01_k09", source)
+
+
+@pytest.mark.parametrize(("name", "loaded"), [("extension", True), ("unloaded", False)])
+def test_the_cuda_side_may_replace_the_extension(
+    course: MiniCourse, name: str, *, loaded: bool
+) -> None:
+    """For a kata with a CUDA source, even if it has no library; otherwise it stays."""
+    course.plugins(*PLUGINS)
+    course.imported = PYTEST
+    course.monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
+    source = "katas/lecture01/csrc/k01_first.cu"
+    course.kata(test=f"def test_it({name}): pass", csrc=("csrc/k01_first.cu",))
+
+    course.run().stdout.fnmatch_lines([f"{source} could not be built: KATAS_CXX=no-such-*"])
+    conftest = course.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + ANSWER)
+    course.run().stdout.fnmatch_lines([f"{source}, loaded={loaded}, ."])
