@@ -1,19 +1,22 @@
 """``compiled``: compiles the kernels of a Triton kata for a GPU, on a machine without one.
 
-The interpreter takes much that the compiler refuses, and what a kernel becomes is a lesson of its
-own. A process without ``TRITON_INTERPRET`` makes the learner's calls, with every launch replaced
-by the compilation that it would start on a GPU: same arguments, same specialization. It needs
-nothing but Triton's own package, which brings ``ptxas``.
+The interpreter accepts much that the compiler refuses, and the compiled kernel is a lesson of its
+own. This module is also the program of a second process, which makes the learner's calls and
+replaces each launch by the compilation that it would start on a GPU: same arguments, same
+specialization. It must be another process, without ``TRITON_INTERPRET``: Triton decides when it
+is imported whether it interprets. Triton's own package brings ``ptxas``, and no more is needed.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +24,8 @@ from typing import Any
 
 import pytest
 
-from plugins.triton import VARIABLE
+from plugins.course.session import course_root
+from plugins.kernels.triton import VARIABLE
 
 
 if TYPE_CHECKING:
@@ -30,15 +34,16 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+# After so many seconds the second process is stopped.
 SECONDS = 100
 INSTRUCTION = re.compile(r"^\s*(?:@!?%\w+ )?([a-z][\w.:]*)", re.MULTILINE)
-
-cache_key = pytest.StashKey[dict[tuple[str, ...], dict[str, "Compiled"]]]()
+# Hopper, and the threads of a warp.
+TARGET = ("cuda", 90, 32)
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What one call launched, compiled; or what the compiler, or the call, said instead."""
+    """The compiled kernel of one call, or the error of the compiler or of the call."""
 
     launches: int = 0
     kernel: str = ""
@@ -49,7 +54,7 @@ class Compiled:
     error: str = ""
 
     def instructions(self, start: str) -> list[str]:
-        """Return the PTX instructions that begin so, in order: ``ld.global.v4.b32``."""
+        """Return the PTX instructions that begin with `start`, in order: ``ld.global.v4.b32``."""
         return [name for name in INSTRUCTION.findall(self.ptx) if name.startswith(start)]
 
     def lines(self, start: str) -> list[str]:
@@ -62,32 +67,41 @@ class Compiled:
         ]
 
 
+cache_key = pytest.StashKey[dict[tuple[str, ...], dict[str, Compiled]]]()
+
+
 @pytest.fixture
 def compiled(pytestconfig: pytest.Config) -> Callable[[ModuleType, Mapping[str, str]], Any]:
-    """Return a function from a kata and calls of it, by name, to the one kernel of each.
+    """Return a function that maps a kata and calls of it, by name, to the one kernel of each.
 
-    A call is Python, such as ``kata.glu(torch.empty(64, 256))``. All calls are made in one
-    process, once in a session: give it the same calls in every test.
+    A call is Python, such as ``kata.glu(torch.empty(64, 256))``. One process makes all calls, once
+    in a session: give it the same calls in every test.
     """
 
     def compile_ahead(kata: ModuleType, calls: Mapping[str, str]) -> dict[str, Compiled]:
-        known = pytestconfig.stash.setdefault(cache_key, {})
+        cache = pytestconfig.stash.setdefault(cache_key, {})
         key = (kata.__name__, *calls.values())
-        if key not in known:
-            known[key] = in_child(kata.__name__, dict(calls), pytestconfig.rootpath)
-        return known[key]
+        if key not in cache:
+            cache[key] = compile_in_child(kata.__name__, dict(calls), course_root(pytestconfig))
+        return cache[key]
 
     return compile_ahead
 
 
-def in_child(kata: str, calls: dict[str, str], root: Path) -> dict[str, Compiled]:
-    """Compile in a process that does not interpret."""
+def compile_in_child(kata: str, calls: dict[str, str], root: Path) -> dict[str, Compiled]:
+    """Make `calls` in a process that compiles, and return the kernel of each.
+
+    Raises
+    ------
+    AssertionError
+        If the process ends without a result; the message is the end of its output.
+    """
     with tempfile.TemporaryDirectory(prefix="katas-triton-") as folder:
         environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-        # Neither what is cached in the home directory nor what other variables ask for.
+        # A cache of its own, not the one in the home directory or in the learner's variable.
         environment |= {"TRITON_CACHE_DIR": folder, "PYTHONPATH": os.pathsep.join(sys.path)}
         result = Path(folder, "result.json")
-        command = [sys.executable, "-m", "plugins.warmup", kata, json.dumps(calls), str(result)]
+        command = [sys.executable, "-m", __spec__.name, kata, json.dumps(calls), str(result)]
         done = subprocess.run(  # noqa: S603 - this file
             command,
             cwd=root,
@@ -101,3 +115,63 @@ def in_child(kata: str, calls: dict[str, str], root: Path) -> dict[str, Compiled
             raise AssertionError(f"the compiler ended without an answer:\n{done.stderr[-3000:]}")
         found = json.loads(result.read_text(encoding="utf-8"))
     return {name: Compiled(**values) for name, values in found.items()}
+
+
+class Target:
+    """Stands in for the driver of a GPU: answers the questions of a compilation."""
+
+    def get_current_target(self) -> Any:
+        """Return which GPU to compile for."""
+        from triton.backends.compiler import GPUTarget  # noqa: PLC0415 - may be missing
+
+        return GPUTarget(*TARGET)
+
+    def get_current_device(self) -> int:
+        """Return the number of a GPU."""
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        """Return the default stream."""
+        return device
+
+
+def main(kata: str, calls: dict[str, str], result: Path) -> None:
+    """Make the calls and write the kernel of each to `result`."""
+    import torch  # noqa: PLC0415 - importing a plugin imports no torch
+    from triton.runtime.driver import driver  # noqa: PLC0415 - may be missing
+    from triton.runtime.jit import JITFunction  # noqa: PLC0415 - may be missing
+
+    kernels: list[Any] = []
+    run = JITFunction.run
+
+    def warm_up(self: Any, *args: Any, **kwargs: Any) -> None:
+        kernels.append(run(self, *args, **{**kwargs, "warmup": True}))
+
+    driver.set_active(Target())
+    JITFunction.run = warm_up
+    names = {"kata": importlib.import_module(kata), "torch": torch}
+    found = {}
+    for name, call in calls.items():
+        kernels.clear()
+        try:
+            eval(call, names)  # noqa: S307 - from the test module
+        except Exception as error:  # noqa: BLE001 - the learner's or the compiler's
+            found[name] = Compiled(error=f"{type(error).__name__}: {error}")
+        else:
+            found[name] = describe_launches(kernels)
+    texts = {name: asdict(each) for name, each in found.items()}
+    result.write_text(json.dumps(texts), encoding="utf-8")
+
+
+def describe_launches(kernels: list[Any]) -> Compiled:
+    """Return the last of a call's launches, and how many there were."""
+    if not kernels:
+        return Compiled(error="no kernel was launched")
+    last = kernels[-1]
+    about = last.metadata
+    text = {name: str(last.asm[name]) for name in ("ptx", "ttgir")}
+    return Compiled(len(kernels), about.name, **text, warps=about.num_warps, shared=about.shared)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]))

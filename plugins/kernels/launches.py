@@ -1,7 +1,7 @@
-"""What kernels did when they ran on the CPU: the counts that stand for speed on a GPU.
+"""The counts of kernels that ran on the CPU, which stand for speed on a GPU.
 
-Counts do not depend on the machine, so a kata can ask for a number where a GPU would show a
-time: sectors of 32 bytes for global memory, wavefronts for the banks of shared memory.
+Counts do not depend on the machine, so a kata can ask for a number where a GPU would show a time:
+sectors of 32 bytes for global memory, wavefronts for the banks of shared memory.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Count:
         The pieces of 32 bytes of global memory that the requests touch. A warp that reads 32
         neighbouring floats touches 4, one that reads with a large stride touches 32.
     wavefronts
-        The passes over shared memory: one per request, or more where lanes want different
-        words of the same bank.
+        The passes over shared memory: one per request, or more if lanes access different words of
+        the same bank.
     conflicts
         The passes beyond the first: 0 without bank conflicts.
     partial
-        The requests in which not all lanes of the warp took part.
+        The requests in which some lanes of the warp took no part.
     """
 
     accesses: int = 0
@@ -67,7 +67,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Line:
-    """What one load, store or atomic operation of the source did."""
+    """The counts of one load, store or atomic operation of the source."""
 
     place: int
     space: str
@@ -77,7 +77,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Launch:
-    """One ``kernel<<<grid, block>>>(...)``, and how many threads and blocks of it did anything.
+    """One ``kernel<<<grid, block>>>(...)`` and its counts.
 
     ``active_threads`` have loaded or stored global memory, ``storing_blocks`` have stored to it.
     """
@@ -98,7 +98,7 @@ class Launch:
         return math.prod(self.grid) * math.prod(self.block)
 
     def count(self, space: str, *kinds: str) -> Count:
-        """Return the sum for ``"global"`` or ``"shared"`` memory, of all kinds or of some.
+        """Return the sum for ``"global"`` or ``"shared"`` memory, over all kinds or the given ones.
 
         Raises
         ------
@@ -112,8 +112,8 @@ class Launch:
         return sum((line.count for line in lines), Count())
 
     def table(self) -> str:
-        """Return what each line of the source did, for the message of a test."""
-        places = located(self.library, [line.place for line in self.lines])
+        """Return the counts of each line of the source, for the message of a test."""
+        places = locate_lines(self.library, [line.place for line in self.lines])
         rows = [f"{self.kernel}<<<{self.grid}, {self.block}>>>"]
         for line, place in zip(self.lines, places, strict=True):
             count = line.count
@@ -128,18 +128,18 @@ class Launch:
         return "\n".join(rows)
 
 
-def located(library: Path, places: Iterable[int]) -> list[str]:
-    """Return ``k03_axpy.cu:17`` for each place in `library`."""
+def locate_lines(library: Path, places: Iterable[int]) -> list[str]:
+    """Return the source line of each place in `library`: ``k03_axpy.cu:17``."""
     numbers = [hex(place) for place in places]
-    if not (tool := addr2line()) or not numbers:
+    if not (tool := find_addr2line()) or not numbers:
         return ["line unknown" for _ in numbers]
     command = [tool, "-s", "-e", str(library), *numbers]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - binutils
     return [line.split()[0] for line in done.stdout.splitlines()]
 
 
-def addr2line() -> str:
-    """Return the program that finds lines of the source; empty if there is none."""
+def find_addr2line() -> str:
+    """Return the path of addr2line, or of LLVM's; empty if there is none."""
     names = ("addr2line", "llvm-addr2line", *(f"llvm-addr2line-{n}" for n in range(30, 13, -1)))
     return next(filter(None, map(shutil.which, names)), "")
 
@@ -148,10 +148,10 @@ def read_launches(library: Path) -> list[Launch]:
     """Return the launches of the last run of the kernels in `library`, which is loaded."""
     counts = ctypes.CDLL(str(library)).kata_simt_counts
     counts.restype = ctypes.c_char_p
-    return [_launch(entry, library) for entry in json.loads(counts())]
+    return [_read_launch(entry, library) for entry in json.loads(counts())]
 
 
-def _launch(entry: dict[str, list[list[int]]], library: Path) -> Launch:
+def _read_launch(entry: dict[str, list[list[int]]], library: Path) -> Launch:
     lines = [
         Line(place, SPACES[space], KINDS[kind], Count(*numbers))
         for place, space, kind, *numbers in entry.pop("lines")

@@ -1,24 +1,36 @@
 """The backend ``nvcc``: NVIDIA's compiler, which a GPU needs and which works without one.
 
-Without a GPU it shows what a kernel becomes (`plugins.ptx`); for one it builds the library of
-kernels that an operator calls with tensors of CUDA (`plugins.gpu`).
+Without a GPU it shows what a kernel becomes (`plugins.kernels.ptx`). For one, this module builds
+the library of kernels that an operator calls with tensors of CUDA, before the first test that
+needs it.
 """
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import os
 import re
 import shutil
+import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.capability import Capability
-from plugins.compiling import attempt
-from plugins.course import kata_of
+from katas import source
+from plugins.course.session import kata_of
+from plugins.kernels.simt import CudaExtension
+from plugins.machine.builtin import CUDA_DEVICE
+from plugins.native.compile import run_tool
+from plugins.native.plugin import native_key
+from plugins.tools.capability import Capability
+from plugins.tools.capability import install_group
+from plugins.tools.locks import locked
 
 
 if TYPE_CHECKING:
@@ -27,11 +39,12 @@ if TYPE_CHECKING:
 
 CUDA = "/usr/local/cuda"
 MISSING = (
-    "nvcc is not installed; python -m pip install --group nvcc (105 MB to download, Linux), or the"
+    f"nvcc is not installed; {install_group('nvcc')} (105 MB to download, Linux), or the"
     " CUDA toolkit: https://developer.nvidia.com/cuda-toolkit"
 )
 # As for the CPU, and for PyTorch's own kernels.
 STANDARD = "-std=c++20"
+OPTIONS = ("-shared", "-Xcompiler", "-fPIC", "-lineinfo")
 ERROR = re.compile(r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): error: (?P<text>.+)$", re.MULTILINE)
 
 
@@ -45,9 +58,15 @@ class Nvcc:
 
     path: Path
 
+    @cached_property
+    def version(self) -> str:
+        """The output of ``nvcc --version``, read once."""
+        command = [str(self.path), "--version"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - found by `find_nvcc`
+
     @property
     def libraries(self) -> list[str]:
-        """The option for the CUDA runtime's folder, which the wheels call otherwise than nvcc."""
+        """The option for the folder of the CUDA runtime, which nvcc does not find in the wheels."""
         lib = self.path.parent.parent / "lib"
         return [f"-L{lib}"] if (lib / "libcudart_static.a").is_file() else []
 
@@ -60,12 +79,12 @@ class Nvcc:
             With nvcc's first error and the line of the source it is in.
         """
         command = [str(self.path), STANDARD, *options, *self.libraries, "-o", str(target)]
-        status, output = attempt([*command, str(source)], target.parent, folder)
+        status, output = run_tool([*command, str(source)], target.parent, folder)
         if status:
-            raise NvccError(_first(output, source))
+            raise NvccError(_first_error(output, source))
 
 
-def _first(output: str, source: Path) -> str:
+def _first_error(output: str, source: Path) -> str:
     found = ERROR.search(output)
     if not found:
         last = "\n".join(output.strip().splitlines()[-5:])
@@ -77,8 +96,8 @@ def _first(output: str, source: Path) -> str:
     return f"nvcc: {Path(found['file']).name}:{line}: error: {found['text']}{shown}"
 
 
-def places() -> Iterator[str]:
-    """Return the folders to look for nvcc in: those that PyTorch asks, then its wheels."""
+def nvcc_folders() -> Iterator[str]:
+    """Yield the folders to look for nvcc in: those that PyTorch searches, then its wheels."""
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
     yield from (str(Path(home, "bin")) for home in homes if home)
     yield os.environ.get("PATH", os.defpath)
@@ -89,8 +108,9 @@ def places() -> Iterator[str]:
 
 
 def find_nvcc() -> Nvcc | None:
-    """Return the first nvcc of `places`, or None."""
-    found = next(filter(None, (shutil.which("nvcc", path=place) for place in places())), None)
+    """Return the first nvcc in `nvcc_folders`, or None."""
+    programs = (shutil.which("nvcc", path=folder) for folder in nvcc_folders())
+    found = next(filter(None, programs), None)
     return Nvcc(Path(found)) if found else None
 
 
@@ -108,8 +128,81 @@ def pytest_kata_backends() -> list[Capability]:
     return [Capability("nvcc", no_nvcc)]
 
 
+nvcc_key = pytest.StashKey[Nvcc]()
+bound_key = pytest.StashKey[set[Path]]()
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark tests that run a kata's CUDA source on a GPU: there it is built by nvcc."""
+    """Mark tests that run a kata's CUDA source on a GPU with the backend that builds it."""
     kata = kata_of(item)
-    if kata and item.get_closest_marker("cuda") and kata.cuda:
+    if kata and item.get_closest_marker(CUDA_DEVICE) and kata.cuda:
         item.add_marker(pytest.mark.backend("nvcc"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Bind the kernels for a test on a GPU that takes the argument ``extension``."""
+    if item.get_closest_marker(CUDA_DEVICE) and isinstance(item, pytest.Function):
+        extension = item.funcargs.get("extension")
+        if isinstance(extension, CudaExtension) and extension.kernels != extension.path:
+            bind_cuda_kernels(item, extension)
+
+
+def bind_cuda_kernels(item: pytest.Function, extension: CudaExtension) -> None:
+    """Give the operator in `extension` its kernels for the GPU, built unless they are there."""
+    kata = kata_of(item)
+    bound = item.config.stash.setdefault(bound_key, set())
+    if not kata or extension.problem or extension.path in bound:
+        return
+    (name,) = kata.cuda
+    file = source(item.module.__package__, name)
+    folder = item.config.stash[native_key].folder[0]
+    nvcc = session_nvcc(item.config)
+    try:
+        library = build_kernels(nvcc, file, kata.folder / "csrc", folder, device_architecture())
+    except NvccError as error:
+        pytest.fail(str(error), pytrace=False)
+    bind = ctypes.CDLL(str(extension.path)).kata_bind
+    bind(CUDA_DEVICE.encode(), bytes(library), b"", ctypes.c_uint64(0))
+    bound.add(extension.path)
+
+
+def session_nvcc(config: pytest.Config) -> Nvcc:
+    """Return the nvcc of this session, whose version is read once."""
+    if nvcc_key not in config.stash:
+        nvcc = find_nvcc()
+        assert nvcc, "the mark backend('nvcc') has looked for it"
+        config.stash[nvcc_key] = nvcc
+    return config.stash[nvcc_key]
+
+
+def device_architecture() -> str:
+    """Return ``sm_90`` for a GPU of compute capability 9.0."""
+    import torch  # noqa: PLC0415 - importing a plugin imports no torch
+
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm_{major}{minor}"
+
+
+def build_kernels(nvcc: Nvcc, file: Path, headers: Path, folder: Path, architecture: str) -> Path:
+    """Return the library of the kernels in `file`, built into `folder` unless it is there.
+
+    Another source, header, nvcc or architecture of the GPU makes another library.
+
+    Raises
+    ------
+    NvccError
+        If the source does not compile.
+    """
+    options = [*OPTIONS, f"-arch={architecture}", f"-I{headers}"]
+    facts = [file.read_text(encoding="utf-8"), str(nvcc.path), nvcc.version, *options]
+    facts += [header.read_text(encoding="utf-8") for header in sorted(headers.glob("*.cuh"))]
+    name = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
+    library = folder / f"{name}.so"
+    with locked(folder / f"{name[-2:]}.lock"):
+        if not library.exists():
+            with tempfile.TemporaryDirectory(dir=folder, prefix=f"{name}.build-") as work:
+                made = Path(work, "kernels.so")
+                nvcc.run(file, made, options, folder)
+                made.replace(library)
+    return library

@@ -1,9 +1,9 @@
-"""The fixture ``ptx``: what nvcc makes of a kata's kernels, for an H100, without any GPU.
+"""The fixture ``ptx``: a kata's kernels as nvcc compiles them for an H100, without any GPU.
 
-PTX is what nvcc compiles CUDA C++ to, the assembly language of a GPU that does not exist; the
-driver or ptxas translates it for the one that does. Its instructions tell what no value can:
-whether a multiplication and an addition became one, whether four floats are loaded at once,
-whether an array of the kernel ended up in local memory, which is global memory in disguise.
+nvcc compiles CUDA C++ to PTX, the assembly language of a GPU that does not exist; the driver or
+ptxas translates it for one that does. Its instructions show what no value can: whether a
+multiplication and an addition became one, whether four floats are loaded at once, whether an array
+of the kernel ended up in local memory, which is global memory in disguise.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from katas import source
-from plugins.course import kata_of
-from plugins.native import native_key
-from plugins.nvcc import NvccError
-from plugins.nvcc import find_nvcc
+from plugins.course.session import kata_of
+from plugins.kernels.nvcc import NvccError
+from plugins.kernels.nvcc import find_nvcc
+from plugins.native.plugin import native_key
 
 
 TARGET = "sm_90"
@@ -40,7 +40,7 @@ class Ptx:
         The learner's file, as messages call it.
     kernels
         For each kernel or function of the device, by its mangled name, how often each
-        instruction stands in it. In a loop it stands once, or as often as it was unrolled.
+        instruction occurs in it: in a loop once, or as often as the loop was unrolled.
     problem
         Why there is no PTX; empty if there is.
     """
@@ -62,7 +62,7 @@ class Ptx:
         )
 
     def table(self) -> str:
-        """Return all instructions with their numbers, for the message of a test."""
+        """Return all instructions with their counts, for the message of a test."""
         rows = [f"{self.source} for {TARGET}:"]
         for kernel, found in self.kernels.items():
             shown = ", ".join(f"{number} {name}" for name, number in found.most_common())
@@ -70,10 +70,10 @@ class Ptx:
         return "\n".join(rows)
 
 
-def instructions(text: str) -> dict[str, Counter[str]]:
-    """Return the instructions of each function in `text`, which is PTX."""
+def count_instructions(text: str) -> dict[str, Counter[str]]:
+    """Return how often each instruction occurs in each function of `text`, which is PTX."""
     starts = list(ENTRY.finditer(text))
-    # As many as there are functions: there may be none yet, where all are templates.
+    # One end per function; a source whose kernels are all templates may have none.
     ends = [*(found.start() for found in starts), len(text)][1:]
     return {
         found[1]: Counter(INSTRUCTION.findall(text, found.end(), end))
@@ -83,7 +83,7 @@ def instructions(text: str) -> dict[str, Counter[str]]:
 
 @pytest.fixture(scope="module")
 def ptx(request: pytest.FixtureRequest) -> Ptx:
-    """Return what nvcc makes of the CUDA source of this module's kata."""
+    """Return the PTX of the CUDA source of this module's kata."""
     kata = kata_of(request.node)
     names = kata.cuda if kata else []
     nvcc = find_nvcc()
@@ -97,7 +97,7 @@ def ptx(request: pytest.FixtureRequest) -> Ptx:
         try:
             nvcc.run(file, target, options, native.folder[0])
         except NvccError as error:
-            # A failure of the test that asks, not an error of its set-up.
+            # A failure of the test that counts, instead of an error of its set-up.
             return Ptx(names[0], problem=str(error))
         text = target.read_text(encoding="utf-8")
-    return Ptx(names[0], instructions(text))
+    return Ptx(names[0], count_instructions(text))

@@ -1,26 +1,30 @@
-"""Katas in Triton: interpreted on the CPU, or compiled where a GPU is asked for.
+"""Katas in Triton: interpreted on the CPU, or compiled in a session for a GPU.
 
 With ``TRITON_INTERPRET=1`` Triton runs a kernel as Python, on NumPy arrays, one program after the
-other: no GPU is needed. It looks at the variable when it is imported and when a kernel is
-decorated, and ``torch._dynamo`` imports it too, so the variable is set before any test module is
-imported. What a learner has exported stays.
+other: no GPU is needed. It reads the variable when it is imported and when a kernel is decorated,
+and ``torch._dynamo`` imports it too, so the variable is set before any test module is imported. A
+value that the learner has exported stays.
 """
 
 from __future__ import annotations
 
 import os
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.absent import require
-from plugins.backends import backends_of
-from plugins.capability import Capability
-from plugins.devices import devices_of
-from plugins.devices import wanted_key
+from plugins import HERE
+from plugins.machine.absent import require
+from plugins.machine.backends import backends_of
+from plugins.machine.builtin import CUDA_DEVICE
+from plugins.machine.devices import device_option_key
+from plugins.machine.devices import devices_of
+from plugins.tools.capability import Capability
+from plugins.tools.capability import install_group
 
 
 if TYPE_CHECKING:
@@ -29,24 +33,39 @@ if TYPE_CHECKING:
 
 
 VARIABLE = "TRITON_INTERPRET"
-# What Triton takes for true.
+# The values that Triton takes for true.
 TRUE = ("1", "true", "yes", "on", "y")
-# Where a test cannot run in a session of the other mode.
+# Why a test cannot run in a session of the other mode.
 COMPILED = "kernels are compiled in this session, for a GPU; without --device cuda and without "
 COMPILED += f"{VARIABLE} in the environment they are interpreted, on the CPU"
 INTERPRETED = "kernels are interpreted in this session, on the CPU; pytest --device cuda, without "
 INTERPRETED += f"{VARIABLE} in the environment, compiles them"
-# How a kernel is interpreted is no lesson.
+# Their frames are left out of tracebacks: how a kernel is interpreted is no lesson.
 PACKAGES = "site-packages"
 LIBRARIES = (("triton",), ("numpy",))
 
 
+def no_triton() -> str | None:
+    """Return why there is no Triton."""
+    if find_spec("triton"):
+        return None
+    return (
+        f"Triton is not installed; {install_group('triton')} "
+        "(Linux; 200 MB to download, 700 MB on disk; CUDA builds of PyTorch bring it along)"
+    )
+
+
+def pytest_kata_backends() -> list[Capability]:
+    """Declare the backend."""
+    return [Capability("triton", no_triton)]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the interpreter, unless this session is for a GPU or somebody has chosen."""
-    if VARIABLE in os.environ or "cuda" in config.stash[wanted_key]:
+    """Choose the interpreter, unless this session is for a GPU or the variable is set."""
+    if VARIABLE in os.environ or CUDA_DEVICE in config.stash[device_option_key]:
         return
-    # The environment, so that the workers of xdist agree.
+    # In the environment, which the workers of xdist inherit.
     os.environ[VARIABLE] = "1"
     config.add_cleanup(partial(os.environ.__delitem__, VARIABLE))
 
@@ -60,7 +79,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of the other mode's device, before its fixtures are set up."""
     if not needs_triton(item):
         return
-    device, reason = ("cuda", INTERPRETED) if interpreting() else ("cpu", COMPILED)
+    device, reason = (CUDA_DEVICE, INTERPRETED) if interpreting() else ("cpu", COMPILED)
     names = [each.name for each in devices_of(item)]
     require(item, [Capability("triton", lambda: reason)] if device in names else [])
 
@@ -72,46 +91,46 @@ def needs_triton(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Show an error of the interpreter as what it was, and the learner's lines without Triton's."""
+    """Show the cause of an InterpreterError, and the learner's lines without Triton's."""
     try:
         return (yield)
     except Exception as error:
         if not needs_triton(pyfuncitem):
             raise
-        cause, frames = unwrapped(error)
+        cause, frames = unwrap_error(error)
         if cause is error:
-            raise error.with_traceback(chained(frames))  # noqa: B904 - keeps what it came from
-        # What hypothesis adds: the example that failed.
+            raise error.with_traceback(chain_frames(frames))  # noqa: B904 - keeps its own cause
+        # hypothesis adds the example that failed.
         for note in getattr(error, "__notes__", ()):
             cause.add_note(note)
-        raise cause.with_traceback(chained(frames)) from None
+        raise cause.with_traceback(chain_frames(frames)) from None
 
 
-def unwrapped(error: BaseException) -> tuple[BaseException, list[TracebackType]]:
-    """Return what an ``InterpreterError`` was raised from, and all frames but the libraries'."""
-    frames = list(frames_of(error.__traceback__))
+def unwrap_error(error: BaseException) -> tuple[BaseException, list[TracebackType]]:
+    """Return the cause of an ``InterpreterError``, and all frames except the libraries'."""
+    frames = list(iterate_frames(error.__traceback__))
     while type(error).__name__ == "InterpreterError" and error.__cause__:
         error = error.__cause__
-        frames += frames_of(error.__traceback__)
-    return error, [frame for frame in frames if not around(frame)]
+        frames += iterate_frames(error.__traceback__)
+    return error, [frame for frame in frames if not belongs_to_library(frame)]
 
 
-def frames_of(traceback: TracebackType | None) -> Iterator[TracebackType]:
+def iterate_frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
     """Yield a traceback's entries, the outermost first."""
     while traceback:
         yield traceback
         traceback = traceback.tb_next
 
 
-def around(frame: TracebackType) -> bool:
-    """Whether the code that runs there is of the plugins or the libraries, and no answer."""
+def belongs_to_library(frame: TracebackType) -> bool:
+    """Whether the frame runs code of the plugins or the libraries, and none of an answer."""
     file = Path(frame.tb_frame.f_code.co_filename)
     installed = file.parts[file.parts.index(PACKAGES) + 1 :] if PACKAGES in file.parts else ()
-    return file.parent == Path(__file__).parent or installed[:1] in LIBRARIES
+    return file.is_relative_to(HERE) or installed[:1] in LIBRARIES
 
 
-def chained(frames: list[TracebackType]) -> TracebackType | None:
-    """Return one traceback of these entries."""
+def chain_frames(frames: list[TracebackType]) -> TracebackType | None:
+    """Return a traceback with these entries."""
     chain: TracebackType | None = None
     for frame in reversed(frames):
         chain = TracebackType(chain, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.ahead import in_child
+from plugins import ROOT
+from plugins.kernels.ahead import compile_in_child
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import ModuleType
+    from typing import Any
+
+    Compile = Callable[[ModuleType, Mapping[str, str]], Any]
 
 
-pytestmark = [
-    pytest.mark.torch,
-    pytest.mark.skipif(not find_spec("triton"), reason="Triton is not installed"),
-]
+pytestmark = [pytest.mark.torch, pytest.mark.tool("triton")]
 
-ROOT = Path(__file__).parents[1]
 SOURCE = """
 import os
 
@@ -43,26 +44,27 @@ def good(x, times=1):
 def bad(x):
     copy[(1,)](x, x, x.numel(), BLOCK=1000)
 """
+CALLS = {
+    "even": "kata.good(torch.empty(1024))",
+    "odd": "kata.good(torch.empty(1023), times=2)",
+    "wrong": "kata.bad(torch.empty(4))",
+    "raises": "kata.good(None)",
+    "nothing": "kata.good(torch.empty(3), times=0)",
+}
 
 
 @pytest.fixture
-def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a module with kernels."""
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return a module with kernels, which this process would interpret."""
     (tmp_path / "sample_kernels.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(tmp_path)
-    return "sample_kernels"
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    return importlib.import_module("sample_kernels")
 
 
-def test_each_call_is_compiled_as_it_would_be(sample: str) -> None:
-    """With its arguments: 1024 floats are moved by fours, 1023 one by one."""
-    calls = {
-        "even": "kata.good(torch.empty(1024))",
-        "odd": "kata.good(torch.empty(1023), times=2)",
-        "wrong": "kata.bad(torch.empty(4))",
-        "raises": "kata.good(None)",
-        "nothing": "kata.good(torch.empty(3), times=0)",
-    }
-    found = in_child(sample, calls, ROOT)
+def test_each_call_is_compiled_as_it_would_be(compiled: Compile, sample: ModuleType) -> None:
+    """For its arguments: 1024 floats are moved in fours, 1023 one by one."""
+    found = compiled(sample, CALLS)
 
     assert ("copy", 1, 8, 0) == (
         found["even"].kernel,
@@ -79,23 +81,23 @@ def test_each_call_is_compiled_as_it_would_be(sample: str) -> None:
     assert "no kernel was launched" == found["nothing"].error
 
 
-def test_a_process_that_ends_is_an_assertion(
+def test_a_process_that_ends_without_a_result_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash of the compiler fails the test, with what the process said last."""
+    """A crash of the compiler fails the test, with the end of the process's output."""
+    # Instead of those that take seconds to import.
+    (tmp_path / "torch.py").write_text("")
+    runtime = tmp_path / "triton/runtime"
+    runtime.mkdir(parents=True)
+    (runtime / "driver.py").write_text("class driver: set_active = print")
+    (runtime / "jit.py").write_text("class JITFunction: run = None")
     (tmp_path / "sample_crash.py").write_text("raise SystemExit('no more')")
     monkeypatch.syspath_prepend(tmp_path)
 
     with pytest.raises(AssertionError, match=r"ended without an answer:\n(.|\n)*no more"):
-        in_child("sample_crash", {}, ROOT)
+        compile_in_child("sample_crash", {}, ROOT)
 
 
-def test_the_same_calls_are_compiled_once(
-    compiled: Callable[..., object], sample: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For all tests of a session."""
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    kata = importlib.import_module(sample)
-    calls = {"even": "kata.good(torch.empty(1024))"}
-
-    assert compiled(kata, calls) is compiled(kata, calls)
+def test_the_same_calls_are_compiled_once(compiled: Compile, sample: ModuleType) -> None:
+    """In a session, however many tests ask for them."""
+    assert compiled(sample, CALLS) is compiled(sample, {**CALLS})

@@ -1,4 +1,4 @@
-"""``launches``: what interpreted kernels load and store, and what they must not."""
+"""``launches``: what interpreted kernels load and store, and what they must not touch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from plugins.triton import interpreting
+from plugins.kernels.triton import interpreting
+from tests.support.warm import PYTEST
 
 
 if TYPE_CHECKING:
-    from plugins.programs import Launch
+    from plugins.kernels.interpreter import TritonLaunch
     from tests.conftest import MiniCourse
 
 HERE = bool(find_spec("triton")) and interpreting()
@@ -39,7 +40,7 @@ if HERE:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def undefined(out: Any, block: tl.constexpr) -> None:
-        """Store what lanes hold that loaded nothing."""
+        """Store the values of lanes that loaded nothing."""
         i = tl.arange(0, block)
         tl.store(out + i, tl.load(out + i, mask=i < 1))
 
@@ -47,11 +48,12 @@ if HERE:
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.backend("triton"),
-    pytest.mark.skipif(not HERE, reason="Triton is not installed, or compiles"),
+    pytest.mark.tool("triton"),
+    pytest.mark.skipif(not interpreting(), reason="kernels are compiled in this session"),
 ]
 
 
-def test_a_launch_tells_what_it_did(launches: list[Launch]) -> None:
+def test_a_launch_records_what_it_did(launches: list[TritonLaunch]) -> None:
     """Its kernel, its grid, and how often each element was loaded or stored."""
     x, out = torch.arange(20.0)[1::2], torch.empty(10)
     twice[(3, 1)](x, out, 10, 2, block=4, limit=0)
@@ -65,7 +67,7 @@ def test_a_launch_tells_what_it_did(launches: list[Launch]) -> None:
     assert [0, 1, 2] == sorted({access.program for access in launch.accesses})
 
 
-def test_scalars_and_atomics_count(launches: list[Launch]) -> None:
+def test_scalars_and_atomics_count(launches: list[TritonLaunch]) -> None:
     """A grid may be a function; several programs may touch an element."""
     x, out = torch.ones(5), torch.zeros(1)
     total[lambda _arguments: (5,)](x, out)
@@ -76,8 +78,8 @@ def test_scalars_and_atomics_count(launches: list[Launch]) -> None:
     assert [1] * 5 == launch.count("load", x).tolist()
 
 
-def test_expanded_elements_are_one(launches: list[Launch]) -> None:
-    """What stands in several places of a tensor is loaded as often as all of them."""
+def test_expanded_elements_are_one(launches: list[TritonLaunch]) -> None:
+    """One that stands in several places of a tensor is loaded as often as all of them."""
     x, out = torch.ones(1).expand(4), torch.empty(4)
     twice[(1,)](x, out, 4, 0, block=4, limit=0)
 
@@ -101,7 +103,7 @@ def test_nothing_lies_outside() -> None:
 
 
 def test_masked_lanes_are_undefined() -> None:
-    """The interpreter gives zeros, a GPU anything; here it cannot be mistaken for a value."""
+    """The interpreter gives zeros, a GPU anything; here no test can mistake them for a value."""
     floats, integers = torch.zeros(4), torch.zeros(4, dtype=torch.int32)
     undefined[(1,)](floats, block=4)
     undefined[(1,)](integers, block=4)
@@ -110,8 +112,8 @@ def test_masked_lanes_are_undefined() -> None:
     assert [0, -1, -1, -1] == integers.tolist()
 
 
-def test_other_tensors_are_no_arguments(launches: list[Launch]) -> None:
-    """A test that asks about another tensor is told so."""
+def test_other_tensors_are_no_arguments(launches: list[TritonLaunch]) -> None:
+    """A count of another tensor's accesses is an assertion, with its shape."""
     twice[(1,)](torch.ones(4), torch.empty(4), 4, 1, block=4, limit=0)
     other = torch.ones(4)
 
@@ -121,6 +123,7 @@ def test_other_tensors_are_no_arguments(launches: list[Launch]) -> None:
 
 def test_nothing_is_watched_on_a_gpu(course: MiniCourse) -> None:
     """Nor in tests of other backends: the list stays empty."""
+    course.imported = PYTEST
     course.monkeypatch.setenv("TRITON_INTERPRET", "0")
     course.kata(test="def test_nothing(launches): assert [] == launches")
 

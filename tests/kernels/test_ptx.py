@@ -1,30 +1,27 @@
-"""nvcc, found and called; what it says of a source; and what its PTX is read for."""
+"""The fixture ``ptx``: how PTX is read, and what nvcc makes of the course's kernels."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins import nvcc
-from plugins.lectures import read_course
-from plugins.nvcc import Nvcc
-from plugins.nvcc import NvccError
-from plugins.nvcc import find_nvcc
-from plugins.nvcc import no_nvcc
-from plugins.ptx import Ptx
-from plugins.ptx import instructions
+from plugins import ROOT
+from plugins.course.lectures import read_course
+from plugins.kernels.nvcc import find_nvcc
+from plugins.kernels.ptx import Ptx
+from plugins.kernels.ptx import count_instructions
+from tests.support.programs import write_program
+from tests.support.warm import PYTEST
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import MiniCourse
 
 
-ROOT = Path(__file__).parents[1]
 COURSE = read_course(sorted((ROOT / "katas").glob("lecture*/")))
 SOURCES = sorted(
     kata.folder / "solutions" / name
@@ -63,73 +60,19 @@ $L__BB0_2:
 	ret;
 }
 """
+COURSE_TEST = """
+import pytest
 
+pytestmark = pytest.mark.backend("nvcc")
 
-def program(folder: Path, name: str, text: str = "") -> Path:
-    """Write a program for the shell."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / name
-    file.write_text(f"#!/bin/sh\n{text}\n")
-    file.chmod(0o755)
-    return file
-
-
-def test_where_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CUDA_HOME, CUDA_PATH and PATH, as PyTorch does; then where toolkits and wheels are."""
-    monkeypatch.setattr(nvcc, "CUDA", str(tmp_path / "toolkit"))
-    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
-    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "cuda path"))
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "cuda home"))
-    places = ("site/nvidia/cu12/bin", "site/nvidia/cu13/bin", "toolkit/bin", "path")
-
-    assert find_nvcc() is None
-    assert str(no_nvcc()).startswith("nvcc is not installed; python -m pip install --group nvcc")
-    for place in (*places, "cuda path/bin", "cuda home/bin"):
-        program(tmp_path / place, "nvcc")
-        importlib.invalidate_caches()
-        assert Nvcc(tmp_path / place / "nvcc") == find_nvcc()
-    assert "nvcc compiles with g++, which is not on PATH; install it (on Debian: g++)" == no_nvcc()
-    program(tmp_path / "path", "g++")
-    assert no_nvcc() is None
-
-
-def test_the_wheels_say_where_their_runtime_is(tmp_path: Path) -> None:
-    """They have it in lib, where nvcc does not look; a toolkit's needs no telling."""
-    found = Nvcc(program(tmp_path / "bin", "nvcc"))
-
-    assert [] == found.libraries
-    program(tmp_path / "lib", "libcudart_static.a")
-    assert [f"-L{tmp_path / 'lib'}"] == found.libraries
-
-
-@pytest.mark.parametrize(
-    ("output", "says"),
-    [
-        (
-            'k01.cu(2): error: expected a ";"\n\n1 error detected',
-            'nvcc: k01.cu:2: error: expected a ";"\n    y[i] = x[i]',
-        ),
-        ("other.cuh(7): error: what", "nvcc: other.cuh:7: error: what"),
-        ("nvcc fatal   : Unsupported", "nvcc cannot compile k01.cu:\nnvcc fatal   : Unsupported"),
-    ],
-)
-def test_what_a_learner_hears_of_an_error(tmp_path: Path, output: str, says: str) -> None:
-    """The first error, with file and line as compilers write them, and the line itself."""
-    source = tmp_path / "k01.cu"
-    source.write_text("{\n    y[i] = x[i]\n}\n")
-    script = program(tmp_path, "nvcc", f"cat <<'END'\n{output}\nEND\nexit 2")
-
-    with pytest.raises(NvccError) as caught:
-        Nvcc(script).run(source, tmp_path / "out", ["-ptx"], tmp_path)
-
-    assert says == str(caught.value)
+def test_it_is_fused(ptx):
+    assert 2 == ptx.count("fma.rn.f32")
+"""
 
 
 def test_instructions_are_counted_by_kernel() -> None:
-    """Directives, labels and predicates are none; a loop's instructions stand once."""
-    found = instructions(PTX)
+    """Directives, labels and predicates are not; the instructions of a loop count once."""
+    found = count_instructions(PTX)
     ptx = Ptx("csrc/k01.cu", found)
 
     assert ["_Z4axpyifPKfS0_Pf", "_Z6helperv"] == list(found)
@@ -148,24 +91,19 @@ def test_instructions_are_counted_by_kernel() -> None:
 
 def test_a_source_without_kernels_has_none() -> None:
     """Templates that nothing launches yet: no function, and no error either."""
-    assert {} == instructions(PTX.partition(".visible")[0])
-
-
-COURSE_TEST = """
-import pytest
-
-pytestmark = pytest.mark.backend("nvcc")
-
-def test_it_is_fused(ptx):
-    assert 2 == ptx.count("fma.rn.f32")
-"""
+    assert {} == count_instructions(PTX.partition(".visible")[0])
 
 
 def ptx_course(course: MiniCourse, script: str, *, source: str = "csrc/k01_first.cu") -> Path:
     """Return the test module of a kata whose nvcc is `script`."""
-    names = ("course", "solutions", "absent", "backends", "nvcc", "native", "ptx")
-    course.plugins(*(f"plugins.{name}" for name in names))
-    folder = program(course.path / "bin", "nvcc", script).parent
+    names = (
+        *("plugins.course.session", "plugins.course.solutions", "plugins.machine.absent"),
+        *("plugins.machine.backends", "plugins.native.plugin", "plugins.kernels.simt"),
+        *("plugins.kernels.nvcc", "plugins.kernels.ptx"),
+    )
+    course.plugins(*names)
+    course.imported = PYTEST
+    folder = write_program(course.path / "bin", "nvcc", script).parent
     course.monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     course.monkeypatch.delenv("CUDA_HOME", raising=False)
     course.monkeypatch.delenv("CUDA_PATH", raising=False)
@@ -181,7 +119,7 @@ def test_the_fixture(course: MiniCourse) -> None:
 
 
 def test_a_source_that_nvcc_refuses(course: MiniCourse) -> None:
-    """It is a failure of the test that asks, in one line of the compiler's and one of theirs."""
+    """The test that counts fails, with one line of the compiler and one of the learner."""
     result = course.run(ptx_course(course, "echo 'k01_first.cu(1): error: no'; exit 1"))
 
     result.assert_outcomes(failed=1)
@@ -189,35 +127,35 @@ def test_a_source_that_nvcc_refuses(course: MiniCourse) -> None:
 
 
 def test_a_kata_without_a_cuda_source(course: MiniCourse) -> None:
-    """Whoever writes such a test hears what it needs."""
+    """The error of the set-up says what such a test needs."""
     result = course.run(ptx_course(course, "", source="csrc/k01_first.cpp"))
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*`ptx` needs a CUDA source and the backend nvcc*"])
 
 
-@pytest.mark.backend("nvcc")
+@pytest.mark.tool("nvcc")
 @pytest.mark.parametrize("source", SOURCES, ids=[source.stem for source in SOURCES])
 def test_nvcc_takes_every_solution(source: Path, tmp_path: Path) -> None:
-    """Unchanged, for an H100, and with nothing in local memory."""
+    """Unchanged, for an H100, and without local memory."""
     found = find_nvcc()
     assert found
     headers = f"-I{source.parents[2] / 'csrc'}"
     found.run(source, tmp_path / "ptx", ["-ptx", "-arch=sm_90", headers], tmp_path)
-    ptx = Ptx(source.name, instructions((tmp_path / "ptx").read_text()))
+    ptx = Ptx(source.name, count_instructions((tmp_path / "ptx").read_text()))
 
     assert ptx.count("st.global.*", "red.global.*", "atom.global.*")
     assert 0 == ptx.count("ld.local.*", "st.local.*"), ptx.table()
 
 
-@pytest.mark.backend("nvcc")
+@pytest.mark.tool("nvcc")
 @pytest.mark.parametrize("name", ["right.cu", "wrong.cu"])
 def test_nvcc_takes_the_simulators_examples(name: str, tmp_path: Path) -> None:
-    """They are CUDA C++: what is wrong with them shows when they run, if it does."""
+    """They are CUDA C++, and their faults appear only when they run."""
     found = find_nvcc()
     assert found
     target = tmp_path / "ptx"
     found.run(ROOT / "tests/kernels" / name, target, ["-ptx", "-arch=sm_90"], tmp_path)
-    kernels = [kernel for kernel in instructions(target.read_text()) if "kata_" not in kernel]
+    kernels = [kernel for kernel in count_instructions(target.read_text()) if "kata_" not in kernel]
 
     assert len(kernels) >= 18, kernels

@@ -1,4 +1,4 @@
-"""A CUDA kata on the CPU: what the learner sees of a kernel that is wrong, and what tests count."""
+"""A CUDA kata on the CPU: the message of a kernel's fault, and the counts that tests read."""
 
 from __future__ import annotations
 
@@ -9,41 +9,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins import launches
-from plugins.launches import Count
-from plugins.simt import cut
-from plugins.simt import with_sources
+from plugins.kernels.simt import add_source_lines
+from plugins.kernels.simt import drop_inner_frames
+from tests.support.builds import share_headers
+from tests.support.cudakata import HEADER
+from tests.support.cudakata import KERNEL
+from tests.support.cudakata import OPERATOR
+from tests.support.warm import TORCH
 
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = ("course", "solutions", "randomness", "absent", "backends", "simt", "native", "unbuilt")
-HEADER = Path(__file__).parents[1] / "katas/lecture09/csrc/launch.h"
-OPERATOR = """// tier: small
-#include "launch.h"
-
-static at::Tensor twice(const at::Tensor& x) {
-    const at::Tensor y = at::empty(x.sizes(), x.options());
-    Launch launch("kata_twice", x);
-    launch.in(x, "x").out(y, "y");
-    launch(static_cast<int>(x.numel()), pointer<const float>(x), pointer<float>(y));
-    return y;
-}
-TORCH_LIBRARY(lecture01_k01, m) { m.def("twice(Tensor x) -> Tensor"); }
-TORCH_LIBRARY_IMPL(lecture01_k01, CPU, m) { m.impl("twice", twice); }
-"""
-KERNEL = """
-__global__ void twice(int n, const float* x, float* y) {
-    const int i = threadIdx.x;
-    if (i < n) y[i] = x[i] + x[i];
-}
-extern "C" cudaError_t kata_twice(int n, const float* x, float* y, cudaStream_t stream) {
-    twice<<<1, 64, 0, stream>>>(n, x, y);
-    return cudaGetLastError();
-}
-"""
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.course.solutions",
+    "plugins.course.seeds",
+    "plugins.machine.absent",
+    "plugins.machine.backends",
+    "plugins.kernels.simt",
+    "plugins.native.plugin",
+)
 TEST = """
 import pytest
 import torch
@@ -64,14 +51,15 @@ def test_counts(extension):
 
 @pytest.fixture(scope="module")
 def builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where all tests here build, so that headers are compiled once."""
-    return tmp_path_factory.mktemp("builds")
+    """Return where all tests here build."""
+    return share_headers(tmp_path_factory.mktemp("kernels") / "builds", "small", "simt")
 
 
 @pytest.fixture
 def course(course: MiniCourse, builds: Path) -> MiniCourse:
-    """A course with the plugins that CUDA katas need."""
-    course.plugins(*(f"plugins.{name}" for name in PLUGINS))
+    """Return a course with the plugins that CUDA katas need."""
+    course.plugins(*PLUGINS)
+    course.imported = TORCH
     course.monkeypatch.setenv("KATAS_BUILD", str(builds))
     return course
 
@@ -107,8 +95,8 @@ def test_a_right_kernel_runs_and_is_counted(course: MiniCourse) -> None:
 
 
 @pytest.mark.torch
-def test_what_else_can_be_wrong_with_a_kernel(course: MiniCourse) -> None:
-    """It is not written, it does not compile, its function is missing, it returns an error."""
+def test_other_faults_of_a_kernel_have_their_messages(course: MiniCourse) -> None:
+    """It is unwritten, does not compile, lacks its function, or is launched with too much."""
     unwritten = "return cudaErrorNotYetImplemented;"
     add(course, KERNEL.replace("return cudaGetLastError();", unwritten))
     course.run().stdout.fnmatch_lines(["E *NotImplementedError: kata_twice is yet to be written*"])
@@ -133,8 +121,8 @@ def test_what_else_can_be_wrong_with_a_kernel(course: MiniCourse) -> None:
 
 
 @pytest.mark.torch
-def test_other_errors_stay_as_they_are(course: MiniCourse) -> None:
-    """A RuntimeError of PyTorch's; what hypothesis adds to a fault is kept."""
+def test_other_errors_stay(course: MiniCourse) -> None:
+    """A RuntimeError of PyTorch's is no fault; a fault keeps the example that hypothesis adds."""
     add(
         course,
         KERNEL.replace("if (i < n) ", "if (i < 3) "),
@@ -153,15 +141,15 @@ def test_other_errors_stay_as_they_are(course: MiniCourse) -> None:
 
 
 def test_a_traceback_without_frames_of_the_kata_stays(tmp_path: Path) -> None:
-    """As that of a hook of somebody else's."""
+    """The error of another plugin's hook has none."""
     with pytest.raises(RuntimeError) as caught:
         int_of_nothing()
     frames = len(caught.traceback)
 
-    cut(caught.value.__traceback__, tmp_path)
+    drop_inner_frames(caught.value.__traceback__, tmp_path)
     assert frames == len(traceback.extract_tb(caught.value.__traceback__))
 
-    cut(caught.value.__traceback__, Path(__file__).parent)
+    drop_inner_frames(caught.value.__traceback__, Path(__file__).parent)
     assert frames == len(traceback.extract_tb(caught.value.__traceback__))
 
 
@@ -171,22 +159,9 @@ def int_of_nothing() -> None:
 
 
 def test_a_source_line_is_shown_below_its_place(tmp_path: Path) -> None:
-    """If there is such a file and such a line."""
+    """If the file and the line exist."""
     (tmp_path / "k.cu").write_text("one\n    two\n")
     message = "race\n  k.cu:2  thread 1\n  k.cu:3  thread 2\n  other.cu:1  thread 3"
 
     shown = "race\n  k.cu:2  thread 1\n      two\n  k.cu:3  thread 2\n  other.cu:1  thread 3"
-    assert shown == with_sources(message, tmp_path)
-
-
-def test_counts_add_up() -> None:
-    """Number by number."""
-    assert Count(11, 22, 33, 44, 55, 66) == Count(1, 2, 3, 4, 5, 6) + Count(10, 20, 30, 40, 50, 60)
-
-
-def test_lines_need_a_program_that_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without one, counts are still shown."""
-    monkeypatch.setenv("PATH", "")
-
-    assert "" == launches.addr2line()
-    assert ["line unknown"] * 2 == launches.located(Path("library.so"), [1, 2])
+    assert shown == add_source_lines(message, tmp_path)

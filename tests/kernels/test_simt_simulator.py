@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plugins.toolchain import find_compiler
-from tests.simulator import KERNELS
-from tests.simulator import Simulator
-from tests.simulator import floats
-from tests.simulator import line_of
-from tests.simulator import simulator
+from plugins.native.toolchain import find_compiler
+from tests.support.simulator import KERNELS
+from tests.support.simulator import Simulator
+from tests.support.simulator import floats
+from tests.support.simulator import line_of
+from tests.support.simulator import simulator
 
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ N = 200
 
 @pytest.fixture(scope="module", params=["clang", "g++"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """The path of clang and of g++: the sanitizers of both make the same calls."""
+    """Return the path of clang and of g++: the sanitizers of both make the same calls."""
     found = find_compiler()
     path = found.path if request.param == "clang" and found.clang else shutil.which(request.param)
     if not path:
@@ -42,15 +42,15 @@ def compiler(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def right(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Simulator:
-    """The kernels that are right."""
-    return simulator("right.cu", compiler, tmp_path_factory.mktemp("right"))
+def right(compiler: str) -> Simulator:
+    """Return the kernels that are right."""
+    return simulator("right.cu", compiler)
 
 
 @pytest.fixture(scope="module")
-def wrong(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Simulator:
-    """The kernels that are wrong."""
-    return simulator("wrong.cu", compiler, tmp_path_factory.mktemp("wrong"))
+def wrong(compiler: str) -> Simulator:
+    """Return the kernels that are wrong."""
+    return simulator("wrong.cu", compiler)
 
 
 def softmax(x: Array) -> Array:
@@ -106,7 +106,7 @@ MATRICES: dict[str, Callable[[Array], Array]] = {
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", VECTORS)
 def test_a_right_kernel_on_a_vector(right: Simulator, name: str, seed: int) -> None:
-    """It computes what NumPy does, in any order of blocks and threads, and nothing is said."""
+    """It computes what NumPy does, in any order of blocks and threads, and has no fault."""
     x = floats(N, seed) + np.float32(0.001) * (name == "through_half")
     expected = VECTORS[name](x)
     y = np.full(expected.shape, np.nan, np.float32)
@@ -118,7 +118,7 @@ def test_a_right_kernel_on_a_vector(right: Simulator, name: str, seed: int) -> N
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_right_kernel_on_a_matrix(right: Simulator, name: str, seed: int) -> None:
-    """Likewise, for a size that is no multiple of a tile or a warp."""
+    """It computes what NumPy does, for a size that is no multiple of a tile or a warp."""
     x = floats(45 * 45, seed).reshape(45, 45)
     y = np.full((45, 45), np.nan, np.float32)
 
@@ -153,14 +153,14 @@ def test_right_kernels_with_other_arguments(right: Simulator, seed: int) -> None
 
 @dataclass(frozen=True)
 class Fault:
-    """What is said about a kernel: how it begins, and words that are in it."""
+    """The message about a kernel: its beginning, and words that are in it."""
 
     begins: str
     words: tuple[str, ...] = ()
 
 
 FAULTS = {
-    # The lanes of a warp run one after the other: what is not written yet may show first.
+    # The lanes of a warp run one after the other: the uninitialised read may show first.
     "no_barrier": Fault("", ("tile[", "__syncthreads()")),
     "no_second_barrier": Fault("race in kernel", ("tile[", "No __syncthreads()")),
     "no_syncwarp": Fault("", ("tile[", "__syncthreads()")),
@@ -177,7 +177,7 @@ FAULTS = {
     "null_pointer": Fault("out of bounds", ("The pointer is null",)),
     "misaligned": Fault("misaligned access", ("16 bytes at x[",)),
     "unwritten_shared": Fault("uninitialised read", ("tile[0]", "No thread of this block")),
-    "adds_to_nothing": Fault("uninitialised read", ("reads y[", "Nobody has written it")),
+    "adds_to_nothing": Fault("uninitialised read", ("reads y[", "It was never written")),
     "mask_without_me": Fault("absent lane", ("The mask does not name the lane",)),
     "reads_who_left": Fault("absent lane", ("That lane has returned",)),
     "reads_nobody": Fault("absent lane", ("The block has no such thread",)),
@@ -196,39 +196,46 @@ FAULTS = {
     "uses_freed": Fault("out of bounds"),
     "copies_too_much": Fault("invalid argument"),
 }
-# Faults of no line.
+# Faults that have no line.
 PLACELESS = ("leaves", "launches", "too_", "endless_without", "copies")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    # What never ends takes its time, and has one thread: there is no other order.
+    [(name, seed) for name in FAULTS for seed in SEEDS if not (seed and "endless" in name)],
+)
 def test_a_wrong_kernel_is_named(wrong: Simulator, name: str, seed: int) -> None:
     """The fault, the kernel, the block, the thread and the line, in any order of threads."""
     fault = FAULTS[name]
     x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
 
-    said = wrong.run(name, 64, seed, x=("in", x), y=("out", y))
+    problem = wrong.run(name, 64, seed, x=("in", x), y=("out", y))
 
-    assert said.startswith(fault.begins)
+    assert problem.startswith(fault.begins)
     for words in fault.words:
-        assert words in said
+        assert words in problem
     if not name.startswith(PLACELESS):
-        assert f"\n  wrong.cu:{line_of('wrong.cu', name)}  " in said
-    if not said.startswith(("launch", "output", "host", "invalid")):
-        assert f" in kernel {name}, block (" in said
+        assert f"\n  wrong.cu:{line_of('wrong.cu', name)}  " in problem
+    if not problem.startswith(("launch", "output", "host", "invalid")):
+        assert f" in kernel {name}, block (" in problem
 
 
 def test_a_block_that_waits_for_another_is_endless_in_one_order(wrong: Simulator) -> None:
-    """Blocks run one after the other, so the first must not wait for the second."""
+    """Blocks run one after the other, so the first cannot wait for the second."""
     x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
 
-    said = [wrong.run("waits_for_a_block", 64, seed, x=("in", x), y=("out", y)) for seed in (0, 1)]
+    problem = [
+        wrong.run("waits_for_a_block", 64, seed, x=("in", x), y=("out", y)) for seed in (0, 1)
+    ]
 
-    assert ["", "endless in kernel waits_for_a_block"] == [text.partition(",")[0] for text in said]
+    assert ["", "endless in kernel waits_for_a_block"] == [
+        text.partition(",")[0] for text in problem
+    ]
 
 
-def test_an_error_that_is_asked_for_is_the_sources_own_business(wrong: Simulator) -> None:
-    """Whoever asks cudaGetLastError() may launch again, smaller."""
+def test_an_error_that_the_source_asks_for_is_no_fault(wrong: Simulator) -> None:
+    """After cudaGetLastError() it may launch again, smaller."""
     x, y = floats(64), np.zeros(64, np.float32)
 
     assert "" == wrong.run("asked_for", 64, x=("in", x), y=("out", y))
@@ -236,7 +243,7 @@ def test_an_error_that_is_asked_for_is_the_sources_own_business(wrong: Simulator
 
 
 @pytest.mark.parametrize("name", ["races_on_a_variable", "past_a_row"])
-def test_what_cannot_be_seen(wrong: Simulator, name: str) -> None:
+def test_some_faults_are_not_seen(wrong: Simulator, name: str) -> None:
     """Variables of the module are not watched; in an array of arrays a row may overflow."""
     x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
 
@@ -284,7 +291,7 @@ def test_counts_of_a_coalesced_and_of_a_transposed_access(right: Simulator) -> N
 
 
 def test_launches_are_counted_apart(right: Simulator) -> None:
-    """Though the second begins with the line that the first has ended with."""
+    """Even if the second begins with the line that the first ended with."""
     x, y = floats(N), np.zeros(N, np.float32)
 
     assert "" == right.run("magnitude", N, x=("in", x), y=("out", y))
@@ -321,14 +328,14 @@ def test_idle_threads_are_counted_apart(right: Simulator) -> None:
 
 
 def test_the_page_about_the_simulator_names_every_example() -> None:
-    """What it says is told, and what is not, is what stands above."""
-    page = (KERNELS.parents[1] / "plugins/csrc/README.md").read_text(encoding="utf-8")
+    """It lists each fault with its message, and the examples that are not seen."""
+    page = (KERNELS.parents[1] / "plugins/native/csrc/README.md").read_text(encoding="utf-8")
 
-    told, _, not_seen = page.partition("## What is not seen")
-    named = set(re.findall(r"`([a-z_]+)`", told))
+    reported, _, not_seen = page.partition("## What is not seen")
+    named = set(re.findall(r"`([a-z_]+)`", reported))
     assert set(FAULTS) <= named
     for name, fault in FAULTS.items():
-        row = next(line for line in told.splitlines() if f"`{name}`" in line)
+        row = next(line for line in reported.splitlines() if f"`{name}`" in line)
         head = fault.begins.partition(":")[0]
         assert head.removesuffix(" in kernel") in row, name
     assert {"races_on_a_variable", "past_a_row"} <= set(re.findall(r"`([a-z_]+)`", not_seen))
