@@ -1,16 +1,16 @@
-"""The backends ``gloo`` and ``nccl``: what connects the ranks of ``torch.distributed``."""
+"""The backends ``gloo`` and ``nccl``, which connect the ranks of ``torch.distributed``."""
 
 from __future__ import annotations
 
-from plugins import cuda
-from plugins.capability import Capability
+from plugins.machine import builtin
+from plugins.tools.capability import Capability
 
 
 BUILD = "install a wheel from https://pytorch.org/get-started/locally/"
 
 
 def no_gloo() -> str | None:
-    """Return why ranks cannot talk on the CPU."""
+    """Return why ranks cannot talk on the CPU, or None if they can."""
     from torch import distributed  # noqa: PLC0415 - importing a plugin imports no torch
 
     if distributed.is_available() and distributed.is_gloo_available():
@@ -20,7 +20,7 @@ def no_gloo() -> str | None:
 
 def no_nccl() -> str | None:
     """Return why ranks cannot talk between GPUs: no GPU, or a build without NCCL."""
-    if reason := cuda.missing():
+    if reason := builtin.no_cuda():
         return reason
     from torch import distributed  # noqa: PLC0415 - importing a plugin imports no torch
 

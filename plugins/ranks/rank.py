@@ -1,48 +1,57 @@
-"""What a rank does, in a process of its own: it joins the others, calls a function, says the end.
+"""Runs one rank in a forked process: joins the others, calls the function, sends the result.
 
-The calls of torch.distributed are noted in a file before they are made, so that they are known of
-a rank that hangs or dies; its stack goes to another file, and what it prints to two more.
+Calls of torch.distributed are written to a file before they are made, so they are known even of
+a rank that hangs or dies. Its stack goes to a second file, and its output to two more.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import os
+import signal
 import socket
 import sys
-from contextlib import nullcontext
 from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING
 from typing import Any
 from urllib.parse import urlsplit
 
-from plugins.journal import Journal
-from plugins.raised import Raised
-from plugins.raised import raised
-from plugins.randomness import sow
-from plugins.rankcalls import packed
-from plugins.rankcalls import unpacked
-from plugins.rankprocess import prepare
-from plugins.traffic import line_of
-from plugins.traffic import recorded
+from plugins.course.seeds import set_seeds
+from plugins.crash.journal import Journal
+from plugins.crash.recorder import dump_and_exit
+from plugins.ranks.messages import Raised
+from plugins.ranks.messages import describe_exception
+from plugins.ranks.messages import pack
+from plugins.ranks.messages import unpack
+from plugins.ranks.traffic import format_call
+from plugins.ranks.traffic import record_calls
+from plugins.ranks.traffic import why_uncounted
+from plugins.tools.processes import dump_no_core
+from plugins.tools.processes import end_with_parent
+from plugins.tools.processes import offer_to_oom_killer
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.connection import Connection
     from pathlib import Path
 
 
-# Gloo shall not give up before the course does.
+# Gloo must not give up before the course does.
 LONG = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A function to be called by the ranks of a world, or by those that one server starts."""
+    """A function to call in the ranks of a world, or in those that one server starts."""
 
-    # The function and its arguments, pickled: what they are is known in the ranks alone.
+    # The function and its arguments, pickled: only the ranks look inside.
     call: bytes
     size: int
     ranks: tuple[int, ...]
@@ -55,7 +64,7 @@ class Request:
     test: str = ""
     seed: int = 0
     seconds: float | None = None
-    # The bytes that each rank may take; 0: any number.
+    # The bytes of memory that each rank may take; 0: any number.
     memory: int = 0
 
     def journal(self, rank: int) -> Journal:
@@ -64,51 +73,102 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Said:
-    """How a function ended that ended by itself: with a pickled result, or an exception."""
+class CallResult:
+    """How a function ended in a rank that lived on: a pickled result, or an exception."""
 
     value: bytes = b""
     raised: Raised | None = None
+    # Why the calls of torch.distributed could not be counted.
+    uncounted: str = ""
 
 
-def live(request: Request, rank: int, server: Connection, parent: int) -> None:
-    """Be a rank, in a process that was forked for it, until the server lets it go."""
+def run_rank(request: Request, rank: int, server: Connection, parent: int) -> None:
+    """Be a rank, in a process that was forked for it, until the server releases it."""
     journal = request.journal(rank)
-    prepare(journal, server, parent)
-    end = said(request, rank, journal)
+    prepare_process(journal, server, parent)
+    result = call_function(request, rank, journal)
     sys.stdout.flush()
     sys.stderr.flush()
-    server.send(end)
+    server.send(result)
     # The others may still read what this rank has sent, so its connections stay open.
     with suppress(EOFError, OSError):
         server.recv()
 
 
-def said(request: Request, rank: int, journal: Journal) -> Said:
-    """Call the function, and return what came of it."""
-    calls = os.open(journal.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def prepare_process(journal: Journal, server: Connection, parent: int) -> None:
+    """Cut this process off from the terminal, bind it to its parent, and keep its last words."""
+    # A group of its own, so that what it starts can be ended with it.
+    os.setsid()
+    follow_parent(parent, server, os._exit)
+    offer_to_oom_killer()
+    dump_no_core()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    redirect_streams(journal.out, journal.err)
+    stack = os.open(journal.stack, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    faulthandler.enable(file=stack)
+    os._exit = partial(dump_and_exit, os._exit, os.getpid(), stack)
+
+
+def follow_parent(parent: int, server: Connection, leave: Callable[[int], object]) -> None:
+    """End this process with its parent, however that ends."""
+    if not end_with_parent():
+        # The server sends nothing, so the connection is ready only when it or the rank ends.
+        Thread(target=wait_for_end, args=(server, leave), daemon=True).start()
+    if os.getppid() != parent:
+        leave(1)
+
+
+def wait_for_end(server: Connection, leave: Callable[[int], object]) -> None:
+    """Leave as soon as the other side of a connection is gone."""
+    with suppress(EOFError, OSError):
+        server.recv()
+    leave(1)
+
+
+def redirect_streams(out: Path, err: Path) -> None:
+    """Read nothing, and write to files; pytest's own capturing ended with the fork."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    files = [os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for file in (out, err)]
+    for number, file in enumerate((nothing, *files)):
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - as long as the process
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        # By line, so that output is not lost with the process.
+        stream = open(number, "w", buffering=1, closefd=False, encoding="utf-8")  # noqa: SIM115
+        setattr(sys, name, stream)
+
+
+def call_function(request: Request, rank: int, journal: Journal) -> CallResult:
+    """Join the other ranks, call the function, and return its result."""
     try:
-        settle(request, rank)
-        function, args = unpacked(request.call)
-        watched = recorded(lambda call: os.write(calls, line_of(call)))
-        with watched if request.backend else nullcontext():
+        join_world(request, rank)
+        function, args = unpack(request.call)
+        result = CallResult(uncounted=why_uncounted() if request.backend else "")
+        if result.uncounted:
+            sys.stderr.write(f"{result.uncounted}\n")
+        calls = os.open(journal.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        if not request.backend or result.uncounted:
             value = function(*args)
-        return Said(value=packed(value, "What a rank returns"))
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the test shall hear of it
-        return Said(raised=raised(error, request.root))
+        else:
+            with record_calls(lambda call: os.write(calls, format_call(call))):
+                value = function(*args)
+        return replace(result, value=pack(value, "What a rank returns"))
+    except BaseException as error:  # noqa: BLE001 - the test reports any of them
+        return CallResult(raised=describe_exception(error, request.root))
 
 
-def settle(request: Request, rank: int) -> None:
+def join_world(request: Request, rank: int) -> None:
     """Make this process what torchrun makes of a rank, and connect it to the others."""
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(request.size)}
     here = request.place.startswith("file:")
     if here:
-        # In a job torchrun has said which of its processes on this machine this one is.
+        # In a job, torchrun has set them: only it knows which processes share this machine.
         os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(request.size)}
     import torch  # noqa: PLC0415 - importing a plugin imports no torch
 
-    sow(request.seed)
-    # Each rank is one of several on the same cores; and threads do not survive a fork.
+    set_seeds(request.seed)
+    # The ranks share the same cores, and threads do not survive a fork.
     torch.set_num_threads(1)
     if not request.backend:
         return
@@ -116,14 +176,14 @@ def settle(request: Request, rank: int) -> None:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback(socket.if_nameindex()))
     torch.distributed.init_process_group(
         request.backend,
-        store=store_of(request.place, request.size),
+        store=connect_store(request.place, request.size),
         rank=rank,
         world_size=request.size,
         timeout=LONG,
     )
 
 
-def store_of(place: str, size: int) -> Any:
+def connect_store(place: str, size: int) -> Any:
     """Return the store through which the ranks find each other."""
     distributed: Any = importlib.import_module("torch.distributed")
     if place.startswith("file:"):

@@ -1,8 +1,8 @@
-"""Counts what a rank sends: every call of a collective, of send and of recv, with its bytes.
+"""Counts what a rank sends: each call of a collective, of send and of recv, with its bytes.
 
-A call is seen where it enters PyTorch's dispatcher, so that those of DistributedDataParallel and
-of functional collectives are seen as well. The bytes are those of the tensors that the rank
-contributes; how a collective moves them over the wire is the affair of the backend.
+A call is seen where it enters PyTorch's dispatcher, so those of DistributedDataParallel and of
+functional collectives are seen too. The bytes are those of the tensors that the rank contributes;
+how a collective moves them over the wire is up to the backend.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
+
+from plugins.tools.private import argument_names
+from plugins.tools.private import dispatch_mode
+from plugins.tools.private import operator_name
 
 
 if TYPE_CHECKING:
@@ -22,28 +26,33 @@ if TYPE_CHECKING:
 
 
 SPACES = ("c10d", "_c10d_functional")
-# What an operator of c10d is called in torch.distributed, where the names differ by more than `_`.
+# What an operator is called in torch.distributed, where the names differ by more than `_`. A call
+# has the same name with every PyTorch, so all_gather_single and reduce_scatter_single, which
+# PyTorch 2.13 recommends, are counted by the names that it deprecates.
 NAMES = {
     "_allgather_base": "all_gather_into_tensor",
     "_reduce_scatter_base": "reduce_scatter_tensor",
+    "all_gather_into_tensor_coalesced": "all_gather_into_tensor",
+    "all_gather_into_tensor_out": "all_gather_into_tensor",
+    "all_gather_single": "all_gather_into_tensor",
+    "all_reduce_coalesced": "all_reduce",
     "allgather": "all_gather",
     "allgather_coalesced": "all_gather_coalesced",
     "allgather_into_tensor_coalesced": "all_gather_into_tensor",
-    "all_gather_into_tensor_coalesced": "all_gather_into_tensor",
-    "all_gather_into_tensor_out": "all_gather_into_tensor",
     "allreduce": "all_reduce",
     "allreduce_coalesced": "all_reduce",
-    "all_reduce_coalesced": "all_reduce",
     "alltoall": "all_to_all",
     "alltoall_base": "all_to_all_single",
     "irecv": "recv",
     "isend": "send",
     "recv_any_source": "recv",
+    "reduce_scatter_single": "reduce_scatter_tensor",
     "reduce_scatter_tensor_coalesced": "reduce_scatter_tensor",
     "reduce_scatter_tensor_out": "reduce_scatter_tensor",
 }
-# Of these namespaces, but nothing is sent.
+# Operators of these namespaces that send nothing.
 SILENT = {"check_for_nan", "wait_tensor", "_wrap_tensor_autograd"}
+# The arguments that hold the tensors a rank contributes, and its partner.
 CONTRIBUTED = (
     "input_tensors",
     "input_tensor",
@@ -58,7 +67,7 @@ PEERS = ("dst", "src")
 
 @dataclass(frozen=True)
 class Call:
-    """One call by one rank: ``Call("send", 4096, 1)``; the peer only of send and recv."""
+    """One call by one rank: ``Call("send", 4096, 1)``; only send and recv have a peer."""
 
     name: str
     bytes: int
@@ -73,75 +82,111 @@ class Sent:
     bytes: int
 
 
-class Results(list[Any]):
+class UncountedError(Exception):
+    """A test asks for calls that could not be counted."""
+
+
+class RankResults(list[Any]):
     """What the ranks returned, in their order, and what each of them sent."""
 
-    def __init__(self, values: Sequence[Any], calls: Sequence[Sequence[Call]]) -> None:
+    def __init__(
+        self, values: Sequence[Any], calls: Sequence[Sequence[Call]], uncounted: str = ""
+    ) -> None:
         super().__init__(values)
-        self.calls = tuple(map(tuple, calls))
+        self._calls = tuple(map(tuple, calls))
+        self._uncounted = uncounted
+
+    @property
+    def calls(self) -> tuple[tuple[Call, ...], ...]:
+        """The calls of each rank, in their order.
+
+        Raises
+        ------
+        UncountedError
+            If the installed PyTorch lacks a private name that counting depends on.
+        """
+        if self._uncounted:
+            raise UncountedError(self._uncounted)
+        return self._calls
 
     def sent(self, rank: int, *names: str) -> Sent:
         """Return what a rank sent by send and isend, or by the collectives of these names."""
-        sizes = [call.bytes for call in self.calls[rank] if call.name in (names or ("send",))]
+        wanted = {NAMES.get(name, name) for name in names or ("send",)}
+        sizes = [call.bytes for call in self.calls[rank] if call.name in wanted]
         return Sent(len(sizes), sum(sizes))
 
 
-def call_of(space: str, operator: str, arguments: dict[str, Any]) -> Call | None:
-    """Return the call that a call of this operator is, if it is one."""
-    name = operator.removesuffix("_")
-    if space not in SPACES or name in SILENT:
-        return None
-    name = NAMES.get(name, name)
-    given = next((arguments[key] for key in CONTRIBUTED if key in arguments), ())
-    size = 0 if "barrier" in name else sum(tensor.nbytes for tensor in flat(given))
-    peer = next((arguments[key] for key in PEERS if key in arguments), None)
-    return Call(name, size, peer if name in {"send", "recv"} else None)
+def why_uncounted() -> str:
+    """Return which private name of PyTorch is missing, without which no call is seen, or ""."""
+    import torch  # noqa: PLC0415 - importing a plugin imports no torch
+
+    try:
+        dispatch_mode()
+        for operator in (torch.ops.c10d.send.default, torch.ops.c10d.allreduce_.default):
+            operator_name(operator)
+            argument_names(operator)
+    except (ImportError, AttributeError) as error:
+        return (
+            f"calls of torch.distributed cannot be counted with torch {torch.__version__}: {error}"
+        )
+    return ""
 
 
-def flat(tensors: Any) -> Iterator[Any]:
-    """Return the tensors of a tensor, of a list, or of a list of lists."""
-    if isinstance(tensors, (list, tuple)):
-        for each in tensors:
-            yield from flat(each)
-    else:
-        yield tensors
-
-
-def recorded(note: Callable[[Call], object]) -> AbstractContextManager[object]:
+def record_calls(note: Callable[[Call], object]) -> AbstractContextManager[object]:
     """Return a context in which each call is noted before it is made."""
-    from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415 - heavy
+    mode: Any = dispatch_mode()
 
-    class Recorded(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
+    class Recorder(mode):  # type: ignore[misc]
         @classmethod
         def ignore_compile_internals(cls) -> bool:
-            # What is compiled is compiled, and calls its collectives through the dispatcher.
+            # What is compiled stays compiled, and calls its collectives through the dispatcher.
             return True
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            # To be skipped by a decorator would import all of Dynamo with the first tensor.
+            # PyTorch would wrap __torch_dispatch__, and import all of Dynamo with the first tensor.
             return False
 
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             if func.namespace in SPACES:
-                names = [argument.name for argument in func._schema.arguments]  # noqa: SLF001
-                given = dict(zip(names, args, strict=False)) | (kwargs or {})
-                if call := call_of(func.namespace, func._schema.name.split("::")[1], given):  # noqa: SLF001
+                given = dict(zip(argument_names(func), args, strict=False)) | (kwargs or {})
+                if call := call_of(operator_name(func), given):
                     note(call)
             return func(*args, **(kwargs or {}))
 
-    made: Any = Recorded
-    return made()  # type: ignore[no-any-return]
+    recorder: AbstractContextManager[object] = Recorder()
+    return recorder
 
 
-def line_of(call: Call) -> bytes:
-    """Return a call as a line of a file."""
+def call_of(operator: str, arguments: dict[str, Any]) -> Call | None:
+    """Return the call that ``c10d::allreduce_`` stands for, or None if it sends nothing."""
+    space, _, name = operator.removesuffix("_").partition("::")
+    if space not in SPACES or name in SILENT:
+        return None
+    name = NAMES.get(name, name)
+    given = next((arguments[key] for key in CONTRIBUTED if key in arguments), ())
+    size = 0 if "barrier" in name else sum(tensor.nbytes for tensor in flatten(given))
+    peer = next((arguments[key] for key in PEERS if key in arguments), None)
+    return Call(name, size, peer if name in {"send", "recv"} else None)
+
+
+def flatten(tensors: Any) -> Iterator[Any]:
+    """Yield the tensors of a tensor, of a list, or of a list of lists."""
+    if isinstance(tensors, (list, tuple)):
+        for each in tensors:
+            yield from flatten(each)
+    else:
+        yield tensors
+
+
+def format_call(call: Call) -> bytes:
+    """Format a call as a line of a rank's file."""
     return json.dumps([call.name, call.bytes, call.peer]).encode() + b"\n"
 
 
 def read_calls(file: Path) -> list[Call]:
-    """Return the calls in a file, which may end within a line."""
+    """Return the calls in a rank's file, which may end within a line."""
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
     return [Call(*json.loads(line)) for line in lines if line.endswith("\n")]

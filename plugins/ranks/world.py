@@ -1,8 +1,8 @@
 """The fixture ``world``: calls a function in several ranks at once and returns their results.
 
-The ranks are forked from a process that is warm, see ``plugins.rankserver``, and meet through a
-file. No port is agreed on that another process could have: gloo's own connections, for which it
-knows nothing but TCP, listen on loopback at ports that the system picks.
+The ranks are forked from a warm process, see ``plugins.ranks.server``, and meet through a file.
+They agree on no port that another process could have: gloo's own connections, which can only be
+TCP, listen on loopback at ports that the system picks.
 """
 
 from __future__ import annotations
@@ -17,36 +17,46 @@ from typing import Any
 
 import pytest
 
-from plugins.absent import require
-from plugins.capability import Capability
-from plugins.crashguard import memory_limit
-from plugins.crashguard import time_limit
-from plugins.elsewhere import Alone
-from plugins.elsewhere import Asker
-from plugins.elsewhere import serve
-from plugins.jobs import job_key
-from plugins.jobs import store_of
-from plugins.randomness import seed_of
-from plugins.rankcalls import packed_call
-from plugins.rankclient import answer
-from plugins.rankclient import client_key
-from plugins.rankclient import client_of
-from plugins.rankclient import explained
-from plugins.rankfork import VARIABLE
-from plugins.rankfork import serve_here
-from plugins.rankreport import results
-from plugins.ranks import Request
+from plugins.course.limits import memory_limit
+from plugins.course.limits import time_limit
+from plugins.course.seeds import seed_of
+from plugins.course.session import course_root
+from plugins.machine.absent import require
+from plugins.ranks.client import IMPORT
+from plugins.ranks.client import client_key
+from plugins.ranks.client import client_of
+from plugins.ranks.client import explain_as_in
+from plugins.ranks.client import import_for_ranks
+from plugins.ranks.client import run_here
+from plugins.ranks.job import Alone
+from plugins.ranks.job import Asker
+from plugins.ranks.job import job_key
+from plugins.ranks.job import job_store
+from plugins.ranks.job import serve_process
+from plugins.ranks.messages import pack_call
+from plugins.ranks.rank import Request
+from plugins.ranks.report import collect_results
+from plugins.ranks.server import VARIABLE
+from plugins.ranks.server import serve_if_started_to
+from plugins.tools.capability import Capability
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plugins.outcomes import Outcome
-    from plugins.traffic import Results
+    from plugins.ranks.messages import RankOutcome
+    from plugins.ranks.traffic import RankResults
 
 
-# The share of a test's time that its ranks may take together, so that they are told of in time.
+# The share of a test's time that its ranks may take together, to leave time for their report.
 SHARE = 1 / 3
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line(
+        "markers", f"{IMPORT}(*modules): imported once, before the ranks of any test are forked."
+    )
 
 
 class World:
@@ -62,7 +72,7 @@ class World:
         *args: Any,
         backend: str | None = "gloo",
         timeout: float | None = None,
-    ) -> Results:
+    ) -> RankResults:
         """Return what ``function(*args)`` returns in each of `size` ranks, in their order.
 
         Parameters
@@ -90,12 +100,12 @@ class World:
         seconds = timeout or (time_limit(config) or 0) * SHARE or None
         with tempfile.TemporaryDirectory(prefix="katas-ranks-") as folder:
             request = Request(
-                call=packed_call(function, args),
+                call=pack_call(function, args),
                 size=size,
                 ranks=tuple(range(size)),
                 place=f"file:{folder}/store",
                 folder=Path(folder),
-                root=config.rootpath,
+                root=course_root(config),
                 backend=backend,
                 test=self._item.nodeid,
                 seed=seed_of(self._item.nodeid, config.getoption("seed")),
@@ -103,16 +113,16 @@ class World:
                 memory=memory_limit(config, size),
             )
             outcomes = self._run(request)
-        return results(outcomes, size, seconds)
+        return collect_results(outcomes, size, seconds)
 
-    def _run(self, request: Request) -> list[Outcome]:
+    def _run(self, request: Request) -> list[RankOutcome]:
         config, client = self._item.config, client_of(self._item.session)
         job = config.stash.get(job_key, None)
         if job is None:
             return client.run(request, Alone(request))
         missing = partial(job.missing, request.size)
         require(self._item, [Capability("job", missing)])
-        asker = Asker(store_of(config), replace(request, place=job.place))
+        asker = Asker(job_store(config), replace(request, place=job.place))
         return client.run(asker.request, asker)
 
 
@@ -124,7 +134,7 @@ def world(request: pytest.FixtureRequest) -> World:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start the server, before any test has run, if a test is going to need it."""
+    """Start the server before the first test runs, if a test is going to need it."""
     asked = any("world" in getattr(item, "fixturenames", ()) for item in session.items)
     if asked and not (session.config.option.collectonly or VARIABLE in os.environ):
         client_of(session)
@@ -132,14 +142,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run ranks instead of tests where another process runs these."""
+    """Run ranks instead of tests in a process that does not run the tests."""
     config = session.config
-    if serve_here(os.environ, partial(explained, session)):
+    if VARIABLE in os.environ:
+        import_for_ranks(session)
+    if serve_if_started_to(os.environ, partial(explain_as_in, session)):
         return True
     job = config.stash.get(job_key, None)
     if not (job and job.rank):
         return None
-    serve(store_of(config), job.rank, partial(answer, session))
+    serve_process(job_store(config), job.rank, partial(run_here, session))
     return True
 
 

@@ -1,41 +1,38 @@
-"""The fixture ``world``: what a kata's author writes, and what ranks find."""
+"""The fixture ``world``: what it returns and raises, and what ranks find."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.rankcalls import packed
-from plugins.rankcalls import packed_call
-from plugins.rankcalls import unpacked
-from plugins.rankfork import broken_engine
-from plugins.rankfork import why_fresh
-from plugins.ranks import loopback
+from tests.support.installed import install_package
+from tests.support.patience import be_patient
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import MiniCourse
 
 
-PLUGINS = (
-    "plugins.course",
-    "plugins.crashguard",
-    "plugins.solutions",
-    "plugins.randomness",
-    "plugins.jobs",
-    "plugins.world",
-)
-# What a busy machine needs until all ranks have done what they do before one is looked at.
-PATIENT = """
+AWAY = """
+from some_roots.lecture77.k01_root import root
 
-def pytest_configure():
-    from plugins import rankserver
 
-    rankserver.PATIENCE = 5.0
+def take(expected):
+    assert root(4) == expected
+
+
+def test_right(world):
+    world(take, 2, 2)
+
+
+def test_wrong(world):
+    world(take, 2, 3)
 """
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
 STUB = """
 def exchange(tensor):
     raise NotImplementedError
@@ -53,12 +50,12 @@ def exchange(tensor):
     return got
 """
 TEST = """
-import os, random
+import gc, os, random, sys
 
 import numpy, pytest, torch
 from torch import distributed as dist
 from katas.lecture01.k01_first import exchange
-from plugins.traffic import Call, Sent
+from plugins.ranks.traffic import Call, Sent
 
 
 def run(tensors):
@@ -111,6 +108,16 @@ def test_surroundings(world, capfd):
     assert "[rank 0] said in 0\\n[rank 1] said in 1\\n" == capfd.readouterr().out
 
 
+def imported():
+    return "early" in sys.modules, sys.modules["early"].process != os.getpid(), gc.isenabled()
+
+
+@pytest.mark.given
+@pytest.mark.ranks_import("early", "nowhere")
+def test_what_the_ranks_import_is_there_before(world):
+    assert [(True, True, True)] * 2 == world(imported, 2, backend=None)
+
+
 def skips():
     pytest.skip("not here")
 
@@ -141,43 +148,32 @@ def test_what_ranks_raise_is_raised(world):
 """
 
 
-def be_patient(course: MiniCourse) -> None:
-    """Load the plugins into a course, and let nothing in it depend on time."""
-    course.write("conftest.py", f"pytest_plugins = {PLUGINS!r}\n{PATIENT}")
-    lines = (course.path / "pyproject.toml").read_text()
-    course.write(
-        "pyproject.toml", lines.replace("[tool.pytest]", "[tool.pytest]\nkata_timeout = 0.0")
-    )
-
-
 @pytest.fixture
 def kata(course: MiniCourse) -> MiniCourse:
     """A course with a kata whose ranks pass tensors on."""
     be_patient(course)
     course.kata(test=TEST, stub=STUB, solution=SOLUTION)
+    course.write("early.py", "import os\n\nprocess = os.getpid()\n")
     return course
 
 
-@pytest.mark.torch
 def test_ranks_return_and_are_counted(kata: MiniCourse) -> None:
-    """By the collectives that they call, in Python or in C++."""
-    kata.run("--solutions").assert_outcomes(passed=4)
+    """Collectives are counted whether Python or C++ calls them."""
+    kata.run("--solutions").assert_outcomes(passed=5)
 
 
-@pytest.mark.torch
 @pytest.mark.parametrize("option", ["-n2", "--no-crashguard"])
 def test_ranks_run_under_other_processes(kata: MiniCourse, option: str) -> None:
     """In workers of xdist, several tests at once, and without the crash guard."""
-    kata.run("--solutions", option).assert_outcomes(passed=4)
+    kata.run("--solutions", option).assert_outcomes(passed=5)
 
 
-@pytest.mark.torch
 def test_an_unsolved_kata_fails_for_the_right_reason(kata: MiniCourse) -> None:
     """What the ranks raise is what the test raises, with a report of all ranks."""
-    kata.run("--unsolved").assert_outcomes(xfailed=1, passed=3)
+    kata.run("--unsolved").assert_outcomes(xfailed=1, passed=4)
 
     result = kata.run("-k", "traffic")
-    result.assert_outcomes(failed=1, deselected=3)
+    result.assert_outcomes(failed=1, deselected=4)
     result.stdout.fnmatch_lines(
         [
             ">*world(run, 4, tensors)",
@@ -191,103 +187,36 @@ def test_an_unsolved_kata_fails_for_the_right_reason(kata: MiniCourse) -> None:
     )
 
 
-@pytest.mark.torch
-def test_a_server_that_is_ended_is_replaced(kata: MiniCourse) -> None:
-    """The test that finds out fails; the next one has another server."""
-    test = """
-    import os, signal, time
-
-
-    def ends(seconds):
-        os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(seconds)
-
-
-    def fine():
-        return 1
-
-
-    def test_ends(world):
-        world(ends, 2, 100, backend=None)
-
-
-    def test_fine(world):
-        assert [1, 1] == world(fine, 2, backend=None)
-    """
-    kata.write("katas/lecture01/test_k01_first.py", test.replace("\n    ", "\n"))
-
-    result = kata.run("--no-crashguard")
-
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(
-        ["E*RuntimeError: the process that starts the ranks was ended from outside"]
-    )
-
-
-@pytest.mark.torch
-def test_where_a_fork_would_not_do_there_is_a_fresh_process(kata: MiniCourse) -> None:
-    """Ranks find the same code in it, its asserts rewritten, solutions or not."""
+@pytest.fixture
+def fresh(kata: MiniCourse) -> MiniCourse:
+    """Return the course, whose ranks are served by a process that is no fork."""
     conftest = (kata.path / "conftest.py").read_text()
     patch = """
 
 def pytest_collection():
-    from plugins import rankclient
+    from plugins.ranks import client as rankclient
 
-    rankclient.reason_here = lambda: "so"
+    rankclient.why_fresh_here = lambda: "so"
 """
     kata.write("conftest.py", conftest + patch)
-
-    kata.run("--solutions").assert_outcomes(passed=4)
-
-
-def test_a_fork_does_unless_it_would_inherit_what_it_cannot_use() -> None:
-    """A context of CUDA, threads of autograd; and it does not on macOS."""
-    assert why_fresh("linux", context=False, engine=False) is None
-    assert "CUDA does not survive a fork" == why_fresh("linux", context=True, engine=False)
-    assert "the threads of autograd do not survive a fork" == why_fresh(
-        "linux", context=False, engine=True
-    )
-    assert str(why_fresh("darwin", context=False, engine=False)).endswith("survive a fork")
+    return kata
 
 
-def test_backward_is_tried_in_a_fork() -> None:
-    """In this process it might start the threads that it is tried for."""
-
-    class Broken:
-        def ones(self, *_: object, **__: object) -> None:
-            raise RuntimeError
-
-    assert not broken_engine(None)
-    assert broken_engine(Broken())
+def test_a_fresh_process_serves_where_a_fork_would_not_do(fresh: MiniCourse) -> None:
+    """Ranks find the same code in it, its asserts rewritten, solutions or not."""
+    fresh.run("--solutions").assert_outcomes(passed=5)
 
 
-def named() -> None:
-    """A function that another process finds by its name."""
+@pytest.mark.parametrize("options", [[], ["--rootdir=/"]], ids=["", "another root"])
+def test_a_fresh_process_serves_a_lecture_of_another_package(
+    fresh: MiniCourse, tmp_path: Path, options: list[str]
+) -> None:
+    """It has the plugins of the course, and names the tests as the session does."""
+    lecture = install_package(tmp_path / "site")
+    (lecture / "test_k01_root.py").write_text(AWAY)
+    fresh.path_first(tmp_path / "site")
 
+    result = fresh.run("lecture77", "--solutions", *options)
 
-def test_a_call_is_packed_by_name() -> None:
-    """What has no name that another process could find is refused, with what to do."""
-    assert (named, (1,)) == unpacked(packed_call(named, (1,)))
-    with pytest.raises(TypeError, match="Write a function at the top level of the test module"):
-        packed_call(lambda: None, ())
-    with pytest.raises(TypeError, match="What a rank returns goes to another process"):
-        packed((n for n in range(3)), "What a rank returns")
-
-
-def test_loopback_is_what_the_system_calls_it() -> None:
-    """It has another name on macOS."""
-    assert "lo" == loopback([(1, "lo"), (2, "eth0")])
-    assert "lo0" == loopback([(1, "en0"), (2, "lo0")])
-
-
-def test_a_rank_leaves_when_its_server_is_gone() -> None:
-    """Where the system does not see to it, a thread does."""
-    script = (
-        "from multiprocessing import Pipe\nfrom plugins.rankprocess import wait_for_end\n"
-        "ours, its = Pipe()\nours.close()\nwait_for_end(its, lambda status: print('left', status))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-
-    assert "left 1\n" == done.stdout
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["E*assert 2.0 == 3"])

@@ -6,30 +6,44 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from plugins.watchdog import physical_memory
+from plugins import ROOT
+from plugins.tools.processes import usable_memory
 from tests.conftest import CLEARED
-from tests.test_world import PATIENT
+from tests.support.patience import PATIENT
+from tests.support.patience import PLUGINS
+from tests.support.warm import TORCH
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tests.support.warm import Fork
+    from tests.support.warm import Warm
 
-pytestmark = pytest.mark.torch
 
-ROOT = Path(__file__).parents[1]
-PLUGINS = ("course", "crashguard", "solutions", "randomness", "jobs", "world")
-# Whoever waits for a deadline waits for so long; a busy machine takes its time before that.
-SECONDS = 15
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+# The time of the ranks, which is over when a fault says so: a busy machine is slow to begin.
+SECONDS = 500
+CLOCK = """
+    import time
+    from pathlib import Path
+    from types import SimpleNamespace
+
+    def monotonic():
+        return time.monotonic() + 1000 * len(list(Path().glob("over.*")))
+
+    rankserver.time = SimpleNamespace(monotonic=monotonic)
+"""
 TESTS = """
 
 
@@ -38,7 +52,7 @@ TESTS = """
 def test_fault(world, name):
     world(globals()[name], 4, timeout={seconds})
 """
-# Lines of the verdict, in this order; * stands for anything.
+# Lines of the verdict, in this order, as patterns.
 FAULTS = {
     "assertion": [
         "AssertionError: rank 2 of 4: assert [[]4.0, 4.0, 5.0] == [[]4.0, 4.0, 4.0]",
@@ -121,25 +135,19 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What a run of pytest says of each fault, and below it which processes there were."""
+def verdicts(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> dict[str, str]:
+    """Run pytest once; return its verdict on each fault, and the numbers of all processes."""
     folder = tmp_path_factory.mktemp("faults")
-    faults = Path(__file__).with_name("rankfaults.py").read_text(encoding="utf-8")
+    faults = (ROOT / "tests/support/rankfaults.py").read_text(encoding="utf-8")
     tests = TESTS.format(names=tuple(FAULTS), seconds=SECONDS)
-    # In a test module, so that its asserts are rewritten.
+    # In a test module, so its asserts are rewritten.
     (folder / "test_faults.py").write_text(
         faults.replace("import torch\n", "import pytest\nimport torch\n", 1) + tests
     )
     # Some 1.2 GiB for each rank.
-    share = -(-4 * 12 * 100 * 2**30 // 10 // physical_memory())
-    run(
-        folder,
-        "-o",
-        f"kata_memory={min(share, 90)}%",
-        "--junit-xml=report.xml",
-        "-o",
-        "junit_logging=all",
-    )
+    share = -(-4 * 12 * 100 * 2**30 // 10 // usable_memory())
+    memory = ("-o", f"kata_memory={min(share, 90)}%")
+    begin(warm, folder, *memory, "--junit-xml=report.xml", "-o", "junit_logging=all").wait(900)
     suite = ET.parse(folder / "report.xml").getroot()[0]  # noqa: S314 - our own file
     found = {}
     for case in suite.iter("testcase"):
@@ -151,39 +159,18 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a run of our own."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in CLEARED and not name.startswith("KATAS_")
-    }
-    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-
-
-def begin(folder: Path, *options: str) -> subprocess.Popen[str]:
+def begin(warm: Warm, folder: Path, *options: str) -> Fork:
     """Start pytest in a folder, with the plugins that `world` needs."""
     shutil.copy(ROOT / "pyproject.toml", folder)
-    plugins = [f"plugins.{name}" for name in PLUGINS]
-    (folder / "conftest.py").write_text(f"pytest_plugins = {plugins!r}\n{PATIENT}")
-    # A shell starts what it runs in the background deaf to Ctrl-C, and that is inherited.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "pytest", ".", *options],
-            cwd=folder,
-            env=environment(),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def run(folder: Path, *options: str) -> str:
-    """Return what pytest prints in a folder."""
-    return begin(folder, *options).communicate(timeout=900)[0]
+    (folder / "conftest.py").write_text(f"pytest_plugins = {PLUGINS!r}\n{PATIENT}{CLOCK}")
+    command = [sys.executable, "-mpytest", ".", *options]
+    with pytest.MonkeyPatch.context() as patch, (folder / "output").open("w") as output:
+        for name in (*CLEARED, *(name for name in os.environ if name.startswith("KATAS_"))):
+            patch.delenv(name, raising=False)
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("COLUMNS", "100")
+        patch.chdir(folder)
+        return warm.popen(TORCH, command, stdout=output, stderr=output)
 
 
 def is_alive(process: str) -> bool:
@@ -196,7 +183,7 @@ def is_alive(process: str) -> bool:
 
 
 def left(processes: Iterable[str], seconds: float = 60) -> list[str]:
-    """Return which of these processes are still there after some time, if any is."""
+    """Return which of these processes are still there after some time."""
     until = time.monotonic() + seconds
     found = [process for process in processes if is_alive(process)]
     while found and time.monotonic() < until:
@@ -207,7 +194,7 @@ def left(processes: Iterable[str], seconds: float = 60) -> list[str]:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_has_a_verdict(verdicts: dict[str, str], name: str) -> None:
-    """Which rank it was and what happened to it, first; then what became of the others."""
+    """First the rank that failed and what happened to it, then how the others ended."""
     pytest.LineMatcher(re.sub(r"(?m)^E {3}", "", verdicts[name]).splitlines()).fnmatch_lines(
         FAULTS[name]
     )
@@ -222,7 +209,10 @@ def test_no_process_is_left_by_a_fault(verdicts: dict[str, str]) -> None:
 
 
 HANGS = """
-import os, pathlib, subprocess, time
+import os, pathlib, signal, subprocess, time
+
+# A shell lets processes in the background ignore Ctrl-C, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def hang():
@@ -248,19 +238,19 @@ def test_it(world):
     ids=["kill", "kill-guarded", "ctrl-c"],
 )
 def test_no_process_is_left_by_the_end_of_pytest(
-    tmp_path: Path, number: int, options: list[str]
+    tmp_path: Path, warm: Warm, number: int, options: list[str]
 ) -> None:
-    """However it ends while ranks run: the server of ranks notices, and ends them."""
+    """However pytest ends while ranks run, their server notices and ends them."""
     (tmp_path / "test_hang.py").write_text(HANGS)
     processes = tmp_path / "processes"
-    pytest_ = begin(tmp_path, "-o", "kata_timeout=0", *options)
+    pytest_ = begin(warm, tmp_path, "-o", "kata_timeout=0", *options)
     until = time.monotonic() + 300
     while not processes.exists() or len(processes.read_text().split()) < 3 * 3:
-        assert pytest_.poll() is None
+        with pytest.raises(TimeoutExpired):
+            pytest_.wait(0.05)
         assert time.monotonic() < until
-        time.sleep(0.05)
 
     os.kill(int((tmp_path / "pytest").read_text()), number)
-    pytest_.communicate(timeout=300)
+    pytest_.wait(300)
 
     assert [] == left(processes.read_text().split())
