@@ -1,28 +1,44 @@
-"""The progress as data for other programs; ``progress.schema.json`` describes it. No pytest."""
+"""``--progress-json FILE`` writes the progress for other programs, and runs nothing.
+
+``progress.schema.json`` describes the format.
+"""
 
 from __future__ import annotations
 
+import json
+from datetime import UTC
+from datetime import datetime
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.standing import content_of
+import pytest
+
+from plugins.course.files import content_of
+from plugins.course.session import course_key
+from plugins.course.session import course_root
+from plugins.course.session import katas_among
+from plugins.progress.standing import MODULE
+from plugins.progress.store import read_counts
+from plugins.progress.store import read_standing
+from plugins.tools.showing import configured
+from plugins.tools.showing import write_for
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
-    from datetime import datetime
 
-    from plugins.layout import Kata
-    from plugins.standing import Outcome
-    from plugins.standing import Standing
-    from plugins.standing import State
-    from plugins.standing import Verdict
+    from plugins.course.model import Kata
+    from plugins.progress.standing import Standing
+    from plugins.progress.standing import State
+    from plugins.progress.standing import TestOutcome
+    from plugins.progress.standing import Verdict
 
 
-# One more whenever a reader of the version before could misunderstand what is written.
+# Raised when a reader of the last version could misunderstand what is written.
 VERSION = 1
-# The words of Exercism's test results, and three for what has no result there.
+STDOUT = "-"
+# Exercism's words for test results, and three of our own.
 KATA: dict[State, str] = {
     "solved": "pass",
     "failing": "fail",
@@ -31,15 +47,47 @@ KATA: dict[State, str] = {
     "new": "new",
 }
 TEST: dict[Verdict, str] = {"passed": "pass", "failed": "fail", "skipped": "skip"}
-# A module that cannot be imported has no tests: its failure has no name.
-MODULE = ""
 
 
-def progress(
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--progress-json``."""
+    parser.getgroup("katas").addoption(
+        "--progress-json",
+        metavar="FILE",
+        help="Write the progress as JSON to FILE, or to stdout with -, and run nothing.",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Write the file and stop: no kata is imported or run."""
+    wanted = config.getoption("progress_json")
+    if wanted is None or config.option.help:
+        return None
+    with configured(config):
+        text = format_progress(config)
+        if wanted == STDOUT:
+            reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+            reporter.write(text)
+        else:
+            write_for("--progress-json", config.invocation_params.dir / wanted, text)
+    return 0
+
+
+def format_progress(config: pytest.Config) -> str:
+    """Return the progress in the katas on the command line, or in all, as JSON in ASCII."""
+    root, start = course_root(config), config.invocation_params.dir
+    katas = katas_among(config.stash[course_key], config.args, start)
+    known = [(kata, read_standing(root, kata)) for kata in katas]
+    data = describe_progress(known, read_counts(root), datetime.now(UTC))
+    return f"{json.dumps(data, indent=2)}\n"
+
+
+def describe_progress(
     katas: Iterable[tuple[Kata, Standing]], hints: Mapping[str, int], now: datetime
 ) -> dict[str, Any]:
-    """Return the progress: what stands in the exercises now, and what is remembered of them."""
-    entries = [entry(kata, standing, hints.get(kata.id, 0)) for kata, standing in katas]
+    """Return the progress in `katas`: their current state, and what is stored about them."""
+    entries = [describe_kata(kata, standing, hints.get(kata.id, 0)) for kata, standing in katas]
     summary = {
         "katas": len(entries),
         "solved": sum(each["status"] == "pass" for each in entries),
@@ -50,8 +98,8 @@ def progress(
     return {"version": VERSION, "generated": generated, "summary": summary, "katas": entries}
 
 
-def entry(kata: Kata, standing: Standing, hints_taken: int) -> dict[str, Any]:
-    """Return what there is to say of one kata."""
+def describe_kata(kata: Kata, standing: Standing, hints_taken: int) -> dict[str, Any]:
+    """Return the progress in one kata; `current` is whether the exercise was not edited since."""
     content = content_of(kata)
     state = standing.state(content)
     current = standing.results.content == content
@@ -69,13 +117,13 @@ def entry(kata: Kata, standing: Standing, hints_taken: int) -> dict[str, Any]:
         "seconds": round(standing.seconds, 1),
         "last_run": standing.last or None,
         "tests": [
-            a_test(name, outcome) for name, outcome in standing.results.tests.items() if name
+            describe_test(name, outcome) for name, outcome in standing.results.tests.items() if name
         ],
     }
     return {**found, "message": error.message} if error else found
 
 
-def a_test(name: str, outcome: Outcome) -> dict[str, str]:
+def describe_test(name: str, outcome: TestOutcome) -> dict[str, str]:
     """Return how one test ended, and why if it did not pass."""
     found = {"name": name, "status": TEST[outcome.verdict]}
     return found if outcome.verdict == "passed" else {**found, "message": outcome.message}

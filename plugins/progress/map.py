@@ -1,12 +1,23 @@
-"""The map of the course as text, from what is remembered: no pytest, no torch."""
+"""The learner's place in the course, from what is stored, and the map of it as text.
+
+Imports neither pytest nor torch.
+"""
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from plugins.course.files import content_of
+from plugins.course.names import name_for_pytest
+from plugins.progress.order import order_katas
+from plugins.progress.store import read_bookmark
+from plugins.progress.store import read_counts
+from plugins.progress.store import read_standing
+from plugins.tools.terminal import format_duration
+from plugins.tools.terminal import shorten_words
 
 
 if TYPE_CHECKING:
@@ -15,16 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from plugins.layout import Course
-    from plugins.layout import Kata
-    from plugins.layout import Lecture
-    from plugins.standing import Standing
-    from plugins.standing import State
+    from plugins.course.model import Course
+    from plugins.course.model import Kata
+    from plugins.course.model import Lecture
+    from plugins.progress.standing import Standing
+    from plugins.progress.standing import State
 
 
 WIDTH = 80
 BAR = 14
-# A kata that fails shows its tests instead.
+ALL_DONE = "Everything that can run here is solved."
+# A failing kata shows how many of its tests pass instead, or this if none can be imported.
+BROKEN = "import fails"
 WORDS: dict[State, str] = {
     "solved": "solved",
     "failing": "",
@@ -41,33 +54,62 @@ class Place:
     Attributes
     ----------
     state
-        That of the exercise as it is now, or "new".
+        The state of the current exercise, or "new".
     standing
-        What is remembered of it.
+        What is stored about it.
     hints
         How many of its hints were taken.
+    skipped
+        Its place among the skipped katas, or -1.
     """
 
     kata: Kata
     state: State
     standing: Standing
     hints: int = 0
+    skipped: int = -1
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to do here, on this machine."""
+        """Whether nothing is left to do here on this machine."""
         return self.state in {"solved", "unavailable"}
 
 
+def places_of(root: Path, course: Course) -> list[Place]:
+    """Return all katas in teaching order, with what is stored about each."""
+    hints = read_counts(root)
+    skipped = {name: place for place, name in enumerate(read_bookmark(root).skipped)}
+    return [
+        Place(
+            kata,
+            standing.state(content_of(kata)),
+            standing,
+            hints.get(kata.id, 0),
+            skipped.get(kata.id, -1),
+        )
+        for lecture in course.lectures
+        for kata in lecture.katas
+        for standing in (read_standing(root, kata),)
+    ]
+
+
 def next_place(places: Sequence[Place]) -> Place | None:
-    """Return the first kata, in teaching order, that is not done."""
-    return next((place for place in places if not place.done), None)
+    """Return the kata that ``--next`` shows: the first that is not done, skipped ones last."""
+    left = {place.kata.id: place for place in places if not place.done}
+    skipped = sorted((place.skipped, name) for name, place in left.items() if place.skipped >= 0)
+    ordered = order_katas((place.kata for place in left.values()), [name for _, name in skipped])
+    return left[ordered[0].id] if ordered else None
 
 
-def lines(course: Course, places: Sequence[Place], *, start: Path, blocks: bool) -> Iterator[str]:
-    """Return the map; `blocks` says whether the terminal can show more than ASCII."""
+def format_map(
+    course: Course, places: Sequence[Place], *, start: Path, blocks: bool
+) -> Iterator[str]:
+    """Return the lines of the map for a learner in the folder `start`.
+
+    `blocks` says whether the terminal can show more than ASCII.
+    """
     solved = sum(place.state == "solved" for place in places)
-    spent = duration(sum(place.standing.seconds for place in places))
+    spent = format_duration(sum(place.standing.seconds for place in places))
     taken = sum(place.hints for place in places)
     hints = f", {taken} {'hint' if taken == 1 else 'hints'} taken" if taken else ""
     yield f"{solved} of {len(places)} katas solved, {spent} spent{hints}"
@@ -79,20 +121,20 @@ def lines(course: Course, places: Sequence[Place], *, start: Path, blocks: bool)
         if here in own:
             yield from (kata_line(place, here) for place in own)
     yield from (f"broken: {error}" for error in course.errors)
-    if missing := reasons(places):
+    if missing := count_skip_reasons(places):
         yield ""
         yield "Not run on this machine:"
         for reason, count in missing.items():
             text = f"{count} tests: {reason}" if count > 1 else f"1 test: {reason}"
             yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
     yield ""
-    yield from next_step(here, start)
+    yield from format_next_step(here, start)
 
 
 def lecture_line(
     lecture: Lecture, places: Sequence[Place], here: Place | None, *, blocks: bool
 ) -> str:
-    """Return a lecture's line: a mark if the learner is there, its title, how much is solved."""
+    """Return a lecture's line: a mark if the learner is there, its title, its solved katas."""
     mark = ">" if here in places else " "
     solved = sum(place.state == "solved" for place in places)
     filled = BAR * solved // max(len(places), 1)
@@ -101,45 +143,49 @@ def lecture_line(
     count = f"{solved:2} of {len(places)}"
     head = f"{mark} {lecture.name}  "
     room = WIDTH - len(head) - BAR - 11
-    return f"{head}{shortened(lecture.title, room):{room}}  {bar} {count}"
+    return f"{head}{shorten_words(lecture.title, room):{room}}  {bar} {count}"
 
 
 def kata_line(place: Place, here: Place | None) -> str:
-    """Return a kata's line: its name, its title, its state, the tests that pass, the time."""
-    results = place.standing.results
-    passed, failed = results.count("passed"), results.count("failed")
-    word = f"{passed} of {passed + failed} pass" if place.state == "failing" else WORDS[place.state]
-    spent = duration(place.standing.seconds) if place.standing.seconds else ""
+    """Return a kata's line: its name, title, state or passing tests, and the time spent."""
+    passing = place.standing.results.passing
+    failing = f"{passing} pass" if passing else BROKEN
+    word = failing if place.state == "failing" else WORDS[place.state]
+    spent = format_duration(place.standing.seconds) if place.standing.seconds else ""
     mark = ">" if place is here else " "
-    title = shortened(place.kata.title, 24)
-    return f"  {mark} {shortened(place.kata.name, 22):22} {title:24} {word:15} {spent:>10}".rstrip()
+    name, title = shorten_words(place.kata.name, 22), shorten_words(place.kata.title, 24)
+    return f"  {mark} {name:22} {title:24} {word:15} {spent:>10}".rstrip()
 
 
-def next_step(here: Place | None, start: Path) -> Iterator[str]:
-    """Return what to do now, in the folder `start`."""
+def format_next_step(here: Place | None, start: Path) -> Iterator[str]:
+    """Return the lines that name the next kata and its command in the folder `start`."""
     if here is None:
-        yield "Everything that can run here is solved."
+        yield ALL_DONE
         return
-    yield f"Next, {shortened(here.kata.title, WIDTH - 7)}:"
-    yield f"  pytest {os.path.relpath(here.kata.test, start)} -x"
+    yield f"Next, {shorten_words(here.kata.title, WIDTH - 7)}:"
+    yield next_command(here, start)
 
 
-def reasons(places: Iterable[Place]) -> dict[str, int]:
-    """Return why tests could not run here, and how many each reason kept from it."""
+def format_solved(solved: Sequence[Kata], here: Place | None, start: Path) -> Iterator[str]:
+    """Return the lines that follow a run in which these katas were found solved, and no other."""
+    what = f"{solved[0].id} is solved" if len(solved) == 1 else f"{len(solved)} katas are solved"
+    if here is None:
+        yield f"{what}; {ALL_DONE[0].lower()}{ALL_DONE[1:]}"
+        return
+    yield f"{what}; next is {here.kata.id}:"
+    yield next_command(here, start)
+
+
+def next_command(here: Place, start: Path) -> str:
+    """Return the command that runs the next kata, as an indented line."""
+    return f"  pytest {name_for_pytest(here.kata, start)} -x"
+
+
+def count_skip_reasons(places: Iterable[Place]) -> dict[str, int]:
+    """Return how many tests each reason kept from running here."""
     return Counter(
         outcome.message
         for place in places
         for outcome in place.standing.results.tests.values()
         if outcome.verdict == "skipped"
     )
-
-
-def duration(seconds: float) -> str:
-    """Return ``3 h 05 min`` or ``12 min``."""
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min"
-
-
-def shortened(text: str, room: int) -> str:
-    """Return `text`, or as many of its words as there is room for."""
-    return textwrap.shorten(text, room, placeholder=" ...") if len(text) > room else text

@@ -1,35 +1,60 @@
-"""The page of the course in Markdown, for a pull request. No pytest, no torch, no template."""
+"""Renders the page of the course in Markdown, for a pull request; needs no template engine.
+
+It is read in its source too, so what tests say stands in code, where nothing needs an escape. Its
+size has a limit, since a platform takes so many characters and no more.
+"""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from plugins.coursemap import shortened
-from plugins.pagehtml import readable
+from plugins.tools.markdown import markdown_code
+from plugins.tools.markdown import markdown_row
+from plugins.tools.markdown import markdown_text
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from plugins.pagedata import Page
-    from plugins.pagedata import Stop
-    from plugins.pagedata import Told
+    from plugins.progress.pagedata import Card
+    from plugins.progress.pagedata import Page
+    from plugins.progress.pagedata import Station
 
 
 BAR = 10
-LONGEST = 160
-# What Markdown or GitHub would read as more than text: a mark, HTML, a mention, an issue.
-MARKS = re.compile(r"[\\`*_{}\[\]<>()#+\-.!|~&@:$]")
+# Bytes of a summary, and of each of its last two sections. GitHub takes 65,536 characters of a
+# whole description.
+ROOM = 20_000
+SECTION = 2_000
+# Characters of a test's name and of a message: as many as leave room for every failing kata.
+LENGTHS = (160, 80, 50)
 
 
 def summary_of(page: Page) -> str:
-    """Return the numbers, a table of the lectures, what fails and what could not run."""
-    return "\n".join(lines(page)) + "\n"
+    """Return the summary as one text: totals, lectures, what fails, what could not run."""
+    begin = "".join(f"{line}\n" for line in format_totals(page))
+    reasons = [
+        f"- {count} {'test' if count == 1 else 'tests'}: {markdown_code(reason)}\n"
+        for reason, count in page.missing.items()
+    ]
+    errors = [f"- {markdown_code(error)}\n" for error in page.errors]
+    end = format_section("Not run on this machine", reasons, SECTION, "more reasons")
+    end += format_section("Broken files", errors, SECTION, "more files")
+    cards = [card for stop in page.stops for card in stop.cards if card.place.state == "failing"]
+    room = ROOM - len((begin + end).encode())
+    rest = f"more katas fail: {markdown_code('pytest --page=page.html')} shows them"
+    for longest in LENGTHS:
+        failing = [format_failing(card, longest) for card in cards]
+        section = format_section("Failing", failing, room, rest)
+        if section.endswith("".join(failing)):
+            break
+    return begin + section + end
 
 
-def lines(page: Page) -> Iterator[str]:
-    """Return the lines of the summary."""
+def format_totals(page: Page) -> Iterator[str]:
+    """Return the heading, the totals, and a table of the lectures."""
     yield f"## {page.counts['solved']} of {len(page.places)} katas solved"
     yield ""
     taken = f"{page.hints} {'hint' if page.hints == 1 else 'hints'} taken"
@@ -37,40 +62,48 @@ def lines(page: Page) -> Iterator[str]:
     yield ""
     yield "| lecture | | solved | failing | open | untouched | not here |"
     yield "| --- | --- | --: | --: | --: | --: | --: |"
-    yield from (row(stop) for stop in page.stops)
-    failing = [told for stop in page.stops for told in stop.katas if told.place.state == "failing"]
-    if failing:
-        yield from ("", "### Failing", "")
-        yield from (line for told in failing for line in failures(told))
-    if page.missing:
-        yield from ("", "### Not run on this machine", "")
-        for reason, count in page.missing.items():
-            yield f"- {count} {'test' if count == 1 else 'tests'}: {plain(reason)}"
-    if page.errors:
-        yield from ("", "### Broken files", "")
-        yield from (f"- {plain(error)}" for error in page.errors)
+    yield from (format_lecture_row(stop) for stop in page.stops)
 
 
-def row(stop: Stop) -> str:
-    """Return a lecture's row."""
-    solved, total = stop.counts["solved"], len(stop.katas)
+def format_section(title: str, entries: Sequence[str], room: int, rest: str) -> str:
+    """Return a section of at most `room` bytes: entries, and how many there are besides."""
+    if not entries:
+        return ""
+    head = f"\n### {title}\n\n"
+    room -= len(head.encode()) + len(f"- {len(entries)} {rest}\n".encode())
+    shown = list(fit(entries, room))
+    left = len(entries) - len(shown)
+    return head + "".join(shown) + f"- {left} {rest}\n" * bool(left)
+
+
+def fit(entries: Iterable[str], room: int) -> Iterator[str]:
+    """Return the first entries, as many as fit into `room` bytes."""
+    for entry in entries:
+        room -= len(entry.encode())
+        if room < 0:
+            return
+        yield entry
+
+
+def format_lecture_row(stop: Station) -> str:
+    """Return a lecture's row of the table."""
+    solved, total = stop.counts["solved"], len(stop.cards)
     filled = BAR * solved // max(total, 1)
     bar = "█" * filled + "░" * (BAR - filled)
     others = (stop.counts[state] or "" for state in ("failing", "open", "new", "unavailable"))
-    cells = (f"{stop.number} {plain(stop.title)}", bar, f"{solved} of {total}", *others)
-    return "".join(f"| {cell} " for cell in cells) + "|"
+    cells = (f"{stop.number} {markdown_text(stop.title)}", bar, f"{solved} of {total}", *others)
+    return markdown_row(map(str, cells))
 
 
-def failures(told: Told) -> Iterator[str]:
-    """Return a kata that fails, and the first line of what each of its tests says."""
-    yield f"- **{plain(told.kata.id)}**: {plain(told.kata.title)}"
-    for name, message in told.failures:
-        first = next((line for line in message.splitlines() if line.strip()), "")
-        yield f"  - {plain(name)}: {plain(first)}"
-
-
-def plain(text: str) -> str:
-    """Return a text that Markdown shows as it is, in one line."""
-    line = shortened(" ".join(readable(text).split()), LONGEST)
-    # Entities, for a mention or the name of an issue survives a backslash.
-    return MARKS.sub(lambda found: f"&#{ord(found[0])};", line)
+def format_failing(card: Card, longest: int) -> str:
+    """Return the entry of a failing kata: its title, and its first failure with all alike."""
+    alike: dict[str, list[str]] = {}
+    for failure in card.failures:
+        first = next((line for line in failure.message.splitlines() if line.strip()), "")
+        alike.setdefault(first, []).extend(failure.tests)
+    line = f"- {markdown_code(card.kata.id)} {markdown_text(card.kata.title)}: "
+    line += "1 test fails" if card.failed == 1 else f"{card.failed} tests fail"
+    line += f", with {len(alike)} messages" * (len(alike) > 1)
+    message, tests = next(iter(alike.items()))
+    name = markdown_code(tests[0], longest) + f" and {len(tests) - 1} more" * (len(tests) > 1)
+    return f"{line}\n  - {name}: {markdown_code(message, longest)}".rstrip() + "\n"

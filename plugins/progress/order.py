@@ -1,7 +1,11 @@
-"""In which order katas come for the learner who stands here: no pytest, no torch."""
+"""The order in which katas are tried: ``--next``, ``--watch``, the map and the page agree on it.
+
+Imports neither pytest nor torch.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 
@@ -10,39 +14,48 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
 
 
-def starting_at(katas: Sequence[Kata], first: Kata) -> list[Kata]:
-    """Return `first` and the katas after it."""
-    ids = [kata.id for kata in katas]
-    return list(katas[ids.index(first.id) :])
+def order_katas(
+    katas: Iterable[Kata], skipped: Sequence[str], away: Collection[str] = ()
+) -> list[Kata]:
+    """Return the katas, none of which is solved, in the order in which to try them.
 
-
-def ordered(katas: Iterable[Kata], skipped: Sequence[str]) -> list[Kata]:
-    """Return the katas as they are to be tried.
-
-    Those that were skipped come after the others, in the order in which they were skipped, and
-    each comes after what its ``after`` names, if that is among `katas` at all.
+    Skipped katas come last, in the order in which they were skipped, and each kata comes after
+    those of `katas` that its ``after`` names. Nothing waits for those in `away`, which cannot run
+    on this machine.
     """
-    katas = list(katas)
     rank = {name: place for place, name in enumerate(skipped)}
     waiting = sorted(katas, key=lambda kata: rank.get(kata.id, -1))
     found: list[Kata] = []
     while waiting:
-        left = {kata.id for kata in waiting}
-        # Two katas that wait for each other: the first of them goes first.
-        kata = next((kata for kata in waiting if not waits(kata, left)), waiting[0])
+        left = {kata.id for kata in waiting}.difference(away)
+        # Of katas that wait for each other, the first goes first.
+        kata = next((kata for kata in waiting if not blocking(kata, left)), waiting[0])
         waiting.remove(kata)
         found.append(kata)
     return found
 
 
-def waits(kata: Kata, left: Collection[str]) -> bool:
-    """Whether `kata` builds on one that is still to come."""
-    return any(f"{kata.lecture}/{name}" in left for name in kata.after)
+def blocking(kata: Kata, left: Collection[str]) -> list[str]:
+    """Return those of the katas that are left, by their ids, on which `kata` builds."""
+    return [name for each in kata.after if (name := f"{kata.lecture}/{each}") in left]
 
 
-def skip(skipped: Iterable[str], kata: str) -> list[str]:
-    """Return the list with `kata` as the last one."""
-    return [*(name for name in skipped if name != kata), kata]
+def passed_over(katas: Sequence[Kata], shown: str) -> dict[str, list[Kata]]:
+    """Return the katas before the one shown that wait, by the id of the kata they wait for.
+
+    `katas` are those that are left, in teaching order. One waits for another if it builds on it,
+    or on one that waits for it.
+    """
+    left = {kata.id for kata in katas}
+    found: dict[str, list[Kata]] = defaultdict(list)
+    root: dict[str, str] = {}
+    for kata in katas:
+        if kata.id == shown:
+            break
+        if names := blocking(kata, left):
+            root[kata.id] = root.get(names[0], names[0])
+            found[root[kata.id]].append(kata)
+    return dict(found)

@@ -1,68 +1,82 @@
-"""``--page FILE`` writes the page of the course, or its summary in Markdown; it runs nothing."""
+"""``--page=FILE`` writes the page of the course, or its summary in Markdown, and runs nothing."""
 
 from __future__ import annotations
 
-import importlib.metadata
 from datetime import datetime
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
-from plugins.course import course_key
-from plugins.episodes import catalogue_of
-from plugins.pagebuild import page_of
-from plugins.pagehtml import html_of
-from plugins.pagesummary import summary_of
-from plugins.places import places_of
-from plugins.reading import tag_of
-from plugins.showing import configured
-from plugins.showing import write_for
-from plugins.syllabus import FILE
-from plugins.syllabus import read_syllabus
-from plugins.tomltable import TomlError
+from plugins.course.session import course_key
+from plugins.course.session import course_root
+from plugins.course.syllabus import FILE
+from plugins.course.syllabus import read_syllabus
+from plugins.guide.episodes import catalogue_of
+from plugins.guide.reading import torch_tag
+from plugins.progress.map import places_of
+from plugins.progress.markdown import summary_of
+from plugins.progress.pagedata import page_of
+from plugins.progress.pagehtml import html_of
+from plugins.tools.capability import install_group
+from plugins.tools.showing import configured
+from plugins.tools.showing import write_for
+from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
-    from plugins.pagedata import Page
+    from plugins.progress.pagedata import Page
 
 
 MARKDOWN = ".md"
+HTML = (".html", ".htm")
+# Where the page is without a FILE.
+PAGE = ".katas/page.html"
+REFUSED = (
+    "--page: {} is no name for a page, which ends in .html, or in .md for the summary. The word "
+    "after --page is its FILE: pytest --page=page.html"
+)
 ABSENT = (
-    "--page: Jinja2 is not installed; python -m pip install --group page, with pip 25.1 or newer. "
-    "A FILE that ends in .md needs nothing."
+    f"--page: Jinja2 is not installed; {install_group('page')}. "
+    "A FILE that ends in .md does not need it."
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add ``--page``."""
     parser.getgroup("katas").addoption(
         "--page",
+        nargs="?",
+        const=PAGE,
         metavar="FILE",
         help="Write the page of the course to FILE, or its summary if that ends in .md, and run "
-        "nothing.",
+        f"nothing. Without FILE it is {PAGE}.",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Write the file and end: no kata is imported, none is run."""
+    """Write the file and stop: no kata is imported or run."""
     wanted = config.getoption("page")
     if wanted is None or config.option.help:
         return None
+    folder = course_root(config) if wanted == PAGE else config.invocation_params.dir
+    file = folder / wanted
+    if (kind := file.suffix.lower()) not in {MARKDOWN, *HTML}:
+        # The word may be meant as what to run: an exercise is never replaced by a page.
+        raise pytest.UsageError(REFUSED.format(wanted))
     with configured(config):
-        file = config.invocation_params.dir / wanted
-        page = page_here(config)
-        text = summary_of(page) if file.suffix == MARKDOWN else html(page)
+        page = gather_page(config)
+        text = summary_of(page) if kind == MARKDOWN else render_html(page)
         write_for("--page", file, text)
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         reporter.line(f"wrote {wanted}: {file.resolve().as_uri()}")
     return 0
 
 
-def page_here(config: pytest.Config) -> Page:
-    """Return what there is to say of the whole course, from what is stored here."""
-    root, course = config.rootpath, config.stash[course_key]
+def gather_page(config: pytest.Config) -> Page:
+    """Return the page of the whole course, from what is stored here."""
+    root, course = course_root(config), config.stash[course_key]
     try:
         syllabus = read_syllabus(root / FILE)
     except TomlError as error:
@@ -74,15 +88,7 @@ def page_here(config: pytest.Config) -> Page:
     )
 
 
-def torch_tag() -> str:
-    """Return the tag of the installed PyTorch, or ``main``."""
-    try:
-        return tag_of(importlib.metadata.version("torch"))
-    except importlib.metadata.PackageNotFoundError:
-        return tag_of(None)
-
-
-def html(page: Page) -> str:
+def render_html(page: Page) -> str:
     """Return the page as HTML, which needs Jinja2."""
     try:
         return html_of(page)

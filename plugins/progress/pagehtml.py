@@ -1,60 +1,55 @@
-"""The page of the course as one HTML file that asks the network for nothing. No pytest.
+"""Renders the page of the course as one HTML file that loads nothing from the network.
 
-Whatever comes from a feed, a test or a file is escaped by Jinja2. The browser is told as well to
-run no script and no style but ours, which the policy names by their hashes.
+Jinja2 escapes all text from feeds, tests and files. Besides, a Content-Security-Policy allows the
+browser only our own script and style, by their hashes. Imports no pytest.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.catalogue import ADDRESS
-from plugins.history import curve_of
-from plugins.pagedata import WORDS
-from plugins.ring import SIZE
-from plugins.ring import arcs
+from plugins import HERE
+from plugins.progress.drawing import SIZE
+from plugins.progress.drawing import arc_paths
+from plugins.progress.drawing import curve_of
+from plugins.progress.pagedata import WORDS
+from plugins.tools.text import ADDRESS
+from plugins.tools.text import readable
 
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from plugins.pagedata import Page
+    from plugins.progress.pagedata import Page
 
 
-FOLDER = Path(__file__).parent / "page"
-COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-# What could hide or reorder text: control characters, marks of direction, half characters.
-UNREADABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+FOLDER = HERE / "progress/templates"
 
 
 def html_of(page: Page) -> str:
-    """Return the file's text."""
+    """Return the page as HTML."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2, which is optional
 
-    style, script = (text_of(name) for name in ("page.css", "page.js"))
+    style, script = (read_template(name) for name in ("page.css", "page.js"))
     return (
-        environment()
+        make_environment()
         .get_template("page.html")
         .render(
             page=page,
             curve=curve_of(page.days, page.generated.date()),
-            policy=policy(style, script),
+            policy=make_policy(style, script),
             style=Markup(style),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - likewise
+            script=Markup(script),  # noqa: S704 - our own file
             words=WORDS,
             size=SIZE,
         )
     )
 
 
-def environment() -> Environment:
-    """Return the templates, and what they can call."""
+def make_environment() -> Environment:
+    """Return the templates with their filters and functions."""
     from jinja2 import Environment  # noqa: PLC0415 - an optional dependency
     from jinja2 import FileSystemLoader  # noqa: PLC0415
     from jinja2 import StrictUndefined  # noqa: PLC0415
@@ -66,26 +61,26 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        # Every text that is put into the page passes through it.
+        # Applied to everything that a template prints.
         finalize=lambda value: readable(value) if type(value) is str else value,
     )
-    made.filters["web"] = web
-    made.globals["arcs"] = arcs
+    made.filters["web"] = web_address
+    made.globals["arcs"] = arc_paths
     return made
 
 
-def text_of(name: str) -> str:
-    """Return a file of ours as it shall stand in the page."""
+def read_template(name: str) -> str:
+    """Return the text of a file among the templates."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def policy(style: str, script: str) -> str:
-    """Return the Content-Security-Policy: our style, our script, episodes; nothing else."""
+def make_policy(style: str, script: str) -> str:
+    """Return a Content-Security-Policy for our style, our script and the episodes' audio."""
     return "; ".join(
         (
             "default-src 'none'",
-            f"style-src '{digest(style)}'",
-            f"script-src '{digest(script)}'",
+            f"style-src '{hash_source(style)}'",
+            f"script-src '{hash_source(script)}'",
             "img-src data:",  # the empty icon, without which a browser asks for one
             "media-src http: https:",
             "base-uri 'none'",
@@ -94,16 +89,11 @@ def policy(style: str, script: str) -> str:
     )
 
 
-def digest(text: str) -> str:
-    """Return the hash by which a policy allows `text`."""
+def hash_source(text: str) -> str:
+    """Return the hash by which a Content-Security-Policy allows `text`."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def readable(text: str) -> str:
-    """Return `text` without a terminal's colours; what could deceive the eye is shown as U+FFFD."""
-    return UNREADABLE.sub("\ufffd", COLOURS.sub("", text))
-
-
-def web(address: str) -> str:
-    """Return an address on the web as it is, and "" for any other."""
+def web_address(address: str) -> str:
+    """Return an http or https address unchanged, and "" for any other."""
     return address if ADDRESS.fullmatch(address) else ""

@@ -1,40 +1,57 @@
-"""Where a learner stands with a kata, by the content of its files: no pytest, no torch."""
+"""What is known about a kata, by the content of its files, and its form in JSON.
+
+Imports neither pytest nor torch.
+"""
 
 from __future__ import annotations
 
-import hashlib
+from collections import defaultdict
+from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from typing import Any
+from typing import ClassVar
 from typing import Literal
+from typing import Self
 
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Mapping
     from datetime import datetime
-    from pathlib import Path
-
-    from plugins.layout import Kata
 
 
-# Contents of one exercise whose state is remembered, the newest ones.
+# Raised when older code could misread what is written; an additional field is no reason.
+VERSION = 1
+# How many contents of one exercise have their state remembered: the newest ones.
 CONTENTS = 50
-# After so many seconds without a run nobody was at work.
+# A longer pause between two runs, in seconds, does not count as work.
 PAUSE = 900.0
+# Characters of a message that are kept.
 LONGEST = 500
+# The name under which a test module that cannot be imported stands among its tests.
+MODULE = ""
 
 Verdict = Literal["passed", "failed", "skipped"]
 State = Literal["new", "open", "failing", "solved", "unavailable"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TestOutcome:
     """How one test ended; `message` is why, if it did not pass."""
+
+    __test__: ClassVar = False  # for pytest, which collects classes by their name
 
     verdict: Verdict
     message: str = ""
+
+    @property
+    def lacked(self) -> str:
+        """The device or backend for whose lack the test was skipped, as its reason names it."""
+        return self.message.partition(":")[0] if self.verdict == "skipped" else ""
 
 
 @dataclass(frozen=True)
@@ -48,16 +65,16 @@ class Results:
     tests
         The outcomes, by the name of the test within its module.
     total
-        How many tests the module holds, or None if the session did not collect it whole.
+        How many tests the module has, or None if the session did not collect all of it.
     """
 
     content: str
-    tests: Mapping[str, Outcome]
+    tests: Mapping[str, TestOutcome]
     total: int | None = None
 
     @property
     def state(self) -> State:
-        """Solved only if every test of the module has run, and none has failed."""
+        """The state of the content: solved only if every test has run and none has failed."""
         verdicts = [outcome.verdict for outcome in self.tests.values()]
         if "failed" in verdicts:
             return "failing"
@@ -66,28 +83,59 @@ class Results:
         return "solved" if "passed" in verdicts else "unavailable"
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many tests ended so."""
+        """Return how many tests ended with `verdict`."""
         return sum(outcome.verdict == verdict for outcome in self.tests.values())
+
+    @property
+    def passing(self) -> str:
+        """``3 of 20``: how many of the kata's tests pass, of those that can run here.
+
+        A run may have stopped at the first failure; the others count all the same. It is "" if no
+        test has run, as where the module cannot be imported.
+        """
+        passed, failed = self.count("passed"), self.count("failed")
+        if MODULE in self.tests or not passed + failed:
+            return ""
+        return f"{passed} of {max((self.total or 0) - self.count('skipped'), passed + failed)}"
+
+    def joined_by(self, run: Results, *, solved: bool) -> Results:
+        """Return these results and those of a later run of the same content, which may be partial.
+
+        Where one test has run that was skipped before, the reason is gone: the others that were
+        skipped for it have no result until they run again. A skip says nothing about an answer:
+        of a kata that is `solved` the tests that have passed still count as passed.
+        """
+        gone = {
+            outcome
+            for name, outcome in self.tests.items()
+            if outcome.verdict == "skipped" != run.tests.get(name, outcome).verdict
+        }
+        kept = {name: outcome for name, outcome in self.tests.items() if outcome not in gone}
+        passed = {name: outcome for name, outcome in kept.items() if outcome.verdict == "passed"}
+        new = {
+            name: passed.get(name, outcome) if solved and outcome.verdict == "skipped" else outcome
+            for name, outcome in run.tests.items()
+        }
+        return replace(run, tests={**kept, **new}, total=self.total)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """All that is remembered about a kata.
+    """Everything that is remembered about a kata.
 
     Attributes
     ----------
     seconds
-        The time spent: in the tests, and between two runs of less than 15 minutes' distance if
-        the exercise was edited meanwhile.
+        The time spent: in tests, and in the pause before a run, from the last run of any kata on,
+        if it was not longer than 15 minutes and the exercise was edited since its own last run.
     last
         When the kata was last run, in ISO 8601 with the time zone, or "".
     states
         The state of each content that was tested, the newest last.
     results
-        What the last run found out, with what runs of the same content did before.
+        What the last run found out, merged with earlier runs of the same content.
     solved
-        When a run first found the kata solved, as `last`, or "". Memories of before this was
-        noted lack it.
+        When a run first found the kata solved, as `last`, or "". Older files lack it.
     """
 
     seconds: float = 0.0
@@ -97,48 +145,90 @@ class Standing:
     solved: str = ""
 
     def state(self, content: str) -> State:
-        """Return the state of the exercise as it is now, of which `content` is the digest."""
+        """Return the state of the exercise whose current content has the digest `content`."""
         return self.states.get(content, "open" if self.states else "new")
-
-    def after(self, run: Results, seconds: float, now: datetime) -> Standing:
-        """Return what is to be remembered after a run whose tests took so many seconds."""
-        known = self.results
-        spent = self.seconds + seconds
-        if self.last and known.content != run.content:
-            spent += pause_between(now.fromisoformat(self.last), now, seconds)
-        if known.content == run.content and (run.total is None or run.total == known.total):
-            # Another total means that the tests have changed: what they said no longer holds.
-            run = replace(run, tests={**known.tests, **run.tests}, total=known.total)
-        states = {key: state for key, state in self.states.items() if key != run.content}
-        states[run.content] = run.state
-        newest = dict(list(states.items())[-CONTENTS:])
-        last = now.isoformat(timespec="seconds")
-        # A run that passes again is not a second solution, and says nothing of the first one.
-        solved = self.solved_at or (last if run.state == "solved" else "")
-        return Standing(spent, last, newest, run, solved)
 
     @property
     def solved_at(self) -> str:
-        """When it was first solved as far as is known; it need not be solved any more."""
+        """When it was first solved, as far as is known; it may have been unsolved since."""
         return self.solved or (self.last if self.results.state == "solved" else "")
 
+    def edited(self, run: Results) -> bool:
+        """Whether the kata has run before, and was edited between that and `run`."""
+        return bool(self.last) and self.results.content != run.content
 
-def pause_between(last: datetime, now: datetime, seconds: float) -> float:
-    """Return the seconds of work before a run of so many seconds; 0 if nobody can have worked."""
-    pause = (now - last).total_seconds() - seconds
+    def after(self, run: Results, seconds: float, now: datetime) -> Self:
+        """Return the standing after a run for which `seconds` were spent."""
+        known = self.results
+        # With another total the tests have changed, and earlier outcomes no longer hold.
+        again = known.content == run.content and run.total in {None, known.total}
+        solved = again and self.states.get(run.content) == "solved"
+        if again:
+            run = known.joined_by(run, solved=solved)
+        # What can run here only now has not run yet, and does not open a solved kata.
+        state = "solved" if solved and run.state == "open" else run.state
+        only_skips = run.count("skipped") == len(run.tests)
+        others = self.states if only_skips else available(self.states)
+        states = {key: value for key, value in others.items() if key != run.content}
+        states[run.content] = state
+        newest = dict(list(states.items())[-CONTENTS:])
+        last = now.isoformat(timespec="seconds")
+        # The first solution keeps its date when a later run passes again.
+        first = self.solved_at or (last if state == "solved" else "")
+        return type(self)(self.seconds + seconds, last, newest, run, first)
+
+    def without(self, found: Collection[str]) -> Self:
+        """Return the standing without the skips for a lack of what was found here since."""
+        known = self.results.tests
+        tests = {name: outcome for name, outcome in known.items() if outcome.lacked not in found}
+        if len(tests) == len(known):
+            return self
+        results = replace(self.results, tests=tests)
+        return replace(self, results=results, states=available(self.states))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {"version": VERSION, **asdict(self)}
+
+    @classmethod
+    def from_data(cls, data: Any) -> Self:
+        """Return the standing that `to_data` was called on.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError, AttributeError
+            If `data` is something else.
+        """
+        if data["version"] != VERSION:
+            raise ValueError(data["version"])
+        found = data["results"]
+        tests = {str(name): TestOutcome(**outcome) for name, outcome in found["tests"].items()}
+        results = Results(str(found["content"]), tests, found["total"])
+        seconds, last = float(data["seconds"]), str(data["last"])
+        solved = str(data.get("solved", ""))
+        return cls(seconds, last, dict(data["states"]), results, solved)
+
+
+def available(states: Mapping[str, State]) -> dict[str, State]:
+    """Return the states for a machine on which the kata can run."""
+    return {key: "open" if state == "unavailable" else state for key, state in states.items()}
+
+
+def pause_between(last: float, begin: float) -> float:
+    """Return the seconds from the last run to the begin of this one; 0 if they are too many."""
+    pause = begin - last
     return pause if 0 < pause <= PAUSE else 0.0
 
 
-def content_of(kata: Kata) -> str:
-    """Return a digest of the files that the learner edits, whatever their line ends."""
-    digest = hashlib.sha256()
-    for file in learners_files(kata):
-        if file.is_file():
-            text = file.read_bytes().replace(b"\r\n", b"\n")
-            digest.update(f"{file.name} {len(text)}\n".encode() + text)
-    return digest.hexdigest()[:16]
+def share_time(spans: Iterable[tuple[str, float, float]], last: float) -> dict[str, float]:
+    """Return the seconds that each kata took, of spans of a kata, its begin and its length.
 
-
-def learners_files(kata: Kata) -> Iterable[Path]:
-    """Return the exercise's files: the Python module, if it has one, and its sources."""
-    return (kata.folder / name for name in dict.fromkeys((f"{kata.name}.py", *kata.csrc)))
+    What ran at once, in workers or in two terminals, counts once: there is one learner. Until
+    `last` the time has been counted already.
+    """
+    shares = defaultdict[str, float](float)
+    for kata, begin, seconds in sorted(spans, key=lambda span: span[1]):
+        end = begin + seconds
+        shares[kata] += max(0.0, end - max(begin, last))
+        last = max(last, end)
+    return shares

@@ -1,50 +1,179 @@
-"""The files in which standings are kept: one for each kata, below ``.katas/progress``."""
+"""The files that remember the learner's progress, below ``.katas``: JSON, each written whole.
+
+One for each kata's standing (``progress/``), one for the last run of any kata (``last.json``), one
+for the hints that were shown (``hints.json``), and one for ``--next``: which kata it has shown, and
+which were skipped (``next.json``). A damaged file counts as none, and a read-only checkout
+remembers nothing. Imports neither pytest nor torch.
+"""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import asdict
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
 
-from plugins.locks import locked
-from plugins.standing import Standing
-from plugins.standingdata import from_data
-from plugins.standingdata import to_data
-from plugins.wholefile import write_whole
+from plugins.progress.standing import Standing
+from plugins.tools.files import write_whole
+from plugins.tools.locks import locked
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Collection
     from pathlib import Path
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
 
 
 FOLDER = ".katas/progress"
+LAST = ".katas/last.json"
+HINTS = ".katas/hints.json"
+BOOKMARK = ".katas/next.json"
+
+T = TypeVar("T")
 
 
-def file_of(root: Path, kata: Kata) -> Path:
-    """Return the file that holds what is remembered about `kata`; it need not exist."""
+def standing_file(root: Path, kata: Kata) -> Path:
+    """Return the file with the standing of `kata`; it need not exist."""
     return root / FOLDER / kata.lecture / f"{kata.name}.json"
 
 
-def recall(root: Path, kata: Kata) -> Standing:
-    """Return what is remembered; a damaged file, or one of a later version, counts as none."""
-    try:
-        return from_data(json.loads(file_of(root, kata).read_bytes()))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return Standing()
+def read_standing(root: Path, kata: Kata) -> Standing:
+    """Return what is remembered about `kata`; a file of a later version counts as none.
 
-
-def update(root: Path, kata: Kata, change: Callable[[Standing], Standing]) -> None:
-    """Replace what is remembered, as one step even if two terminals do so at once.
-
-    A read-only checkout remembers nothing.
+    Tests that were skipped for a lack of something count as such until a test, of whichever kata,
+    has found it here: the last run that looked for it decides.
     """
-    file = file_of(root, kata)
+    known = _read(standing_file(root, kata), Standing.from_data, Standing())
+    return known.without(read_last_run(root).found)
+
+
+def change_standing(root: Path, kata: Kata, change: Callable[[Standing], Standing]) -> None:
+    """Replace what is remembered about `kata`."""
+
+    def dump(standing: Standing) -> str:
+        return json.dumps(standing.to_data(), separators=(",", ":"))
+
+    _change(standing_file(root, kata), lambda: change(read_standing(root, kata)), dump)
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """What is remembered about the last run of any kata.
+
+    Attributes
+    ----------
+    at, before
+        When it was, and when the one before: in ISO 8601, or "".
+    found
+        The devices and backends that are here, as far as tests have looked for them.
+    """
+
+    at: str = ""
+    before: str = ""
+    found: tuple[str, ...] = ()
+
+
+def read_last_run(root: Path) -> LastRun:
+    """Return what is remembered about the last run of any kata."""
+
+    def parse(data: Any) -> LastRun:
+        at = datetime.fromisoformat(data["at"]).isoformat()
+        return LastRun(at, data["before"], tuple(map(str, data["found"])))
+
+    return _read(root / LAST, parse, LastRun())
+
+
+def note_run(
+    root: Path, now: datetime, found: Collection[str] = (), lacked: Collection[str] = ()
+) -> LastRun:
+    """Store that katas have run until `now`, and what they found here and what they lacked.
+
+    Of two terminals at once, each has the other's run as the one before, or comes before it.
+    """
+
+    def changed() -> LastRun:
+        old = read_last_run(root)
+        here = {*old.found} - {*lacked} | {*found}
+        return LastRun(now.isoformat(), old.at, tuple(sorted(here)))
+
+    def dump(run: LastRun) -> str:
+        return json.dumps(asdict(run), indent=2)
+
+    return _change(root / LAST, changed, dump)
+
+
+def read_counts(root: Path) -> dict[str, int]:
+    """Return how many hints of each kata have been shown."""
+
+    def parse(data: Any) -> dict[str, int]:
+        return {str(kata): int(count) for kata, count in data.items()}
+
+    return _read(root / HINTS, parse, {})
+
+
+def change_count(root: Path, kata: str, change: Callable[[int], int]) -> int:
+    """Replace how many hints of `kata` have been shown, and return it."""
+
+    def changed() -> dict[str, int]:
+        counts = read_counts(root)
+        return {**counts, kata: change(counts.get(kata, 0))}
+
+    def dump(counts: dict[str, int]) -> str:
+        return json.dumps(counts, indent=2, sort_keys=True)
+
+    return _change(root / HINTS, changed, dump)[kata]
+
+
+@dataclass(frozen=True)
+class Bookmark:
+    """The kata that was shown last, or "", and those that were skipped, in that order."""
+
+    shown: str = ""
+    skipped: tuple[str, ...] = ()
+
+
+def read_bookmark(root: Path) -> Bookmark:
+    """Return which kata was shown last, and which were skipped."""
+
+    def parse(data: Any) -> Bookmark:
+        return Bookmark(str(data["shown"]), tuple(map(str, data["skipped"])))
+
+    return _read(root / BOOKMARK, parse, Bookmark())
+
+
+def change_bookmark(root: Path, change: Callable[[Bookmark], Bookmark]) -> Bookmark:
+    """Replace the bookmark, and return the new one."""
+
+    def dump(bookmark: Bookmark) -> str:
+        return json.dumps(asdict(bookmark), indent=2)
+
+    return _change(root / BOOKMARK, lambda: change(read_bookmark(root)), dump)
+
+
+def _read(file: Path, parse: Callable[[Any], T], default: T) -> T:
+    """Return what `parse` makes of the JSON in `file`, or the default if it is damaged."""
+    try:
+        return parse(json.loads(file.read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return default
+
+
+def _change(file: Path, changed: Callable[[], T], dump: Callable[[T], str]) -> T:
+    """Write `file` anew and return what it holds, or would hold if it could be written.
+
+    `changed` reads the file and returns the new value. Under the lock this is one step: two
+    terminals that change a file at once lose neither change.
+    """
+    new = changed()  # if it raises, no file is made
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with locked(file.with_suffix(".lock")):
-            standing = change(recall(root, kata))
-            data = json.dumps(to_data(standing), separators=(",", ":"))
-            write_whole(file, data.encode(), file.parent)
+            new = changed()
+            write_whole(file, dump(new).encode(), file.parent)
+    return new

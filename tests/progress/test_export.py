@@ -1,4 +1,4 @@
-"""``--progress-json``: what it writes is what its schema and the README say."""
+"""``--progress-json``: it writes what its schema and the README describe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from datetime import UTC
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -14,31 +13,33 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema import ValidationError
 
-from plugins.hintcounts import change_count
-from plugins.layout import Kata
-from plugins.memory import update
-from plugins.progressdata import VERSION
-from plugins.progressdata import progress
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import Standing
-from plugins.standing import content_of
+from plugins import ROOT
+from plugins.course.files import content_of
+from plugins.course.model import Kata
+from plugins.progress.export import VERSION
+from plugins.progress.export import describe_progress
+from plugins.progress.standing import Results
+from plugins.progress.standing import Standing
+from plugins.progress.standing import TestOutcome
+from plugins.progress.store import change_count
+from plugins.progress.store import change_standing
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import MiniCourse
 
 
-ROOT = Path(__file__).parents[1]
-SCHEMA = json.loads((ROOT / "plugins/progress.schema.json").read_bytes())
+SCHEMA = json.loads((ROOT / "plugins/progress/progress.schema.json").read_bytes())
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-PASSED = Outcome("passed")
-FAILED = Outcome("failed", "assert 1 == 2")
-AWAY = Outcome("skipped", "cuda: no GPU")
+PASSED = TestOutcome("passed")
+FAILED = TestOutcome("failed", "assert 1 == 2")
+AWAY = TestOutcome("skipped", "cuda: no GPU")
 
 
 def check(data: Any) -> Any:
-    """Return the data, if the schema describes it."""
+    """Return the data after validating it against the schema."""
     Draft202012Validator(SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(data)
     return data
 
@@ -48,20 +49,20 @@ def a_kata(folder: Path, name: str = "k01_first") -> Kata:
     return Kata("lecture01", name, "T", "lab", (), (), (), ("a", "b", "c"), (), (), (), folder)
 
 
-def after(kata: Kata, tests: dict[str, Outcome], total: int | None = None) -> Standing:
-    """Return what is known of a kata after a run."""
+def after(kata: Kata, tests: dict[str, TestOutcome], total: int | None = None) -> Standing:
+    """Return the standing of a kata after a run."""
     run = Results(content_of(kata), tests, len(tests) if total is None else total)
     return Standing().after(run, 1.25, NOW)
 
 
 def an_entry(kata: Kata, standing: Standing) -> dict[str, Any]:
-    """Return what is written of one kata."""
-    (entry,) = check(progress([(kata, standing)], {}, NOW))["katas"]
+    """Return the entry that is written for one kata."""
+    (entry,) = check(describe_progress([(kata, standing)], {}, NOW))["katas"]
     return dict(entry)
 
 
 def test_the_schema_is_a_schema() -> None:
-    """Of the version that is written."""
+    """It is valid, and describes the version that is written."""
     Draft202012Validator.check_schema(SCHEMA)
 
     assert VERSION == SCHEMA["properties"]["version"]["const"]
@@ -78,9 +79,9 @@ def test_the_schema_is_a_schema() -> None:
     ],
 )
 def test_a_kata_has_a_status(
-    tmp_path: Path, tests: dict[str, Outcome], total: int, status: str
+    tmp_path: Path, tests: dict[str, TestOutcome], total: int, status: str
 ) -> None:
-    """The words are Exercism's, where it has one."""
+    """The words are Exercism's where it has one."""
     kata = a_kata(tmp_path)
 
     assert status == an_entry(kata, after(kata, tests, total))["status"]
@@ -96,7 +97,7 @@ def test_a_kata_that_never_ran_is_new(tmp_path: Path) -> None:
 
 
 def test_tests_have_their_messages(tmp_path: Path) -> None:
-    """Unless they pass; of a module that cannot be imported it is the kata that has one."""
+    """Passing tests have none; if the module cannot be imported, the kata has the message."""
     kata = a_kata(tmp_path)
 
     assert an_entry(kata, after(kata, {"a": PASSED, "b": FAILED, "c": AWAY}))["tests"] == [
@@ -109,7 +110,7 @@ def test_tests_have_their_messages(tmp_path: Path) -> None:
 
 
 def test_an_edit_makes_the_tests_old(tmp_path: Path) -> None:
-    """They are kept, and no longer speak of the exercise; nor does a failed import."""
+    """They are kept, but no longer describe the exercise; nor does a failed import."""
     kata = a_kata(tmp_path)
     known = [after(kata, {"a": PASSED}), after(kata, {"": FAILED})]
     before = [an_entry(kata, standing) for standing in known]
@@ -121,10 +122,10 @@ def test_an_edit_makes_the_tests_old(tmp_path: Path) -> None:
 
 
 def test_the_summary_adds_up(tmp_path: Path) -> None:
-    """Katas, solved ones, hints and seconds."""
+    """It counts katas, solved katas, hints and seconds."""
     first, second = a_kata(tmp_path), a_kata(tmp_path, "k02_second")
     katas = [(first, after(first, {"a": PASSED})), (second, after(second, {"a": FAILED}))]
-    data = check(progress(katas, {first.id: 2, "lecture09/k01_other": 3}, NOW))
+    data = check(describe_progress(katas, {first.id: 2, "lecture09/k01_other": 3}, NOW))
 
     assert {"katas": 2, "solved": 1, "hints_taken": 2, "seconds": 2.4} == data["summary"] or (
         2.5 == data["summary"]["seconds"]
@@ -137,18 +138,18 @@ def test_the_summary_adds_up(tmp_path: Path) -> None:
     [("version", 2), ("more", 1), ("generated", None), ("katas", {}), ("summary", {})],
 )
 def test_the_schema_refuses_what_is_not_written(key: str, value: object) -> None:
-    """A field that is new, missing or of another kind is a change of the format."""
-    data = {**progress([], {}, NOW), key: value}
+    """A field that is new, missing or of another type is a change of the format."""
+    data = {**describe_progress([], {}, NOW), key: value}
 
     with pytest.raises(ValidationError):
         check(data)
 
 
 def properties(schema: Any) -> set[str]:
-    """Return all names that a schema gives."""
+    """Return the names of all fields in a schema."""
     if isinstance(schema, dict):
         found = {name for value in schema.values() for name in properties(value)}
-        # In `if`, `properties` says what to look at.
+        # In `if`, `properties` selects what is compared.
         return found | set(schema.get("properties", {}))
     return (
         {name for each in schema for name in properties(each)}
@@ -158,7 +159,7 @@ def properties(schema: Any) -> set[str]:
 
 
 def test_the_readme_describes_every_field() -> None:
-    """And no other, and every status."""
+    """And every status, and nothing else."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.partition("| in the JSON |")[2].partition("\n\n")[0]
     words = set(re.findall(r"`(\w+)`", table))
@@ -167,16 +168,16 @@ def test_the_readme_describes_every_field() -> None:
     assert words == properties(SCHEMA) | statuses
 
 
-PLUGINS = ("plugins.course", "plugins.progressjson")
+PLUGINS = ("plugins.course.session", "plugins.progress.export")
 
 
 def test_the_command_writes_a_file_and_runs_nothing(course: MiniCourse) -> None:
-    """Only the katas on the command line, if there are any; it follows a link."""
+    """The file has the katas on the command line, or all."""
     course.plugins(*PLUGINS)
     test = course.kata(test="raise SystemExit('imported')")
     course.kata("k02_second", lecture="lecture02")
     kata = a_kata(course.katas / "lecture01")
-    update(course.path, kata, lambda _: after(kata, {"a": PASSED}))
+    change_standing(course.path, kata, lambda _: after(kata, {"a": PASSED}))
     change_count(course.path, kata.id, lambda _: 2)
     results = [
         course.run("--progress-json", "all.json"),
@@ -194,7 +195,7 @@ def test_the_command_writes_a_file_and_runs_nothing(course: MiniCourse) -> None:
 
 
 def test_stdout_holds_nothing_else(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any locale: it is ASCII."""
+    """The JSON is ASCII, whatever the locale."""
     course.plugins(*PLUGINS)
     course.kata()
     table = course.katas / "lecture01/lecture.toml"
@@ -207,8 +208,8 @@ def test_stdout_holds_nothing_else(course: MiniCourse, monkeypatch: pytest.Monke
     assert "" == result.stderr.str()
 
 
-def test_a_place_that_cannot_hold_it_is_named(course: MiniCourse) -> None:
-    """In one line."""
+def test_a_file_that_cannot_be_written_is_named(course: MiniCourse) -> None:
+    """The error is one line."""
     course.plugins(*PLUGINS)
     course.kata()
     result = course.run("--progress-json", "conftest.py/progress.json")
@@ -218,7 +219,7 @@ def test_a_place_that_cannot_hold_it_is_named(course: MiniCourse) -> None:
 
 
 def test_help_is_help(course: MiniCourse) -> None:
-    """``--help`` beside it wins."""
+    """``--help`` wins over the option."""
     course.plugins(*PLUGINS)
 
     course.run("--progress-json", "-", "--help").stdout.fnmatch_lines(["*--progress-json=FILE*"])

@@ -1,33 +1,32 @@
-"""The map of the course: what it says of each lecture and kata, in eighty columns."""
+"""The map of the course: its line for each lecture and kata, in eighty columns."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from plugins.coursemap import WIDTH
-from plugins.coursemap import Place
-from plugins.coursemap import duration
-from plugins.coursemap import lines
-from plugins.coursemap import next_place
-from plugins.coursemap import shortened
-from plugins.layout import Course
-from plugins.layout import Kata
-from plugins.layout import Lecture
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import Standing
-from plugins.standing import State
+from plugins.course.model import Course
+from plugins.course.model import Kata
+from plugins.course.model import Lecture
+from plugins.progress.map import WIDTH
+from plugins.progress.map import Place
+from plugins.progress.map import format_map
+from plugins.progress.map import next_place
+from plugins.progress.standing import Results
+from plugins.progress.standing import Standing
+from plugins.progress.standing import State
+from plugins.progress.standing import TestOutcome
 
 
-ROOT = Path("/somewhere")
+ROOT = Path(__file__).parents[2]
 
 
 def a_place(
     name: str,
     state: State = "new",
-    tests: dict[str, Outcome] | None = None,
+    tests: dict[str, TestOutcome] | None = None,
     seconds: float = 0.0,
     lecture: str = "lecture01",
 ) -> Place:
@@ -50,12 +49,16 @@ def a_map(*places: Place, blocks: bool = False, title: str = "A title") -> list[
         )
         for name in names
     ]
-    return list(lines(Course(tuple(lectures), ()), places, start=ROOT, blocks=blocks))
+    return list(format_map(Course(tuple(lectures), ()), places, start=ROOT, blocks=blocks))
 
 
 def test_the_map_of_a_course() -> None:
-    """Lectures with what is solved; the katas of the one where the learner is; the next step."""
-    results = {"a": Outcome("passed"), "b": Outcome("failed", "x"), "c": Outcome("skipped", "gpu")}
+    """It has all lectures, the katas of the current one, and the next step."""
+    results = {
+        "a": TestOutcome("passed"),
+        "b": TestOutcome("failed", "x"),
+        "c": TestOutcome("skipped", "gpu"),
+    }
     places = [
         a_place("k01_first", "solved", seconds=3600 + 300),
         a_place("k02_second", "failing", results, seconds=600),
@@ -81,7 +84,7 @@ def test_the_map_of_a_course() -> None:
 
 
 def test_a_course_that_is_done_says_so() -> None:
-    """What cannot run here is not waited for."""
+    """Katas that cannot run here do not count as left."""
     text = a_map(a_place("k01_first", "solved"), a_place("k02_second", "unavailable"))
 
     assert "1 of 2 katas solved, 0 min spent" == text[0]
@@ -90,9 +93,9 @@ def test_a_course_that_is_done_says_so() -> None:
 
 
 def test_an_empty_course_has_a_map() -> None:
-    """A lecture without katas, or no lecture at all."""
+    """A lecture without katas has a line, and so has a broken one."""
     course = Course((Lecture("lecture01", "T", {}, (), Path("lecture01")),), ("it is broken",))
-    text = list(lines(course, [], start=ROOT, blocks=False))
+    text = list(format_map(course, [], start=ROOT, blocks=False))
 
     assert "0 of 0 katas solved, 0 min spent" == text[0]
     assert "broken: it is broken" in text
@@ -100,9 +103,9 @@ def test_an_empty_course_has_a_map() -> None:
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_no_line_is_wider_than_the_terminal(*, blocks: bool) -> None:
-    """However long the titles, the reasons and the times are."""
-    reason = Outcome("skipped", "gpu: " + "there is none here " * 20)
-    tests = {str(number): reason for number in range(100)} | {"x": Outcome("failed")}
+    """Long titles and times are cut, and long reasons are wrapped."""
+    reason = TestOutcome("skipped", "gpu: " + "there is none here " * 20)
+    tests = {str(number): reason for number in range(100)} | {"x": TestOutcome("failed")}
     places = [
         a_place("k01_a_name_that_is_very_long", "failing", tests, 999_999.0),
         a_place("k02_b", "solved", {}, 50.0),
@@ -114,7 +117,7 @@ def test_no_line_is_wider_than_the_terminal(*, blocks: bool) -> None:
 
 
 def test_the_bar_grows_with_the_lecture() -> None:
-    """Empty, half, full."""
+    """It is empty, half full or full."""
     for solved, bar in ((0, "." * 14), (1, "#" * 7 + "." * 7), (2, "#" * 14)):
         text = a_map(*(a_place(f"k0{n}", "solved" if n < solved else "open") for n in range(2)))
 
@@ -122,26 +125,20 @@ def test_the_bar_grows_with_the_lecture() -> None:
 
 
 def test_the_next_kata_is_the_first_that_is_not_done() -> None:
-    """In teaching order, whatever was solved after it."""
+    """In teaching order, even if later katas are solved."""
     places = [a_place("k01_a", "solved"), a_place("k02_b", "unavailable"), a_place("k03_c", "open")]
 
     assert places[2] is next_place([*places, a_place("k04_d", "failing")])
     assert next_place(places[:2]) is None
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 min"), (29, "0 min"), (31, "1 min"), (3599, "1 h 00 min"), (7500, "2 h 05 min")],
-)
-def test_durations_are_rounded_to_minutes(seconds: float, text: str) -> None:
-    """And to what a person reads."""
-    assert text == duration(seconds)
+def test_a_skipped_kata_is_next_once_no_other_is_left() -> None:
+    """As with ``--next``; and what builds on it waits too."""
+    first, second = a_place("k01_a"), a_place("k02_b")
+    later = replace(second, kata=replace(second.kata, after=("k01_a",)))
+    skipped = replace(first, skipped=1)
+    other = replace(a_place("k03_c"), skipped=0)
 
-
-@pytest.mark.parametrize(
-    ("text", "room", "short"),
-    [("one two three", 13, "one two three"), ("one two three", 12, "one two ...")],
-)
-def test_long_texts_lose_whole_words(text: str, room: int, short: str) -> None:
-    """Only where there is no room for them."""
-    assert short == shortened(text, room)
+    assert next_place([skipped, later, a_place("k04_d")]) == a_place("k04_d")
+    assert next_place([skipped, later]) is skipped
+    assert next_place([skipped, later, other]) is other

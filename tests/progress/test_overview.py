@@ -1,4 +1,4 @@
-"""``--course``: the map from what is stored, without running or importing anything."""
+"""``--course``: the map, from what is stored; no kata is run or imported."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-HEAVY = ("torch", "numpy", "hypothesis", "plugins.crashguard")
+HEAVY = ("torch", "numpy", "hypothesis", "plugins.crash.plugin")
 
 
 def test_the_map_follows_the_learner(course: MiniCourse) -> None:
-    """Before the first run, after it, and when the kata is solved."""
+    """It changes with the first run, and when the kata is solved."""
     test = "from katas.lecture01.k01_first import x\ndef test(): assert x"
     course.kata("k01_first", test, stub="x = 0")
     course.kata("k02_second", "def test(): assert False")
     maps = [course.run("--course").outlines]
     course.run("katas/lecture01/test_k01_first.py")
     maps.append(course.run("--course").outlines)
-    course.write("katas/lecture01/k01_first.py", "x = 1")
+    course.write("katas/lecture01/k01_first.py", "x = 100")
     course.run("katas/lecture01/test_k01_first.py")
     maps.append(course.run("--course").outlines)
 
@@ -41,8 +41,21 @@ def test_the_map_follows_the_learner(course: MiniCourse) -> None:
     ]
 
 
+def test_the_map_counts_all_tests_of_a_run_that_stopped(course: MiniCourse) -> None:
+    """Not one of one; a module that cannot be imported has none to count."""
+    tests = "def test_a(): assert False\n" + "".join(f"def test_{n}(): pass\n" for n in range(19))
+    course.kata("k01_first", tests)
+    course.kata("k02_second", "def test(")
+    course.run("katas/lecture01/test_k01_first.py", "-x")
+    course.run("katas/lecture01/test_k02_second.py")
+    text = course.run("--course").outlines
+
+    assert "0 of 20 pass" in text[3]
+    assert "import fails" in text[4]
+
+
 def test_nothing_is_imported_and_nothing_runs(course: MiniCourse) -> None:
-    """Neither the katas nor torch nor the plugins that a session needs."""
+    """Neither the katas, nor torch, nor the plugins that a session needs."""
     course.kata(test="raise ValueError('it is imported')", stub="raise ValueError")
     course.write("conftest.py", "raise ValueError('it is loaded')")
     code = (
@@ -66,7 +79,7 @@ def test_help_wins(course: MiniCourse) -> None:
 
 
 def test_a_broken_lecture_is_named(course: MiniCourse) -> None:
-    """And the others are on the map."""
+    """The others stay on the map."""
     course.kata()
     course.write("katas/lecture02/lecture.toml", "title =")
     result = course.run("--course")
@@ -79,7 +92,7 @@ def test_a_broken_lecture_is_named(course: MiniCourse) -> None:
 def test_the_bar_is_what_the_terminal_can_show(
     course: MiniCourse, monkeypatch: pytest.MonkeyPatch, encoding: str, bar: str
 ) -> None:
-    """A pipe in an old locale gets ASCII."""
+    """A pipe whose encoding is not UTF-8 gets ASCII."""
     course.kata()
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
 
@@ -93,19 +106,19 @@ from pathlib import Path
 opened = []
 sys.addaudithook(lambda name, arguments: opened.append(1) if name == "open" else None)
 
-from plugins.lectures import read_course
-from plugins.overview import show
+from plugins.course.lectures import read_course
+from plugins.progress.overview import print_map
 
 root = Path.cwd()
-show(root, root, read_course(sorted((root / "katas").glob("lecture*/"))))
+print_map(root, root, read_course(sorted((root / "katas").glob("lecture*/"))))
 begun = len(opened)
-show(root, root, read_course(sorted((root / "katas").glob("lecture*/"))))
+print_map(root, root, read_course(sorted((root / "katas").glob("lecture*/"))))
 print(len(opened) - begun)
 """
 
 
 def test_a_larger_course_costs_in_proportion(course: MiniCourse) -> None:
-    """Ten times the katas, at most eleven times the files that are opened."""
+    """Ten times the katas open at most eleven times the files."""
     counts = []
     for first, last in ((0, 3), (3, 30)):
         for number in range(first, last):

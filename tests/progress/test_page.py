@@ -1,4 +1,4 @@
-"""``--page FILE``: the page of what is stored here; nothing is run or imported."""
+"""``--page FILE``: the page, from what is stored; no kata is run or imported."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.coursepage import ABSENT
-from plugins.hintcounts import change_count
-from plugins.lectures import read_course
-from plugins.memory import update
-from plugins.standing import Results
-from plugins.standing import content_of
-from tests.pages import NOW
-from tests.pages import PASSED
+from plugins import ROOT
+from plugins.course.files import content_of
+from plugins.course.lectures import read_course
+from plugins.progress.page import ABSENT
+from plugins.progress.standing import Results
+from plugins.progress.store import change_count
+from plugins.progress.store import change_standing
+from tests.support.pages import NOW
+from tests.support.pages import PASSED
 
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-ROOT = Path(__file__).parents[1]
-PLUGINS = ("plugins.course", "plugins.episodes", "plugins.coursepage")
+PLUGINS = ("plugins.course.session", "plugins.guide.episodes", "plugins.progress.page")
 HEAVY = ("torch", "numpy", "hypothesis", "playwright")
 
 
 @pytest.fixture
 def page(course: MiniCourse) -> MiniCourse:
-    """Return a course with a kata that is solved, with one hint, and one that is untouched."""
+    """Return a course with a kata solved after one hint, and an untouched one."""
     course.plugins(*PLUGINS)
     course.kata(test="raise SystemExit('imported')")
     course.kata("k02_second")
     (lecture,) = read_course([course.katas / "lecture01"]).lectures
     kata = lecture.katas[0]
     run = Results(content_of(kata), {"test_a": PASSED}, 1)
-    update(course.path, kata, lambda standing: standing.after(run, 1.0, NOW))
+    change_standing(course.path, kata, lambda standing: standing.after(run, 1.0, NOW))
     change_count(course.path, kata.id, lambda _: 1)
     return course
 
 
 def test_the_command_writes_the_page_and_runs_nothing(page: MiniCourse) -> None:
-    """And says where it is, as an address to open."""
+    """It prints the file's address, to open in a browser."""
     result = page.run("--page", "page.html")
     text = (page.path / "page.html").read_text()
 
@@ -58,7 +58,7 @@ def test_the_command_writes_the_page_and_runs_nothing(page: MiniCourse) -> None:
 
 
 def test_a_file_in_markdown_is_the_summary(page: MiniCourse) -> None:
-    """Jinja2 is not asked for."""
+    """It does not need Jinja2."""
     page.write("jinja2.py", "raise ValueError('imported')")
     page.run("--page=summary.md", "katas/lecture01")
 
@@ -66,19 +66,61 @@ def test_a_file_in_markdown_is_the_summary(page: MiniCourse) -> None:
     assert text.startswith("## 1 of 2 katas solved\n")
 
 
+@pytest.mark.parametrize(("folder", "before"), [("", []), ("katas/lecture01", ["."])])
+def test_without_a_file_it_lies_with_what_is_remembered(
+    page: MiniCourse, monkeypatch: pytest.MonkeyPatch, folder: str, before: list[str]
+) -> None:
+    """From whichever folder; what stands before the option is no file."""
+    monkeypatch.chdir(page.path / folder)
+    result = page.run(*before, "--page")
+    file = page.path / ".katas/page.html"
+
+    assert 0 == result.ret
+    assert [f"wrote .katas/page.html: {file.as_uri()}"] == result.outlines
+    assert "1 of 2 katas solved" in file.read_text()
+
+
+@pytest.mark.parametrize("word", ["katas/lecture01", "katas/lecture01/k01_first.py", "-", "page"])
+@pytest.mark.parametrize("form", ["--page={}", "--page {}"])
+def test_a_word_that_names_no_page_is_refused(page: MiniCourse, form: str, word: str) -> None:
+    """It may be meant as what to run; an exercise stays as it is."""
+    exercise = page.katas / "lecture01/k01_first.py"
+    before = exercise.read_bytes()
+    result = page.run(*form.format(word).split())
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    says = f"ERROR: --page: {word} is no name for a page, which ends in .html, or in .md *"
+    result.stderr.fnmatch_lines([says])
+    result.stderr.fnmatch_lines(["*pytest --page=page.html"])
+    assert before == exercise.read_bytes()
+
+
+@pytest.mark.parametrize("arguments", ["--page={}", "katas --page={}", "katas --page {}"])
+def test_a_page_elsewhere_is_written_anew(
+    page: MiniCourse, tmp_path_factory: pytest.TempPathFactory, arguments: str
+) -> None:
+    """A file outside of the course, which pytest could take for the place of its settings."""
+    file = tmp_path_factory.mktemp("elsewhere") / "page.HTML"
+    file.write_text("old")
+    result = page.run(*arguments.format(file).split())
+
+    assert 0 == result.ret
+    assert file.read_text().startswith("<!doctype html>")
+
+
 def test_without_jinja2_it_is_named(page: MiniCourse) -> None:
-    """With the command that gets it."""
+    """With the command that installs it."""
     page.write("jinja2.py", "raise ModuleNotFoundError('jinja2')")
     page.write("markupsafe.py", "raise ModuleNotFoundError('markupsafe')")
     result = page.run("--page", "page.html")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["ERROR: --page: Jinja2 is not installed; * --group page, *"])
+    result.stderr.fnmatch_lines(["ERROR: --page: Jinja2 is not installed; * --group page. *"])
     assert not (page.path / "page.html").exists()
 
 
 def test_parts_come_from_the_syllabus(page: MiniCourse) -> None:
-    """A broken one is one line."""
+    """The error for a broken one is one line."""
     page.write("syllabus.toml", '[[part]]\ntitle = "Begin"\n[part.lectures]\nlecture07 = "Later"\n')
     page.run("--page", "page.html")
     text = (page.path / "page.html").read_text()
@@ -91,8 +133,8 @@ def test_parts_come_from_the_syllabus(page: MiniCourse) -> None:
     result.stderr.fnmatch_lines(["ERROR: --page: *syllabus.toml: part: expected an array *"])
 
 
-def test_a_place_that_cannot_hold_it_is_named(page: MiniCourse) -> None:
-    """In one line."""
+def test_a_file_that_cannot_be_written_is_named(page: MiniCourse) -> None:
+    """The error is one line."""
     result = page.run("--page", "conftest.py/page.html")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
@@ -100,12 +142,12 @@ def test_a_place_that_cannot_hold_it_is_named(page: MiniCourse) -> None:
 
 
 def test_help_is_help(page: MiniCourse) -> None:
-    """``--help`` beside it wins."""
-    page.run("--page", "x.html", "--help").stdout.fnmatch_lines(["*--page=FILE*"])
+    """``--help`` wins over the option."""
+    page.run("--page", "x.html", "--help").stdout.fnmatch_lines(["*--page=?FILE?*"])
 
 
 def test_torch_is_not_imported(page: MiniCourse) -> None:
-    """Nor what else is heavy; sources are those of ``main`` where torch is not installed."""
+    """Nor any other heavy package; without torch, sources are those of ``main``."""
     code = (
         "import importlib.metadata as m, sys, pytest\n"
         "def version(name): raise m.PackageNotFoundError(name)\n"
@@ -122,7 +164,7 @@ def test_torch_is_not_imported(page: MiniCourse) -> None:
 
 
 def test_the_groups_that_are_named_exist() -> None:
-    """In the README, in this message and in others."""
+    """The dependency groups in the README and in the error message are in pyproject.toml."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         groups = tomllib.load(file)["dependency-groups"]
     named = set(re.findall(r"--group (\w+)", (ROOT / "README.md").read_text() + ABSENT))

@@ -1,56 +1,71 @@
-"""The page in a browser: what a person sees, clicks and hears, and what a strict one checks."""
+"""The page in a browser: what a person sees, clicks and hears, and axe-core's findings."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
-from plugins.pagehtml import html_of
-from tests.browser import chromium
-from tests.browser import missing
-from tests.pages import HOSTILE
-from tests.pages import everything
-from tests.webserver import answer
-from tests.webserver import web_server
+from plugins import ROOT
+from plugins.progress.pagehtml import html_of
+from tests.support.browser import chromium
+from tests.support.pages import HOSTILE
+from tests.support.pages import everything
+from tests.support.webserver import answer
+from tests.support.webserver import web_server
+from tests.support.wholecourse import all_wrong
+from tests.support.wholecourse import as_stub
+from tests.support.wholecourse import solved
+from tests.support.wholecourse import untouched
+from tests.support.wholecourse import whole_page
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.support.wholecourse import Invented
 
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.tool("chromium")
 FILE = "page.html"
 # What axe-core calls WCAG 2.2 on the levels A and AA, and its own best practices.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 class Visit:
-    """A page that is open, with what the browser has said and asked for."""
+    """An open page, with its messages on the console and its requests."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
         self.said: list[str] = []
         self.asked: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
+        self.events: dict[str, Callable[[Any], None]] = {
+            "console": lambda message: self.said.append(message.text),
+            "pageerror": lambda error: self.said.append(str(error)),
+            "request": lambda request: self.asked.append(request.url),
+        }
+        for name, note in self.events.items():
+            page.on(name, note)
+
+    def end(self) -> None:
+        """Note no more of the page."""
+        for name, note in self.events.items():
+            self.page.remove_listener(name, note)
 
     def katas(self) -> list[str]:
         """Return the katas that are shown."""
-        # What a filter has put off until the form is cleared has been done then.
+        # The page filters in a timeout after its form is reset; this one comes after it.
         self.page.evaluate("new Promise(done => setTimeout(done))")
         shown = "cards => cards.filter(card => card.checkVisibility()).map(card => card.id)"
         return list(self.page.locator(".kata").evaluate_all(shown))
 
     def press(self, *keys: str) -> None:
-        """Press keys, one after the other."""
+        """Press keys one after another."""
         for key in keys:
             self.page.keyboard.press(key)
 
@@ -70,26 +85,65 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture
-def visit(browser: Any, file: Path) -> Iterator[Callable[..., Visit]]:
-    """Return how to open the page: with what colours, how wide, where in it."""
-    contexts = []
+class Windows:
+    """The windows of a browser: a page is opened in one that an earlier test has left."""
 
-    def opened(address: str = "", *, width: int = 1280, **options: Any) -> Visit:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        context.set_default_timeout(60_000)
-        contexts.append(context)
-        found = Visit(context.new_page())
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+        self.contexts: list[Any] = []
+        self.free: dict[tuple[str, ...], list[Any]] = {}
+        self.used: list[tuple[tuple[str, ...], Any]] = []
+
+    def take(self, width: int, scheme: str, **options: bool) -> Any:
+        """Return an empty page in a window of this width; to start a new one takes long."""
+        # Two windows of one test are two people.
+        key = tuple(sorted(options))
+        if not (free := self.free.setdefault(key, [])):
+            context = self.browser.new_context(**options)
+            context.set_default_timeout(60_000)
+            self.contexts.append(context)
+            free.append(context.new_page())
+        self.used.append((key, page := free.pop()))
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, media="screen")
+        return page
+
+    def leave(self) -> None:
+        """Forget what the pages have stored, so that the next test finds none of it."""
+        for key, page in self.used:
+            page.unroute_all()
+            page.evaluate("localStorage.clear()")
+            page.goto("about:blank")
+            self.free[key].append(page)
+        self.used.clear()
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Any) -> Windows:
+    """Return the windows of all tests."""
+    return Windows(browser)
+
+
+@pytest.fixture
+def visit(windows: Windows, file: Path) -> Iterator[Callable[..., Visit]]:
+    """Return a function that opens the page, at an anchor, in a window of some width."""
+    visits = []
+
+    def opened(
+        address: str = "", *, width: int = 1280, color_scheme: str = "light", **options: bool
+    ) -> Visit:
+        visits.append(found := Visit(windows.take(width, color_scheme, **options)))
         found.page.goto(address if "://" in address else file.as_uri() + address)
         return found
 
     yield opened
-    for context in contexts:
-        context.close()
+    for found in visits:
+        found.end()
+    windows.leave()
 
 
 def test_it_opens_from_disk_and_asks_for_nothing(visit: Callable[..., Visit], file: Path) -> None:
-    """No request but that for the file, no word on the console."""
+    """The file is the only request, and the console stays empty."""
     found = visit()
     found.page.wait_for_load_state("networkidle")
 
@@ -98,7 +152,7 @@ def test_it_opens_from_disk_and_asks_for_nothing(visit: Callable[..., Visit], fi
 
 
 def test_it_opens_from_a_static_host(visit: Callable[..., Visit], file: Path) -> None:
-    """As one request."""
+    """The page is one request."""
     with web_server() as server:
         page = file.read_bytes()
         server.routes[f"/{FILE}"] = lambda handler: answer(
@@ -111,7 +165,7 @@ def test_it_opens_from_a_static_host(visit: Callable[..., Visit], file: Path) ->
 
 
 def test_what_a_stranger_wrote_is_text(visit: Callable[..., Visit]) -> None:
-    """It shows as it was written, and does nothing."""
+    """It is shown as it was written, and has no effect."""
     found = visit()
     for more in found.page.locator("details").all():
         more.evaluate("more => more.open = true")
@@ -124,7 +178,7 @@ def test_what_a_stranger_wrote_is_text(visit: Callable[..., Visit]) -> None:
 
 
 def test_a_script_that_slips_in_does_not_run(visit: Callable[..., Visit]) -> None:
-    """The policy refuses what the page itself does not bring."""
+    """The policy refuses scripts and handlers that are not the page's own."""
     found = visit()
     found.page.evaluate(
         "() => { const s = document.createElement('script'); s.textContent = 'document.title = 1';"
@@ -140,10 +194,13 @@ FAILING = ["lecture01/k02_second", "lecture02/k01_other"]
 
 
 def test_filters_work_by_mouse(visit: Callable[..., Visit]) -> None:
-    """By state, lecture and text, each alone and together; their number is told."""
+    """By state, lecture and text, alone and together; the number of katas is shown."""
     found = visit()
     page = found.page
-    everything_shown = found.katas()
+    page.locator("#lecture01 > details > summary").click()
+    folded = found.katas()
+    page.locator("#lecture02 > details > summary").click()
+    one = found.katas()
     page.locator(".chip", has_text="failing").click()
     failing, told = found.katas(), page.locator("#found").inner_text()
     page.locator("#lecture").select_option("lecture02")
@@ -157,17 +214,18 @@ def test_filters_work_by_mouse(visit: Callable[..., Visit]) -> None:
     text, headings = found.katas(), page.locator(".lecture:not([hidden])").count()
     page.locator("#text").fill("no such kata")
 
-    assert 6 == len(everything_shown)
+    assert ([], 3) == (folded, len(one))
     assert (FAILING, "2 of 6 katas") == (failing, told)
     assert FAILING[1:] == both
     assert ["lecture01/k01_first", "lecture01/k02_second"] == states
-    assert everything_shown == cleared
+    # A filter unfolds what it finds; without one the folds are as they were.
+    assert one == cleared
     assert (FAILING[1:], 1) == (text, headings)
     assert ([], True) == (found.katas(), page.locator("#none").is_visible())
 
 
 def test_filters_work_by_keyboard(visit: Callable[..., Visit]) -> None:
-    """From the link that skips the map; every step has a visible focus."""
+    """Beginning with the link that skips the map; the focus is visible."""
     found = visit()
     found.press("Tab", "Enter", "Tab")
     found.page.keyboard.type("second")
@@ -187,11 +245,11 @@ def test_filters_work_by_keyboard(visit: Callable[..., Visit]) -> None:
     assert FAILING[:1] == text
     assert ["lecture02"] * 3 == [name.partition("/")[0] for name in lecture]
     assert (FAILING, "solid") == (failing, outline)
-    assert 6 == len(found.katas())
+    assert 3 == len(found.katas())
 
 
 def test_a_text_may_be_that_of_the_lecture(visit: Callable[..., Visit]) -> None:
-    """Its title finds all its katas; what is unfolded is searched as well."""
+    """Its title finds all its katas; folded text is searched as well."""
     found = visit()
     shown = []
     for text in ("whole title of lecture02", "Storage.h", "k02_"):
@@ -202,7 +260,7 @@ def test_a_text_may_be_that_of_the_lecture(visit: Callable[..., Visit]) -> None:
 
 
 def test_a_station_leads_to_its_lecture(visit: Callable[..., Visit]) -> None:
-    """Even to one that a filter hides; a link to a kata opens it."""
+    """Even to one that a filter hides; a link to a kata unfolds its card."""
     found = visit()
     found.page.locator("#text").fill("k01_first")
     found.page.locator(".line a", has_text="Two").click()
@@ -211,11 +269,12 @@ def test_a_station_leads_to_its_lecture(visit: Callable[..., Visit]) -> None:
     direct = visit("#lecture02/k01_other")
 
     assert ("lecture02", 6) == (arrived, len(found.katas()))
-    assert direct.page.locator("article:target details").get_attribute("open") is not None
+    assert direct.page.locator("article:target .more").get_attribute("open") is not None
+    assert "lecture02/k01_other" in direct.katas()
 
 
 def test_links_are_right(visit: Callable[..., Visit]) -> None:
-    """To the source at the tag, to the episode, and within the page."""
+    """They lead to the source at the tag and to the episodes."""
     found = visit("#lecture01/k02_second")
     links = [
         link.get_attribute("href") for link in found.page.locator("article:target details a").all()
@@ -229,7 +288,7 @@ def test_links_are_right(visit: Callable[..., Visit]) -> None:
 
 
 def test_an_episode_is_loaded_when_it_is_played(visit: Callable[..., Visit]) -> None:
-    """Not before; by the keyboard as by the mouse; the player has a name and the focus."""
+    """And not before; the keyboard works, and the player has a name and the focus."""
     found = visit("#lecture01/k01_first")
     heard: list[str] = []
 
@@ -268,9 +327,30 @@ def test_the_colours_follow_the_system_or_the_reader(visit: Callable[..., Visit]
     assert "Colours: dark" == dark.page.locator("#theme").inner_text()
 
 
+# What Tab stops at, and what cannot be reached, such as the content of a fold.
+STOPS = """[...document.querySelectorAll("a, button, input, select, summary, audio, [tabindex]")]
+    .filter(each => each.tabIndex >= 0 && each.checkVisibility({visibilityProperty: true}))
+    .length"""
+
+
+@pytest.mark.parametrize("place", [all_wrong, as_stub, solved, untouched])
+@pytest.mark.parametrize(("width", "height"), [(1280, 6_000), (390, 12_000)])
+def test_a_whole_course_stays_short(
+    visit: Callable[..., Visit], tmp_path: Path, place: Invented, width: int, height: int
+) -> None:
+    """Whether every test fails, with long messages or as in a stub, or none does."""
+    file = tmp_path / FILE
+    file.write_text(html_of(whole_page(place)), encoding="utf-8")
+    found = visit(file.as_uri(), width=width)
+
+    assert height >= found.page.evaluate("document.documentElement.scrollHeight")
+    assert 120 >= found.page.evaluate(STOPS)
+    assert width >= found.page.evaluate("document.documentElement.scrollWidth")
+
+
 @pytest.mark.parametrize("width", [320, 375, 800, 1280])
 def test_nothing_is_wider_than_the_window(visit: Callable[..., Visit], width: int) -> None:
-    """On a telephone too, with everything unfolded."""
+    """On a phone too, with everything unfolded."""
     found = visit(width=width)
     found.page.locator("details").evaluate_all("all => all.forEach(more => more.open = true)")
 
@@ -278,7 +358,7 @@ def test_nothing_is_wider_than_the_window(visit: Callable[..., Visit], width: in
 
 
 def test_it_prints_without_what_needs_a_screen(visit: Callable[..., Visit]) -> None:
-    """In light colours, however the reader likes it, and with every kata."""
+    """In light colours even if the reader's are dark, and with every kata."""
     found = visit(color_scheme="dark")
     found.page.emulate_media(media="print")
 
@@ -291,15 +371,17 @@ def test_it_prints_without_what_needs_a_screen(visit: Callable[..., Visit]) -> N
 
 
 def test_it_is_whole_without_scripts(visit: Callable[..., Visit]) -> None:
-    """Katas and links are there, and no control that does nothing."""
+    """All katas can be unfolded, and there is no control that would do nothing."""
     found = visit(java_script_enabled=False)
+    assert 3 == found.page.locator(".kata:visible").count()
+    found.page.locator("#lecture02 > details > summary").click()
 
     assert 6 == found.page.locator(".kata:visible").count()
     assert 0 == found.page.locator("button:visible, input:visible, select:visible").count()
 
 
 def test_the_picture_of_the_readme_can_be_taken(tmp_path: Path) -> None:
-    """By its command; neither it nor the one that is stored is large."""
+    """Its command works; neither the new picture nor the stored one is large."""
     file = tmp_path / "page.png"
     subprocess.run([sys.executable, "-m", "tests.screenshot", file], cwd=ROOT, check=True)
 
@@ -310,8 +392,8 @@ def test_the_picture_of_the_readme_can_be_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
-def test_nothing_bars_anyone(visit: Callable[..., Visit], scheme: str, width: int) -> None:
-    """Axe-core finds nothing: names, roles, order of headings, contrast; all is unfolded."""
+def test_the_page_is_accessible(visit: Callable[..., Visit], scheme: str, width: int) -> None:
+    """Axe-core finds no violation in names, roles, headings or contrast, all unfolded."""
     from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 - skipped without
 
     # Axe is a script of its own, which the policy would refuse.

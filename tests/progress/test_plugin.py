@@ -1,25 +1,43 @@
-"""What a session remembers of the katas that it ran, and which sessions remember nothing."""
+"""What a session remembers about its katas, and which sessions remember nothing."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import UTC
+from datetime import datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from plugins.layout import Kata
-from plugins.memory import FOLDER
-from plugins.memory import recall
-from plugins.standing import content_of
+from plugins.course.files import content_of
+from plugins.course.model import Kata
+from plugins.progress.store import FOLDER
+from plugins.progress.store import LAST
+from plugins.progress.store import change_standing
+from plugins.progress.store import read_standing
 
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plugins.standing import Standing
-    from plugins.standing import State
+    from plugins.progress.standing import Standing
+    from plugins.progress.standing import State
     from tests.conftest import MiniCourse
 
 
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.course.limits",
+    "plugins.crash.plugin",
+    "plugins.course.solutions",
+    "plugins.machine.absent",
+    "plugins.machine.devices",
+    "plugins.machine.builtin",
+    "plugins.progress.plugin",
+)
 TESTS = """
     import pytest
     from katas.lecture01.k01_first import answer
@@ -41,13 +59,20 @@ def kata_named(course: MiniCourse, name: str) -> Kata:
 
 
 def standing(course: MiniCourse, name: str = "k01_first") -> Standing:
-    """Return what is remembered of a kata of the course."""
-    return recall(course.path, kata_named(course, name))
+    """Return what is remembered about a kata of the course."""
+    return read_standing(course.path, kata_named(course, name))
 
 
 def state(course: MiniCourse, name: str = "k01_first") -> State:
-    """Return the state of a kata as its exercise is now."""
+    """Return the state of a kata's current exercise."""
     return standing(course, name).state(content_of(kata_named(course, name)))
+
+
+@pytest.fixture
+def course(course: MiniCourse) -> MiniCourse:
+    """Return a course with the plugins that have to do with results."""
+    course.plugins(*PLUGINS)
+    return course
 
 
 @pytest.fixture
@@ -58,7 +83,7 @@ def exercise(course: MiniCourse) -> Path:
 
 
 def test_a_kata_fails_and_is_solved_and_is_open_again(course: MiniCourse, exercise: Path) -> None:
-    """As the learner edits the exercise; the message of a failure is kept."""
+    """The state follows the learner's edits; the message of a failure is kept."""
     states = [state(course)]
     for text in (STUB, WRONG, RIGHT):
         exercise.write_text(text)
@@ -88,7 +113,7 @@ def test_a_kata_fails_and_is_solved_and_is_open_again(course: MiniCourse, exerci
 def test_a_part_of_the_tests_solves_nothing(
     course: MiniCourse, exercise: Path, arguments: tuple[str, ...]
 ) -> None:
-    """Though all that ran have passed; the rest completes it."""
+    """Even if all of them pass; the rest completes it."""
     exercise.write_text(RIGHT)
     course.run(*arguments)
     part = state(course)
@@ -109,7 +134,7 @@ def test_the_last_failures_alone_solve_nothing(course: MiniCourse, exercise: Pat
 
 @pytest.mark.torch
 def test_tests_that_cannot_run_here_do_not_count(course: MiniCourse) -> None:
-    """Their reasons are kept, for the map of the course."""
+    """Their reasons are kept for the map of the course."""
     course.kata(test="def test(device): assert device == 'cpu'")
     course.run("katas")
     tests = standing(course).results.tests
@@ -121,7 +146,7 @@ def test_tests_that_cannot_run_here_do_not_count(course: MiniCourse) -> None:
 
 @pytest.mark.torch
 def test_one_device_is_enough(course: MiniCourse) -> None:
-    """What ``--device`` leaves out is not asked for."""
+    """Tests that ``--device`` leaves out are not needed for a solution."""
     course.kata(test="def test(device): assert device == 'cpu'")
     course.run("katas", "--device=cpu")
 
@@ -130,7 +155,7 @@ def test_one_device_is_enough(course: MiniCourse) -> None:
 
 
 def test_an_exercise_that_cannot_be_imported_fails(course: MiniCourse, exercise: Path) -> None:
-    """There is no test to speak for it: the module does."""
+    """There is no test that could fail, so the module counts as one."""
     exercise.write_text("def answer(n) return")
     course.run("katas")
 
@@ -139,7 +164,7 @@ def test_an_exercise_that_cannot_be_imported_fails(course: MiniCourse, exercise:
 
 
 def test_a_failure_in_teardown_is_a_failure(course: MiniCourse) -> None:
-    """Though the test itself has passed."""
+    """Even if the test itself has passed."""
     test = """
         import pytest
 
@@ -158,7 +183,7 @@ def test_a_failure_in_teardown_is_a_failure(course: MiniCourse) -> None:
 
 
 def test_a_crash_is_a_failure(course: MiniCourse, exercise: Path) -> None:
-    """And what passed before it is not forgotten, though another process went on."""
+    """Tests that passed before it are not forgotten, though another process goes on."""
     exercise.write_text("import os\n\ndef answer(n):\n    n == 10 and os.abort()\n    return 2 * n")
     course.run("katas")
     tests = standing(course).results.tests
@@ -167,8 +192,8 @@ def test_a_crash_is_a_failure(course: MiniCourse, exercise: Path) -> None:
     assert "SIGABRT" in tests["test_large"].message
 
 
-def test_workers_of_xdist_are_heard(course: MiniCourse, exercise: Path) -> None:
-    """The tests of one kata come from several processes; one of them crashes."""
+def test_results_of_xdist_workers_count(course: MiniCourse, exercise: Path) -> None:
+    """The tests of one kata run in several processes, one of which crashes."""
     exercise.write_text(RIGHT)
     course.run("katas", "-n", "2")
     first = state(course)
@@ -186,7 +211,7 @@ def test_workers_of_xdist_are_heard(course: MiniCourse, exercise: Path) -> None:
 def test_other_answers_are_not_the_learners(
     course: MiniCourse, exercise: Path, arguments: tuple[str, ...]
 ) -> None:
-    """Reference solutions, an expected failure, a look at what there is."""
+    """Reference solutions, expected failures and ``--collect-only`` do not count."""
     assert exercise.exists()
     course.run("katas", *arguments)
 
@@ -196,7 +221,7 @@ def test_other_answers_are_not_the_learners(
 def test_answers_that_are_laid_over_are_not_the_learners(
     course: MiniCourse, exercise: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The gate does so with wrong answers."""
+    """The gate tests wrong answers that way."""
     assert exercise.exists()
     monkeypatch.setenv("KATAS_OVERLAY", str(course.path / "elsewhere"))
     course.run("katas")
@@ -205,7 +230,7 @@ def test_answers_that_are_laid_over_are_not_the_learners(
 
 
 def test_each_kata_has_its_own_results_and_time(course: MiniCourse) -> None:
-    """A session over a lecture tells them apart."""
+    """A session over a whole lecture keeps them apart."""
     course.kata("k01_first", "import time\ndef test(): time.sleep(1.2)")
     course.kata("k02_second", "def test(): assert False")
     course.run("katas")
@@ -216,7 +241,7 @@ def test_each_kata_has_its_own_results_and_time(course: MiniCourse) -> None:
 
 
 def test_results_are_there_before_the_session_ends(course: MiniCourse) -> None:
-    """A kata is written down when the next one begins: a killed session was not for nothing."""
+    """A kata is stored when a later one begins, so a killed session is not lost."""
     course.kata("k01_first", "import time\ndef test(): time.sleep(1.2)")
     text = f"""
         from pathlib import Path
@@ -231,8 +256,8 @@ def test_results_are_there_before_the_session_ends(course: MiniCourse) -> None:
     assert "solved" == state(course, "k03_third")
 
 
-def test_the_content_is_that_which_was_imported(course: MiniCourse) -> None:
-    """Not that which the learner has saved while the tests ran."""
+def test_the_content_is_the_one_that_was_imported(course: MiniCourse) -> None:
+    """Not the one that the learner saved while the tests ran."""
     course.kata(
         test="""
         import katas.lecture01.k01_first as exercise
@@ -249,3 +274,237 @@ def test_the_content_is_that_which_was_imported(course: MiniCourse) -> None:
     assert "open" == state(course)
     (course.katas / "lecture01/k01_first.py").write_text("x = 1")
     assert "solved" == state(course)
+
+
+@pytest.mark.parametrize("options", [(), ("-q", "--tb=no"), ("-n", "1"), ("--next",)], ids=" ".join)
+def test_it_says_if_nothing_is_kept(course: MiniCourse, options: tuple[str, ...]) -> None:
+    """The last line; a file stands where the folder should, as nothing can be made in it."""
+    course.plugins(
+        *PLUGINS, "plugins.guide.episodes", "plugins.guide.failures", "plugins.loop.next"
+    )
+    course.kata(test=TESTS, stub=WRONG)
+    course.write(".katas", "")
+
+    result = course.run("katas", *options)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    last = "This run is not remembered: .katas cannot be written (File exists)."
+    assert last == result.outlines[-1]
+
+
+def test_it_says_nothing_if_there_is_nothing_to_keep(course: MiniCourse) -> None:
+    """Such as the tests of the project, or solutions."""
+    course.plugins(*PLUGINS)
+    course.kata(test=TESTS, stub=WRONG, solution=RIGHT)
+    course.write("tests/test_own.py", "def test_it(): pass")
+    course.write(".katas", "")
+
+    course.run("tests").stdout.no_fnmatch_line("*remembered*")
+    course.run("katas", "--solutions").stdout.no_fnmatch_line("*remembered*")
+
+
+def store(course: MiniCourse, name: str, new: Standing) -> None:
+    """Replace what is remembered about a kata of the course."""
+    change_standing(course.path, kata_named(course, name), lambda _: new)
+
+
+def let_time_pass(course: MiniCourse, seconds: float) -> None:
+    """Make all that is stored so much older."""
+    file = course.path / LAST
+    data = json.loads(file.read_text())
+    before = datetime.fromisoformat(data["at"]) - timedelta(seconds=seconds)
+    file.write_text(json.dumps(data | {"at": before.isoformat()}))
+    for name in ("k01_first", "k02_second"):
+        known = standing(course, name)
+        last = datetime.fromisoformat(known.last) - timedelta(seconds=seconds)
+        store(course, name, replace(known, last=last.isoformat()))
+
+
+def edit(course: MiniCourse, *names: str) -> None:
+    """Edit these katas."""
+    for name in names:
+        file = course.katas / f"lecture01/{name}.py"
+        file.write_text(f"{file.read_text()}# more\n")
+
+
+@pytest.fixture
+def two_katas(course: MiniCourse) -> MiniCourse:
+    """Return a course whose two katas have run."""
+    course.kata("k01_first", "def test(): pass")
+    course.kata("k02_second", "def test(): pass")
+    course.run("katas")
+    return course
+
+
+@pytest.mark.parametrize("order", [("k01_first", "k02_second"), ("k02_second", "k01_first")])
+def test_katas_that_alternate_share_the_time(two_katas: MiniCourse, order: tuple[str, str]) -> None:
+    """A pause begins with the last run of any kata: ten minutes are ten, however many were run."""
+    edit(two_katas, *order)
+    let_time_pass(two_katas, 600)
+    for name in order:
+        two_katas.run(f"katas/lecture01/test_{name}.py")
+    spent = [standing(two_katas, name).seconds for name in order]
+
+    assert spent[0] >= 600
+    assert sum(spent) < 900
+
+
+def test_katas_of_one_session_share_the_pause(two_katas: MiniCourse) -> None:
+    """It counts for the first of them that was edited."""
+    edit(two_katas, "k01_first", "k02_second")
+    let_time_pass(two_katas, 600)
+    two_katas.run("katas")
+    spent = [standing(two_katas, name).seconds for name in ("k01_first", "k02_second")]
+
+    assert 600 <= spent[0] < 900 > spent[1] + 600
+
+
+def test_a_kata_that_was_not_edited_takes_no_pause(two_katas: MiniCourse) -> None:
+    """It leaves it to the one that was."""
+    edit(two_katas, "k02_second")
+    let_time_pass(two_katas, 600)
+    two_katas.run("katas")
+    spent = [standing(two_katas, name).seconds for name in ("k01_first", "k02_second")]
+
+    assert spent[0] + 600 < 900 > spent[1] >= 600
+
+
+def test_a_checkout_of_an_older_version_goes_on(two_katas: MiniCourse) -> None:
+    """It stores when each kata ran, and nothing of all."""
+    edit(two_katas, "k01_first")
+    let_time_pass(two_katas, 600)
+    (two_katas.path / LAST).unlink()
+    two_katas.run("katas")
+
+    assert 600 <= standing(two_katas).seconds < 900
+    stored = json.loads((two_katas.path / LAST).read_text())
+    assert datetime.now(UTC) - datetime.fromisoformat(stored["at"]) < timedelta(minutes=5)
+
+
+def test_a_crash_counts_no_test_twice(course: MiniCourse) -> None:
+    """The next process reports again what was stored before; the test that died counts too."""
+    course.kata("k01_first", "import time\ndef test(): time.sleep(1.2)")
+    course.kata("k02_second", "import os, time\ndef test():\n    time.sleep(0.5)\n    os.abort()")
+    course.run("katas", "--junitxml=katas.xml")
+    cases = ET.parse(course.path / "katas.xml").iter("testcase")  # noqa: S314 - our own
+    took, _ = (float(case.attrib["time"]) for case in cases)
+    first, second = standing(course), standing(course, "k02_second")
+
+    assert 1.2 <= first.seconds < 2 * took
+    assert 0.5 <= second.seconds
+
+
+TOOL = """
+    from pathlib import Path
+
+    from plugins.tools.capability import Capability
+
+    def pytest_kata_backends(config):
+        here = (config.rootpath / "tool").exists()
+        return [Capability("tool", lambda: None if here else "it is not installed; install it")]
+"""
+NEEDS_TOOL = """
+    import pytest
+
+    pytestmark = pytest.mark.backend("tool")
+
+    def test_one(): pass
+    def test_two(): pass
+"""
+
+
+def test_one_test_that_finds_the_tool_is_enough(course: MiniCourse) -> None:
+    """Then no kata is "not here" for its lack, on the map or on the page, until it lacks again."""
+    course.write("tool_plugin.py", TOOL)
+    course.path_first(course.path)
+    course.plugins(*PLUGINS, "plugins.machine.backends", "plugins.progress.page", "tool_plugin")
+    course.kata("k01_first", NEEDS_TOOL)
+    course.kata("k02_second", NEEDS_TOOL)
+    first = "katas/lecture01/test_k01_first.py"
+    shown = []
+    for arguments in ("katas",), (f"{first}::test_one", "-n1"), (f"{first}::test_two", "-n1"):
+        course.run(*arguments)
+        course.run("--page", "page.md")
+        text = course.run("--course").stdout.str() + (course.path / "page.md").read_text()
+        shown.append(text.count("it is not installed"))
+        (course.path / "tool").touch()
+    states = [state(course), state(course, "k02_second")]
+    (course.path / "tool").unlink()
+    course.run("katas")
+
+    # Once on the map, once on the page.
+    assert [2, 0, 0] == shown
+    assert ["solved", "open"] == states
+    assert ["solved", "unavailable"] == [state(course), state(course, "k02_second")]
+
+
+@pytest.fixture
+def three_katas(course: MiniCourse) -> MiniCourse:
+    """Return a course of three katas, of which the last is not solved."""
+    course.plugins(*PLUGINS, "plugins.loop.next")
+    course.kata("k01_first", TESTS, stub=RIGHT, solution=RIGHT)
+    course.kata("k02_second", "def test(): pass")
+    course.kata("k03_third", "def test(): assert False", lecture="lecture02")
+    return course
+
+
+FIRST = "katas/lecture01/test_k01_first.py"
+SECOND = "  pytest katas/lecture01/test_k02_second.py -x"
+THIRD = "  pytest katas/lecture02/test_k03_third.py -x"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ((FIRST,), ["lecture01/k01_first is solved; next is lecture01/k02_second:", SECOND]),
+        ((FIRST, "-q"), ["lecture01/k01_first is solved; next is lecture01/k02_second:", SECOND]),
+        ((FIRST, "-n2"), ["lecture01/k01_first is solved; next is lecture01/k02_second:", SECOND]),
+        (("katas/lecture01",), ["2 katas are solved; next is lecture02/k03_third:", THIRD]),
+    ],
+    ids=["one", "-q", "-n2", "two"],
+)
+def test_success_says_what_is_next(
+    three_katas: MiniCourse, arguments: tuple[str, ...], lines: list[str]
+) -> None:
+    """The last words before pytest's own: the kata, and the command for the next one."""
+    out = three_katas.run(*arguments).outlines
+
+    assert lines == out[-3:-1]
+    assert 1 == sum("solved" in line for line in out)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("katas",),
+        (FIRST, "-k", "small"),
+        (FIRST, "-qq"),
+        (FIRST, "--solutions"),
+        (FIRST, "--unsolved"),
+        (FIRST, "--collect-only"),
+        (FIRST, "--no-summary"),
+    ],
+    ids=" ".join,
+)
+def test_otherwise_nothing_is_called_solved(
+    three_katas: MiniCourse, arguments: tuple[str, ...]
+) -> None:
+    """A failure has the last word; a part of the tests, or other answers, solve nothing."""
+    three_katas.run(*arguments).stdout.no_fnmatch_line("*solved;*")
+
+
+def test_next_has_its_own_words(three_katas: MiniCourse) -> None:
+    """They are not repeated."""
+    out = three_katas.run(FIRST, "--next").outlines
+
+    assert "lecture01/k01_first is solved: The title of k01_first" in out
+    assert not any("next is" in line for line in out)
+
+
+def test_when_all_is_solved_nothing_is_next(course: MiniCourse) -> None:
+    """The commands are for the folder of the shell, so there is none here."""
+    course.kata()
+    out = course.run("katas").outlines
+
+    said = "lecture01/k01_first is solved; everything that can run here is solved."
+    assert said == out[-2]

@@ -1,4 +1,4 @@
-"""What is remembered of a kata: its state by content, the tests of several runs, the time."""
+"""What is remembered about a kata: its state by content, tests of several runs, the time."""
 
 from __future__ import annotations
 
@@ -6,31 +6,23 @@ import json
 from datetime import UTC
 from datetime import datetime
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.layout import Kata
-from plugins.standing import CONTENTS
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import Standing
-from plugins.standing import content_of
-from plugins.standingdata import from_data
-from plugins.standingdata import to_data
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from plugins.progress.standing import CONTENTS
+from plugins.progress.standing import Results
+from plugins.progress.standing import Standing
+from plugins.progress.standing import TestOutcome
+from plugins.progress.standing import pause_between
+from plugins.progress.standing import share_time
 
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-PASSED, FAILED, SKIPPED = Outcome("passed"), Outcome("failed", "why"), Outcome("skipped", "no GPU")
-
-
-def a_kata(folder: Path, csrc: tuple[str, ...] = ()) -> Kata:
-    """Return a kata in `folder`."""
-    return Kata(folder.name, "k01_first", "T", "lab", (), (), (), (), (), (), csrc, folder)
+PASSED, FAILED, SKIPPED = (
+    TestOutcome("passed"),
+    TestOutcome("failed", "why"),
+    TestOutcome("skipped", "no GPU"),
+)
 
 
 @pytest.mark.parametrize(
@@ -48,14 +40,35 @@ def a_kata(folder: Path, csrc: tuple[str, ...] = ()) -> Kata:
     ],
 )
 def test_a_kata_is_solved_when_every_test_has_run_and_none_failed(
-    tests: dict[str, Outcome], total: int | None, state: str
+    tests: dict[str, TestOutcome], total: int | None, state: str
 ) -> None:
-    """What cannot run here does not count against it; what did not run does."""
+    """Tests that cannot run here do not count against it; tests that did not run do."""
     assert state == Results("c", tests, total).state
 
 
+@pytest.mark.parametrize(
+    ("tests", "total", "passing"),
+    [
+        # Stopped at the first failure.
+        ({"a": FAILED}, 20, "0 of 20"),
+        ({"a": PASSED, "b": PASSED, "c": FAILED}, 20, "2 of 20"),
+        ({"a": PASSED, "b": FAILED, "c": SKIPPED}, 20, "1 of 19"),
+        ({"a": PASSED, "b": FAILED}, None, "1 of 2"),
+        ({"a": PASSED}, 1, "1 of 1"),
+        ({"a": SKIPPED}, 1, ""),
+        ({"": FAILED}, None, ""),
+        ({}, 20, ""),
+    ],
+)
+def test_tests_that_did_not_run_do_not_pass(
+    tests: dict[str, TestOutcome], total: int | None, passing: str
+) -> None:
+    """Of all that the kata has, apart from those that cannot run here."""
+    assert passing == Results("c", tests, total).passing
+
+
 def test_an_edit_opens_a_solved_kata_and_undoing_it_solves_it() -> None:
-    """The state belongs to the content, so another branch has its own."""
+    """The state belongs to the content, so each branch has its own."""
     standing = Standing().after(Results("one", {"a": PASSED}, 1), 0.1, NOON)
     standing = standing.after(Results("two", {"a": FAILED}, 1), 0.1, NOON)
 
@@ -66,7 +79,7 @@ def test_an_edit_opens_a_solved_kata_and_undoing_it_solves_it() -> None:
 
 
 def test_runs_of_one_content_add_up() -> None:
-    """First the tests that fail, then, with ``-k`` or ``::``, those that failed."""
+    """After a failure, ``-k`` or ``::`` can run only the tests that failed."""
     standing = Standing().after(Results("one", {"a": PASSED, "b": FAILED}, 2), 0.1, NOON)
     standing = standing.after(Results("one", {"b": PASSED}, None), 0.1, NOON)
 
@@ -74,8 +87,77 @@ def test_runs_of_one_content_add_up() -> None:
     assert {"a": PASSED, "b": PASSED} == standing.results.tests
 
 
+NO_CXX, NO_TOOL = TestOutcome("skipped", "cxx: none"), TestOutcome("skipped", "tool: none")
+
+
+def run_after(*runs: dict[str, TestOutcome], total: int = 3) -> Standing:
+    """Return the standing after runs of one content; one of few tests does not know the total."""
+    standing = Standing()
+    for tests in runs:
+        known = total if len(tests) == total else None
+        standing = standing.after(Results("one", tests, known), 0.1, NOON)
+    return standing
+
+
+def test_a_skip_does_not_outlive_its_reason() -> None:
+    """Where one test runs that was skipped, the others may run too: they have no result yet."""
+    before = {"a": NO_CXX, "b": NO_CXX, "c": NO_TOOL}
+    failed, passed = run_after(before, {"a": FAILED}), run_after(before, {"a": PASSED})
+
+    assert "unavailable" == run_after(before).state("one")
+    assert {"a": FAILED, "c": NO_TOOL} == failed.results.tests
+    assert {"a": PASSED, "c": NO_TOOL} == passed.results.tests
+    # It was called solved, by one of three tests.
+    assert ("failing", "open") == (failed.state("one"), passed.state("one"))
+    assert "solved" == run_after(before, {"a": PASSED}, {"b": PASSED}).state("one")
+
+
+def test_the_newest_run_decides_what_is_missing() -> None:
+    """A compiler that is gone makes a kata that was failing one that cannot run here."""
+    now = {"a": NO_CXX, "b": NO_CXX, "c": NO_CXX}
+    standing = run_after({"a": PASSED, "b": FAILED, "c": PASSED}, now)
+
+    assert ("unavailable", now) == (standing.state("one"), standing.results.tests)
+
+
+def test_a_solved_kata_stays_solved_where_it_cannot_run() -> None:
+    """The answer is the one that has passed; only what fails opens it again."""
+    all_pass = {"a": PASSED, "b": PASSED, "c": NO_TOOL}
+    here = run_after(all_pass, {"a": NO_CXX, "b": NO_CXX, "c": NO_CXX})
+    failed = run_after(all_pass, {"a": NO_CXX, "b": FAILED, "c": NO_CXX})
+    more = run_after({"a": PASSED, "b": NO_TOOL, "c": NO_TOOL}, {"b": PASSED})
+
+    assert ("solved", {**all_pass, "c": NO_CXX}) == (here.state("one"), here.results.tests)
+    assert "failing" == failed.state("one")
+    # The third can run now, and has not.
+    assert ("solved", {"a": PASSED, "b": PASSED}) == (more.state("one"), more.results.tests)
+
+
+def test_what_was_found_makes_skips_out_of_date() -> None:
+    """Of every content; a solved kata stays solved, for that content."""
+    away = Standing().after(Results("old", {"a": NO_CXX}, 1), 0.1, NOON)
+    away = away.after(Results("one", {"a": NO_CXX}, 1), 0.1, NOON)
+    solved = run_after({"a": PASSED, "b": NO_CXX, "c": NO_TOOL})
+
+    assert away == away.without(["cuda", "cpu"])
+    assert ["unavailable"] * 2 == [*away.states.values()]
+    assert {"old": "open", "one": "open"} == away.without(["cxx"]).states
+    assert {} == away.without(["cxx"]).results.tests
+    assert {"a": PASSED, "c": NO_TOOL} == solved.without(["cxx"]).results.tests
+    assert "solved" == solved.without(["cxx"]).state("one")
+
+
+def test_a_run_makes_the_skips_of_other_contents_out_of_date() -> None:
+    """An undo brings back a text that could not run then; it is open, and not solved either."""
+    away = Standing().after(Results("old", {"a": NO_CXX}, 1), 0.1, NOON)
+    still = away.after(Results("new", {"a": NO_CXX}, 1), 0.1, NOON)
+    ran = away.after(Results("new", {"a": FAILED}, 1), 0.1, NOON)
+
+    assert ("unavailable", "open") == (still.state("old"), ran.state("old"))
+
+
 def test_runs_of_two_contents_do_not() -> None:
-    """What an older content passed is no proof for a newer one."""
+    """Tests that an older content passed prove nothing about a newer one."""
     standing = Standing().after(Results("one", {"a": PASSED, "b": FAILED}, 2), 0.1, NOON)
     standing = standing.after(Results("two", {"b": PASSED}, None), 0.1, NOON)
 
@@ -84,7 +166,7 @@ def test_runs_of_two_contents_do_not() -> None:
 
 
 def test_another_number_of_tests_begins_anew() -> None:
-    """The tests have changed: upstream has mended them."""
+    """The tests have changed: upstream has fixed them."""
     standing = Standing().after(Results("one", {"a": PASSED, "b": PASSED}, 2), 0.1, NOON)
     standing = standing.after(Results("one", {"a": PASSED}, 3), 0.1, NOON)
 
@@ -93,7 +175,7 @@ def test_another_number_of_tests_begins_anew() -> None:
 
 
 def test_old_contents_are_forgotten() -> None:
-    """The file of a kata does not grow for ever; the newest stay, also those seen again."""
+    """A kata's file does not grow forever; the newest contents stay, also repeated ones."""
     standing = Standing()
     for number in range(CONTENTS + 5):
         standing = standing.after(Results(str(number), {"a": PASSED}, 1), 0.1, NOON)
@@ -105,70 +187,70 @@ def test_old_contents_are_forgotten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minutes", "content", "seconds"),
+    ("before", "now", "edited"),
+    [("one", "two", True), ("one", "one", False), ("", "one", False)],
+)
+def test_an_edit_is_one_between_two_runs(before: str, now: str, edited: bool) -> None:  # noqa: FBT001
+    """A kata that has never run tells nothing of when it was edited."""
+    standing = Standing()
+    if before:
+        standing = standing.after(Results(before, {"a": PASSED}, 1), 2.0, NOON)
+
+    assert edited == standing.edited(Results(now, {"a": PASSED}, 1))
+
+
+def test_the_time_of_runs_adds_up() -> None:
+    """Each run says how much was spent for it."""
+    later = NOON + timedelta(minutes=10)
+    standing = Standing().after(Results("one", {"a": PASSED}, 1), 2.0, NOON)
+    standing = standing.after(Results("two", {"a": PASSED}, 1), 602.0, later)
+
+    assert (604.0, later.isoformat()) == (standing.seconds, standing.last)
+
+
+@pytest.mark.parametrize(("seconds", "counted"), [(600, 600), (900, 900), (901, 0), (-5, 0)])
+def test_a_pause_of_at_most_15_minutes_counts(seconds: float, counted: float) -> None:
+    """A longer one was no work, and a negative one is a clock that was set back."""
+    assert counted == pause_between(5e9, 5e9 + seconds)
+
+
+@pytest.mark.parametrize(
+    ("spans", "last", "shares"),
     [
-        (10, "two", 600.0 + 2.0),
-        (16, "two", 3.0 + 2.0),
-        (10, "one", 3.0 + 2.0),
-        (-5, "two", 3.0 + 2.0),
+        ([("a", 10, 2), ("a", 12, 1), ("b", 20, 4)], 0, {"a": 3, "b": 4}),
+        # Two workers: of five seconds on the clock, five count.
+        ([("a", 10, 4), ("b", 11, 4)], 0, {"a": 4, "b": 1}),
+        ([("b", 11, 1), ("a", 10, 4)], 0, {"a": 4, "b": 0}),
+        # Another terminal has counted the time until 12.
+        ([("a", 10, 4)], 12, {"a": 2}),
+        ([("a", 10, 1)], 12, {"a": 0}),
+        ([], 12, {}),
     ],
 )
-def test_time_is_that_of_tests_and_of_edits(minutes: int, content: str, seconds: float) -> None:
-    """A pause counts if the exercise was edited in it and it was no more than 15 minutes."""
-    standing = Standing().after(Results("one", {"a": PASSED}, 1), 2.0, NOON)
-    later = NOON + timedelta(minutes=minutes)
-    standing = standing.after(Results(content, {"a": PASSED}, 1), 3.0, later)
-
-    # The second run's three seconds are part of the ten minutes.
-    assert seconds == standing.seconds
-    assert later.isoformat() == standing.last
-
-
-def test_the_content_is_that_of_the_learners_files(tmp_path: Path) -> None:
-    """Python module and C++ sources; neither line ends nor other files matter."""
-    kata = a_kata(tmp_path, ("csrc/k01.cpp",))
-    (tmp_path / "csrc").mkdir()
-    empty = content_of(kata)
-    (tmp_path / "csrc/k01.cpp").write_bytes(b"int x;\n")
-    source = content_of(kata)
-    (tmp_path / "k01_first.py").write_bytes(b"x = 1\n")
-    both = content_of(kata)
-    (tmp_path / "test_k01_first.py").write_bytes(b"def test(): pass\n")
-    (tmp_path / "csrc/k01.cpp").write_bytes(b"int x;\r\n")
-
-    assert 3 == len({empty, source, both})
-    assert both == content_of(kata)
-
-
-def test_text_moved_between_files_is_another_content(tmp_path: Path) -> None:
-    """The digest knows where one file ends and the next begins."""
-    kata = a_kata(tmp_path, ("b.cpp",))
-    (tmp_path / "k01_first.py").write_bytes(b"one\ntwo\n")
-    (tmp_path / "b.cpp").write_bytes(b"")
-    before = content_of(kata)
-    (tmp_path / "k01_first.py").write_bytes(b"one\n")
-    (tmp_path / "b.cpp").write_bytes(b"two\n")
-
-    assert before != content_of(kata)
+def test_what_runs_at_once_counts_once(
+    spans: list[tuple[str, float, float]], last: float, shares: dict[str, float]
+) -> None:
+    """There is one learner, however many processes there are."""
+    assert shares == share_time(spans, last)
 
 
 def test_it_survives_json() -> None:
-    """What is written is read as it was."""
+    """A standing that is written and read is the same."""
     standing = Standing().after(Results("one", {"a": PASSED, "b": SKIPPED}, 2), 0.5, NOON)
 
-    assert standing == from_data(json.loads(json.dumps(to_data(standing))))
+    assert standing == Standing.from_data(json.loads(json.dumps(standing.to_data())))
 
 
 def test_the_day_of_the_first_solution_is_kept() -> None:
-    """Whatever becomes of the kata afterwards; memories that lack the day have that of the run."""
+    """It outlives later failures; a file without it has the day of the last run, if solved."""
     runs = [("one", FAILED), ("two", PASSED), ("two", PASSED), ("three", FAILED)]
     standing, days = Standing(), []
     for day, (content, outcome) in enumerate(runs):
         now = NOON + timedelta(days=day)
         standing = standing.after(Results(content, {"a": outcome}, 1), 0.1, now)
-        data = to_data(standing)
+        data = standing.to_data()
         assert data.pop("solved") == standing.solved
-        days.append((standing.solved_at, from_data(data).solved_at))
+        days.append((standing.solved_at, Standing.from_data(data).solved_at))
     second, third = ((NOON + timedelta(days=day)).isoformat() for day in (1, 2))
 
     assert [("", ""), (second, second), (second, third), (second, "")] == days
@@ -176,6 +258,6 @@ def test_the_day_of_the_first_solution_is_kept() -> None:
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"results": []}, {"states": 3}])
 def test_what_is_no_standing_is_refused(change: dict[str, object]) -> None:
-    """By an error that the memory takes for nothing remembered."""
+    """The store counts these errors as nothing remembered."""
     with pytest.raises((ValueError, TypeError, AttributeError)):
-        from_data(to_data(Standing()) | change)
+        Standing.from_data(Standing().to_data() | change)

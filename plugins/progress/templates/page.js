@@ -3,7 +3,7 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const id = (name) => document.getElementById(name);
 
-  // Colours: those of the system until the reader chooses; the choice is kept where that is allowed.
+  // Colours follow the system until the reader chooses; localStorage, if allowed, keeps the choice.
   const themes = ["system", "light", "dark"];
   const button = id("theme");
   const kept = () => { try { return localStorage.getItem("katas-theme"); } catch { return null; } };
@@ -20,14 +20,23 @@
     keep(theme);
   });
 
-  // Filters: a kata is shown if it has every word, the lecture and one of the states.
+  // Filters: a kata is shown if it has every word, the lecture and one of the states. What a
+  // filter finds is unfolded; without one, the lectures are folded as the reader has left them.
   const form = id("filters");
   const words = (card) => `${card.id} ${card.closest(".lecture").querySelector("h3").textContent} ${card.textContent}`;
   const katas = all(".kata").map((card) => ({ card, text: words(card).toLowerCase() }));
+  const folds = all(".lecture > details");
+  let left = null;
+  const unfold = (narrowed) => {
+    if (narrowed) left ??= folds.filter((fold) => fold.open);
+    for (const fold of left ? folds : []) fold.open = narrowed || left.includes(fold);
+    if (!narrowed) left = null;
+  };
   const filter = () => {
     const wanted = id("text").value.toLowerCase().split(/\s+/).filter(Boolean);
     const lecture = id("lecture").value;
     const states = all("[name=state]:checked", form).map((box) => box.value);
+    unfold(Boolean(wanted.length || lecture || states.length));
     let found = 0;
     for (const { card, text } of katas) {
       const shown = wanted.every((word) => text.includes(word))
@@ -46,22 +55,28 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(filter));
   form.hidden = false;
-  // A browser may have kept what was chosen before a reload.
+  // A browser may restore the form after a reload.
   filter();
 
-  // A link to what a filter hides clears the filter; a link to a kata opens it.
+  // A link to what a filter hides clears the filter; a link to a lecture or a kata opens it.
+  const open = (target) => {
+    const lecture = target.closest(".lecture")?.querySelector("details");
+    const more = target.matches(".kata") && target.querySelector(".more");
+    for (const fold of [lecture, more]) if (fold) fold.open = true;
+    target.scrollIntoView();
+  };
   const arrive = () => {
     // Every id is in ASCII.
     const target = id(location.hash.slice(1));
     if (!target) return;
-    if (target.closest("[hidden]")) { form.reset(); setTimeout(() => target.scrollIntoView()); }
-    const more = target.matches(".kata") && target.querySelector("details");
-    if (more) more.open = true;
+    if (!target.closest("[hidden]")) { open(target); return; }
+    form.reset();
+    setTimeout(() => open(target)); // after the filter's own
   };
   addEventListener("hashchange", arrive);
   arrive();
 
-  // An episode is asked for when it is to be played, and not before.
+  // An episode is loaded only when it is played.
   for (const play of all(".play")) {
     play.hidden = false;
     play.addEventListener("click", () => {
