@@ -1,138 +1,287 @@
-"""Decides what a save or a key means under ``--watch``: no terminal, no processes."""
+"""Decides what a save or a key means under ``--watch``, without a terminal and processes.
+
+The decision is an `Order`: the process that stays forks, and the fork applies the order to its
+own command line and goes on as pytest.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from typing import Literal
 
-from plugins.bookmark import read_bookmark
-from plugins.layout import Course
-from plugins.memory import recall
-from plugins.order import ordered
-from plugins.orders import Order
-from plugins.overview import shows_blocks
-from plugins.places import places_of
-from plugins.standing import content_of
-from plugins.standing import learners_files
-from plugins.walk import is_solved
-from plugins.watchview import list_lines
+import pytest
+
+from plugins.course.files import content_of
+from plugins.course.files import learners_files
+from plugins.course.model import Course
+from plugins.course.names import name_for_pytest
+from plugins.loop.hint import format_hints
+from plugins.loop.hint import take_hint
+from plugins.loop.reference import explain_unsolved
+from plugins.loop.reference import reference_lines
+from plugins.loop.screen import WIDTH
+from plugins.loop.screen import Moment
+from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import list_lines
+from plugins.loop.screen import moment_lines
+from plugins.loop.walk import is_solved
+from plugins.progress.map import places_of
+from plugins.progress.order import order_katas
+from plugins.progress.store import Bookmark
+from plugins.progress.store import change_bookmark
+from plugins.progress.store import read_bookmark
+from plugins.progress.store import read_counts
+from plugins.progress.store import read_standing
+from plugins.tools.terminal import shows_blocks
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Sequence
     from pathlib import Path
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
 
 
-# What belongs to a lecture and not to one of its katas: headers, helpers.
+# Files of a lecture that none of its katas owns, such as headers and helpers, end in one of these.
 SHARED = frozenset({".py", ".cpp", ".cu", ".h", ".hpp", ".cuh"})
-NONE_OPEN = "There is no other kata here that is open."
+NONE_OPEN = "No other kata here is open."
+NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
+BREAKPOINT = (
+    "breakpoint() needs the keys that --watch reads: run this test in another terminal, "
+    "without --watch"
+)
+
+order_key = pytest.StashKey["Order"]()
 
 
 class Desk:
-    """Knows which kata the learner is at.
+    """Knows which kata the learner is at, and turns saves and keys into orders.
 
-    With `moving` that is for ``--next`` to say, which goes on when a kata is solved; without, it
-    is the one that was saved last.
+    That is the kata whose tests ran last. With `moving`, the learner goes through the katas as
+    ``--next`` does, which stores the one that it has shown: another kata may be saved in between.
+    With `flying` too, a solved kata is not stopped at.
     """
 
     def __init__(
-        self, root: Path, start: Path, course: Course, katas: Sequence[Kata], *, moving: bool
+        self,
+        root: Path,
+        start: Path,
+        course: Course,
+        katas: Sequence[Kata],
+        *,
+        moving: bool,
+        flying: bool = False,
     ) -> None:
         self.root, self.start, self.course = root, start, course
-        self.katas, self.moving = katas, moving
-        self._files = {file: kata for kata in katas for file in files_of(kata)}
-        self._here = next(self.open(), katas[0])
-        # The kata that was saved last, or chosen, if its tests pass.
+        self.katas, self.moving, self.flying = katas, moving, flying
+        self._files = {file: kata for kata in katas for file in watched_files(kata)}
+        # The kata that the learner is at, and those that a key has left, the last one last.
+        self.kata = next(self.open(), katas[0])
+        self._left: list[Kata] = []
+        self._hints: dict[str, int] = {}
+        # The kata at hand, if its tests pass, and whether it was known to, before they ran.
         self.passed: Kata | None = None
+        self._solved_before = False
 
     def open(self) -> Iterator[Kata]:
-        """Return the katas that are open, in the order in which ``--next`` takes them."""
-        katas = ordered(self.katas, read_bookmark(self.root).skipped)
-        yield from (kata for kata in katas if not self.done(kata))
+        """Return the open katas, in the order in which ``--next`` takes them."""
+        left = [kata for kata in self.katas if not self.done(kata)]
+        yield from order_katas(left, read_bookmark(self.root).skipped)
 
     def done(self, kata: Kata) -> bool:
         """Whether there is nothing left to do in a kata, on this machine."""
-        return recall(self.root, kata).state(content_of(kata)) in {"solved", "unavailable"}
+        return read_standing(self.root, kata).state(content_of(kata)) in {"solved", "unavailable"}
 
     @property
-    def kata(self) -> Kata:
-        """The kata that the learner is at."""
-        if self.moving:
-            shown = read_bookmark(self.root).shown
-            return next((kata for kata in self.katas if kata.id == shown), self._here)
-        return self._here
+    def shown(self) -> Kata | None:
+        """The kata that ``--next`` has shown last, if it is among these and still open."""
+        name = read_bookmark(self.root).shown
+        return next((kata for kata in self.katas if kata.id == name and not self.done(kata)), None)
 
     def first(self, *, skipping: bool) -> Order:
-        """Return what to do at first."""
-        return Order("skip") if skipping else self.run()
+        """Return the order to begin with."""
+        if self.moving:
+            return Order("skip" if skipping else "next")
+        return self.run()
 
     def run(self, why: str = "") -> Order:
-        """Return the order that runs what the learner is at."""
-        return Order("next", why=why) if self.moving else Order("kata", self._here, why)
+        """Return the order that runs the tests again of the kata at hand."""
+        self._solved_before = is_solved(self.root, self.kata)
+        shown = self.shown if self.moving else None
+        if self.flying and (shown is None or shown.id == self.kata.id):
+            return Order("next", why=why)
+        away = shown if shown and shown.id != self.kata.id else None
+        return Order("kata", self.kata, why, away)
 
     def saved(self, files: Sequence[Path]) -> Order | None:
-        """Return what to do when files were saved: nothing, if they are of no kata here."""
+        """Return the order for saved files; None if they belong to no kata here."""
         own = {kata.id: (kata, file) for file in files if (kata := self._files.get(file))}
         shared = [file for file in files if self.is_shared(file)]
         if own:
-            # A formatter, or git, writes many.
-            self._here, file = own.get(self.kata.id) or next(iter(own.values()))
+            # A formatter, or git, writes many files: the current kata comes first.
+            self.kata, file = own.get(self.kata.id) or next(iter(own.values()))
         elif shared:
             file = shared[0]
         else:
             return None
-        return self.run(f"saved   {os.path.relpath(file, self.start)}")
+        what = "saved" if file.exists() else "removed"
+        return self.run(f"{what:8}{os.path.relpath(file, self.start)}")
 
     def is_shared(self, file: Path) -> bool:
-        """Whether the katas of a lecture may use a file that is none of theirs."""
+        """Whether a file may be used by several katas of a lecture."""
         folders = {kata.folder for kata in self.katas}
         within = folders.intersection(file.parents)
         return bool(within) and file.suffix in SHARED and "solutions" not in file.parts
 
-    def ran(self) -> None:
-        """Note how a run has ended."""
-        self.passed = self._here if is_solved(self.root, self._here) else None
+    def ran(self, order: Order) -> None:
+        """Look, at the end of a run, which kata is at hand and whether it is solved."""
+        if order.kind != "kata":
+            self.kata = self.shown or self.kata
+        self.passed = self.kata if is_solved(self.root, self.kata) else None
 
-    def pressed(self, key: str) -> Order | list[str] | None:
-        """Return what to do when a key is pressed, or what to say; None if it means nothing."""
-        match key:
-            case "l":
-                return self.listed()
-            case "h":
-                return Order("hint", self.kata)
-            case "s":
-                return Order("solution", self.passed or self.kata)
-            case "r":
-                return self.run()
-            case "n":
-                return self.following()
-        return None
+    def moment(self, order: Order, width: int) -> list[ScreenLine]:
+        """Return the lines that celebrate the kata that this order ran, if that has solved it."""
+        if self.passed is None or order.kind != "kata" or self._solved_before:
+            return []
+        standing = read_standing(self.root, self.passed)
+        hints = read_counts(self.root).get(self.passed.id, 0)
+        moment = Moment(self.passed, standing.seconds, hints, self.shown or next(self.open(), None))
+        return list(moment_lines(moment, list(reference_lines(self.passed, width))))
 
-    def listed(self) -> list[str]:
-        """Return the lectures, and the katas of the one that the learner is in."""
+    def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
+        """Return the order for a key, or the lines to show; None if the key means nothing."""
+        if key == "s":
+            return self.reference(width)
+        meanings: dict[str, Callable[[], Order | list[ScreenLine]]] = {
+            "l": self.listed,
+            "h": self.hinted,
+            "r": self.run,
+            "n": self.following,
+            "b": self.back,
+        }
+        return meanings[key]() if key in meanings else None
+
+    def hinted(self) -> list[ScreenLine]:
+        """Return one more hint for the kata at hand."""
+        # A read-only checkout remembers nothing; this process does.
+        before = self._hints.get(self.kata.id, 0)
+        shown = max(take_hint(self.root, self.kata), min(before + 1, len(self.kata.hints)))
+        self._hints[self.kata.id] = shown
+        text = format_hints(self.kata, shown, self.start, again="press h again")
+        return plain(text.splitlines())
+
+    def reference(self, width: int) -> list[ScreenLine]:
+        """Return the reference beside the answer, once the kata is solved, or how to get there."""
+        if is_solved(self.root, self.kata):
+            head = ScreenLine(f"{self.kata.id}: {self.kata.title}", "bold")
+            return [head, *reference_lines(self.kata, width)]
+        test = name_for_pytest(self.kata, self.start)
+        return plain(explain_unsolved(self.kata, read_standing(self.root, self.kata), test))
+
+    def listed(self) -> list[ScreenLine]:
+        """Return the lectures, and the katas of the lecture that the learner is in."""
         names = {kata.lecture for kata in self.katas}
         lectures = [lecture for lecture in self.course.lectures if lecture.name in names]
         places = places_of(self.root, Course(tuple(lectures), ()))
         here = next(place for place in places if place.kata.id == self.kata.id)
-        return list(list_lines(lectures, places, here, blocks=shows_blocks()))
+        return plain(list_lines(lectures, places, here, blocks=shows_blocks()))
 
-    def following(self) -> Order | list[str]:
-        """Return how to leave the kata that the learner is at for another one."""
+    def following(self) -> Order | list[ScreenLine]:
+        """Return the order that leaves the current kata for another open one."""
         if self.moving:
-            # With nothing to leave out, it only goes on.
-            return Order("skip" if read_bookmark(self.root).shown else "next")
-        katas = [kata for kata in self.open() if kata.id != self._here.id]
+            return self.forward()
+        katas = [kata for kata in self.open() if kata.id != self.kata.id]
         places = {kata.id: place for place, kata in enumerate(self.katas)}
-        later = [kata for kata in katas if places[kata.id] > places[self._here.id]]
+        later = [kata for kata in katas if places[kata.id] > places[self.kata.id]]
         if not katas:
-            return [NONE_OPEN]
-        self._here = (later or katas)[0]
+            return plain([NONE_OPEN])
+        self._left.append(self.kata)
+        self.kata = (later or katas)[0]
         return self.run()
 
+    def forward(self) -> Order:
+        """Return the order that goes on: to the kata shown, if another was saved, or past it."""
+        shown = self.shown
+        if shown and shown.id != self.kata.id:
+            self.kata = shown
+            return self.run()
+        self._left.append(self.kata)
+        # What is solved, or was never shown, cannot be skipped.
+        return Order("skip" if shown else "next")
 
-def files_of(kata: Kata) -> list[Path]:
-    """Return the files that are one kata's."""
+    def back(self) -> Order | list[ScreenLine]:
+        """Return the order that goes back to the kata that a key has left."""
+        if not self._left:
+            return plain([NOTHING_BACK])
+        self.kata = kata = self._left.pop()
+
+        def change(old: Bookmark) -> Bookmark:
+            return Bookmark(kata.id, tuple(name for name in old.skipped if name != kata.id))
+
+        if self.moving:
+            change_bookmark(self.root, change)
+        return self.run()
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether a key has left a kata."""
+        return bool(self._left)
+
+
+def plain(lines: Iterable[str]) -> list[ScreenLine]:
+    """Return lines without a style."""
+    return [ScreenLine(line) for line in lines]
+
+
+def watched_files(kata: Kata) -> list[Path]:
+    """Return the files that belong to one kata."""
     return [kata.test, kata.exercise, *learners_files(kata)]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a fork does: runs one kata, or goes on.
+
+    Attributes
+    ----------
+    kind
+        ``kata`` runs that kata alone; ``next`` and ``skip`` go through all of them.
+    why
+        The line above the output, for example which file was saved.
+    away
+        The kata to which the learner will come back, if this is another one.
+    """
+
+    kind: Literal["kata", "next", "skip"]
+    kata: Kata | None = None
+    why: str = ""
+    away: Kata | None = None
+
+    def apply(self, config: pytest.Config) -> None:
+        """Change the options of this process, a fork, to those of a command that does this."""
+        # The parent has cached the folders' contents, and files may have been saved since.
+        importlib.invalidate_caches()
+        option = config.option
+        option.next, option.skip = self.kind != "kata", self.kind == "skip"
+        if not option.next:
+            # It would mean --next.
+            setattr(option, "from", None)
+        if self.kata:
+            config.args = [str(self.kata.test)]
+            config.stash[order_key] = self
+        config.pluginmanager.register(NoDebugger())
+
+
+class NoDebugger:
+    """Lets a breakpoint fail its test: a fork cannot read from the keyboard."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_enter_pdb(self) -> None:
+        """Fail the test before pdb prompts."""
+        pytest.fail(BREAKPOINT, pytrace=False)

@@ -1,7 +1,7 @@
 """``--next`` runs one kata after the other and stops at the first that is not solved.
 
-What is known to be solved does not run again. A kata is imported when its turn has come, and of
-the one that fails only the first failing test is shown.
+Katas known to be solved do not run again. A kata is imported only when its turn comes, and of a
+kata that fails only the first failing test is shown.
 """
 
 from __future__ import annotations
@@ -11,26 +11,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.bookmark import change_bookmark
-from plugins.bookmark import read_bookmark
-from plugins.course import course_key
-from plugins.course import katas_among
-from plugins.crashguard import distributed
-from plugins.names import UnknownNameError
-from plugins.names import katas_named
-from plugins.order import skip
-from plugins.order import starting_at
-from plugins.progress import learners_own
-from plugins.walk import Walk
+from plugins.course.names import UnknownNameError
+from plugins.course.names import katas_named
+from plugins.course.session import course_key
+from plugins.course.session import course_root
+from plugins.course.session import katas_among
+from plugins.crash.plugin import is_distributed
+from plugins.loop.walk import Walk
+from plugins.loop.walk import is_solved
+from plugins.progress.order import order_katas
+from plugins.progress.plugin import learners_own
+from plugins.progress.store import change_bookmark
+from plugins.progress.store import read_bookmark
+from plugins.tools.files import why_nothing_is_kept
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from plugins.bookmark import Bookmark
-    from plugins.layout import Course
-    from plugins.layout import Kata
+    from plugins.course.model import Course
+    from plugins.course.model import Kata
+    from plugins.progress.store import Bookmark
 
 
 WANTED = "--next wants katas: pytest katas --next, or pytest katas/lecture04 --next"
@@ -57,55 +60,52 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def asked(config: pytest.Config) -> bool:
-    """Whether one of the options is given; ``--skip`` and ``--from`` mean ``--next`` too."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the katas, before any is built or shown, and hand the session to a `Walk`."""
+    if not wants_next(config):
+        return
+    refuse_conflicts("--next", config)
+    root, start = course_root(config), config.invocation_params.dir
+    katas = choose_katas(config.stash[course_key], config.args, start, config.getoption("from"))
+    skipping = bool(config.option.skip)
+    bookmark = skip_shown_kata(root) if skipping else read_bookmark(root)
+    unsolved = [kata for kata in katas if not is_solved(root, kata)]
+    walk = Walk(config, katas, order_katas(unsolved, bookmark.skipped))
+    walk.teller.skipped = bookmark.shown if skipping else ""
+    start_walk(config, walk)
+
+
+def wants_next(config: pytest.Config) -> bool:
+    """Whether to go from kata to kata; ``--skip`` and ``--from`` mean ``--next`` too."""
     option = config.option
     return bool(option.next or option.skip or getattr(option, "from")) and not option.help
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Choose the katas, before any is built or shown, and keep the terminal for them."""
-    if not asked(config):
-        return
-    one_by_one("--next", config)
-    start = config.invocation_params.dir
-    katas = chosen(config.stash[course_key], config.args, start, config.getoption("from"))
-    skipping = bool(config.option.skip)
-    bookmark = (skipped_one if skipping else read_bookmark)(config.rootpath)
-    walk = Walk(config, katas, bookmark)
-    walk.teller.skipped = bookmark.shown if skipping else ""
-    walk_in(config, walk)
-
-
-def one_by_one(option: str, config: pytest.Config) -> None:
-    """Refuse what cannot be meant together with an option that goes from kata to kata.
+def refuse_conflicts(name: str, config: pytest.Config) -> None:
+    """Refuse other options that contradict the option `name`, which runs one kata at a time.
 
     Raises
     ------
     pytest.UsageError
-        If others' answers shall run, or several processes.
+        If the run uses answers other than the learner's, or several processes.
     """
-    if not learners_own(config) or distributed(config) or hasattr(config, "workerinput"):
+    if not learners_own(config) or is_distributed(config) or hasattr(config, "workerinput"):
         raise pytest.UsageError(
-            f"{option} runs your own answers, one kata at a time:"
+            f"{name} runs your own answers, one kata at a time:"
             " leave out --solutions, --unsolved and -n"
         )
 
 
-def walk_in(config: pytest.Config, walk: Walk) -> None:
-    """Let `walk` be what this session does, and all that the terminal shows."""
-    # What is built beside the run, from its start, is the kata that comes first.
-    config.args = [str(kata.test) for kata in walk.waiting[:1]] or config.args
-    option = config.option
-    option.verbose, option.no_header, option.no_summary, option.maxfail = -2, True, True, 0
-    option.tbstyle = "short" if option.tbstyle == "auto" else option.tbstyle
-    config.pluginmanager.register(walk)
-
-
-def chosen(
+def choose_katas(
     course: Course, args: Iterable[str], start: Path, first: str | None, option: str = "--next"
 ) -> list[Kata]:
-    """Return the katas among the arguments, from the one called `first` on."""
+    """Return the katas among the arguments, from the one called `first` on.
+
+    Raises
+    ------
+    pytest.UsageError
+        If there is none, or `first` is not among them.
+    """
     katas = katas_among(course, args, start)
     if not katas:
         raise pytest.UsageError("; ".join([WANTED.replace("--next", option), *course.errors]))
@@ -118,15 +118,44 @@ def chosen(
     here = next((kata for kata in named if kata in katas), None)
     if here is None:
         raise pytest.UsageError(f"--from: {first} is not among the katas of this command")
-    return starting_at(katas, here)
+    return katas_from(katas, here)
 
 
-def skipped_one(root: Path) -> Bookmark:
-    """Put the kata that was shown last behind the others."""
+def katas_from(katas: Sequence[Kata], first: Kata) -> list[Kata]:
+    """Return `first` and the katas after it."""
+    ids = [kata.id for kata in katas]
+    return list(katas[ids.index(first.id) :])
+
+
+def skip_shown_kata(root: Path) -> Bookmark:
+    """Put the kata that was shown last behind the others, and return the new bookmark.
+
+    Raises
+    ------
+    pytest.UsageError
+        If ``--next`` has shown none yet.
+    """
 
     def change(old: Bookmark) -> Bookmark:
         if not old.shown:
-            raise pytest.UsageError("--skip leaves out what --next has shown; run --next first")
-        return replace(old, skipped=tuple(skip(old.skipped, old.shown)))
+            lost = why_nothing_is_kept(root)
+            how = f"{lost}, so use --from instead" if lost else "run --next first"
+            raise pytest.UsageError(f"--skip leaves out what --next has shown; {how}")
+        return replace(old, skipped=tuple(move_to_end(old.skipped, old.shown)))
 
     return change_bookmark(root, change)
+
+
+def move_to_end(skipped: Iterable[str], kata: str) -> list[str]:
+    """Return the names with `kata` as the last one."""
+    return [*(name for name in skipped if name != kata), kata]
+
+
+def start_walk(config: pytest.Config, walk: Walk) -> None:
+    """Register `walk`, which then runs the tests and writes all that the terminal shows."""
+    # `plugins.native.plugin` builds the katas in config.args ahead: only the first is needed.
+    config.args = [str(kata.test) for kata in walk.waiting[:1]] or config.args
+    option = config.option
+    option.verbose, option.no_header, option.no_summary, option.maxfail = -2, True, True, 0
+    option.tbstyle = "short" if option.tbstyle == "auto" else option.tbstyle
+    config.pluginmanager.register(walk)

@@ -1,64 +1,95 @@
-"""The one run that goes on under ``--watch``, and what shall come after it."""
+"""Forks the runs of ``--watch``, one at a time, from the process that stays."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import sys
+import tempfile
+import time
+import warnings
 from collections import deque
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.forkedrun import ForkedRun
-from plugins.forkedrun import fork
-from plugins.orders import Order
-from plugins.orders import keep_no_bytecode
-from plugins.warm import Late
-from plugins.watchview import cleared
-from plugins.watchview import end_lines
-from plugins.watchview import keys_line
+from plugins.course.late import Late
+from plugins.course.session import status_key
+from plugins.loop.desk import Order
+from plugins.loop.screen import ERASE
+from plugins.loop.screen import clear_sequence
+from plugins.loop.screen import clock_line
+from plugins.loop.screen import end_lines
+from plugins.loop.screen import keys_line
+from plugins.loop.screen import knows_sequences
+from plugins.loop.teller import style_line
+from plugins.loop.teller import told_key
+from plugins.tools.private import terminal_writer
+from plugins.tools.processes import GRACE
+from plugins.tools.processes import end_with_parent
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterable
+    from collections.abc import Sequence
 
     import pytest
 
-    from plugins.watchdesk import Desk
+    from plugins.loop.desk import Desk
+    from plugins.loop.screen import ScreenLine
+
+
+PAUSE = 0.005
+# Seconds: how long a run may take before the clock shows, and how often that changes.
+PATIENCE = 1.0
+TICK = 1.0
+# A .pyc file records its source's modification time in whole seconds, and its size (PEP 552).
+SECOND = 2.0
 
 
 class Runner:
-    """Forks what is asked for, one after the other, and shows the keys after each."""
+    """Forks one order after the other, and shows the keys after each."""
 
     def __init__(self, config: pytest.Config, desk: Desk) -> None:
         self.config, self.desk = config, desk
+        # The current run and its order, the next order, and the keys pressed meanwhile.
         self.run: ForkedRun | None = None
-        # What goes on, what comes next, and the keys that were pressed meanwhile.
         self.order: Order | None = None
         self.waiting: Order | None = desk.first(skipping=bool(config.option.skip))
         self.keys = deque[str]()
         self.late = Late()
+        self.board = Board()
+        # What the screen shows of the last run, and when the one that goes on began.
+        self.shown: list[str] = []
+        self.began = 0.0
 
     def forked(self, blocked: Iterable[int], begin: Callable[[], None]) -> bool:
-        """Fork what waits, if there is a time for it; return whether this is the fork."""
+        """Fork the waiting order unless something runs; return whether this is the fork."""
         order = self.waiting
         if self.run or not order:
             return False
         self.order, self.waiting = order, None
-        say([order.why] if order.why else [], before=cleared(os.environ) if order.runs else "\n")
-        self.run = fork(blocked, begin)
+        self.shown = [order.why] if order.why else []
+        print_lines(self.shown, before=clear_sequence(os.environ))
+        self.board.clear()
+        self.began = time.monotonic()
+        self.run = fork_run(blocked, begin)
         return self.run is None and self.become(order)
 
     def become(self, order: Order) -> bool:
-        """Make this process, a fork, a pytest that does what is asked for."""
+        """Make this process, a fork, a pytest that does what the order says."""
         order.apply(self.config)
         self.config.pluginmanager.register(self.late)
+        self.config.stash[told_key] = self.board.tell
+        self.config.stash[status_key] = self.board.set_status
         keep_no_bytecode({kata.folder for kata in self.desk.katas})
         return True
 
     def demand(self, order: Order) -> None:
-        """Do this next; a run that goes on is out of date."""
-        if self.run and self.order and self.order.runs:
-            self.drop()
+        """Do this next; a run of tests that goes on is out of date."""
+        self.drop()
         self.waiting = order
 
     def drop(self) -> None:
@@ -68,7 +99,7 @@ class Runner:
             self.run = None
 
     def press(self, keys: Iterable[str]) -> None:
-        """Do what keys ask for, once nothing runs; a run that is asked for again begins anew."""
+        """Queue keys until nothing runs; ``r`` ends the run and begins anew at once."""
         for key in keys:
             if key == "r":
                 self.demand(self.desk.run())
@@ -78,35 +109,183 @@ class Runner:
 
     def look(self, take: Callable[[], None]) -> None:
         """Go on if the run has ended; `take` takes the terminal back."""
-        if not (self.run and self.run.ended()):
+        if not (self.run and self.order and self.run.ended()):
             return
-        # A kata may have changed its settings.
+        # A kata may have changed the settings of the terminal.
         take()
-        say(end_lines(self.run.code or 0))
+        told = self.board.read_told()
+        after = list(end_lines(self.run.code or 0))
         self.run = None
-        if self.order and self.order.runs:
-            self.desk.ran()
+        self.desk.ran(self.order)
+        after += self.styled(self.desk.moment(self.order, self.width))
+        self.shown += [*told, *after]
+        # A run that was killed has left the clock.
+        print_lines(after, before=ERASE if not told and knows_sequences(os.environ) else "")
         self.prompt()
         self.serve()
         if not self.waiting:
             self.late.catch_up()
 
     def serve(self) -> None:
-        """Do what the next keys ask for, until something runs."""
+        """Serve the queued keys, until one of them runs something."""
         while self.keys and not self.run and not self.waiting:
-            match self.desk.pressed(self.keys.popleft()):
+            match self.desk.pressed(self.keys.popleft(), self.width):
                 case Order() as order:
                     self.waiting = order
                 case [*lines]:
-                    say(lines, before="\n")
-                    self.prompt()
+                    self.draw(self.styled(lines))
+
+    def draw(self, panel: Sequence[str] = ()) -> None:
+        """Draw the screen anew: the last run, and a panel below it instead of the one before."""
+        print_lines(self.shown, before=clear_sequence(os.environ))
+        if panel:
+            print_lines(panel, before="\n")
+        self.prompt()
 
     def prompt(self) -> None:
         """Show the keys."""
-        say([keys_line(solved=self.desk.passed is not None)], before="\n")
+        solved, back = self.desk.passed is not None, self.desk.can_go_back
+        print_lines([keys_line(solved=solved, back=back)], before="\n")
+
+    def tick(self) -> None:
+        """Show how long the run has taken, once it takes longer than a run should."""
+        seconds = time.monotonic() - self.began
+        status = self.board.status
+        if self.run and seconds >= PATIENCE and status is not None and knows_sequences(os.environ):
+            print_lines((), before=f"{ERASE}{clock_line(seconds, status, self.width)}")
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal."""
+        return terminal_writer(self.config).fullwidth
+
+    def styled(self, lines: Iterable[ScreenLine]) -> list[str]:
+        """Return lines as the terminal shows them."""
+        writer = terminal_writer(self.config)
+        return [style_line(writer, line) for line in lines]
 
 
-def say(lines: Iterable[str], before: str = "") -> None:
+class Board:
+    """The files by which a run tells the process that stays what it does, and what it has shown."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="katas-watch-"))
+        self._status, self._told = self._folder / "status", self._folder / "told"
+
+    def clear(self) -> None:
+        """Forget what the last run has told."""
+        self._status.write_text("")
+        self._told.write_text("")
+
+    def set_status(self, text: str) -> None:
+        """Say, in the run, what takes long just now."""
+        self._status.write_text(text)
+
+    @property
+    def status(self) -> str | None:
+        """What takes long just now; None once the run has begun to show its result."""
+        return None if self._told.stat().st_size else self._status.read_text()
+
+    def tell(self, lines: Iterable[str]) -> None:
+        """Note, in the run, lines that are going to be shown."""
+        with self._told.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def read_told(self) -> list[str]:
+        """Return the lines that the last run has shown."""
+        return self._told.read_text(encoding="utf-8").splitlines()
+
+    def remove(self) -> None:
+        """Remove the files."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def print_lines(lines: Iterable[str], before: str = "") -> None:
     """Write to the terminal at once."""
     sys.stdout.write(before + "".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
+
+
+def keep_no_bytecode(folders: Iterable[Path]) -> None:
+    """Let this process write no bytecode if a module was saved just now.
+
+    If it were saved again within the second, with the same size, Python would run the bytecode.
+    """
+    limit = time.time() - SECOND
+    files = (file for folder in folders for file in folder.glob("*.py"))
+    if any(file.stat().st_mtime > limit for file in files):
+        sys.dont_write_bytecode = True
+
+
+class ForkedRun:
+    """A process that runs pytest, and its process group."""
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+        # The process does so too: either may come first.
+        with suppress(OSError):
+            os.setpgid(process, process)
+        # As os.waitstatus_to_exitcode returns it; None while the process runs.
+        self.code: int | None = None
+
+    def ended(self) -> bool:
+        """Whether the process has ended; if so, kill the rest of its group."""
+        if self.code is None:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                self.code = os.waitstatus_to_exitcode(status)
+                self._send(signal.SIGKILL)
+        return self.code is not None
+
+    def drop(self) -> None:
+        """End the process: by SIGTERM, which lets it tidy up, and by SIGKILL if that takes long."""
+        self._send(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE
+        while not self.ended():
+            if time.monotonic() > deadline:
+                self._send(signal.SIGKILL)
+            time.sleep(PAUSE)
+
+    def _send(self, number: int) -> None:
+        # The group may be gone; macOS raises PermissionError for one that is not waited for.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process, number)
+
+
+def fork_run(blocked: Iterable[int], begin: Callable[[], None]) -> ForkedRun | None:
+    """Fork a run and return it; in the run, which calls `begin` first, return None.
+
+    The signals in `blocked` reach the run only after `begin`, which puts back its handlers.
+    """
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+    with warnings.catch_warnings():
+        # Python 3.12 and newer warn about the threads of torch, which only wait for work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork() or enter_run(parent, begin)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return ForkedRun(process) if process else None
+
+
+def enter_run(parent: int, begin: Callable[[], None]) -> int:
+    """Detach this process, a fork, from its parent's terminal, and call `begin`; return 0."""
+    detach(parent)
+    begin()
+    return 0
+
+
+def detach(parent: int) -> None:
+    """Leave the keyboard to the parent, and end with it."""
+    os.setpgid(0, 0)
+    end_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
+    # A background process that reads or sets the terminal is stopped by these two signals;
+    # if they are ignored, the call fails instead.
+    for number in (signal.SIGTTIN, signal.SIGTTOU):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)

@@ -1,7 +1,7 @@
-"""Tells of saved files, from a process of its own.
+"""Reports file changes from a helper process.
 
-Whoever asks has imported torch and is about to fork, so it must have no threads; a library that
-watches files has some.
+The process that reads the reports has imported torch and forks, so it must have no threads;
+`watchfiles` starts some.
 """
 
 from __future__ import annotations
@@ -13,47 +13,48 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.watchdog import GRACE
+from plugins import ROOT
+from plugins.tools.processes import GRACE
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# In milliseconds: how often the library looks whether more has changed before it tells, and
-# for how long at most. An editor that truncates, writes and renames makes several changes.
+# In milliseconds: how long `watchfiles` waits for another change before it reports, and how long
+# at most. An editor that truncates, writes and renames a file makes several changes.
 STEP = 20
 MOST = 100
 
 
 class Saves:
-    """The files that are saved below some folders, as they are saved."""
+    """Starts the helper process, and reads from it which files were saved below some folders."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - this module
-            [sys.executable, "-m", "plugins.saves", *map(str, folders)],
-            cwd=Path(__file__).parents[1],
+            [sys.executable, "-m", "plugins.loop.saves", *map(str, folders)],
+            cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # Ctrl-C on the terminal is not for it.
+            # Ctrl-C on the terminal must not reach it.
             start_new_session=True,
         )
         assert self.process.stdout is not None
         self._output = self.process.stdout
         self._pipe = self._output.fileno()
         self._rest = b""
-        # Why there will be no more.
+        # Why no more reports will come.
         self.trouble = ""
 
     def fileno(self) -> int:
-        """Return what to wait for."""
+        """Return the pipe, for `select`."""
         return self._pipe
 
     def read(self) -> list[Path] | None:
-        """Return the files that were saved, none at first, when it begins to watch.
+        """Return the saved files; none in the first report, when the folders are watched.
 
-        None means that it has ended: `trouble` says why.
+        None means that the process has ended: `trouble` has the reason.
         """
         data = os.read(self._pipe, 1 << 16)
         whole, _, self._rest = (self._rest + data).rpartition(b"\n")
@@ -67,9 +68,9 @@ class Saves:
         return found if data else None
 
     def forget(self) -> None:
-        """Leave the process to the one that started it, in a fork of that one."""
+        """Release the process in a fork: it belongs to the parent."""
         self._output.close()
-        # Or Python would warn that it still runs.
+        # Without it, Popen.__del__ warns that the process still runs.
         self.process.returncode = 0
 
     def stop(self) -> None:
@@ -78,37 +79,37 @@ class Saves:
         self.process.communicate(timeout=GRACE * 10)
 
 
-class Reader:
-    """Whoever wants to know; `watchfiles` stops once it is gone."""
+class ParentEnded:
+    """The event on which `watchfiles` stops: this process has lost its parent."""
 
     def __init__(self) -> None:
         self._number = os.getppid()
         self._greeted = False
 
     def is_set(self) -> bool:
-        """Whether to stop; the first time it is asked, `watchfiles` watches."""
+        """Whether to stop; `watchfiles` asks for the first time when it watches the folders."""
         if not self._greeted:
             self._greeted = True
-            say([])
+            send_message([])
         return os.getppid() != self._number
 
 
-def say(what: object) -> None:
-    """Write a line for `Saves`."""
-    print(json.dumps(what), flush=True)  # noqa: T201 - the answer
+def send_message(message: object) -> None:
+    """Write a line for `Saves` to read."""
+    print(json.dumps(message), flush=True)  # noqa: T201 - the answer
 
 
 def main(folders: Iterable[str]) -> None:
-    """Tell what is saved until nobody wants to know."""
-    import watchfiles  # noqa: PLC0415 - no run but this one needs it
+    """Report saved files until the parent ends."""
+    import watchfiles  # noqa: PLC0415 - only this process needs it
 
-    reader = Reader()
+    ended = ParentEnded()
     try:
-        for changes in watchfiles.watch(*folders, step=STEP, debounce=MOST, stop_event=reader):
-            say(sorted({path for _, path in changes}))
+        for changes in watchfiles.watch(*folders, step=STEP, debounce=MOST, stop_event=ended):
+            send_message(sorted({path for _, path in changes}))
     except OSError as error:
-        # For example: the system watches no more files for this user.
-        say(str(error))
+        # For example: the user's limit of inotify watches is reached.
+        send_message(str(error))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
-"""What ``--next`` says, as lines of text: no pytest, no torch."""
+"""Formats the output of ``--next`` and ``--watch`` as lines of text: no pytest, no torch."""
 
 from __future__ import annotations
 
 import re
+import signal
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugins.frames import cut
-from plugins.frames import edit_place
-from plugins.frames import read_failure
+from plugins.guide.traceback import edit_place
+from plugins.guide.traceback import keep_own_calls
+from plugins.guide.traceback import read_failure
+from plugins.progress.map import kata_line
+from plugins.progress.map import lecture_line
+from plugins.tools.terminal import format_duration
 
 
 if TYPE_CHECKING:
@@ -17,34 +21,60 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from plugins.course.model import Kata
+    from plugins.course.model import Lecture
+    from plugins.progress.map import Place
+
 
 WIDTH = 80
 INDENT = 8
 BAR = 20
-# Of what a test has printed, and of a message.
+# How many lines to show of a test's output, and of a message.
 LAST = 20
 MOST = 40
 # How the lines of a difference begin.
 ALIGNED = " +-?^"
 TITLE = re.compile(r'(?:r?"""|//[ ]*)(?P<title>(?!tier:)\S.*?)(?:""")?$', re.MULTILINE)
+# Move to the top left and erase below, and erase this row: every current terminal knows these.
+CLEAR = "\x1b[H\x1b[2J"
+ERASE = "\r\x1b[K"
+KEYS = {
+    "n": "next",
+    "b": "back",
+    "h": "hint",
+    "s": "solution",
+    "l": "list",
+    "r": "rerun",
+    "q": "quit",
+}
+
+
+@dataclass(frozen=True)
+class ScreenLine:
+    """A line of the terminal, and its style as pytest's terminal writer names it."""
+
+    text: str = ""
+    style: str = ""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """The first failing test of a kata, and what belongs to it.
+    """The first failing test of a kata, with its context.
 
     Attributes
     ----------
     heading, reading
-        What `plugins.reading` says about the kata: its name, and what to read, hear and ask.
+        The summary of `plugins.guide.reading`: the kata's name, and what to read, hear and ask.
     files
         The texts of the exercise's files, by their paths from where pytest was started.
+    module
+        The path of the test module, from there too.
     test, says
         The name of the test and the first line of its docstring.
     text
-        pytest's short traceback, or whatever stands for it.
+        pytest's short traceback, or the message that a report has instead.
     printed
-        What the test has printed, by pytest's name for it.
+        The output of the test, by pytest's name for it.
     """
 
     heading: str
@@ -57,12 +87,31 @@ class Lesson:
     printed: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of the terminal, and how it stands out."""
-
-    text: str = ""
-    style: str = ""
+def lesson_lines(lesson: Lesson, command: str) -> Iterator[ScreenLine]:
+    """Return the lines for a kata that is not solved; `command`, if any, runs it again."""
+    failure = read_failure(lesson.text)
+    path, number = edit_place(failure, lesson.files)
+    yield ScreenLine(lesson.heading, "bold")
+    yield from map(ScreenLine, label_paragraph("brief", brief_title(lesson.files)))
+    yield ScreenLine(f"{'edit':<{INDENT}}{path}:{number}", "green")
+    test = f"{lesson.test}: {lesson.says}".removesuffix(": ")
+    yield from map(ScreenLine, [*label_paragraph("test", test), ""])
+    for line in failure.message[:MOST]:
+        yield from (ScreenLine(part, "red") for part in wrap_message(line))
+    if (more := len(failure.message) - MOST) > 0:
+        yield ScreenLine(f"({more} more lines: pytest {lesson.module} -x)")
+    if calls := keep_own_calls(failure.calls, {*lesson.files, lesson.module}):
+        yield from map(ScreenLine, ["", *calls])
+    for name, text in lesson.printed:
+        yield from (
+            ScreenLine(),
+            ScreenLine(name, "bold"),
+            *map(ScreenLine, text.splitlines()[-LAST:]),
+        )
+    yield from map(ScreenLine, ["", *lesson.reading])
+    if command:
+        again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
+        yield from map(ScreenLine, ["", *again])
 
 
 def brief_title(files: Mapping[str, str]) -> str:
@@ -73,78 +122,8 @@ def brief_title(files: Mapping[str, str]) -> str:
     return ""
 
 
-def bar(solved: int, total: int, *, blocks: bool) -> str:
-    """Return how much of the course is solved."""
-    filled = BAR * solved // max(total, 1)
-    full, empty = ("█", "░") if blocks else ("#", ".")
-    return f"{full * filled}{empty * (BAR - filled)} {solved} of {total} katas solved"
-
-
-def lesson_lines(lesson: Lesson, command: str) -> Iterator[Line]:
-    """Return what to show of a kata that is not solved.
-
-    `command` runs what is shown now again; there need be none.
-    """
-    failure = read_failure(lesson.text)
-    path, number = edit_place(failure, lesson.files)
-    yield Line(lesson.heading, "bold")
-    yield from map(Line, labelled("brief", brief_title(lesson.files)))
-    yield Line(f"{'edit':<{INDENT}}{path}:{number}", "green")
-    test = f"{lesson.test}: {lesson.says}".removesuffix(": ")
-    yield from map(Line, [*labelled("test", test), ""])
-    for line in failure.message[:MOST]:
-        yield from (Line(part, "red") for part in wrapped(line))
-    if (more := len(failure.message) - MOST) > 0:
-        yield Line(f"({more} more lines: pytest {lesson.module} -x)")
-    if shown := cut(failure.calls, {*lesson.files, lesson.module}):
-        yield from map(Line, ["", *shown])
-    for name, text in lesson.printed:
-        yield from (Line(), Line(name, "bold"), *map(Line, text.splitlines()[-LAST:]))
-    yield from map(Line, ["", *lesson.reading])
-    if command:
-        again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
-        yield from map(Line, ["", *again])
-
-
-def done_lines(
-    where: str, solved: int, total: int, *, whole: bool, away: Mapping[str, str]
-) -> Iterator[Line]:
-    """Return that all is solved `where`, or all but what cannot run here."""
-    if solved + len(away) < total:
-        # -k, -m or --device left tests out.
-        yield Line(f"Nothing failed, but not all tests ran: {solved} of {total} katas are solved.")
-        return
-    what = "that can run here " if away else ""
-    yield Line(f"Everything {what}in {where} is solved: {solved} of {total} katas.", "green")
-    if not whole:
-        yield Line("The rest of the course: pytest katas --next")
-
-
-def away_lines(away: Mapping[str, str]) -> Iterator[Line]:
-    """Return which katas were passed over, and why, by their ids."""
-    for kata, reason in away.items():
-        text = f"{kata} cannot run here: {reason}"
-        for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False):
-            yield Line(line, "yellow")
-
-
-def skipped_lines(skipped: str, shown: str) -> Iterator[Line]:
-    """Return what became of the kata that was skipped; `shown` is the one that is shown now."""
-    if skipped and skipped == shown:
-        yield Line(f"{skipped} is the only one left, so here it is again", "yellow")
-    elif skipped:
-        yield Line(f"{skipped} comes back after the others", "yellow")
-
-
-def wrapped(line: str) -> list[str]:
-    """Return prose in lines that fit the terminal; a difference of two values stays aligned."""
-    if len(line) <= WIDTH or line[0] in ALIGNED:
-        return [line]
-    return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def labelled(label: str, text: str) -> list[str]:
-    """Return a labelled paragraph that fits the terminal."""
+def label_paragraph(label: str, text: str) -> list[str]:
+    """Return a labelled paragraph, wrapped to the terminal."""
     return textwrap.wrap(
         text,
         WIDTH,
@@ -153,3 +132,146 @@ def labelled(label: str, text: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def wrap_message(line: str) -> list[str]:
+    """Return prose wrapped to the terminal, and a line of a difference unwrapped: it is aligned."""
+    if len(line) <= WIDTH or line[0] in ALIGNED:
+        return [line]
+    return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def format_bar(solved: int, total: int, *, blocks: bool) -> str:
+    """Return a bar of how many katas are solved; `blocks` allows more than ASCII."""
+    filled = BAR * solved // max(total, 1)
+    full, empty = ("█", "░") if blocks else ("#", ".")
+    return f"{full * filled}{empty * (BAR - filled)} {solved} of {total} katas solved"
+
+
+def skipped_lines(skipped: str, shown: str) -> Iterator[ScreenLine]:
+    """Return when the skipped kata comes back; `shown` is the current kata."""
+    if skipped and skipped == shown:
+        yield ScreenLine(f"{skipped} is the only one left, so here it is again", "yellow")
+    elif skipped:
+        yield ScreenLine(f"{skipped} comes back after the others", "yellow")
+
+
+def waiting_lines(waiting: Mapping[str, Sequence[Kata]]) -> Iterator[ScreenLine]:
+    """Return how many katas were passed over, by the id of the kata that they wait for."""
+    for blocker, katas in waiting.items():
+        first, last = katas[0].id, katas[-1].name
+        names = first if len(katas) == 1 else f"{first} to {last}"
+        count = "1 kata waits" if len(katas) == 1 else f"{len(katas)} katas wait"
+        text = f"{count} for {blocker}, which {'it builds' if len(katas) == 1 else 'they build'} on"
+        for line in textwrap.wrap(f"{text}: {names}", WIDTH, subsequent_indent="  "):
+            yield ScreenLine(line, "yellow")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A kata that has just been solved.
+
+    Attributes
+    ----------
+    kata
+        The kata.
+    seconds, hints
+        The time spent on it, and how many of its hints were taken.
+    following
+        The kata that comes next, if one is left.
+    """
+
+    kata: Kata
+    seconds: float
+    hints: int
+    following: Kata | None
+
+
+def solved_line(kata: Kata) -> ScreenLine:
+    """Return the line that says so."""
+    return ScreenLine(f"{kata.id} is solved: {kata.title}", "green")
+
+
+def moment_lines(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[ScreenLine]:
+    """Return the lines that celebrate a solved kata; below the reference, if that is short."""
+    kata = moment.kata
+    if len(reference) <= MOST:
+        yield from reference
+    yield ScreenLine()
+    if kata.episodes:
+        yield from map(ScreenLine, label_paragraph("learned", kata.episodes[0].why))
+    hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
+    yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
+    if len(reference) > MOST:
+        yield ScreenLine(f"{'beside':<{INDENT}}press s: the reference beside your answer")
+    if moment.following:
+        text = f"press n: {moment.following.id}, {moment.following.title}"
+        yield from map(ScreenLine, label_paragraph("next", text))
+    else:
+        yield ScreenLine("Nothing else is open here.")
+
+
+def away_lines(away: Mapping[str, str]) -> Iterator[ScreenLine]:
+    """Return which katas were passed over, and the reasons, by their ids."""
+    for kata, reason in away.items():
+        text = f"{kata} cannot run here: {reason}"
+        for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False):
+            yield ScreenLine(line, "yellow")
+
+
+def done_lines(
+    where: str, solved: int, total: int, *, whole: bool, away: Mapping[str, str]
+) -> Iterator[ScreenLine]:
+    """Return that everything `where` is solved, apart from the katas that cannot run here."""
+    if solved + len(away) < total:
+        # -k, -m or --device left tests out.
+        yield ScreenLine(
+            f"Nothing failed, but not all tests ran: {solved} of {total} katas are solved."
+        )
+        return
+    what = "that can run here " if away else ""
+    yield ScreenLine(f"Everything {what}in {where} is solved: {solved} of {total} katas.", "green")
+    if not whole:
+        yield ScreenLine("The rest of the course: pytest katas --next")
+
+
+def clear_sequence(environ: Mapping[str, str]) -> str:
+    """Return the sequence that clears the screen, or an empty line for a dumb terminal."""
+    return CLEAR if knows_sequences(environ) else "\n"
+
+
+def knows_sequences(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal knows `CLEAR` and `ERASE`; a dumb one does not."""
+    return environ.get("TERM", "dumb") not in {"", "dumb"}
+
+
+def keys_line(*, solved: bool, back: bool = False) -> str:
+    """Return the keys that mean something now: the solution once solved, back once left."""
+    left_out = {key for key, means in (("s", solved), ("b", back)) if not means}
+    shown = {key: word for key, word in KEYS.items() if key not in left_out}
+    return "  ".join(f"{key} {word}" for key, word in shown.items())
+
+
+def list_lines(
+    lectures: Sequence[Lecture], places: Sequence[Place], here: Place | None, *, blocks: bool
+) -> Iterator[str]:
+    """Return the lectures, and the katas of the lecture that the learner is in."""
+    for lecture in lectures:
+        own = [place for place in places if place.kata.lecture == lecture.name]
+        yield lecture_line(lecture, own, here, blocks=blocks)
+        if here in own or len(lectures) == 1:
+            yield from (kata_line(place, here) for place in own)
+
+
+def clock_line(seconds: float, status: str, width: int) -> str:
+    """Return how long a run has taken and what it does, in one row, with the keys that end it."""
+    keys = "r rerun  q quit"
+    head = f"{seconds:3.0f} s  {status}"
+    room = width - 1 - len(keys) - 2
+    return f"{head[: max(room, 0)]:{max(room, 0)}}  {keys}"[: max(width - 1, 0)]
+
+
+def end_lines(code: int) -> Iterator[str]:
+    """Return the signal that ended a run, which could not report it itself."""
+    if code < 0:
+        yield f"The run was ended by {signal.Signals(-code).name}."

@@ -1,77 +1,95 @@
-"""Gathers what ``--next`` has to tell, and tells it through pytest's terminal reporter."""
+"""Follows the tests of ``--next`` and writes the result through pytest's terminal reporter."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.course import course_key
-from plugins.exercisetext import exercise_texts
-from plugins.failures import SUMMARY
-from plugins.lessonview import Lesson
-from plugins.lessonview import Line
-from plugins.lessonview import away_lines
-from plugins.lessonview import bar
-from plugins.lessonview import done_lines
-from plugins.lessonview import lesson_lines
-from plugins.lessonview import skipped_lines
-from plugins.progress import outcome_of
-from plugins.stamps import totals_key
-from plugins.standing import Outcome
-from plugins.standing import Results
+import pytest
+
+from plugins.course.files import exercise_texts
+from plugins.course.files import path_from
+from plugins.course.names import name_for_pytest
+from plugins.course.session import course_key
+from plugins.course.session import status_key
+from plugins.guide.failures import SUMMARY
+from plugins.loop.screen import ERASE
+from plugins.loop.screen import Lesson
+from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import away_lines
+from plugins.loop.screen import done_lines
+from plugins.loop.screen import format_bar
+from plugins.loop.screen import knows_sequences
+from plugins.loop.screen import lesson_lines
+from plugins.loop.screen import skipped_lines
+from plugins.loop.screen import solved_line
+from plugins.loop.screen import waiting_lines
+from plugins.progress.order import passed_over
+from plugins.progress.plugin import outcome_of
+from plugins.progress.plugin import totals_key
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
+from plugins.tools.terminal import shows_blocks
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Sequence
     from pathlib import Path
 
-    import pytest
+    from plugins.course.model import Kata
 
-    from plugins.layout import Kata
+
+# Set by --watch: called with the lines that are about to be shown, to show them again.
+told_key = pytest.StashKey[Callable[[Iterable[str]], None]]()
 
 
 class Teller:
-    """Knows how the kata whose turn it is goes, and what became of those before."""
+    """Follows the current kata, and keeps the results of those before it."""
 
     def __init__(self, config: pytest.Config, katas: Sequence[Kata], solved: int) -> None:
         self.config = config
         self.katas = katas
+        # How many are solved.
         self.solved = solved
+        # Why katas cannot run here, by their ids.
         self.away: dict[str, str] = {}
-        # Whether the kata whose turn it is has turned out to be solved.
+        # Whether the current kata has just been solved.
         self.solved_now = False
-        # What was skipped by this command.
+        # The kata that this command skips.
         self.skipped = ""
         self.failed: pytest.TestReport | pytest.CollectReport | None = None
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, TestOutcome] = {}
+        # The katas that were not solved when this command began, in teaching order.
+        self.waiting: Sequence[Kata] = ()
         # The first line of the docstring of the test that runs.
         self.says = ""
 
     @property
     def reporter(self) -> Any:
-        """The terminal."""
+        """Pytest's terminal reporter."""
         return self.config.pluginmanager.get_plugin("terminalreporter")
 
     def begin(self, kata: Kata) -> None:
-        """Turn to a kata."""
+        """Make `kata` the current one."""
         self.kata = kata
         self.outcomes = {}
         self.solved_now = False
 
     def hear(self, report: pytest.TestReport | pytest.CollectReport) -> None:
-        """Take a report of the kata into account."""
+        """Note the first failure, or an outcome, of the current kata."""
         if report.failed:
             self.failed = self.failed or report
         elif outcome := outcome_of(report):
             self.outcomes[report.nodeid] = outcome
 
     def end(self) -> None:
-        """Say what became of a kata none of whose tests has failed."""
-        # -k and -m leave tests out, and then the rest solves nothing.
+        """Count the current kata as solved or unavailable; none of its tests has failed."""
+        # With tests left out by -k or -m the total differs, and the kata is not solved.
         run = Results("", self.outcomes, self.config.stash[totals_key].get(self.kata.id))
         if run.state == "unavailable":
             reasons = [outcome.message for outcome in self.outcomes.values()]
@@ -79,79 +97,106 @@ class Teller:
         elif run.state == "solved":
             self.solved_now = True
             self.solved += 1
-            test = self.shown(self.kata.test)
-            self.write(
-                [
-                    Line(f"{self.kata.id} is solved: {self.kata.title}", "green"),
-                    Line(f"  the reference: pytest {test} --solution"),
-                ]
-            )
+            self.waiting = [kata for kata in self.waiting if kata != self.kata]
+            self.write(self.solved_lines())
+
+    def solved_lines(self) -> Iterator[ScreenLine]:
+        """Return that the current kata is solved, and the command that shows the reference."""
+        yield solved_line(self.kata)
+        if not self.watched:
+            test = name_for_pytest(self.kata, self.start)
+            yield ScreenLine(f"  the reference: pytest {test} --solution")
+
+    @property
+    def watched(self) -> bool:
+        """Whether a key does what a command does elsewhere."""
+        return bool(self.config.getoption("watch", default=False))
+
+    def run(self, item: pytest.Item, says: str) -> None:
+        """Note which test runs, and the first line of its docstring."""
+        self.says = says
+        if tell := self.config.stash.get(status_key, None):
+            tell(f"{item.name}: {says}".removesuffix(": "))
 
     def tell(self) -> None:
-        """Show the failing test, or that there is none."""
+        """Write the bar and the failing test, or the closing lines."""
         total = len(self.katas)
-        bars = Line(bar(self.solved, total, blocks=self.blocks))
+        bars = ScreenLine(format_bar(self.solved, total, blocks=shows_blocks()))
         if self.failed:
-            lines = list(lesson_lines(self.lesson(self.failed), self.command()))
+            lines = list(lesson_lines(self.lesson_from(self.failed), self.command()))
         else:
-            lines = list(self.done())
-        skipped = skipped_lines(self.skipped, self.kata.id if self.failed else "")
-        self.write([*skipped, *away_lines(self.away), bars, *lines])
+            lines = list(self.closing_lines())
+        shown = self.kata.id if self.failed else ""
+        before = [*skipped_lines(self.skipped, shown), *away_lines(self.away)]
+        if self.failed:
+            before += waiting_lines(passed_over(self.waiting, shown))
+        self.write([*before, bars, *lines, *self.last_lines()])
 
-    def done(self) -> Iterator[Line]:
-        """Return what there is to say when no test has failed."""
+    def last_lines(self) -> Iterator[ScreenLine]:
+        """Return what stands below everything else."""
+        yield from ()
+
+    def closing_lines(self) -> Iterator[ScreenLine]:
+        """Return the last lines when no test has failed."""
         total = len(self.katas)
-        return done_lines(self.where(), self.solved, total, whole=self.whole, away=self.away)
+        return done_lines(self.scope(), self.solved, total, whole=self.whole, away=self.away)
 
-    def lesson(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
-        """Return what there is to say about the failed report."""
+    def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
+        """Return the lesson of the current kata's failed report."""
         plain = [f"{self.kata.id}: {self.kata.title}"]
         heading, *reading = getattr(report, SUMMARY, plain)
+        if self.watched:
+            reading = ["hint    press h" if "--hint" in line else line for line in reading]
         name = report.nodeid.partition("::")[2]
         return Lesson(
             heading=heading,
             reading=reading,
-            files=exercise_texts(self.kata, self.config.invocation_params.dir),
-            module=self.shown(self.kata.test),
+            files=exercise_texts(self.kata, self.start),
+            module=path_from(self.start, self.kata.test),
             test=name or "the module cannot be imported",
             says=self.says if name else "",
             text=report.longreprtext,
             printed=[part for part in report.sections if part[0].startswith("Captured")],
         )
 
-    def shown(self, path: Path) -> str:
-        """Return a path as tracebacks have it: from where pytest was started."""
-        return os.path.relpath(path, self.config.invocation_params.dir)
+    @property
+    def start(self) -> Path:
+        """The folder where pytest was started."""
+        return self.config.invocation_params.dir
 
     @property
     def whole(self) -> bool:
-        """Whether all katas of the course are among these."""
+        """Whether the command names all katas of the course."""
         lectures = self.config.stash[course_key].lectures
         return len(self.katas) == sum(len(lecture.katas) for lecture in lectures)
 
-    def where(self) -> str:
-        """Return what was gone through."""
+    def scope(self) -> str:
+        """Return the lectures that the command names, in words."""
         names = [self.katas[0].lecture, self.katas[-1].lecture]
         return "the course" if self.whole else " to ".join(dict.fromkeys(names))
 
     def command(self) -> str:
-        """Return how to go on; a skip holds already, and would leave out one more.
+        """Return the command that runs the current kata again; none under ``--watch``.
 
-        Under ``--watch`` it is enough to save the file.
+        It has no ``--skip``, which would skip one more kata.
         """
-        if self.config.getoption("watch", default=False):
+        if self.watched:
             return ""
         given = [each for each in self.config.invocation_params.args if each != "--skip"]
         more = [] if "--next" in given else ["--next"]
         return shlex.join(["pytest", *map(str, given), *more])
 
-    @property
-    def blocks(self) -> bool:
-        """Whether the terminal shows more than ASCII."""
-        file = self.reporter._tw._file  # noqa: SLF001 - whatever pytest writes to
-        return str(getattr(file, "encoding", "")).lower().startswith("utf")
-
-    def write(self, lines: Iterable[Line]) -> None:
-        """Write to the terminal."""
+    def write(self, lines: Iterable[ScreenLine]) -> None:
+        """Write lines to the terminal, in their styles; over the clock of ``--watch``."""
+        lines = list(lines)
+        if lines and (tell := self.config.stash.get(told_key, None)):
+            writer = self.config.get_terminal_writer()
+            tell(style_line(writer, line) for line in lines)
+            self.reporter.write(ERASE if knows_sequences(os.environ) else "")
         for line in lines:
             self.reporter.line(line.text, **({line.style: True} if line.style else {}))
+
+
+def style_line(writer: Any, line: ScreenLine) -> str:
+    """Return a line in its style, if pytest's terminal writer has colours."""
+    return str(writer.markup(line.text, **({line.style: True} if line.style else {})))

@@ -1,4 +1,4 @@
-"""Waits for saves, keys and signals on behalf of ``--watch``, and holds the terminal."""
+"""Waits for saves, keys and signals under ``--watch``, and gives the terminal back at the end."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import os
 import select
 import signal
 import sys
+import termios
+import tty
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
-from plugins.keyboard import Keyboard
-from plugins.keyboard import Signals
-from plugins.watchrun import Runner
-from plugins.watchrun import say
+from plugins.loop.run import TICK
+from plugins.loop.run import Runner
+from plugins.loop.run import print_lines
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterable
 
     import pytest
 
-    from plugins.saves import Saves
-    from plugins.warm import Loaded
-    from plugins.watchdesk import Desk
+    from plugins.loop.desk import Desk
+    from plugins.loop.saves import Saves
+    from plugins.loop.warm import Loaded
 
 
 FORK = -1
@@ -34,25 +37,25 @@ UNSEEN = "Files are no longer watched{}; r runs the tests."
 
 
 class Loop:
-    """Serves a learner until the end."""
+    """Waits for one event after the other, until one of them ends ``--watch``."""
 
     def __init__(self, config: pytest.Config, desk: Desk, saves: Saves, loaded: Loaded) -> None:
         self.start = config.invocation_params.dir
         self.desk, self.saves, self.loaded = desk, saves, loaded
         self.process = os.getpid()
         self.runner = Runner(config, desk)
-        # What is saved before the files are watched would be missed.
+        # Runs wait until the files are watched: a save before that would be missed.
         self.watching = False
         self.keyboard = Keyboard(0)
-        self.signals = Signals(SIGNALS)
-        self.inputs: dict[Keyboard | Signals | Saves, Callable[[], int | None]] = {
+        self.signals = LoopSignals(SIGNALS)
+        self.inputs: dict[Keyboard | LoopSignals | Saves, Callable[[], int | None]] = {
             self.keyboard: self.read_keys,
             self.signals: self.read_signals,
             saves: self.read_saves,
         }
 
     def go_on(self) -> int:
-        """Return the status when it is over; in a fork, which is to run pytest, return FORK."""
+        """Wait until the end and return the status; return FORK in a fork, which runs pytest."""
         status: int | None = None
         try:
             while status is None and self.loaded.outdated() is None:
@@ -63,34 +66,38 @@ class Loop:
         return self.start_anew() if status is None else status
 
     def attend(self) -> int | None:
-        """Wait until something happens and see to it; return the status if that is the end."""
-        for source in select.select([*self.inputs], [], [])[0]:
+        """Wait for events and handle them; return the status if one of them ends the loop."""
+        ready = select.select([*self.inputs], [], [], TICK if self.runner.run else None)[0]
+        if not ready:
+            self.runner.tick()
+        for source in ready:
             if (status := self.inputs[source]()) is not None:
                 return status
         return None
 
     def close(self) -> None:
-        """Give the terminal back and end what was started; a fork has nothing of it."""
+        """Give the terminal back and end the processes; in a fork, do nothing."""
         if os.getpid() != self.process:
             return
         self.keyboard.give_back()
         self.runner.drop()
         self.saves.stop()
         self.signals.restore()
+        self.runner.board.remove()
 
     def leave(self) -> None:
-        """Let go, in a fork, of what is the parent's."""
+        """Release the parent's signal handlers and its watcher, in a fork."""
         self.signals.restore()
         self.saves.forget()
 
     def start_anew(self) -> NoReturn:
-        """Become another process, as this one was started."""
-        say([f"{self.loaded.outdated()}: starting anew"], before="\n")
+        """Replace this process by one with the same command line."""
+        print_lines([f"{self.loaded.outdated()}: starting anew"], before="\n")
         os.chdir(self.start)
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - as we were
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - our own command
 
     def read_keys(self) -> int | None:
-        """Take what was typed."""
+        """Handle the keys that were pressed."""
         keys = self.keyboard.read()
         if keys is None:
             return 128 + signal.SIGHUP
@@ -100,7 +107,7 @@ class Loop:
         return None
 
     def read_signals(self) -> int | None:
-        """Look after the run, stop and go on with the terminal, or end."""
+        """Handle the signals: the end of a run, Ctrl-Z and `fg`, or the end."""
         for number in self.signals.read():
             match number:
                 case signal.SIGCHLD:
@@ -110,6 +117,9 @@ class Loop:
                     os.kill(os.getpid(), signal.SIGSTOP)
                 case signal.SIGCONT:
                     self.keyboard.take()
+                    # The shell has written to the screen.
+                    if not self.runner.run:
+                        self.runner.draw()
                 case signal.SIGINT:
                     return INTERRUPTED
                 case _:
@@ -117,12 +127,84 @@ class Loop:
         return None
 
     def read_saves(self) -> None:
-        """Run what was saved."""
+        """Run the kata that was saved."""
         self.watching = True
         files = self.saves.read()
         if files is None:
             del self.inputs[self.saves]
             why = f": {self.saves.trouble}" if self.saves.trouble else ""
-            say([UNSEEN.format(why)])
+            print_lines([UNSEEN.format(why)])
         elif order := self.desk.saved(files):
             self.runner.demand(order)
+
+
+class Keyboard:
+    """A terminal in the mode that delivers each key at once and does not echo it."""
+
+    def __init__(self, terminal: int) -> None:
+        self.terminal = terminal
+        self._before = termios.tcgetattr(terminal)
+        tty.setcbreak(terminal, termios.TCSANOW)
+        self._taken = termios.tcgetattr(terminal)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for `select`."""
+        return self.terminal
+
+    def take(self) -> None:
+        """Set the mode again: another process may have changed the settings."""
+        self._set(self._taken)
+
+    def give_back(self) -> None:
+        """Restore the settings from before."""
+        self._set(self._before)
+
+    def _set(self, settings: list[int | list[bytes | int]]) -> None:
+        # The window may have been closed.
+        with suppress(termios.error):
+            termios.tcsetattr(self.terminal, termios.TCSANOW, settings)
+
+    def read(self) -> str | None:
+        """Return the pressed keys; None if the terminal is gone."""
+        try:
+            data = os.read(self.terminal, 1 << 10)
+        except OSError:
+            return None
+        return data.decode(errors="replace") or None
+
+
+class LoopSignals:
+    """A pipe of signals, to wait for beside keys."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._numbers = {
+            number
+            for number in numbers
+            # nohup and the shells' background jobs start with some signals ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        self._reader, self._writer = os.pipe()
+        for end in (self._reader, self._writer):
+            os.set_blocking(end, False)
+        self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        self._before = {number: signal.signal(number, ignore_signal) for number in self._numbers}
+
+    def fileno(self) -> int:
+        """Return the reading end, for `select`."""
+        return self._reader
+
+    def read(self) -> list[int]:
+        """Return the signals that have arrived, in their order."""
+        return [number for number in os.read(self._reader, 1 << 10) if number in self._numbers]
+
+    def restore(self) -> None:
+        """Put back the handlers from before."""
+        signal.set_wakeup_fd(self._wakeup)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self._reader)
+        os.close(self._writer)
+
+
+def ignore_signal(number: int, frame: object) -> None:
+    """Do nothing: Python has written the number to the pipe."""

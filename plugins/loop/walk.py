@@ -1,4 +1,8 @@
-"""Goes from kata to kata for ``--next`` (`plugins.nextkata`), within one session of pytest."""
+"""Runs kata after kata within one session of pytest, for ``--next`` and ``--watch``.
+
+`plugins.loop.next` registers a `Walk`, which stops at the first kata that fails. `OneKata` is the
+walk of ``--watch``: it runs the kata that was saved, solved or not.
+"""
 
 from __future__ import annotations
 
@@ -7,71 +11,68 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.bookmark import Bookmark
-from plugins.bookmark import change_bookmark
-from plugins.lesson import Teller
-from plugins.memory import recall
-from plugins.order import ordered
-from plugins.standing import content_of
+from plugins.course.files import content_of
+from plugins.course.session import course_root
+from plugins.loop.screen import ScreenLine
+from plugins.loop.teller import Teller
+from plugins.progress.store import Bookmark
+from plugins.progress.store import change_bookmark
+from plugins.progress.store import read_standing
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
+    from plugins.progress.standing import Results
 
 
-def is_solved(root: Path, kata: Kata) -> bool:
-    """Whether the exercise as it is now is known to be solved."""
-    return recall(root, kata).state(content_of(kata)) == "solved"
-
-
-def first_line(item: pytest.Item) -> str:
-    """Return what a test says that holds."""
-    text = getattr(getattr(item, "obj", None), "__doc__", None) or ""
-    return text.strip().partition("\n")[0]
+PARTLY = "Nothing failed, but not all of its tests ran."
 
 
 class Walk:
-    """Goes from kata to kata."""
+    """The plugin that runs the katas in `waiting`; the bar counts those in `katas`."""
 
-    def __init__(self, config: pytest.Config, katas: list[Kata], bookmark: Bookmark) -> None:
+    def __init__(
+        self, config: pytest.Config, katas: Sequence[Kata], waiting: Sequence[Kata]
+    ) -> None:
         self.config = config
-        self.root = config.rootpath
-        self.katas = katas
-        waiting = [kata for kata in katas if not is_solved(self.root, kata)]
-        self.waiting = ordered(waiting, bookmark.skipped)
+        self.root = course_root(config)
+        self.katas, self.waiting = katas, waiting
         self.teller = Teller(config, katas, len(katas) - len(waiting))
+        self.teller.waiting = [kata for kata in katas if kata in waiting]
 
     def pytest_collection(self) -> bool:
-        """Collect nothing yet."""
+        """Collect nothing yet: `run_kata` collects each kata when its turn comes."""
         return True
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run kata after kata until one fails."""
         for kata in self.waiting:
             self.teller.begin(kata)
-            self.run(session, kata)
+            self.run_kata(session, kata)
             if self.teller.failed:
                 self.mark(kata)
                 break
             self.teller.end()
         return True
 
-    def run(self, session: pytest.Session, kata: Kata) -> None:
+    def run_kata(self, session: pytest.Session, kata: Kata) -> None:
         """Run the tests of one kata, until one fails."""
         session.perform_collect([str(kata.test)])
-        items = session.items
+        items = failed_first(session.items, read_standing(self.root, kata).results)
         for item, following in zip_longest(items, items[1:]):
             if self.teller.failed:
                 return
-            self.teller.says = first_line(item)
+            self.teller.run(item, first_docstring_line(item))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
 
     def mark(self, kata: Kata) -> None:
-        """Remember which kata is shown, and forget the skipped ones that are solved by now."""
+        """Store which kata is shown, and drop the skipped ones that are solved by now."""
         solved = {each.id for each in self.katas if is_solved(self.root, each)}
 
         def change(old: Bookmark) -> Bookmark:
@@ -79,22 +80,22 @@ class Walk:
 
         change_bookmark(self.root, change)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self) -> tuple[str, str, str]:
-        """Let the terminal neither show nor count what is told below."""
-        return "told", "", ""
-
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Hear of a module that cannot be imported."""
+        """Pass on the report of a module: one that cannot be imported is a failure."""
         self.teller.hear(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Hear of a test."""
+        """Pass on the report of a test."""
         self.teller.hear(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self) -> tuple[str, str, str]:
+        """Keep pytest from showing and counting the tests, which the teller describes."""
+        return "told", "", ""
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Say where the learner stands, unless something else has ended the session."""
+        """Show where the learner stands, unless something else has ended the session."""
         ended = (pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.OK)
         if self.teller.failed:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -102,6 +103,63 @@ class Walk:
             session.exitstatus = pytest.ExitCode.OK
         else:
             return
-        # `plugins.failures` would say again what to read.
+        # `plugins.guide.failures` would show the reading of a failed import a second time.
         self.teller.reporter.stats.pop("error", None)
         self.teller.tell()
+
+
+class OneKata(Walk):
+    """Runs one kata, and leaves the bookmark of ``--next`` alone."""
+
+    def __init__(
+        self, config: pytest.Config, katas: Sequence[Kata], kata: Kata, away: Kata | None = None
+    ) -> None:
+        super().__init__(config, katas, [kata])
+        root = course_root(config)
+        others = sum(is_solved(root, each) for each in katas if each.id != kata.id)
+        self.teller = OneTeller(config, katas, others, away)
+
+    def mark(self, kata: Kata) -> None:
+        """Store nothing."""
+
+
+class OneTeller(Teller):
+    """Describes how one kata went, and not the rest of the course.
+
+    What more there is to say about a solved kata, the process that stays says. `left` is the kata
+    that this one was saved instead of.
+    """
+
+    def __init__(
+        self, config: pytest.Config, katas: Sequence[Kata], solved: int, left: Kata | None
+    ) -> None:
+        super().__init__(config, katas, solved)
+        self.left = left
+
+    def closing_lines(self) -> Iterator[ScreenLine]:
+        """Return a line if the kata is neither solved nor unavailable, though no test failed."""
+        if not self.solved_now and self.kata.id not in self.away:
+            yield ScreenLine(PARTLY)
+
+    def last_lines(self) -> Iterator[ScreenLine]:
+        """Return where the learner was, if that was at another kata."""
+        if self.left:
+            text = f"You were at {self.left.id}: press n to go back to it."
+            yield from (ScreenLine(), ScreenLine(text, "yellow"))
+
+
+def is_solved(root: Path, kata: Kata) -> bool:
+    """Whether the current exercise is known to be solved."""
+    return read_standing(root, kata).state(content_of(kata)) == "solved"
+
+
+def failed_first(items: Sequence[pytest.Item], last: Results) -> list[pytest.Item]:
+    """Return the tests that failed last, and then the others, in their order."""
+    failed = {name for name, outcome in last.tests.items() if outcome.verdict == "failed"}
+    return sorted(items, key=lambda item: item.nodeid.partition("::")[2] not in failed)
+
+
+def first_docstring_line(item: pytest.Item) -> str:
+    """Return the first line of a test's docstring."""
+    text = getattr(getattr(item, "obj", None), "__doc__", None) or ""
+    return text.strip().partition("\n")[0]

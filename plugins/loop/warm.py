@@ -1,10 +1,9 @@
-"""Imports once what every run needs, and tells when that is out of date."""
+"""Imports the modules that every run needs once, and detects when they are out of date."""
 
 from __future__ import annotations
 
 import gc
 import importlib
-import os
 import re
 import sys
 import warnings
@@ -12,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from plugins import HERE
 
 
 if TYPE_CHECKING:
@@ -20,70 +19,46 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# None of them starts a thread or touches a device when it is imported.
+# None of these starts a thread or touches a device when it is imported.
 MODULES = ("torch", "torch.testing", "numpy", "expecttest", "hypothesis", "pdb")
-# Neither do these, but they take seconds, and only some katas import them: not by name, mostly.
-LATE = ("torch._dynamo",)
 VERSION = re.compile(r"""^__version__ = ['"]([^'"]+)""", re.MULTILINE)
 Stamp = tuple[int, int, int]
 
 
 def warm_up() -> None:
-    """Import what the katas import, and let a fork find it where it is."""
+    """Import the modules that katas import, in memory that the forks share."""
     for name in MODULES:
-        # What is missing or broken is for the run to report.
+        # A run reports a module that is missing or broken.
         with suppress(Exception):
             importlib.import_module(name)
     with suppress(Exception):
-        draw()
+        draw_examples()
     gc.collect()
-    # The collectors of the forks shall not copy its pages.
+    # Frozen objects keep the forks' garbage collectors from copying their pages.
     gc.freeze()
 
 
-def draw() -> None:
-    """Let hypothesis draw, until it has read all modules of the project.
+def draw_examples() -> None:
+    """Draw from hypothesis until it has read all modules of the project.
 
-    It looks there for numbers to try, when it first wants one: by chance, seldom at once.
+    It searches them for constants to try when it first wants one, which is seldom the first draw.
     """
     import hypothesis  # noqa: PLC0415 - takes half a second
-    from hypothesis import strategies  # noqa: PLC0415 - likewise
+    from hypothesis import strategies  # noqa: PLC0415 - takes half a second
 
     @hypothesis.settings(database=None, max_examples=3, derandomize=True)
     @hypothesis.given(strategies.lists(strategies.floats(), min_size=50, max_size=50))
     def take(numbers: list[float]) -> None:
-        """Take what was drawn."""
+        """Draw, and check nothing."""
 
     with warnings.catch_warnings():
-        # It warns of plugins that do so when pytest begins, which costs every run.
+        # hypothesis warns about plugins that draw while pytest starts, as that slows every run.
         warnings.simplefilter("ignore")
         take()
 
 
-class Late:
-    """Tells the process that stays what a run had to import, for the runs after it."""
-
-    def __init__(self) -> None:
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._reader, False)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Tell, in the run."""
-        names = [name for name in LATE if name in sys.modules]
-        os.write(self._writer, "".join(f"{name}\n" for name in names).encode())
-
-    def catch_up(self) -> None:
-        """Import it, in the process that stays: its next forks have it."""
-        with suppress(BlockingIOError):
-            told = os.read(self._reader, 1 << 10).decode().splitlines()
-            for name in {*told} - {*sys.modules}:
-                with suppress(Exception):
-                    importlib.import_module(name)
-
-
-def stamp(file: Path) -> Stamp | None:
-    """Return what tells one content of a file from another; None if there is no file."""
+def stamp_file(file: Path) -> Stamp | None:
+    """Return a file's modification time, size and inode; None if there is no file."""
     try:
         found = file.stat()
     except OSError:
@@ -92,42 +67,44 @@ def stamp(file: Path) -> Stamp | None:
 
 
 class Loaded:
-    """The files that this process has read and will not read again."""
+    """The files that this process has read and does not read again."""
 
     def __init__(self, root: Path, more: Iterable[Path]) -> None:
         self.root = root
         torch = sys.modules.get("torch")
         self.torch = Path(torch.__file__ or "").with_name("version.py") if torch else None
         self.version = str(getattr(torch, "__version__", ""))
-        folders = (root, Path(__file__).parent)
-        modules = [Path(file) for module in list(sys.modules.values()) if (file := path_of(module))]
+        folders = (root, HERE)
+        modules = [
+            Path(file) for module in list(sys.modules.values()) if (file := find_file(module))
+        ]
         own = [
             file
             for file in modules
             if any(map(file.is_relative_to, folders)) and "site-packages" not in file.parts
         ]
         files = [*own, *more, *([self.torch] if self.torch else [])]
-        self.stamps: Mapping[Path, Stamp | None] = {file: stamp(file) for file in files}
+        self.stamps: Mapping[Path, Stamp | None] = {file: stamp_file(file) for file in files}
 
     def outdated(self) -> str | None:
         """Return why this process is out of date, in a few words; None if it is not."""
         for file, before in self.stamps.items():
-            if stamp(file) != before:
+            if stamp_file(file) != before:
                 if file == self.torch:
-                    return f"torch {self.version} was replaced by {version_in(file)}"
+                    return f"torch {self.version} was replaced by {read_version(file)}"
                 shown = file.relative_to(self.root) if file.is_relative_to(self.root) else file
                 return f"{shown} has changed"
         return None
 
 
-def path_of(module: object) -> str | None:
+def find_file(module: object) -> str | None:
     """Return the file of a module, if it has one."""
     file = getattr(module, "__file__", None)
     return file if isinstance(file, str) else None
 
 
-def version_in(file: Path) -> str:
-    """Return the version that torch's version.py names."""
+def read_version(file: Path) -> str:
+    """Return the version in torch's version.py."""
     with suppress(OSError):
         if found := VERSION.search(file.read_text(encoding="utf-8", errors="replace")):
             return found[1]

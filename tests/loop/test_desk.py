@@ -1,4 +1,4 @@
-"""What a save or a key means under ``--watch``, decided without a terminal."""
+"""The meaning of a save or a key under ``--watch``, without a terminal."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.bookmark import Bookmark
-from plugins.bookmark import change_bookmark
-from plugins.lectures import read_course
-from plugins.orders import Order
-from plugins.progress import remember
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import content_of
-from plugins.watchdesk import NONE_OPEN
-from plugins.watchdesk import Desk
-from plugins.watchview import CLEAR
-from plugins.watchview import cleared
-from plugins.watchview import end_lines
+from plugins.course.files import content_of
+from plugins.course.lectures import read_course
+from plugins.loop.desk import NONE_OPEN
+from plugins.loop.desk import Desk
+from plugins.loop.desk import Order
+from plugins.progress.plugin import remember_run
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
+from plugins.progress.store import Bookmark
+from plugins.progress.store import change_bookmark
+from plugins.progress.store import read_bookmark
 
 
 if TYPE_CHECKING:
-    from plugins.layout import Course
+    from plugins.course.model import Course
     from tests.conftest import MiniCourse
 
 
+RUN, NEXT = Order("kata"), Order("next")
 FIRST, SECOND, THIRD = "lecture01/k01_first", "lecture01/k02_second", "lecture02/k03_third"
 
 
@@ -49,12 +48,18 @@ def desk_of(course: MiniCourse, read: Course, *, moving: bool = False) -> Desk:
 def solve(course: MiniCourse, read: Course, name: str) -> None:
     """Let a kata be solved as it is."""
     katas = {kata.id: kata for lecture in read.lectures for kata in lecture.katas}
-    run = Results(content_of(katas[name]), {"test": Outcome("passed")}, 1)
-    remember(course.path, katas[name], run, 1.0, datetime.now(UTC))
+    run = Results(content_of(katas[name]), {"test": TestOutcome("passed")}, 1)
+    remember_run(course.path, katas[name], run, 1.0, datetime.now(UTC))
 
 
-def told(order: object) -> tuple[str, str, str]:
-    """Return what an order asks for."""
+def texts(lines: object) -> list[str]:
+    """Return the texts of the lines to show."""
+    assert isinstance(lines, list)
+    return [line.text for line in lines]
+
+
+def describe_order(order: object) -> tuple[str, str, str]:
+    """Return the parts of an order, with the name of its kata."""
     assert isinstance(order, Order)
     return order.kind, order.kata.id if order.kata else "", order.why
 
@@ -65,10 +70,10 @@ def told(order: object) -> tuple[str, str, str]:
         (["lecture01/k02_second.py"], ("kata", SECOND)),
         (["lecture01/csrc/k02_second.cpp"], ("kata", SECOND)),
         (["lecture02/test_k03_third.py"], ("kata", THIRD)),
-        # A formatter writes many: the kata that the learner is at is meant, or the first.
+        # A formatter writes many: the current kata is meant, or the first.
         (["lecture02/k03_third.py", "lecture01/k01_first.py"], ("kata", FIRST)),
         (["lecture02/k03_third.py", "lecture01/k02_second.py"], ("kata", THIRD)),
-        # What several katas may use.
+        # Files that several katas may use.
         (["lecture01/csrc/tile.h"], ("kata", FIRST)),
         (["lecture02/models.py"], ("kata", FIRST)),
     ],
@@ -76,11 +81,12 @@ def told(order: object) -> tuple[str, str, str]:
 def test_a_save_means_a_kata(
     course: MiniCourse, read: Course, names: list[str], expected: tuple[str, str]
 ) -> None:
-    """Its exercise, its source, its tests; a file that is nobody's means the one at hand."""
-    order = desk_of(course, read).saved([course.katas / name for name in names])
+    """Its exercise, its source, its tests; a file of no kata means the current one."""
+    files = [course.write(f"katas/{name}", "# saved\n") for name in names]
+    order = desk_of(course, read).saved(files)
     saved = names[0] if expected[1] != FIRST else names[-1]
 
-    assert (*expected, f"saved   katas/{saved}") == told(order)
+    assert (*expected, f"saved   katas/{saved}") == describe_order(order)
 
 
 @pytest.mark.parametrize(
@@ -88,30 +94,30 @@ def test_a_save_means_a_kata(
     ["lecture01/solutions/k01_first.py", "lecture01/README.md", "lecture01/k01_first.py~", "x.py"],
 )
 def test_other_files_mean_nothing(course: MiniCourse, read: Course, name: str) -> None:
-    """The reference, prose, copies of an editor, what is outside of the lectures."""
+    """The reference, prose, an editor's copies, and files outside the lectures."""
     assert desk_of(course, read).saved([course.katas / name]) is None
 
 
 def test_it_begins_with_the_first_that_is_open(course: MiniCourse, read: Course) -> None:
-    """As it is now; with all of them solved, with the first."""
-    first = told(desk_of(course, read).first(skipping=False))
+    """If all are solved, with the first."""
+    first = describe_order(desk_of(course, read).first(skipping=False))
     solve(course, read, FIRST)
-    second = told(desk_of(course, read).first(skipping=False))
+    second = describe_order(desk_of(course, read).first(skipping=False))
     solve(course, read, SECOND)
     solve(course, read, THIRD)
     desk = desk_of(course, read)
 
     assert ("kata", FIRST, "") == first
     assert ("kata", SECOND, "") == second
-    assert ("kata", FIRST, "") == told(desk.first(skipping=False))
-    assert [NONE_OPEN] == desk.pressed("n")
+    assert ("kata", FIRST, "") == describe_order(desk.first(skipping=False))
+    assert [NONE_OPEN] == texts(desk.pressed("n"))
 
 
 def test_the_next_kata_is_the_next_that_is_open(course: MiniCourse, read: Course) -> None:
-    """After the one at hand, and after the last one the first again."""
+    """After the current one; after the last one comes the first again."""
     desk = desk_of(course, read)
     solve(course, read, SECOND)
-    found = [told(desk.pressed("n"))[1] for _ in range(3)]
+    found = [describe_order(desk.pressed("n"))[1] for _ in range(3)]
 
     assert [THIRD, FIRST, THIRD] == found
 
@@ -120,56 +126,146 @@ def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> No
     """The solution is that of the kata that was saved last, if it is solved."""
     desk = desk_of(course, read)
     desk.saved([course.katas / "lecture01/k02_second.py"])
-    desk.ran()
-    before, passed = told(desk.pressed("s")), desk.passed
+    desk.ran(RUN)
+    before, passed = texts(desk.pressed("s")), desk.passed
     solve(course, read, SECOND)
-    desk.ran()
+    desk.ran(RUN)
 
     assert passed is None
-    assert ("solution", SECOND, "") == before == told(desk.pressed("s"))
-    assert ("hint", SECOND, "") == told(desk.pressed("h"))
-    assert ("kata", SECOND, "") == told(desk.pressed("r"))
+    assert (
+        f"{SECOND} is not solved yet: its tests have not passed with your current answer."
+        == (before[0])
+    )
+    assert f"{SECOND}: The title of k02_second" == texts(desk.pressed("s"))[0]
+    assert ["Hint 1 of 3: the first hint", "2 more: press h again."] == texts(desk.pressed("h"))[1:]
+    assert ("kata", SECOND, "") == describe_order(desk.pressed("r"))
     assert desk.passed
     assert desk.pressed("x") is None
 
 
-def test_next_says_which_kata_is_at_hand(course: MiniCourse, read: Course) -> None:
-    """With ``--next``, as it has shown last; a save of another one is judged in its turn."""
+def test_a_save_runs_the_kata_that_was_saved(course: MiniCourse, read: Course) -> None:
+    """With ``--next`` too, whichever it is; it says where the learner was, and n goes back."""
     desk = desk_of(course, read, moving=True)
-    nothing_shown = told(desk.pressed("n"))
+    nothing_shown = describe_order(desk.pressed("n"))
     change_bookmark(course.path, lambda _: Bookmark(SECOND))
+    desk.ran(NEXT)
     order = desk.saved([course.katas / "lecture01/k01_first.py"])
     solve(course, read, FIRST)
-    desk.ran()
+    desk.ran(RUN)
+    passed, moment = desk.passed, texts(desk.moment(RUN, 80))
+    back = desk.pressed("n")
 
     assert ("next", "", "") == nothing_shown
-    assert ("next", "", "saved   katas/lecture01/k01_first.py") == told(order)
-    assert ("hint", SECOND, "") == told(desk.pressed("h"))
-    assert ("solution", FIRST, "") == told(desk.pressed("s"))
-    assert ("skip", "", "") == told(desk.pressed("n")) == told(desk.first(skipping=True))
+    assert isinstance(order, Order)
+    assert ("kata", FIRST, "saved   katas/lecture01/k01_first.py") == describe_order(order)
+    assert order.away
+    assert order.away.id == SECOND
+    assert passed
+    assert passed.id == FIRST
+    assert f"next    press n: {SECOND}, The title of k02_second" == moment[-1]
+    assert ("kata", SECOND, "") == describe_order(back)
+    assert ("skip", "", "") == describe_order(desk.pressed("n"))
+    assert ("skip", "", "") == describe_order(desk.first(skipping=True))
+
+
+@pytest.mark.parametrize("flying", [False, True])
+def test_a_solved_kata_is_stopped_at_unless_one_flies(
+    course: MiniCourse, read: Course, *, flying: bool
+) -> None:
+    """With ``--go`` the save of the current kata goes on by itself, that of another does not."""
+    katas = [kata for lecture in read.lectures for kata in lecture.katas]
+    desk = Desk(course.path, course.path, read, katas, moving=True, flying=flying)
+    begin = describe_order(desk.first(skipping=False))
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.ran(NEXT)
+    current = describe_order(desk.saved([course.katas / "lecture01/k01_first.py"]))
+    other = describe_order(desk.saved([course.katas / "lecture02/k03_third.py"]))
+
+    assert ("next", "", "") == begin
+    assert ("next" if flying else "kata") == current[0]
+    assert ("kata", THIRD) == other[:2]
+
+
+def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> None:
+    """What was learned, the time, the hints, the reference beside, and what comes next."""
+    course.write("katas/lecture01/solutions/k01_first.py", "def f(): return 1\n")
+    desk = desk_of(course, read, moving=True)
+    desk.pressed("h")
+    desk.run()
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+    first = desk.moment(RUN, 80)
+    desk.run()
+    desk.ran(RUN)
+
+    assert [
+        "",
+        "k01_first.py: your answer on the left, the reference on the right",
+        f"{'':38} > def f(): return 1",
+        "",
+        "learned why strides fits",
+        "time    0 min, 1 of 3 hints",
+        f"next    press n: {SECOND}, The title of k02_second",
+    ] == texts(first)
+    assert [] == desk.moment(RUN, 80)
+    assert [] == desk.moment(NEXT, 80)
+
+
+def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: Course) -> None:
+    """A key shows it; and the last kata has none after it."""
+    course.write("katas/lecture01/solutions/k01_first.py", "a = 1\n" * 60)
+    for name in (SECOND, THIRD):
+        solve(course, read, name)
+    desk = desk_of(course, read)
+    desk.run()
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+
+    assert [
+        "",
+        "learned why strides fits",
+        "time    0 min, no hint",
+        "beside  press s: the reference beside your answer",
+        "Nothing else is open here.",
+    ] == texts(desk.moment(RUN, 80))
+    assert 60 < len(texts(desk.pressed("s")))
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_key_goes_back(course: MiniCourse, read: Course, *, moving: bool) -> None:
+    """To the kata that the key for the next one has left, which is skipped no more."""
+    desk = desk_of(course, read, moving=moving)
+    nothing = texts(desk.pressed("b"))
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.ran(NEXT)
+    before = desk.can_go_back
+    desk.pressed("n")
+    change_bookmark(course.path, lambda _: Bookmark(SECOND, (FIRST,)))
+    desk.ran(NEXT)
+
+    assert ["You have left no kata yet: n leaves one, and b goes back to it."] == nothing
+    assert not before
+    assert desk.can_go_back
+    assert ("kata", FIRST, "") == describe_order(desk.pressed("b"))
+    assert not desk.can_go_back
+    if moving:
+        assert Bookmark(FIRST) == read_bookmark(course.path)
+
+
+def test_a_file_that_is_gone_was_removed(course: MiniCourse, read: Course) -> None:
+    """Not saved."""
+    file = course.katas / "lecture01/k01_first.py"
+    file.unlink()
+
+    order = desk_of(course, read).saved([file])
+    assert ("kata", FIRST, "removed katas/lecture01/k01_first.py") == describe_order(order)
 
 
 def test_the_list_has_the_katas_of_one_lecture(course: MiniCourse, read: Course) -> None:
-    """That of the kata at hand, and the other lectures in a line each."""
-    lines = desk_of(course, read).pressed("l")
+    """The current kata's; the other lectures take a line each."""
+    lines = texts(desk_of(course, read).pressed("l"))
 
-    assert isinstance(lines, list)
     assert ["> lecture01", "  > k01_first", "    k02_second", "  lecture02"] == [
         line[: 2 + line[2:].rindex("  The title")].rstrip() for line in lines
     ]
     assert [] == [line for line in lines if len(line) > 80]
-
-
-@pytest.mark.parametrize(
-    ("environment", "text"),
-    [({"TERM": "xterm"}, CLEAR), ({"TERM": "dumb"}, "\n"), ({"TERM": ""}, "\n"), ({}, "\n")],
-)
-def test_a_terminal_that_cannot_be_cleared_scrolls(environment: dict[str, str], text: str) -> None:
-    """No control sequence is shown to a person."""
-    assert text == cleared(environment)
-
-
-def test_a_run_that_was_killed_is_named() -> None:
-    """What ended by itself has said what there is to say."""
-    assert ["The run was ended by SIGKILL."] == list(end_lines(-9))
-    assert [] == list(end_lines(1))

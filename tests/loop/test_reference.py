@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from plugins.layout import Kata
-from plugins.memory import update
-from plugins.reference import pairs
-from plugins.reference import without_brief
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import content_of
+from plugins.course.files import content_of
+from plugins.course.model import Kata
+from plugins.loop.reference import count_columns
+from plugins.loop.reference import pair_files
+from plugins.loop.reference import side_by_side
+from plugins.loop.reference import strip_brief
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
+from plugins.progress.store import change_standing
 
 
 if TYPE_CHECKING:
-    from plugins.standing import Standing
+    from plugins.progress.standing import Standing
     from tests.conftest import MiniCourse
 
 
@@ -26,12 +31,27 @@ MINE = '"""The brief.\n\nIt is long.\n"""\n\ndef twice(n):\n    return n + n\n'
 REFERENCE = '"""Twice."""\n\ndef twice(n):\n    return 2 * n\n'
 SOURCE = "// tier: small\n//\n// The brief.\n\nint twice(int n) { return n + n; }\n"
 REFERENCE_SOURCE = "// tier: small\n\nint twice(int n) { return 2 * n; }\n"
+LEFT = """def twice(n):
+    total = 0
+    total += n
+    return total + n
+
+def half(n):
+    return n // 2"""
+RIGHT = """def twice(n):
+    return 2 * n
+
+def half(n):
+    return n // 2
+
+def third(n): ..."""
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 @pytest.fixture
 def kata(course: MiniCourse) -> Kata:
     """A kata with a C++ source and a Python module beside it."""
-    course.plugins("plugins.course", "plugins.hints", "plugins.reference")
+    course.plugins("plugins.course.session", "plugins.loop.hint", "plugins.loop.reference")
     course.kata(stub=SOURCE, solution=REFERENCE_SOURCE, csrc=("csrc/k01_first.cpp",))
     course.write("katas/lecture01/k01_first.py", MINE)
     course.write("katas/lecture01/solutions/k01_first.py", REFERENCE)
@@ -40,7 +60,7 @@ def kata(course: MiniCourse) -> Kata:
     return Kata("lecture01", "k01_first", "", "cpp", (), (), (), (), (), (), sources, folder)
 
 
-def remember(course: MiniCourse, kata: Kata, *outcomes: Outcome) -> None:
+def remember(course: MiniCourse, kata: Kata, *outcomes: TestOutcome) -> None:
     """Let the tests of a kata have ended so."""
     tests = {str(number): outcome for number, outcome in enumerate(outcomes)}
     run = Results(content_of(kata), tests, len(tests))
@@ -48,12 +68,12 @@ def remember(course: MiniCourse, kata: Kata, *outcomes: Outcome) -> None:
     def change(standing: Standing) -> Standing:
         return standing.after(run, 1.0, datetime.now(UTC))
 
-    update(course.path, kata, change)
+    change_standing(course.path, kata, change)
 
 
 def test_a_solved_kata_stands_beside_its_reference(course: MiniCourse, kata: Kata) -> None:
     """Each file on its own, without the brief, in the width of the terminal."""
-    remember(course, kata, Outcome("passed"))
+    remember(course, kata, TestOutcome("passed"))
     result = course.run("katas/lecture01/test_k01_first.py", "--solution")
     lines = result.outlines
 
@@ -72,15 +92,15 @@ def test_a_solved_kata_stands_beside_its_reference(course: MiniCourse, kata: Kat
 
 
 def test_what_is_not_solved_asks_first(course: MiniCourse, kata: Kata) -> None:
-    """With the tests that pass, and the two commands; an edit after a success counts too."""
+    """With the number of tests that pass, and the two commands."""
     file = "katas/lecture01/test_k01_first.py"
     results = [course.run(file, "--solution")]
-    remember(course, kata, Outcome("passed"), Outcome("failed"))
+    remember(course, kata, TestOutcome("passed"), TestOutcome("failed"))
     results.append(course.run(file, "--solution"))
 
     assert [1, 1] == [result.ret for result in results]
     assert results[0].outlines[0] == (
-        "lecture01/k01_first is not solved yet: its tests have not passed as it is now."
+        "lecture01/k01_first is not solved yet: its tests have not passed with your current answer."
     )
     assert [line for line in results[1].outlines if line] == [
         "lecture01/k01_first is not solved yet: 1 of 2 tests pass.",
@@ -89,8 +109,28 @@ def test_what_is_not_solved_asks_first(course: MiniCourse, kata: Kata) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("test", "says"),
+    [
+        (
+            "def test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pass",
+            "1 of 3 tests pass",
+        ),
+        ("def test_a(:", "its tests have not passed with your current answer"),
+    ],
+    ids=["stopped", "broken"],
+)
+def test_a_run_that_stopped_counts_all_tests(course: MiniCourse, test: str, says: str) -> None:
+    """``-x`` ended it at the first failure; a module that cannot be imported has no number."""
+    course.kata(test=test)
+    course.run("katas", "-x")
+    said = course.run("katas/lecture01/test_k01_first.py", "--solution").outlines[0]
+
+    assert f"lecture01/k01_first is not solved yet: {says}." == said
+
+
 def test_now_means_now(course: MiniCourse, kata: Kata) -> None:
-    """Nothing is imported; what was removed has an empty side, what is the same is not shown."""
+    """A removed file has an empty side, and equal files are not shown."""
     kata.exercise.unlink()
     course.write("katas/lecture01/k01_first.py", f"{REFERENCE}\n")
     result = course.run("katas/lecture01/test_k01_first.py", "--solution=now")
@@ -104,7 +144,7 @@ def test_a_file_without_a_reference_is_left_out(course: MiniCourse, kata: Kata) 
     """It came with the exercise, and there is nothing to write in it."""
     (course.katas / "lecture01/solutions/k01_first.py").unlink()
 
-    assert ["csrc/k01_first.cpp"] == [name for name, _, _ in pairs(kata)]
+    assert ["csrc/k01_first.cpp"] == [name for name, _, _ in pair_files(kata)]
 
 
 def test_it_wants_one_kata(course: MiniCourse, kata: Kata) -> None:
@@ -130,7 +170,7 @@ def test_a_name_that_does_not_exist_is_answered_for_this_option(
 
 def test_help_is_help(course: MiniCourse) -> None:
     """``--help`` beside ``--solution`` wins."""
-    course.plugins("plugins.course", "plugins.hints", "plugins.reference")
+    course.plugins("plugins.course.session", "plugins.loop.hint", "plugins.loop.reference")
 
     course.run("--solution", "--help").stdout.fnmatch_lines(["*--solution=[[]now[]]*"])
 
@@ -151,4 +191,90 @@ def test_help_is_help(course: MiniCourse) -> None:
 )
 def test_the_brief_is_left_out(text: str, rest: str) -> None:
     """The learner has read it, and the reference has none."""
-    assert rest == without_brief(text)
+    assert rest == strip_brief(text)
+
+
+def test_equal_lines_stand_side_by_side() -> None:
+    """A line of one side stands alone, and a changed line has a mark."""
+    assert [row.text for row in side_by_side(LEFT, RIGHT, 47)] == [
+        "def twice(n):            def twice(n):",
+        "    total = 0          |     return 2 * n",
+        "    total += n         <",
+        "    return total + n   <",
+        "",
+        "def half(n):             def half(n):",
+        "    return n // 2            return n // 2",
+        "                       >",
+        "                       > def third(n): ...",
+    ]
+
+
+def test_a_long_line_is_wrapped_in_its_cell() -> None:
+    """Between words where it can be, indented a little further; the other side waits for it."""
+    rows = list(side_by_side("    return first + second\nx" + "y" * 25, "z", 43))
+
+    assert [row.left for row in rows] == [
+        "    return first +  ",
+        "      second        ",
+        "x" + "y" * 19,
+        "  " + "y" * 6 + " " * 12,
+    ]
+    assert ["|", "|", "<", "<"] == [row.mark for row in rows]
+    assert [f"{'z':20}", " " * 20] == [row.right for row in rows[:2]]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    """And one that does not fit goes to the next line whole; an accent takes none."""
+    rows = list(side_by_side("x" * 19 + "\u5b57", "e\u0301", 43))
+
+    assert "x" * 19 + " " == rows[0].left
+    assert "  \u5b57" + " " * 16 == rows[1].left
+    assert "e\u0301" + " " * 19 == rows[0].right
+
+
+def test_what_a_terminal_would_act_on_is_shown_as_a_mark() -> None:
+    """An escape in a string literal of the learner's clears no screen; a tab is blanks."""
+    (row,) = side_by_side("\tx\x1b[2J", "", 43)
+
+    assert "    x\N{REPLACEMENT CHARACTER}[2J".ljust(20) == row.left
+
+
+def test_blanks_at_the_end_make_no_difference() -> None:
+    """Nor do line ends."""
+    assert [" "] == [row.mark for row in side_by_side("x = 1  \r\n", "x = 1\n", 80)]
+
+
+def test_nothing_stands_beside_nothing() -> None:
+    """Two empty texts have no lines."""
+    assert [] == list(side_by_side("", "", 80))
+
+
+@pytest.mark.parametrize("width", [0, 1, 43])
+def test_a_narrow_terminal_gets_cells_all_the_same(width: int) -> None:
+    """Less than twenty columns a side cannot be read."""
+    (row,) = side_by_side("x", "y", width)
+
+    assert (20, 20) == (len(row.left), len(row.right))
+
+
+@given(left=TEXT, right=TEXT, width=st.integers(43, 120))
+def test_no_row_is_wider_than_the_terminal(left: str, right: str, width: int) -> None:
+    """Whatever the texts hold, and nothing of them is lost."""
+    rows = list(side_by_side(left, right, width))
+
+    assert [] == [row for row in rows if sum(map(count_columns, row.text)) > width]
+    for text, side in ((left, "left"), (right, "right")):
+        shown = "".join(getattr(row, side) for row in rows).replace(" ", "")
+        wanted = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+        breaks = "\N{REPLACEMENT CHARACTER} "
+        assert [c for c in shown if c not in breaks] == [c for c in wanted if c not in breaks]
+
+
+def test_long_texts_take_no_time() -> None:
+    """Two thousand lines that have nothing in common, and two thousand that are equal."""
+    begun = time.process_time()
+    left = "\n".join(f"left {n}" for n in range(2000))
+    right = "\n".join(f"right {n}" for n in range(2000))
+
+    assert 2000 == len(list(side_by_side(left, right, 80)))
+    assert time.process_time() - begun < 30

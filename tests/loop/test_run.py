@@ -1,29 +1,37 @@
-"""A process that is forked to run pytest, and ends when it is told to."""
+"""The process that is forked to run pytest, and how it ends."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-from plugins import forkedrun
-from plugins.forkedrun import ForkedRun
-from plugins.forkedrun import fork
-from tests.terminal import eventually
-from tests.terminal import gone
+from plugins.loop import run as run_module
+from plugins.loop.desk import Order
+from plugins.loop.run import ForkedRun
+from plugins.loop.run import Runner
+from plugins.loop.run import fork_run
+from plugins.loop.run import keep_no_bytecode
+from plugins.loop.screen import ERASE
+from tests.support.terminal import eventually
+from tests.support.terminal import gone
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 def begun(work: Callable[[], object]) -> ForkedRun:
     """Fork a process that does this and ends."""
-    run = fork([signal.SIGUSR1], lambda: None)
+    run = fork_run([signal.SIGUSR1], lambda: None)
     if run:
         return run
     try:
@@ -43,8 +51,8 @@ def test_a_run_ends_by_itself() -> None:
 
 @pytest.mark.parametrize("deaf", [False, True])
 def test_a_run_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, deaf: bool) -> None:
-    """With what it has started; by force, if it does not listen."""
-    monkeypatch.setattr(forkedrun, "GRACE", 0.2 if deaf else 60)
+    """With the processes that it started; by force, if it ignores the signal."""
+    monkeypatch.setattr(run_module, "GRACE", 0.2 if deaf else 60)
 
     def work() -> None:
         if deaf:
@@ -71,7 +79,7 @@ def test_a_signal_waits_until_the_run_has_its_handlers() -> None:
         os.kill(os.getpid(), signal.SIGUSR1)
         signal.signal(signal.SIGUSR1, lambda *_: os._exit(5))
 
-    run = fork([signal.SIGUSR1], begin)
+    run = fork_run([signal.SIGUSR1], begin)
     if not run:
         time.sleep(100)
         os._exit(2)
@@ -86,9 +94,79 @@ def test_a_run_without_a_parent_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def work() -> None:
         monkeypatch.setattr("os.getppid", lambda: 1)
-        forkedrun.cut_off(os.getpid())
+        run_module.detach(os.getpid())
 
     run = begun(work)
 
     assert eventually(run.ended)
     assert 1 == run.code
+
+
+@pytest.mark.parametrize(("age", "kept"), [(0.0, False), (1000.0, True)], ids=["new", "old"])
+def test_no_bytecode_is_written_of_what_was_just_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, age: float, kept: bool
+) -> None:
+    """Saved again within the second, it would look the same to Python."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "k01_first.py").touch()
+    second = time.time() - age
+    os.utime(tmp_path / "k01_first.py", (second, second))
+    keep_no_bytecode([tmp_path])
+
+    assert kept is not sys.dont_write_bytecode
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    """A runner without a terminal, whose desk has an order for each key."""
+    config: Any = SimpleNamespace(
+        option=SimpleNamespace(skip=False, color="no", code_highlight="no")
+    )
+    desk: Any = SimpleNamespace(
+        first=lambda **_: None,
+        ran=lambda *_: None,
+        moment=lambda *_: [],
+        pressed=lambda *keys: Order("next", why=keys[0]),
+        passed=None,
+        can_go_back=False,
+    )
+    runner = Runner(config, desk)
+    runner.board.clear()
+    yield runner
+    runner.board.remove()
+
+
+def test_a_key_that_was_pressed_meanwhile_is_served_at_the_end(runner: Runner) -> None:
+    """The order that it means is the next one."""
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    runner.run, runner.order = ended, Order("skip")
+    runner.keys.append("n")
+    runner.look(lambda: None)
+
+    assert runner.run is None
+    assert runner.waiting == Order("next", why="n")
+
+
+def test_a_clock_shows_only_while_a_run_takes_long(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not once it has begun to show its result, and not on a terminal that cannot erase it."""
+    goes_on: Any = SimpleNamespace()
+    monkeypatch.setenv("TERM", "xterm")
+    runner.board.set_status("test_it")
+    runner.tick()
+    runner.run, runner.began = goes_on, time.monotonic()
+    runner.tick()
+    runner.began -= 100
+    monkeypatch.setenv("TERM", "dumb")
+    runner.tick()
+    nothing = capsys.readouterr().out
+    monkeypatch.setenv("TERM", "xterm")
+    runner.tick()
+    clock = capsys.readouterr().out
+    runner.board.tell(["the result"])
+    runner.tick()
+
+    assert "" == nothing
+    assert clock.startswith(f"{ERASE}100 s  test_it ")
+    assert "" == capsys.readouterr().out

@@ -7,12 +7,15 @@ import pty
 import select
 import signal
 import termios
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from typing import cast
 
 import pytest
 
-from plugins.keyboard import Keyboard
-from plugins.keyboard import Signals
+from plugins.loop.wait import Keyboard
+from plugins.loop.wait import Loop
+from plugins.loop.wait import LoopSignals
 
 
 if TYPE_CHECKING:
@@ -75,7 +78,7 @@ def test_signals_can_be_waited_for() -> None:
     old = signal.signal(signal.SIGWINCH, signal.SIG_IGN)
     other = signal.signal(signal.SIGCONT, lambda *_: None)
     before = [signal.getsignal(number) for number in numbers]
-    signals = Signals(numbers)
+    signals = LoopSignals(numbers)
     for number in (signal.SIGWINCH, signal.SIGUSR2, signal.SIGCONT, signal.SIGUSR1):
         signal.raise_signal(number)
     found = signals.read()
@@ -86,3 +89,26 @@ def test_signals_can_be_waited_for() -> None:
 
     assert [signal.SIGUSR2, signal.SIGUSR1] == found
     assert before == after
+
+
+def test_a_terminal_that_is_gone_ends_it() -> None:
+    """As its hang-up does, which a program under nohup does not hear of."""
+    gone_one = SimpleNamespace(keyboard=SimpleNamespace(read=lambda: None))
+
+    assert 128 + signal.SIGHUP == Loop.read_keys(cast("Loop", gone_one))
+
+
+def test_the_screen_is_drawn_anew_when_the_terminal_is_taken_again() -> None:
+    """Unless a run goes on, which draws it at its end."""
+    drawn: list[str] = []
+    runner = SimpleNamespace(run=None, draw=lambda: drawn.append("drawn"))
+    loop = SimpleNamespace(
+        signals=SimpleNamespace(read=lambda: [signal.SIGCONT]),
+        keyboard=SimpleNamespace(take=lambda: drawn.append("taken")),
+        runner=runner,
+    )
+    assert Loop.read_signals(cast("Loop", loop)) is None
+    runner.run = object()
+    assert Loop.read_signals(cast("Loop", loop)) is None
+
+    assert ["taken", "drawn", "taken"] == drawn

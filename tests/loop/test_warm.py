@@ -1,4 +1,4 @@
-"""What the process that stays under ``--watch`` imports, and how it knows that it is old."""
+"""The imports of the process that stays under ``--watch``, and how it notices changes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from plugins import warm
-from plugins.warm import Late
-from plugins.warm import Loaded
-from plugins.warm import warm_up
+from plugins import ROOT
+from plugins.loop import warm
+from plugins.loop.warm import Loaded
+from plugins.loop.warm import warm_up
 
 
 if TYPE_CHECKING:
     import pytest
-
-
-ROOT = Path(__file__).parents[1]
 
 
 def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +23,7 @@ def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatc
     frozen: list[int] = []
     monkeypatch.setattr("gc.freeze", lambda: frozen.append(1))
     monkeypatch.setattr(warm, "MODULES", ("there_is_no_such_module", "string"))
-    monkeypatch.setattr(warm, "draw", lambda: 1 // 0)
+    monkeypatch.setattr(warm, "draw_examples", lambda: 1 // 0)
     monkeypatch.delitem(sys.modules, "string")
 
     warm_up()
@@ -36,45 +33,30 @@ def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatc
 
 
 def test_hypothesis_has_read_the_modules_before_the_runs() -> None:
-    """What draws for the second time reads none of them again."""
+    """A second test that draws reads none of them again."""
     code = """
 import sys
 from hypothesis import given, strategies
-from plugins import layout, warm
+from plugins.course import model
+from plugins.loop import warm
 
 @given(strategies.lists(strategies.floats(), min_size=50))
 def draw(numbers):
     pass
 
 def note(event, arguments):
-    if event == "open" and str(arguments[0]) == layout.__file__:
+    if event == "open" and str(arguments[0]) == model.__file__:
         print(when)
 
 when = "before"
 sys.addaudithook(note)
-warm.draw()
+warm.draw_examples()
 when = "after"
 draw()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
 
     assert (0, ["before"]) == (done.returncode, done.stdout.decode().split())
-
-
-def test_what_a_run_imports_late_is_there_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what is known to take long, and if there was a run at all."""
-    monkeypatch.setattr(warm, "LATE", ("string", "there_is_no_such_module"))
-    late = Late()
-    late.catch_up()
-    late.pytest_sessionfinish()
-    monkeypatch.setitem(sys.modules, "there_is_no_such_module", sys)
-    late.pytest_sessionfinish()
-    monkeypatch.delitem(sys.modules, "there_is_no_such_module")
-    monkeypatch.delitem(sys.modules, "string")
-    late.catch_up()
-
-    assert "string" in sys.modules
-    assert "there_is_no_such_module" not in sys.modules
 
 
 def test_it_names_what_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,13 +73,29 @@ def test_it_names_what_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     assert loaded.outdated() is None
     assert Path(installed.__file__) not in loaded.stamps
-    assert ROOT / "plugins/warm.py" in loaded.stamps
+    assert ROOT / "plugins/loop/warm.py" in loaded.stamps
     assert ROOT / "katas/__init__.py" in own.stamps
     Path(module.__file__).write_text("22")
     assert "module.py has changed" == loaded.outdated()
     loaded = Loaded(tmp_path / "elsewhere", [tmp_path / "more.toml"])
     (tmp_path / "more.toml").touch()
     assert f"{tmp_path / 'more.toml'} has changed" == loaded.outdated()
+
+
+def test_a_module_in_a_wing_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the course is, and however deep in plugins/ the module lies."""
+    folder = tmp_path / "plugins/wing"
+    folder.mkdir(parents=True)
+    module = ModuleType("plugins.wing.module")
+    module.__file__ = str(folder / "module.py")
+    (folder / "module.py").write_text("1")
+    monkeypatch.setattr(warm, "HERE", tmp_path / "plugins")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    loaded = Loaded(tmp_path / "course", [])
+
+    assert loaded.outdated() is None
+    (folder / "module.py").write_text("22")
+    assert f"{folder / 'module.py'} has changed" == loaded.outdated()
 
 
 def test_there_need_be_no_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sys
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
-from typing import cast
 
 import pytest
 
-from plugins.watchloop import Loop
-from plugins.watchview import CLEAR
-from tests.terminal import KEYS
-from tests.terminal import Terminal
-from tests.terminal import children_of
-from tests.terminal import eventually
-from tests.terminal import gone
-from tests.terminal import hears_ctrl_c
-from tests.test_nextkata import PLUGINS
-from tests.test_nextkata import RIGHT
-from tests.test_nextkata import WRONG
-from tests.test_nextkata import solve
-from tests.test_nextkata import write_three
+from plugins import HERE
+from plugins.loop.screen import CLEAR
+from plugins.loop.watch import find_obstacle
+from tests.support.terminal import KEYS
+from tests.support.terminal import Terminal
+from tests.support.terminal import children_of
+from tests.support.terminal import eventually
+from tests.support.terminal import gone
+from tests.support.terminal import hears_ctrl_c
+from tests.support.threekatas import PLUGINS
+from tests.support.threekatas import RIGHT
+from tests.support.threekatas import WRONG
+from tests.support.threekatas import solve
+from tests.support.threekatas import write_three
 
 
 if TYPE_CHECKING:
@@ -55,22 +56,32 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, and a s
 
 @pytest.fixture(autouse=True)
 def heard() -> Iterator[None]:
-    """A shell lets what it runs in the background ignore Ctrl-C, and children inherit that."""
+    """A shell lets background jobs ignore Ctrl-C, and children inherit that."""
     undo = hears_ctrl_c()
     yield
     undo()
 
 
 @pytest.fixture
-def three(course: MiniCourse) -> MiniCourse:
-    """A course of two lectures with three katas, and a torch in which there is nothing."""
-    course.plugins(*PLUGINS, "plugins.reference", "plugins.watch")
-    # The real ones take seconds.
-    course.write("site/torch/__init__.py", "")
-    course.write("site/numpy.py", "raise ImportError")
-    course.path_first(course.path / "site")
+def plain(course: MiniCourse) -> MiniCourse:
+    """A course of two lectures with three katas."""
+    course.plugins(*PLUGINS, "plugins.loop.reference", "plugins.loop.watch")
     write_three(course)
     return course
+
+
+@pytest.fixture
+def three(plain: MiniCourse) -> MiniCourse:
+    """The three katas and a torch in which there is nothing, for a process that stays."""
+    # The real ones take seconds.
+    plain.write("site/torch/__init__.py", "")
+    for name in ("numpy", "hypothesis"):
+        plain.write(f"site/{name}.py", "raise ImportError")
+    plain.path_first(plain.path / "site")
+    settings = (plain.path / "pyproject.toml").read_text()
+    without = settings.replace("addopts = [", 'addopts = ["-p", "no:hypothesispytest",')
+    plain.write("pyproject.toml", without)
+    return plain
 
 
 def began(course: MiniCourse) -> int:
@@ -80,6 +91,24 @@ def began(course: MiniCourse) -> int:
     number = int(file.read_text())
     file.unlink()
     return number
+
+
+def leave(three: MiniCourse, terminal: Terminal, way: str | int) -> int:
+    """End it by a key or a signal while a test runs; return its status.
+
+    The terminal is given back first, and the test ends too.
+    """
+    assert not terminal.restored
+    solve(three, FIRST, ENDLESS)
+    process = began(three)
+    if isinstance(way, str):
+        terminal.process.send(way)
+    else:
+        os.kill(terminal.process.pid, way)
+    assert eventually(lambda: terminal.restored)
+    status, _ = terminal.end()
+    assert eventually(lambda: gone(process))
+    return status
 
 
 def test_a_save_runs_the_kata(three: MiniCourse) -> None:
@@ -101,10 +130,14 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert begin.startswith("Importing torch")
     assert f"edit    {EXERCISE}:8\ntest    test_small: It doubles.\n" in begin
     assert begin.endswith("\n\nn next  h hint  l list  r rerun  q quit\n")
+    assert "hint    press h\n" in begin
+    assert "--hint" not in begin
     assert wrong.startswith(f"{CLEAR}{SAVED}")
     assert "AssertionError: ten doubled is twenty\n" in wrong
     assert "again   " not in wrong
     assert f"{FIRST} is solved: The title of k01_first\n" in right
+    assert "learned why strides fits\ntime    0 min, no hint\n" in right
+    assert "next    press n: lecture01/k02_second, The title of k02_second\n" in right
     assert "1 of 2 katas solved\n" in right
     assert right.endswith("\n\nn next  h hint  s solution  l list  r rerun  q quit\n")
     assert "They are the same.\n" in solution
@@ -113,7 +146,8 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert "lecture02" not in listed
     assert "edit    katas/lecture01/k02_second.py:8\n" in following
     assert "Hint 1 of 3: the first hint\n" in hint
-    assert hint.count("\n") < 8
+    assert hint.startswith(CLEAR)
+    assert "edit    katas/lecture01/k02_second.py:8\n" in hint
     assert "edit    katas/lecture01/k02_second.py:8\n" in again
     assert (0, "") == (status, text)
     lines = (begin + wrong + right).splitlines()
@@ -121,8 +155,11 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
 
 
 def test_it_goes_on_by_itself(three: MiniCourse) -> None:
-    """With ``--next``, from kata to kata; one that is left out comes back; with -s, as told."""
-    with Terminal(three.path, "katas", "--watch", "--next", "-s") as terminal:
+    """With ``--go``, from kata to kata; one that is left out comes back; with -s, as told.
+
+    SIGTERM ends it.
+    """
+    with Terminal(three.path, "katas", "--watch", "--next", "--go", "-s") as terminal:
         begin = terminal.shown()
         solve(three, FIRST)
         solved = terminal.shown()
@@ -134,14 +171,13 @@ def test_it_goes_on_by_itself(three: MiniCourse) -> None:
         solve(three, "lecture01/k02_second")
         end = terminal.shown()
         none = terminal.press("n")
-        terminal.process.send("q")
+        status = leave(three, terminal, signal.SIGTERM)
 
     assert f"\n{FIRST}: " in begin
     assert "0 of 3 katas solved" in begin
     assert f"{FIRST} is solved: " in solved
     assert "about to call\n" in solved
     assert "\nlecture01/k02_second: " in solved
-    assert "s solution" in solved
     assert "lecture01/k02_second comes back after the others\n" in skipped
     assert "\nlecture02/k01_third: " in skipped
     assert "lecture02/k01_third: The title of k01_third\nHint 1 of 3" in hint
@@ -150,10 +186,72 @@ def test_it_goes_on_by_itself(three: MiniCourse) -> None:
     assert "\nlecture01/k02_second: " in back
     assert "Everything in the course is solved: 3 of 3 katas.\n" in end
     assert "Everything in the course is solved: 3 of 3 katas.\n" in none
+    assert 128 + signal.SIGTERM == status
+
+
+def test_it_stops_at_a_kata_that_is_solved(three: MiniCourse) -> None:
+    """With ``--next``; another kata may be saved in between, and a key goes back."""
+    second = "lecture01/k02_second"
+    with Terminal(three.path, "katas", "--watch", "--next") as terminal:
+        terminal.shown()
+        solve(three, second)
+        other = terminal.shown()
+        shown = terminal.press("n")
+        solve(three, FIRST)
+        solved = terminal.shown()
+        third = terminal.press("n")
+        back = terminal.press("b")
+        twice = terminal.press("b")
+        terminal.press("h")
+        panels = terminal.press("h")
+        terminal.process.send("q")
+        terminal.end()
+
+    assert f"saved   katas/{second}.py\n" in other
+    assert f"{second} is solved: " in other
+    assert f"You were at {FIRST}: press n to go back to it.\n" in other
+    assert f"next    press n: {FIRST}, " in other
+    assert f"\n{FIRST}: " in shown
+    assert f"{FIRST} is solved: " in solved
+    assert "2 of 3 katas solved" in solved
+    assert "They are the same.\n" in solved
+    assert "next    press n: lecture02/k01_third, " in solved
+    assert "k01_third: " not in solved
+    assert "\nlecture02/k01_third: " in third
+    assert "b back" in third
+    assert f"{FIRST} is solved: " in back
+    assert "learned" not in back
+    assert "You have left no kata yet" in twice
+    assert panels.startswith(CLEAR)
+    assert "Hint 2 of 3" in panels
+    assert "Hint 1 of 3" not in panels
+    assert f"{FIRST} is solved: " in panels
+
+
+def test_a_clock_shows_while_a_test_runs(three: MiniCourse) -> None:
+    """With the name of the test and the keys; the result takes its place."""
+    slow = "import time\n\ndef answer(n):\n    time.sleep(3)\n    return 2 * n\n"
+    with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
+        terminal.shown()
+        solve(three, FIRST, slow)
+        text = terminal.shown(f"{FIRST} is solved: ")
+        solve(three, FIRST, ENDLESS)
+        began(three)
+        assert terminal.process.expect(" [12] s  test_small: It doubles. +r rerun  q quit") == 0
+        terminal.process.send("q")
+        terminal.end()
+
+    assert re.search(r"\r\x1b\[K  1 s  test_small: It doubles\. +r rerun  q quit", text)
+    clocks = re.findall(r"\r\x1b\[K( +\d s  .*?  q quit)", text)
+    assert 2 <= len(clocks)
+    assert {79} == {len(clock) for clock in clocks}
 
 
 def test_what_breaks_an_exercise_is_shown(three: MiniCourse) -> None:
-    """A syntax error, a crash, a file that is gone, and one that is put in its place by rename."""
+    """A syntax error, a crash, a file that is gone, and one that is put in its place by rename.
+
+    Ctrl-C ends it.
+    """
     exercise = three.path / EXERCISE
     with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
         terminal.shown()
@@ -168,6 +266,7 @@ def test_what_breaks_an_exercise_is_shown(three: MiniCourse) -> None:
         other = three.write("katas/lecture01/.k01_first.py.new", RIGHT)
         other.rename(exercise)
         right = terminal.shown()
+        status = leave(three, terminal, "\x03")
 
     assert f"edit    {EXERCISE}:3\n" in syntax
     assert "SyntaxError: " in syntax
@@ -175,12 +274,19 @@ def test_what_breaks_an_exercise_is_shown(three: MiniCourse) -> None:
     assert "abort (SIGABRT)" in crash
     assert "breakpoint() needs the keys that --watch reads: " in debugger
     assert f"edit    {EXERCISE}:1\n" in away
+    assert f"removed {EXERCISE}\n" in away
     assert f"nox -s reset -- {FIRST} brings the stub back" in away
     assert f"{FIRST} is solved: " in right
+    assert 2 == status
 
 
 def test_a_save_drops_the_run_that_goes_on(three: MiniCourse) -> None:
-    """Whose process is gone; keys that are pressed meanwhile are served, `r` at once."""
+    """Whose process is gone; keys that are pressed meanwhile are served, `r` at once.
+
+    Of ten saves a second the last one counts, though no save changes the size of the file, and all
+    the time is one. A key ends it.
+    """
+    exercise, second = three.path / EXERCISE, time.time() + 1000
     with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
         terminal.shown()
         solve(three, FIRST, ENDLESS)
@@ -189,84 +295,29 @@ def test_a_save_drops_the_run_that_goes_on(three: MiniCourse) -> None:
         runs.append(began(three))
         solve(three, FIRST)
         right, listed, hint = terminal.shown(), terminal.shown(), terminal.shown()
-        solve(three, FIRST, ENDLESS)
-        runs.append(began(three))
-        terminal.process.send("q")
-        status, _ = terminal.end()
-
-    assert f"{FIRST} is solved: " in right
-    assert "> k01_first " in listed
-    assert "Hint 1 of 3" in hint
-    assert 0 == status
-    assert 3 == len(set(runs))
-    assert eventually(lambda: gone(*runs))
-
-
-def test_ten_saves_a_second(three: MiniCourse) -> None:
-    """The last one counts, though no save changes the size of the file, and all the time is one."""
-    exercise, second = three.path / EXERCISE, time.time() + 1000
-    with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
+        solve(three, FIRST, WRONG)
         terminal.shown()
         for number in "3456789012":
             exercise.write_text(RIGHT.replace("2", number))
             os.utime(exercise, (second, second))
             time.sleep(0.1)
-        text = terminal.shown(f"{FIRST} is solved: ")
-        terminal.shown()
-        terminal.process.send("q")
+        last = terminal.shown(f"{FIRST} is solved: ")
+        status = leave(three, terminal, "q")
 
-        assert (0, "") == terminal.end()
-    assert SAVED in text
-
-
-@pytest.mark.parametrize(
-    ("way", "status"),
-    [("q", 0), ("\x03", 2), (signal.SIGTERM, 128 + 15), (signal.SIGHUP, 128 + 1)],
-    ids=["q", "Ctrl-C", "SIGTERM", "SIGHUP"],
-)
-def test_the_terminal_is_given_back(three: MiniCourse, way: str | int, status: int) -> None:
-    """Whichever way it ends, also while a test runs, which ends with it."""
-    with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
-        terminal.shown()
-        taken = not terminal.restored
-        solve(three, FIRST, ENDLESS)
-        process = began(three)
-        if isinstance(way, str):
-            terminal.process.send(way)
-        else:
-            os.kill(terminal.process.pid, way)
-        assert eventually(lambda: terminal.restored)
-        ended, _ = terminal.end()
-
-    assert taken
-    assert status == ended
-    assert eventually(lambda: gone(process))
-
-
-def test_a_terminal_that_is_gone_ends_it() -> None:
-    """As its hang-up does, which a program under nohup does not hear of."""
-    gone_one = SimpleNamespace(keyboard=SimpleNamespace(read=lambda: None))
-
-    assert 128 + signal.SIGHUP == Loop.read_keys(cast("Loop", gone_one))
-
-
-@linux
-def test_nothing_outlives_it(three: MiniCourse) -> None:
-    """Not even when it is killed: neither the run nor the process that watches the files."""
-    with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
-        terminal.shown()
-        solve(three, FIRST, ENDLESS)
-        process = began(three)
-        number = terminal.process.pid
-        children = children_of(number)
-        os.kill(number, signal.SIGKILL)
-
-        assert 2 == len(children)
-        assert eventually(lambda: gone(process, *children))
+    assert f"{FIRST} is solved: " in right
+    assert "> k01_first " in listed
+    assert "Hint 1 of 3" in hint
+    assert SAVED in last
+    assert 0 == status
+    assert 2 == len(set(runs))
+    assert eventually(lambda: gone(*runs))
 
 
 def test_it_stops_and_goes_on_as_other_programs(three: MiniCourse) -> None:
-    """Ctrl-Z gives the terminal back to the shell; `fg` takes it again, with the same options."""
+    """Ctrl-Z gives the terminal back to the shell; `fg` takes it again, with the same options.
+
+    A window that is closed ends it.
+    """
     solve(three, FIRST)
     with Terminal(three.path, "katas/lecture01", "--watch", "-k", "small") as terminal:
         terminal.shown()
@@ -275,22 +326,25 @@ def test_it_stops_and_goes_on_as_other_programs(three: MiniCourse) -> None:
         stopped = terminal.restored
         os.kill(terminal.process.pid, signal.SIGCONT)
         again = terminal.press("r")
+        taken = not terminal.restored
+        ended = leave(three, terminal, signal.SIGHUP)
 
         assert os.WIFSTOPPED(status)
         assert stopped
-        assert not terminal.restored
+        assert taken
+        assert 128 + signal.SIGHUP == ended
         assert "Nothing failed, but not all of its tests ran.\n" in again
 
 
 @pytest.mark.parametrize("why", ["terminal", "CI"])
-def test_elsewhere_the_tests_run_once(three: MiniCourse, why: str) -> None:
+def test_elsewhere_the_tests_run_once(
+    plain: MiniCourse, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
     """One line says why nothing interactive starts."""
-    if why == "terminal":
-        result = three.run("katas/lecture01", "--watch")
-        text, status = result.stdout.str() + result.stderr.str(), int(result.ret)
-    else:
-        with Terminal(three.path, "katas/lecture01", "--watch", CI="1") as terminal:
-            status, text = terminal.end()
+    if why == "CI":
+        monkeypatch.setenv("CI", "1")
+    result = plain.run("katas/lecture01", "--watch")
+    text, status = result.stdout.str() + result.stderr.str(), int(result.ret)
     reason = "--watch needs a terminal" if why == "terminal" else "--watch is for a person, and CI"
 
     assert 1 == status
@@ -300,6 +354,19 @@ def test_elsewhere_the_tests_run_once(three: MiniCourse, why: str) -> None:
     assert KEYS not in text
 
 
+def test_a_terminal_does_not_make_it_a_person(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some services give their jobs one."""
+    monkeypatch.setattr("os.isatty", lambda _: True)
+    monkeypatch.setenv("CI", "1")
+    reason = find_obstacle(pytestconfig)
+    monkeypatch.delenv("CI")
+
+    assert "--watch is for a person, and CI is set" == reason
+    assert reason != find_obstacle(pytestconfig)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -307,34 +374,32 @@ def test_elsewhere_the_tests_run_once(three: MiniCourse, why: str) -> None:
         (["--solutions"], "ERROR: --watch runs your own answers, one kata at a time:"),
         (["--pdb"], "ERROR: --watch reads the keys that a debugger wants:"),
         (["--from=lecture02/k09"], "ERROR: --from: no kata is called"),
+        (["--go"], "ERROR: --go is for --watch --next, which stops at each kata"),
     ],
 )
-def test_what_it_cannot_be_together_with(
-    three: MiniCourse, options: list[str], message: str
-) -> None:
-    """It is refused, and what to leave out is named."""
-    result = three.run("katas", "--watch", *options)
+def test_other_options_contradict_it(plain: MiniCourse, options: list[str], message: str) -> None:
+    """They are refused, and the message names the option to leave out."""
+    result = plain.run("katas", "--watch", *options)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     assert message in result.stderr.str()
 
 
-def test_what_only_shows_something_comes_first(three: MiniCourse) -> None:
+def test_what_only_shows_something_comes_first(plain: MiniCourse) -> None:
     """A hint is a hint."""
-    result = three.run("katas/lecture01/test_k01_first.py", "--watch", "--hint")
+    result = plain.run("katas/lecture01/test_k01_first.py", "--watch", "--hint")
 
     assert 0 == result.ret
     assert "Hint 1 of 3" in result.stdout.str()
 
 
-def test_it_says_what_it_lacks(three: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_what_it_lacks(plain: MiniCourse) -> None:
     """The package that watches files, and how to get it; or katas."""
-    three.write("hidden/sitecustomize.py", "import sys\nsys.modules['watchfiles'] = None\n")
-    three.write("none/test_it.py", "def test(): pass")
-    none = three.run("none", "--watch")
-    three.path_first(three.path / "hidden")
-    monkeypatch.setenv("PYTHONSAFEPATH", "")
-    result = three.run("katas", "--watch")
+    plain.write("none/test_it.py", "def test(): pass")
+    none = plain.run("none", "--watch")
+    conftest = (plain.path / "conftest.py").read_text()
+    plain.write("conftest.py", f"{conftest}\nimport sys\nsys.modules['watchfiles'] = None\n")
+    result = plain.run("katas", "--watch")
 
     assert pytest.ExitCode.USAGE_ERROR == none.ret
     assert "ERROR: --watch wants katas: pytest katas --watch" in none.stderr.str()
@@ -380,25 +445,36 @@ def torch(three: MiniCourse) -> Path:
     return version
 
 
-def numbers(file: Path) -> list[int]:
+def read_numbers(file: Path) -> list[int]:
     """Return the processes that a file names."""
     return [int(line) for line in file.read_text().split()]
 
 
+@linux
 def test_torch_is_imported_once_and_asked_for_devices_in_the_runs(
     three: MiniCourse, torch: Path
 ) -> None:
-    """The process that stays never starts CUDA, which would not survive a fork."""
+    """The process that stays never starts CUDA, which would not survive a fork.
+
+    Nothing outlives it, not even when it is killed: neither the run nor the process that watches
+    the files.
+    """
     assert torch.exists()
     with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
         terminal.shown()
         solve(three, FIRST)
         right = terminal.shown()
         number = terminal.process.pid
-    asked = numbers(three.path / "asked")
+        asked = read_numbers(three.path / "asked")
+        solve(three, FIRST, ENDLESS)
+        process = began(three)
+        children = children_of(number)
+        os.kill(number, signal.SIGKILL)
 
+        assert 2 == len(children)
+        assert eventually(lambda: gone(process, *children))
     assert f"{FIRST} is solved: " in right
-    assert [number] == numbers(three.path / "imported")
+    assert [number] == read_numbers(three.path / "imported")
     assert 2 == len(set(asked))
     assert number not in asked
 
@@ -416,44 +492,90 @@ def test_it_can_be_left_before_it_has_begun(three: MiniCourse) -> None:
     assert restored
 
 
-def test_it_starts_anew_when_torch_is_replaced(three: MiniCourse, torch: Path) -> None:
-    """It says by which version, also when that is not yet there."""
+def test_it_starts_anew_when_what_it_has_imported_changes(three: MiniCourse, torch: Path) -> None:
+    """At the next save or key, at the latest: for settings, and for torch.
+
+    It says by which version torch was replaced, also when that is not yet there.
+    """
     with Terminal(three.path, "katas/lecture01", "--watch", "--next") as terminal:
         terminal.shown()
+        with (three.path / "conftest.py").open("a") as file:
+            file.write("# changed\n")
+        changed = terminal.press("x")
         torch.write_text("__version__ = '2.14.0'\n")
         replaced = terminal.press("r")
         torch.unlink()
         removed = terminal.press("r")
         terminal.process.send("q")
-        status, _ = terminal.end()
+        status, text = terminal.end()
 
+    assert "\nconftest.py has changed: starting anew\nImporting torch" in changed
+    assert f"\n{FIRST}: " in changed
     assert "\ntorch 2.13.0 was replaced by 2.14.0: starting anew\nImporting torch" in replaced
     assert f"\n{FIRST}: " in replaced
     assert "\ntorch 2.14.0 was replaced by another one: starting anew\n" in removed
     assert "ModuleNotFoundError: No module named 'torch.version'" in removed
-    assert 0 == status
+    assert (0, "") == (status, text)
 
 
-def test_it_starts_anew_when_what_it_has_read_changes(three: MiniCourse) -> None:
-    """Settings, plugins, the table of a lecture: at the next save or key, at the latest."""
-    names = ("conftest.py", "pyproject.toml", "katas/lecture01/lecture.toml")
+# Instead of waiting, says what is noticed of a change to each of these files, one after the other.
+NOTICES = """
+import os, pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main():
+    from plugins.loop import wait
+
+    class Loop:
+        def __init__(self, config, desk, saves, loaded):
+            self.root, self.saves, self.loaded = config.rootpath, saves, loaded
+
+        def go_on(self):
+            self.saves.stop()
+            for file in map(self.root.joinpath, {names!r}):
+                before = file.stat().st_mtime_ns
+                os.utime(file)
+                print(self.loaded.outdated())
+                os.utime(file, ns=(before, before))
+            return 0 if self.loaded.outdated() is None else 1
+
+    wait.Loop = Loop
+    os.isatty = lambda file: True
+    return (yield)
+"""
+READ = ("conftest.py", "pyproject.toml", "katas/lecture01/lecture.toml", "katas/__init__.py")
+
+
+def test_changes_of_all_that_it_has_read_are_noticed(three: MiniCourse) -> None:
+    """Settings, plugins, the table of a lecture."""
+    conftest = (three.path / "conftest.py").read_text()
+    three.write("conftest.py", conftest + NOTICES.format(names=READ))
+    result = three.run("katas/lecture01", "--watch", "-s")
+
+    assert 0 == result.ret
+    assert [f"{name} has changed" for name in READ] == [
+        line for line in result.outlines if line.endswith(" has changed")
+    ]
+
+
+def test_it_starts_anew_when_a_module_in_a_wing_changes(three: MiniCourse) -> None:
+    """A save in a subfolder of plugins/ is enough, without a key."""
+    # With its bytecode, but not with what another process is just writing of it.
+    shutil.copytree(HERE, three.path / "plugins", ignore=shutil.ignore_patterns("*.pyc.*"))
     with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
         terminal.shown()
-        for name in names:
-            with (three.path / name).open("a") as file:
-                file.write("# changed\n")
-            text = terminal.press("x")
-
-            assert f"\n{name} has changed: starting anew\nImporting torch" in text
-            assert f"\n{FIRST}: " in text
+        with (three.path / "plugins/loop/screen.py").open("a") as file:
+            file.write("# changed\n")
+        text = terminal.shown()
         terminal.process.send("q")
 
         assert (0, "") == terminal.end()
+    assert text.startswith("\nplugins/loop/screen.py has changed: starting anew\nImporting torch")
 
 
 @linux
 def test_it_goes_on_without_the_process_that_watches(three: MiniCourse) -> None:
-    """It says so, and the key runs the tests."""
+    """One line reports it, and the key runs the tests."""
     with Terminal(three.path, "katas/lecture01", "--watch") as terminal:
         terminal.shown()
         (watcher,) = children_of(terminal.process.pid)

@@ -1,0 +1,144 @@
+"""``--next``: its options, which katas it takes, and in which order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.course.model import Kata
+from plugins.loop.next import katas_from
+from plugins.loop.next import move_to_end
+from plugins.progress.store import BOOKMARK
+from tests.support.threekatas import read_heading
+from tests.support.threekatas import solve
+
+
+if TYPE_CHECKING:
+    from tests.conftest import MiniCourse
+
+
+def test_a_skipped_kata_comes_back_after_the_others(three: MiniCourse) -> None:
+    """Also in the next run, and in the order in which they were skipped."""
+    headings = []
+    for arguments in (["--next"], ["--next", "--skip"], ["--skip"], ["--next"]):
+        result = three.run("katas", *arguments)
+        headings.append(read_heading(result))
+    solve(three, "lecture02/k01_third")
+    headings.append(read_heading(three.run("katas", "--next")))
+    solve(three, "lecture01/k01_first")
+    headings.append(read_heading(three.run("katas", "--next")))
+    alone = three.run("katas", "--next", "--skip")
+
+    assert headings == [
+        "lecture01/k01_first",
+        "lecture01/k02_second",
+        "lecture02/k01_third",
+        "lecture02/k01_third",
+        "lecture01/k01_first",
+        "lecture01/k02_second",
+    ]
+    assert "lecture01/k02_second" == read_heading(alone)
+    alone.stdout.fnmatch_lines(["lecture01/k02_second is the only one left, so here it is again"])
+    alone.stdout.fnmatch_lines(["later   pytest * --next --skip"])
+    skipped = json.loads((three.path / BOOKMARK).read_text())["skipped"]
+    assert ["lecture01/k02_second"] == skipped
+
+
+def test_there_is_nothing_to_skip_at_first(three: MiniCourse) -> None:
+    """The learner cannot mean a kata that they have not seen."""
+    result = three.run("katas", "--next", "--skip")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --skip leaves out what --next has shown*"])
+
+
+def test_nothing_can_be_skipped_where_nothing_is_remembered(three: MiniCourse) -> None:
+    """In a read-only checkout the message names the option that works."""
+    three.write(".katas", "a file, so that nothing can be made in it")
+    three.run("katas", "--next")
+    result = three.run("katas", "--next", "--skip")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --skip * .katas cannot be written (*), so use --from *"])
+
+
+def test_a_kata_waits_for_what_it_builds_on(three: MiniCourse) -> None:
+    """If the first is skipped, so is the one that comes after it."""
+    table = three.katas / "lecture01/lecture.toml"
+    table.write_text(f'{table.read_text()}after = ["k01_first"]\n')
+    three.run("katas", "--next")
+
+    assert "lecture02/k01_third" == read_heading(three.run("katas", "--next", "--skip"))
+
+
+def test_it_can_begin_elsewhere(three: MiniCourse) -> None:
+    """With a lecture or with a kata; those before do not count."""
+    lecture = three.run("katas", "--from", "lecture02")
+    kata = three.run("katas", "--next", "--from=lecture01/k02")
+
+    assert ["lecture02/k01_third", "lecture01/k02_second"] == [
+        read_heading(lecture),
+        read_heading(kata),
+    ]
+    kata.stdout.fnmatch_lines(["* 0 of 2 katas solved"])
+    solve(three, "lecture01/k02_second")
+    solve(three, "lecture02/k01_third")
+    three.run("katas", "--next", "--from=lecture01/k02").stdout.fnmatch_lines(
+        ["Everything in lecture01 to lecture02 is solved: 2 of 2 katas."]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["katas", "--from", "lecture2"],
+            "no lecture is called 'lecture2'; *: lecture02, *",
+        ),
+        (["katas", "--from", "lecture01/k3_second"], "*there are: lecture01/k02_second,*"),
+        (["katas/lecture01", "--from", "lecture02"], "*not among the katas of this command"),
+        (["conftest.py", "--next"], "--next wants katas: pytest katas --next, *"),
+        (["katas", "--next", "--solutions"], "--next runs your own answers*"),
+        (["katas", "--next", "--unsolved"], "--next runs your own answers*"),
+        (["katas", "--next", "-n", "2"], "--next runs your own answers*"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    three: MiniCourse, arguments: list[str], says: str
+) -> None:
+    """In one message, with the names that exist."""
+    result = three.run(*arguments)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([f"ERROR: *{says}"])
+
+
+def test_help_is_help(three: MiniCourse) -> None:
+    """``--help`` beside ``--next`` wins."""
+    three.run("--next", "--help").stdout.fnmatch_lines(["*--from=NAME*"])
+
+
+def a_kata(name: str, *after: str, lecture: str = "lecture01") -> Kata:
+    """Return a kata that builds on others of its lecture."""
+    return Kata(lecture, name, "T", "lab", (), (), (), (), after, (), (), Path(lecture))
+
+
+FIRST = a_kata("k01_a")
+SECOND = a_kata("k02_b", "k01_a")
+THIRD = a_kata("k03_c")
+OTHER = a_kata("k01_a", lecture="lecture02")
+ALL = [FIRST, SECOND, THIRD, OTHER]
+
+
+def test_starting_elsewhere_leaves_out_what_comes_before() -> None:
+    """And keeps the rest of the course."""
+    assert [THIRD, OTHER] == katas_from(ALL, THIRD)
+
+
+def test_a_kata_that_is_skipped_again_goes_to_the_end() -> None:
+    """It is in the list once."""
+    assert ["a"] == move_to_end([], "a")
+    assert ["b", "a"] == move_to_end(["a", "b"], "a")

@@ -1,0 +1,207 @@
+"""The lines of ``--next`` and ``--watch``, and the room that they take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from plugins.course.model import Kata
+from plugins.course.model import Lecture
+from plugins.loop.screen import CLEAR
+from plugins.loop.screen import WIDTH
+from plugins.loop.screen import Lesson
+from plugins.loop.screen import Moment
+from plugins.loop.screen import away_lines
+from plugins.loop.screen import brief_title
+from plugins.loop.screen import clear_sequence
+from plugins.loop.screen import clock_line
+from plugins.loop.screen import done_lines
+from plugins.loop.screen import end_lines
+from plugins.loop.screen import format_bar
+from plugins.loop.screen import keys_line
+from plugins.loop.screen import lesson_lines
+from plugins.loop.screen import list_lines
+from plugins.loop.screen import moment_lines
+from plugins.loop.screen import skipped_lines
+from plugins.loop.screen import waiting_lines
+from plugins.progress.map import Place
+from plugins.progress.standing import Standing
+from tests.support.failures import CPP
+from tests.support.failures import EXERCISE
+from tests.support.failures import OWN
+from tests.support.failures import PATH
+from tests.support.failures import TRACEBACK
+
+
+def test_the_title_is_the_first_line_of_the_brief() -> None:
+    """Of a docstring, raw or on one line, or of a comment below the tier."""
+    assert "Twice as much." == brief_title({"k.py": EXERCISE})
+    assert "An operator of your own." == brief_title({"k.cpp": CPP})
+    assert "Short." == brief_title({"k.py": 'r"""Short."""\n'})
+    assert "" == brief_title({"k.py": "x = 1"})
+
+
+LESSON = Lesson(
+    "lecture01/k01_first: Twice",
+    ["read    a/b.h: c"],
+    {PATH: EXERCISE},
+    OWN[1],
+    "test_it[cpu]",
+    "It doubles.",
+    TRACEBACK,
+)
+
+
+def format_lesson(lesson: Lesson) -> list[str]:
+    """Return the lines of a lesson."""
+    return [line.text for line in lesson_lines(lesson, "pytest katas --next")]
+
+
+def test_long_texts_fit_the_terminal() -> None:
+    """A message of prose is wrapped; a difference of two values keeps its columns."""
+    text = f"E   AssertionError: {'word ' * 40}\nE     {'- aligned ' * 10}\nE   + {'x' * 90}"
+    lines = format_lesson(replace(LESSON, text=text, says="It says much. " * 20))
+    wide = [line for line in lines if len(line) > WIDTH]
+
+    assert [line[:3] for line in wide] == ["  -", "+ x"]
+    assert sum(line.startswith("        says") or "It says" in line for line in lines) > 2
+
+
+def test_a_very_long_message_is_cut() -> None:
+    """And says where the rest is."""
+    lines = format_lesson(replace(LESSON, text="\n".join(f"E   {n}" for n in range(100))))
+
+    assert "(60 more lines: pytest katas/lecture01/test_k01.py -x)" in lines
+    assert "39" in lines
+    assert "40" not in lines
+
+
+def test_the_output_of_the_test_is_shown() -> None:
+    """The last lines of it."""
+    printed = ("Captured stdout call", "\n".join(f"line {n}" for n in range(100)))
+    lines = format_lesson(replace(LESSON, printed=[printed]))
+
+    assert lines[lines.index("Captured stdout call") :][:2] == ["Captured stdout call", "line 80"]
+
+
+def test_the_bar_is_what_the_terminal_can_show() -> None:
+    """And an empty course has one too."""
+    assert "##########.......... 2 of 4 katas solved" == format_bar(2, 4, blocks=False)
+    assert "██████████░░░░░░░░░░ 2 of 4 katas solved" == format_bar(2, 4, blocks=True)
+    assert f"{'.' * 20} 0 of 0 katas solved" == format_bar(0, 0, blocks=False)
+
+
+def test_the_end_names_how_much_is_solved() -> None:
+    """All, all that can run here, or all that was asked for."""
+
+    def text(solved: int, away: dict[str, str], *, whole: bool = True) -> list[str]:
+        return [line.text for line in done_lines("there", solved, 3, whole=whole, away=away)]
+
+    assert text(3, {}) == ["Everything in there is solved: 3 of 3 katas."]
+    assert text(2, {"k": "gpu"}) == [
+        "Everything that can run here in there is solved: 2 of 3 katas."
+    ]
+    assert text(3, {}, whole=False)[1:] == ["The rest of the course: pytest katas --next"]
+    assert text(2, {}) == ["Nothing failed, but not all tests ran: 2 of 3 katas are solved."]
+
+
+def test_a_skip_is_described_by_what_is_shown_next() -> None:
+    """The skipped kata itself, if it is the only one left; without a skip, nothing."""
+    assert [] == list(skipped_lines("", "k"))
+    assert ["k comes back after the others"] == [line.text for line in skipped_lines("k", "other")]
+    assert ["k is the only one left, so here it is again"] == [
+        line.text for line in skipped_lines("k", "k")
+    ]
+
+
+def test_a_long_reason_is_wrapped() -> None:
+    """Each kata that cannot run here has its own, in yellow."""
+    lines = list(away_lines({"lecture01/k01": "why " * 30, "lecture01/k02": "nothing"}))
+
+    assert {"yellow"} == {line.style for line in lines}
+    assert ["lecture01/k01 cannot", "  why why why why wh", "lecture01/k02 cannot"] == [
+        line.text[:20] for line in lines
+    ]
+    assert max(len(line.text) for line in lines) <= WIDTH
+
+
+def test_the_solution_is_a_key_once_the_kata_is_solved() -> None:
+    """The other keys are always there."""
+    assert "n next  h hint  l list  r rerun  q quit" == keys_line(solved=False)
+    assert "n next  h hint  s solution  l list  r rerun  q quit" == keys_line(solved=True)
+
+
+def test_the_only_lecture_has_its_katas_listed(tmp_path: Path) -> None:
+    """Though the learner is at none of them; of two lectures, one line each."""
+    kata = Kata("lecture01", "k01_a", "T", "lab", (), (), (), (), (), (), (), tmp_path)
+    places = [Place(kata, "new", Standing())]
+    first = Lecture("lecture01", "First", {}, (kata,), tmp_path)
+    second = Lecture("lecture02", "Second", {}, (), tmp_path)
+
+    assert ["lecture01", "k01_a"] == [
+        line.split()[0] for line in list_lines([first], places, None, blocks=False)
+    ]
+    assert ["lecture01", "lecture02"] == [
+        line.split()[0] for line in list_lines([first, second], places, None, blocks=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [({"TERM": "xterm"}, CLEAR), ({"TERM": "dumb"}, "\n"), ({"TERM": ""}, "\n"), ({}, "\n")],
+)
+def test_a_terminal_that_cannot_be_cleared_scrolls(environment: dict[str, str], text: str) -> None:
+    """No control sequence is shown to a person."""
+    assert text == clear_sequence(environment)
+
+
+def test_a_run_that_was_killed_is_named() -> None:
+    """A run that ended by itself needs no line."""
+    assert ["The run was ended by SIGKILL."] == list(end_lines(-9))
+    assert [] == list(end_lines(1))
+
+
+def named(*names: str) -> list[Kata]:
+    """Return katas of lecture 4."""
+    nothing: tuple[()] = ()
+    return [
+        Kata("lecture04", name, "", "lab", (), nothing, (), (), (), (), (), Path("lecture04"))
+        for name in names
+    ]
+
+
+def test_what_waits_is_counted_and_named() -> None:
+    """With the kata that it builds on, in lines of the terminal."""
+    many = named("k02_dispatcher", "k03_clamp", "k13_codegen")
+    lines = [line.text for line in waiting_lines({"lecture04/k01_schema": many})]
+
+    assert lines == [
+        "3 katas wait for lecture04/k01_schema, which they build on:",
+        "  lecture04/k02_dispatcher to k13_codegen",
+    ]
+    assert [line.text for line in waiting_lines({"lecture04/k01_schema": many[:1]})] == [
+        "1 kata waits for lecture04/k01_schema, which it builds on:",
+        "  lecture04/k02_dispatcher",
+    ]
+    assert [] == [*waiting_lines({})]
+
+
+@pytest.mark.parametrize("width", [120, 80, 30, 12, 1])
+def test_the_clock_is_one_row(width: int) -> None:
+    """However long the name of a test and however narrow the terminal."""
+    line = clock_line(3.2, "test_small: It doubles. " * 9, width)
+
+    assert len(line) == width - 1
+    assert line.startswith("  3 s  test_small"[: max(width - 18, 0)])
+    assert line.endswith("r rerun  q quit") == (width > 20)
+
+
+def test_a_kata_without_an_episode_has_its_moment() -> None:
+    """There is no line for what was learned."""
+    (kata,) = named("k01_a")
+
+    assert ["", "time    2 min, no hint", "Nothing else is open here."] == [
+        line.text for line in moment_lines(Moment(kata, 120.0, 0, None), [])
+    ]
