@@ -1,15 +1,19 @@
-"""What GitHub's runner reads from the output of a step: errors at a line, and where to stop.
+"""Writes what GitHub's runner reads from a step: an error at a line, where to stop, a summary.
 
 Messages are a stranger's: nothing in them may end the command that they stand in, or begin one.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from plugins.plaintext import shortened
+from plugins.tools.files import write_whole
+from plugins.tools.text import cut_printable
 
 
 if TYPE_CHECKING:
@@ -18,34 +22,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# In this order: the percent sign is what the others are written with.
+# The percent sign comes first: the others are written with it.
 DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 PROPERTY = {**DATA, ":": "%3A", ",": "%2C"}
 # What a runner tells its steps: files that later steps read, and tokens.
 PRIVATE = ("GITHUB_", "ACTIONS_", "RUNNER_")
+# The file of the job's summary.
+JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def on_a_runner(environment: Mapping[str, str]) -> bool:
-    """Whether someone reads what is written here."""
+    """Whether GitHub's runner reads stdout."""
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
-def error(path: str, line: int, title: str, message: str) -> str:
+def error_command(path: str, line: int, title: str, message: str) -> str:
     """Return the command that shows an error at a line of a file."""
-    file, title = escaped(path, PROPERTY), escaped(shortened(title), PROPERTY)
-    text = escaped(shortened(message), DATA)
+    file, title = escape_text(path, PROPERTY), escape_text(cut_printable(title), PROPERTY)
+    text = escape_text(cut_printable(message), DATA)
     return f"::error file={file},line={line},title={title}::{text}"
 
 
-def escaped(text: str, marks: Mapping[str, str]) -> str:
-    """Return a text as the runner reads it back."""
+def escape_text(text: str, marks: Mapping[str, str]) -> str:
+    """Return a text so written that the runner reads it back unchanged."""
     for mark, written in marks.items():
         text = text.replace(mark, written)
     return text
 
 
 @contextmanager
-def unread(environment: Mapping[str, str], say: Callable[[str], object]) -> Iterator[None]:
+def stop_commands(environment: Mapping[str, str], say: Callable[[str], object]) -> Iterator[None]:
     """Let the runner read no commands in what is printed meanwhile, by a kata for example."""
     if not on_a_runner(environment):
         yield
@@ -59,6 +65,24 @@ def unread(environment: Mapping[str, str], say: Callable[[str], object]) -> Iter
         say(f"\n::{token}::\n")
 
 
-def without_runner(environment: Mapping[str, str]) -> dict[str, str]:
+def hide_runner(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which a process cannot reach the runner."""
     return {name: text for name, text in environment.items() if not name.startswith(PRIVATE)}
+
+
+def write_summary(text: str, file: Path | None) -> None:
+    """Write a summary to a file, else to the job's, which other steps add to, or else to stdout."""
+    job = os.environ.get(JOB_SUMMARY)
+    if file:
+        write_whole(file, text.encode(), file.resolve().parent)
+    elif job:
+        with Path(job).open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    else:
+        print_now(f"\n{text}")
+
+
+def print_now(text: str) -> None:
+    """Print at once: pytest's output comes from another process."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

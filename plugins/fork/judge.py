@@ -1,14 +1,15 @@
-"""What a pull request is: practice, a contribution, or both; decisions, and no git."""
+"""Judges what a pull request is, practice, a contribution, or both, from its files alone."""
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal
 
-from plugins.upstreams import is_stub
+from plugins.fork.upstream import is_stub
+from plugins.guide.places import all_still_open
+from plugins.guide.places import same_code
 
 
 if TYPE_CHECKING:
@@ -29,12 +30,11 @@ ROLES: dict[Role, re.Pattern[str]] = {
 }
 # What changes with the stub when a kata is changed for everybody.
 WITH: set[Role] = {"tests", "solution"}
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after; None: it is not there."""
+    """A file before and after; None: no such file."""
 
     path: str
     before: bytes | None
@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the changes are.
+    """What a pull request is.
 
     Attributes
     ----------
@@ -62,21 +62,21 @@ class Judgement:
 
 
 def judge(changes: Iterable[Change]) -> Judgement:
-    """Return what the changes are."""
+    """Return the verdict on the changes and the katas that they touch."""
     changes = sorted(changes, key=lambda change: change.path)
-    places = [(change, part_of(change.path)) for change in changes]
+    parts = [(change, part_of(change.path)) for change in changes]
     katas: dict[str, set[Role]] = {}
-    for _, part in places:
+    for _, part in parts:
         if part:
             katas.setdefault(part[0], set()).add(part[1])
     filled = [
         (change.path, part[0])
-        for change, part in places
+        for change, part in parts
         if part and part[1] == "exercise" and fills_in(change, katas[part[0]])
     ]
     paths = {path for path, _ in filled}
-    others = [(change.path, part) for change, part in places if change.path not in paths]
-    # Who answers one exercise may have left a comment in another.
+    others = [(change.path, part) for change, part in parts if change.path not in paths]
+    # A learner who answers one exercise may have left a comment in another.
     only_exercises = all(part and part[1] == "exercise" for _, part in others)
     verdict: Verdict = "contribution" if changes else "nothing"
     if filled:
@@ -90,7 +90,7 @@ def judge(changes: Iterable[Change]) -> Judgement:
 
 
 def part_of(path: str) -> tuple[str, Role] | None:
-    """Return which kata a file belongs to, and which part of it that is."""
+    """Return the kata that a file belongs to and which part of it the file is."""
     for role, pattern in ROLES.items():
         if found := pattern.fullmatch(path):
             return f"{found['lecture']}/{found['kata']}", role
@@ -100,33 +100,16 @@ def part_of(path: str) -> tuple[str, Role] | None:
 def fills_in(change: Change, roles: set[Role]) -> bool:
     """Whether an exercise is answered; `roles` are the parts of its kata that change.
 
-    One that no longer says where to write is, whatever else changes. One that still does is a
-    kata that is changed for everybody if its tests and its solution change with it.
+    One that no longer says where to write is. One that still does is not if its tests and its
+    solution change with it, for then the kata changes for everybody, or if every place is still
+    to write. A file that was given, such as the operator around a kernel, has no place to fill in.
     """
-    if change.before is None or change.after is None or same_code(change):
+    if change.before is None or change.after is None or not is_stub(change.before):
         return False
-    return not is_stub(change.after) or not roles >= WITH
-
-
-def same_code(change: Change) -> bool:
-    """Whether only the brief or comments differ."""
-    versions = [(text or b"").decode(errors="replace") for text in (change.before, change.after)]
-    if change.path.endswith(".py"):
-        before, after = map(python_code, versions)
-    else:
-        before, after = (COMMENT.sub("", text).split() for text in versions)
-    return before == after
-
-
-def python_code(text: str) -> object:
-    """Return what a module does, without its docstrings; its text, if it is no Python."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return text
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                del node.body[0]
-    return ast.dump(tree)
+    before, after = (text.decode(errors="replace") for text in (change.before, change.after))
+    python = change.path.endswith(".py")
+    if same_code(before, after, python=python):
+        return False
+    if not is_stub(change.after):
+        return True
+    return not roles >= WITH and not all_still_open(before, after, python=python)

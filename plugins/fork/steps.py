@@ -8,48 +8,50 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.copies import keep_copy
-from plugins.gitrepo import Entry
-from plugins.gitrepo import GitError
-from plugins.reset import content
-from plugins.reset import state
-from plugins.updateplan import CHANGED
-from plugins.wholefile import write_whole
+from plugins.fork.plan import CHANGED
+from plugins.tools.files import keep_copy
+from plugins.tools.files import read_if_there
+from plugins.tools.files import state_folder
+from plugins.tools.files import write_whole
+from plugins.tools.git import GitEntry
+from plugins.tools.git import GitError
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from plugins.gitrepo import Repo
-    from plugins.threeway import Outcome
-    from plugins.updateplan import Step
+    from plugins.fork.plan import Settled
+    from plugins.fork.plan import Step
+    from plugins.tools.git import Repo
 
 
 FOLDER = ".katas/update"
-# Beside git's own index, so that one can take the other's place.
+# Beside git's own index, to replace it by a rename.
 PREFIX = "katas-index-"
 EXECUTABLE = 0o111
 
 
-def entry(repo: Repo, step: Step, outcome: Outcome) -> Entry | None:
-    """Return a file as a tree or an index holds it."""
-    if outcome.content is None:
+def make_entry(repo: Repo, step: Step, settled: Settled) -> GitEntry | None:
+    """Return the entry of a file for a tree or an index."""
+    if settled.content is None:
         return None
-    return Entry(step.mode, repo.add_blob(outcome.content))
+    return GitEntry(step.mode, repo.add_blob(settled.content))
 
 
-def merge_commit(
+def make_merge_commit(
     repo: Repo, steps: Iterable[Step], upstream: str, head: str, theirs: str, *, ahead: bool
 ) -> str:
-    """Return a commit of what was committed here and what is new.
+    """Return a commit that merges the steps into `head`.
 
-    A fork that is not `ahead` has nothing of its own, and gets upstream's commit.
+    A fork that is not `ahead` has no commits of its own, and gets upstream's commit.
     """
     if not ahead:
         return theirs
     changes = {
-        step.path: entry(repo, step, step.commit) for step in steps if step.changes(step.commit)
+        step.path: make_entry(repo, step, step.commit)
+        for step in steps
+        if step.changes(step.commit)
     }
     with tempfile.TemporaryDirectory(prefix="katas-") as folder:
         index = Path(folder, "index")
@@ -65,21 +67,21 @@ def write_files(repo: Repo, steps: Iterable[Step], theirs: str, now: datetime) -
     """Bring the working tree up to date and return the copies that were made, by path."""
     copies: dict[str, str] = {}
     for step in steps:
-        if folder := beside(step, theirs):
+        if folder := upstreams_folder(step, theirs):
             for name, text in ((f"before/{step.path}", step.base), (step.path, step.theirs)):
                 if text is not None:
                     file = repo.root / folder / name
                     file.parent.mkdir(parents=True, exist_ok=True)
                     write_whole(file, text, file.parent)
-        for path, text in to_copy(step).items():
+        for path, text in find_texts_to_copy(step).items():
             copies[path] = keep_copy(repo.root, path, text, now)
         if step.changes(step.tree):
             write_file(repo.root, step)
     return copies
 
 
-def to_copy(step: Step) -> dict[str, bytes]:
-    """Return what is about to be replaced and was merged, or is in no commit."""
+def find_texts_to_copy(step: Step) -> dict[str, bytes]:
+    """Return the texts that will be replaced and are merged or in no commit, by path."""
     found: dict[str, bytes] = {}
     known = {step.base, step.committed, step.theirs}
     edited = step.tree.word == "merged" or (step.tree.word == "moved" and step.found not in known)
@@ -91,7 +93,7 @@ def to_copy(step: Step) -> dict[str, bytes]:
     return found
 
 
-def beside(step: Step, theirs: str) -> str:
+def upstreams_folder(step: Step, theirs: str) -> str:
     """Return the folder for upstream's version of a file that was left, or ""."""
     left = step.tree.word == "left" and step.theirs is not None
     return f"{FOLDER}/{theirs[:10]}" if left else ""
@@ -100,21 +102,21 @@ def beside(step: Step, theirs: str) -> str:
 def write_file(root: Path, step: Step) -> None:
     """Write or remove one file, unless an editor has saved it meanwhile."""
     file = root / step.path
-    if content(file) != step.found:
+    if read_if_there(file) != step.found:
         raise GitError(f"{step.path} was saved while it was updated: run the same command again")
     if step.tree.content is None:
         file.unlink()
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, step.tree.content, state(root))
+    write_whole(file, step.tree.content, state_folder(root))
     mode = file.stat().st_mode
     file.chmod(mode | EXECUTABLE if step.mode.endswith("755") else mode & ~EXECUTABLE)
 
 
 def write_index(repo: Repo, steps: Iterable[Step]) -> None:
-    """Let the index hold what is new, in one step; what else was staged stays staged."""
+    """Replace the index by one with the new files; what else was staged stays staged."""
     changes = {
-        step.path: entry(repo, step, step.index) for step in steps if step.changes(step.index)
+        step.path: make_entry(repo, step, step.index) for step in steps if step.changes(step.index)
     }
     index = repo.git_path("index")
     lock = index.with_name("index.lock")
@@ -122,7 +124,7 @@ def write_index(repo: Repo, steps: Iterable[Step]) -> None:
     shutil.copyfile(index, new)
     repo.change_index(new, changes)
     try:
-        # As git does: whoever makes this name may replace the index.
+        # The lock of git itself: the process that makes this name may replace the index.
         os.link(new, lock)
     except FileExistsError:
         new.unlink()
@@ -131,8 +133,8 @@ def write_index(repo: Repo, steps: Iterable[Step]) -> None:
     new.unlink()
 
 
-def tidy(repo: Repo) -> None:
-    """Remove what a run that was killed has left: it holds nothing that is not elsewhere too."""
+def remove_leftovers(repo: Repo) -> None:
+    """Remove the files that a killed run has left: all that they hold is elsewhere too."""
     index = repo.git_path("index")
     lock = index.with_name("index.lock")
     for left in index.parent.glob(f"{PREFIX}*"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugins.pagesummary import plain
-from plugins.plaintext import shortened
+from plugins.tools.markdown import markdown_code
+from plugins.tools.markdown import markdown_row
+from plugins.tools.markdown import markdown_text
 
 
 if TYPE_CHECKING:
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Sequence
 
-    from plugins.junitresults import Result
-    from plugins.layout import Kata
-    from plugins.reading import Pointer
+    from plugins.course.model import Kata
+    from plugins.fork.claimed import Claims
+    from plugins.fork.results import Result
+    from plugins.guide.reading import Pointer
+    from plugins.tools.git import Repo
 
 
-LONGEST = 160
 NOTHING = "No exercise differs from its stub: there is nothing to check yet."
 HEAD = ("kata", "verdict", "first failing message", "episode", "next step")
 # What would end an address in angle brackets, or a cell.
@@ -49,36 +50,38 @@ class Practised:
     episodes: Sequence[Pointer] = ()
 
 
-def summary(practised: Sequence[Practised], base: str, notes: Iterable[str]) -> str:
-    """Return the whole summary."""
-    return "\n".join([*lines(practised, base), *notes_of(notes)]) + "\n"
+def format_practice(practised: Sequence[Practised], base: str, notes: Iterable[str]) -> str:
+    """Return the whole summary, with the notes as a list below the table."""
+    listed = [f"- {note}" for note in notes]
+    below = ["", *listed] if listed else []
+    return "\n".join([*summary_lines(practised, base), *below]) + "\n"
 
 
-def lines(practised: Sequence[Practised], base: str) -> Iterator[str]:
+def summary_lines(practised: Sequence[Practised], base: str) -> Iterator[str]:
     """Return the heading, what was compared, and the table."""
     counts = Counter(each.result.verdict for each in practised)
     katas = "kata" if len(practised) == 1 else "katas"
     yield f"## Practice: {counts['solved']} of {len(practised)} claimed {katas} solved"
     yield ""
-    yield f"A kata is claimed when its exercise differs from the stub in {code(base)}."
+    yield f"A kata is claimed when its exercise differs from the stub in {markdown_code(base)}."
     yield ""
     if not practised:
         yield NOTHING
         return
-    yield row(HEAD)
-    yield row(["---"] * len(HEAD))
-    yield from (row(cells(each)) for each in practised)
+    yield markdown_row(HEAD)
+    yield markdown_row(["---"] * len(HEAD))
+    yield from (markdown_row(kata_cells(each)) for each in practised)
 
 
-def cells(each: Practised) -> list[str]:
+def kata_cells(each: Practised) -> list[str]:
     """Return the cells of a kata."""
     verdict = each.result.verdict
-    name = f"{code(each.kata.id)} {plain(each.kata.title)}"
+    name = f"{markdown_code(each.kata.id)} {markdown_text(each.kata.title)}"
     first = next((line for line in each.result.message.splitlines() if line.strip()), "")
-    message = ": ".join(filter(None, (code(each.result.test), code(first))))
-    episode = pointer(each.episodes[0]) if each.episodes else ""
-    told = verdict if verdict == "solved" else f"**{verdict}**"
-    return [name, told, message, episode, next_step(each)]
+    message = ": ".join(filter(None, (markdown_code(each.result.test), markdown_code(first))))
+    episode = episode_link(each.episodes[0]) if each.episodes else ""
+    marked = verdict if verdict == "solved" else f"**{verdict}**"
+    return [name, marked, message, episode, next_step(each)]
 
 
 def next_step(each: Practised) -> str:
@@ -87,40 +90,45 @@ def next_step(each: Practised) -> str:
     command = f"pytest {each.test}"
     match each.result.verdict:
         case "solved":
-            return f"compare: {code(f'{command} --solution')}"
+            return f"compare: {markdown_code(f'{command} --solution')}"
         case "fails":
-            again = f"{code(f'{command} -x')}; a hint: {code(f'{command} --hint')}"
-            return f"edit {code(f'{path}:{line}')}, then {again}"
+            again, hint = markdown_code(f"{command} -x"), markdown_code(f"{command} --hint")
+            return f"edit {markdown_code(f'{path}:{line}')}, then {again}; a hint: {hint}"
         case "cannot run here":
             return "nothing: it counts neither way"
-    return f"see what pytest says: {code(f'{command} -x')}"
+    return f"see what pytest says: {markdown_code(f'{command} -x')}"
 
 
-def pointer(episode: Pointer) -> str:
+def episode_link(episode: Pointer) -> str:
     """Return a link to an episode."""
-    return f"[{plain(episode.label)}](<{episode.address.translate(BRACKETS)}>)"
+    return f"[{markdown_text(episode.label)}](<{episode.address.translate(BRACKETS)}>)"
 
 
-def notes_of(notes: Iterable[str]) -> list[str]:
-    """Return the notes as a list below the rest."""
-    found = [f"- {note}" for note in notes]
-    return ["", *found] if found else []
+def collect_notes(repo: Repo, base: str, claims: Claims, errors: Iterable[str]) -> Iterator[str]:
+    """Return the notes, in Markdown, on what the table cannot show."""
+    for text in errors:
+        yield f"A lecture cannot be read, so its katas were not run: {markdown_code(text)}"
+    for path in claims.tests:
+        yield (
+            f"{markdown_code(path)} is not upstream's: the verdict is that of your tests. "
+            f"Upstream's again: {markdown_code(f'git checkout {base} -- {path}')}"
+        )
+    for kata in claims.own:
+        name = markdown_code(kata.id)
+        yield f"{name} is not in {markdown_code(base)}: a kata of your own was not run."
+    if claims.katas and "true" == repo.line("rev-parse", "--is-shallow-repository"):
+        fetch = markdown_code(f"git fetch --unshallow {remote_of(repo, base)}".strip())
+        yield (
+            "This clone has no history, so an exercise that upstream has changed since you took "
+            f"it counts as edited. All of it: {fetch}"
+        )
+    elif behind := int(repo.line("rev-list", "--count", f"HEAD..{base}") or 0):
+        commits = "commit" if behind == 1 else "commits"
+        name, update = markdown_code(base), markdown_code("nox -s update")
+        yield f"{name} has {behind} {commits} that you do not have: {update}"
 
 
-def row(cells: Iterable[str]) -> str:
-    """Return a row of a table."""
-    return "".join(f"| {cell} " for cell in cells) + "|"
-
-
-def code(text: str) -> str:
-    """Return a text as code, in which Markdown reads nothing: no link, no mention, no HTML.
-
-    A bar would end the cell of a table, in code too, unless one backslash stands before it.
-    """
-    text = shortened(text, LONGEST)
-    if not text:
-        return ""
-    text = re.sub(r"\\(?=\|)", r"\\ ", text).replace("|", r"\|")
-    marks = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
-    space = " " if "`" in text else ""
-    return f"{marks}{space}{text}{space}{marks}"
+def remote_of(repo: Repo, base: str) -> str:
+    """Return the remote of a branch, or "" for one of this repository."""
+    name = base.partition("/")[0]
+    return name if name in repo.line("remote").split() else ""

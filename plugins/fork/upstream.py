@@ -1,20 +1,62 @@
-"""Where the course comes from: the branch that a fork follows, and the stub of a kata in it."""
+"""Where the course comes from: the branch that a fork follows, and the stubs in its history."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plugins.frames import TODO
+from plugins.course.files import NOT_THE_LEARNERS
+from plugins.guide.traceback import TODO
 
 
 if TYPE_CHECKING:
-    from plugins.gitrepo import Repo
+    from collections.abc import Iterable
+
+    from plugins.tools.git import Repo
 
 
 REMOTE = "upstream"
 BRANCHES = ("HEAD", "main", "master")
-NOT_THE_LEARNERS = (":(glob)**/test_*.py", ":(glob)katas/*/solutions/**", "plugins")
 HOW = "git remote add upstream ADDRESS-OF-THE-COURSE && git fetch upstream"
+
+UNWRITTEN = "Nothing of yours is lost. Once that can be written, run the same command again."
+
+
+class RefusedError(Exception):
+    """Nothing was changed; the message says why."""
+
+
+def find_base(repo: Repo, asked: str, address: str = "") -> str:
+    """Return the branch that holds the stubs, fetched first if there is an address for it.
+
+    Raises
+    ------
+    RefusedError
+        If there is none; the message says what to fetch.
+    """
+    if not repo.line("rev-parse", "--git-dir"):
+        raise RefusedError("This is no repository of git: there is nothing to compare with.")
+    if address:
+        remote = (asked or REMOTE).partition("/")[0]
+        if remote not in repo.line("remote").split():
+            repo.run("remote", "add", "--", remote, address)
+        repo.run("fetch", "--quiet", remote)
+    if base := upstream_of(repo, asked):
+        return base
+    branches = repo.line("for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes").split()
+    raise RefusedError(describe_missing_base(asked, repo.line("remote").split(), branches))
+
+
+def describe_missing_base(asked: str, remotes: Iterable[str], branches: Iterable[str]) -> str:
+    """Return that there is no such branch, and how to get it."""
+    name = asked or f"{REMOTE}/main"
+    remote, _, branch = name.partition("/")
+    message = [f"There is no {name} to compare your exercises with."]
+    if not branch or remote not in remotes:
+        return "\n".join([*message, f"Fetch the course: {HOW}"])
+    others = [each for each in branches if each.startswith(f"{remote}/")]
+    if others:
+        message.append(f"There is: {' '.join(others)}; name it with --base.")
+    return "\n".join([*message, f"Fetch it: git fetch {remote} {branch}:refs/remotes/{name}"])
 
 
 def upstream_of(repo: Repo, asked: str = "") -> str:
@@ -29,8 +71,8 @@ def stub_commits(repo: Repo, upstream: str) -> list[str]:
     """Return the commits that may hold the stubs of the katas, the best one first.
 
     With an upstream this is where the fork left it, or last took from it. Without one these are
-    the commits that changed what learners do not change, tests and solutions: whoever did has
-    left the exercises as they were.
+    the commits that changed tests, solutions or plugins: learners change none of these, and the
+    authors who did left the exercises as stubs.
     """
     base = repo.line("merge-base", "HEAD", upstream) if upstream else ""
     changed = repo.line("log", "--format=%H", "HEAD", "--", *NOT_THE_LEARNERS).split()

@@ -1,18 +1,35 @@
-"""What an update does with each file: all cases of three versions that are there or not."""
+"""The plan of an update: all cases of three versions, and what real repositories make of them."""
 
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.threeway import BOTH_ADDED
-from plugins.threeway import REMOVED_HERE
-from plugins.threeway import REMOVED_THERE
-from plugins.threeway import SAME_LINES
-from plugins.threeway import Outcome
-from plugins.threeway import settle
-from plugins.threeway import told
+from plugins.fork.plan import BOTH_ADDED
+from plugins.fork.plan import REMOVED_HERE
+from plugins.fork.plan import REMOVED_THERE
+from plugins.fork.plan import SAME_LINES
+from plugins.fork.plan import Settled
+from plugins.fork.plan import are_plain_files
+from plugins.fork.plan import describe_counts
+from plugins.fork.plan import merge_texts
+from plugins.fork.plan import plan_update
+from plugins.fork.plan import settle
+from plugins.tools.git import GitEntry
+from plugins.tools.git import Repo
+from tests.support.fork import EXERCISE
+from tests.support.fork import SETTINGS
+from tests.support.fork import SOLVED
+from tests.support.fork import STUB
+from tests.support.fork import Fork
+from tests.support.fork import git
+from tests.support.fork import write
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 A, B, C = b"a", b"b", b"c"
@@ -33,39 +50,39 @@ def refused(mine: bytes, base: bytes, theirs: bytes) -> None:
 @pytest.mark.parametrize(
     ("base", "mine", "theirs", "expected"),
     [
-        (A, A, B, Outcome("moved", B)),
-        (A, A, None, Outcome("moved", None)),
-        (None, None, B, Outcome("moved", B)),
-        (A, B, A, Outcome("kept", B)),
-        (A, None, A, Outcome("kept", None)),
-        (None, B, None, Outcome("kept", B)),
-        (A, B, B, Outcome("same", B)),
-        (A, None, None, Outcome("same", None)),
-        (A, B, None, Outcome("left", B, REMOVED_THERE)),
-        (A, None, B, Outcome("left", None, REMOVED_HERE)),
-        (None, A, B, Outcome("left", A, BOTH_ADDED)),
-        (A, B, C, Outcome("merged", b"b<a>c")),
+        (A, A, B, Settled("moved", B)),
+        (A, A, None, Settled("moved", None)),
+        (None, None, B, Settled("moved", B)),
+        (A, B, A, Settled("kept", B)),
+        (A, None, A, Settled("kept", None)),
+        (None, B, None, Settled("kept", B)),
+        (A, B, B, Settled("same", B)),
+        (A, None, None, Settled("same", None)),
+        (A, B, None, Settled("left", B, REMOVED_THERE)),
+        (A, None, B, Settled("left", None, REMOVED_HERE)),
+        (None, A, B, Settled("left", A, BOTH_ADDED)),
+        (A, B, C, Settled("merged", b"b<a>c")),
     ],
 )
 def test_each_case_has_one_outcome(
-    base: bytes | None, mine: bytes | None, theirs: bytes | None, expected: Outcome
+    base: bytes | None, mine: bytes | None, theirs: bytes | None, expected: Settled
 ) -> None:
-    """Nobody's change is dropped: what cannot be merged is left as the learner has it."""
+    """No change is dropped: a file that cannot be merged is left as the learner has it."""
     assert expected == settle(base, mine, theirs, joined)
 
 
 def test_the_same_lines_are_left() -> None:
-    """With the learner's version."""
-    assert Outcome("left", B, SAME_LINES) == settle(A, B, C, refused)
+    """The learner's version stays where both sides changed the same lines."""
+    assert Settled("left", B, SAME_LINES) == settle(A, B, C, refused)
 
 
 def test_a_merge_that_changes_nothing_is_none() -> None:
-    """Upstream has taken what the learner wrote, or a run that was killed has merged already."""
-    assert Outcome("same", B) == settle(A, B, C, lambda mine, _, __: mine)
+    """Upstream has taken the learner's text, or a killed run has merged already."""
+    assert Settled("same", B) == settle(A, B, C, lambda mine, _, __: mine)
 
 
 def test_settling_twice_changes_nothing() -> None:
-    """Whatever the versions are."""
+    """For all combinations of versions, the second result equals the first."""
     versions = (None, A, B, C)
     for base, mine, theirs in product(versions, repeat=3):
         for merge in (lambda *_: b"merged", refused):
@@ -85,7 +102,66 @@ def test_no_edit_is_lost() -> None:
             assert outcome.content == mine or outcome.word == "merged"
 
 
-def test_the_numbers_are_told() -> None:
-    """Those that are not 0."""
-    assert "12 moved on, 1 left alone" == told({"moved": 12, "left": 1, "same": 3})
-    assert "no file changed" == told({"same": 3})
+def test_the_numbers_are_described() -> None:
+    """Counts of 0 are left out."""
+    assert "12 moved on, 1 left alone" == describe_counts({"moved": 12, "left": 1, "same": 3})
+    assert "no file changed" == describe_counts({"same": 3})
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        (b"1\n2\n3\n4\nmine\n", b"theirs\n2\n3\n4\n5\n", b"theirs\n2\n3\n4\nmine\n"),
+        (b"mine\n2\n3\n4\n5\n", b"theirs\n2\n3\n4\n5\n", None),
+        (b"1\n2\n3\n4\nmine\n", b"\x00\xff", None),
+    ],
+    ids=["apart", "the same lines", "no text"],
+)
+def test_two_changes_are_merged(mine: bytes, theirs: bytes, expected: bytes | None) -> None:
+    """Unless they touch the same lines, or one of them is no text."""
+    assert expected == merge_texts(mine, b"1\n2\n3\n4\n5\n", theirs)
+
+
+def test_links_and_submodules_are_not_planned() -> None:
+    """All versions of a path must be regular files; some may be missing."""
+    plain, script, link = GitEntry("100644", "a"), GitEntry("100755", "b"), GitEntry("120000", "c")
+
+    assert are_plain_files("x", [{"x": plain}, {"x": script}, {}])
+    assert not are_plain_files("x", [{"x": plain}, {"x": link}])
+
+
+def test_each_version_of_a_file_is_settled_on_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The working tree, the index and the commit differ; the mode is upstream's."""
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    fork = Fork(tmp_path)
+    newer = STUB.replace("The brief.", "A better brief.")
+    staged, mine = f"{STUB}# staged\n", SOLVED
+    write(fork.root, {EXERCISE: staged})
+    git(fork.root, "add", EXERCISE)
+    write(fork.root, {EXERCISE: mine})
+    (fork.authors / EXERCISE).chmod(0o755)
+    (fork.authors / "link").symlink_to(EXERCISE)
+    fork.publish({EXERCISE: newer})
+    git(fork.root, "fetch", "-q", "upstream")
+    repo = Repo(fork.root)
+    head = repo.commit("HEAD")
+
+    (step,), odd = plan_update(repo, head, head, repo.commit("upstream/main"))
+
+    assert (EXERCISE, ["link"]) == (step.path, odd)
+    assert ("100755", True) == (step.mode, step.chmod)
+    better = [text.replace("The brief.", "A better brief.").encode() for text in (mine, staged)]
+    assert Settled("merged", better[0]) == step.tree
+    assert Settled("moved", newer.encode()) == step.commit
+    assert Settled("merged", better[1]) == step.index
+    assert (STUB.encode(), newer.encode()) == (step.base, step.theirs)
+    assert (mine.encode(), STUB.encode(), staged.encode()) == (
+        step.found,
+        step.committed,
+        step.staged,
+    )
+    assert step.changes(Settled("kept", b"because of its mode"))
+    assert not step.changes(Settled("kept", None))

@@ -5,26 +5,22 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from plugins.practice import main
+from plugins import ROOT
+from plugins.fork.practice import main
 from tests.conftest import CLEARED
-from tests.fork import STUB
-from tests.fork import git
-from tests.fork import write
-from tests.practicefork import FIRST
-from tests.practicefork import ROOT
-from tests.practicefork import SECOND
-from tests.practicefork import SOLVED
-from tests.practicefork import WRONG
-from tests.practicefork import PracticeFork
-from tests.practicefork import settle_in
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.support.fork import STUB
+from tests.support.fork import git
+from tests.support.fork import write
+from tests.support.practicefork import FIRST
+from tests.support.practicefork import SECOND
+from tests.support.practicefork import SOLVED
+from tests.support.practicefork import WRONG
+from tests.support.practicefork import PracticeFork
+from tests.support.practicefork import settle_in
 
 
 TEST = "katas/lecture01/test_k01_first.py"
@@ -40,16 +36,16 @@ def fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PracticeFork:
 
 @pytest.fixture
 def not_run(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the katas that would run, which none does: all did not run."""
+    """Return the names of the katas that would run; none does."""
     asked: list[str] = []
 
     def note(root: Path, katas: list[object]) -> dict[str, object]:
-        from plugins.practice import NOT_RUN  # noqa: PLC0415 - beside what it replaces
+        from plugins.fork.practice import NOT_RUN  # noqa: PLC0415 - beside what it replaces
 
         asked[:] = [kata.name for kata in katas]  # type: ignore[attr-defined]
         return {str(root / name): NOT_RUN for name in asked}
 
-    monkeypatch.setattr("plugins.practice.run", note)
+    monkeypatch.setattr("plugins.fork.practice.run_katas", note)
     return asked
 
 
@@ -66,7 +62,7 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_only_what_was_edited_runs(
     fork: PracticeFork, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One answer is right and one is wrong; what the shell has set does not help."""
+    """One answer is right and one is wrong; variables of the shell change nothing."""
     fork.edit()
     fork.edit(WRONG, SECOND)
     monkeypatch.setenv("KATAS_SOLUTIONS", "1")
@@ -81,7 +77,7 @@ def test_only_what_was_edited_runs(
     assert "solved" == table["lecture01/k01_first"][0]
     verdict, message, episode, step = table["lecture01/k02_second"]
     assert ("**fails**", "`test_twice`: `AssertionError: it has to double`") == (verdict, message)
-    assert re.fullmatch(r"\[&#35;62 Strides, 20&#58;31\]\(<https://\S+>\)", episode)
+    assert re.fullmatch(r"\[&#35;62 Strides, 20:31\]\(<https://\S+>\)", episode)
     # Where the function begins that the test has called.
     assert step.startswith(
         f"edit `{SECOND}:4`, then `pytest katas/lecture01/test_k02_second.py -x`"
@@ -89,10 +85,59 @@ def test_only_what_was_edited_runs(
     assert "upstream" not in out.partition("| kata |")[2]
 
 
+def test_the_table_is_what_is_printed(
+    fork: PracticeFork, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What pytest prints, however long it is, lies in a file that is named."""
+    fork.edit(WRONG)
+    many = "".join(
+        f"\n\ndef test_{n}() -> None:\n    assert {n} == kata.answer(1)\n" for n in range(90)
+    )
+    write(fork.root, {TEST: fork.read(TEST) + many})
+
+    assert 1 == main(["--base", "upstream/main"], fork.root)
+    before, _, table = capfd.readouterr().out.partition("## Practice")
+    running, passed, nothing = before.splitlines()
+    assert "Running 1 kata; what pytest prints goes to .katas/practice.log" == running
+    assert re.fullmatch(r"90 failed, 2 passed in .+s", passed)
+    assert "" == nothing
+    assert "lecture01/k01_first" in table
+    log = (fork.root / ".katas/practice.log").read_text()
+    assert len(log.splitlines()) > 20
+    assert "AssertionError: it has to double" in log
+
+
+def test_in_ci_the_log_of_the_job_has_everything(
+    fork: PracticeFork, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There nobody would find a file."""
+    monkeypatch.setenv("CI", "1")
+    fork.edit(WRONG)
+
+    assert 1 == main([], fork.root)
+    assert "in test_twice" in capfd.readouterr().out.partition("## Practice")[0]
+    assert not (fork.root / ".katas/practice.log").exists()
+
+
+def test_a_checkout_that_cannot_be_written_to_has_its_output_elsewhere(
+    fork: PracticeFork, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder for temporary files, under the name that is printed."""
+    monkeypatch.setattr("plugins.fork.practice.OUTPUT", f"{FIRST}/practice.log")
+    fork.edit(WRONG)
+
+    assert 1 == main([], fork.root)
+    first = capfd.readouterr().out.splitlines()[0]
+    log = Path(first.partition(" goes to ")[2])
+    assert log.is_absolute()
+    assert "it has to double" in log.read_text()
+    log.unlink()
+
+
 def test_without_an_answer_it_is_green(
     fork: PracticeFork, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And says why; nothing runs. What has to be fetched is there already."""
+    """The summary says why, nothing runs, and a remote that exists is fetched."""
     assert 0 == main(["--fetch", str(fork.bare)], fork.root)
     assert "No exercise differs from its stub" in capsys.readouterr().out
 
@@ -100,7 +145,7 @@ def test_without_an_answer_it_is_green(
 def test_a_stub_that_upstream_changed_is_no_answer(
     fork: PracticeFork, capsys: pytest.CaptureFixture[str], not_run: list[str]
 ) -> None:
-    """Neither before an update nor after it; that there is something new is said."""
+    """Neither before an update nor after it; a note counts the new commits."""
     fork.publish({FIRST: MOVED})
     git(fork.root, "fetch", "-q", "upstream")
 
@@ -114,7 +159,7 @@ def test_a_stub_that_upstream_changed_is_no_answer(
 
 
 def test_line_ends_are_no_answer(fork: PracticeFork, not_run: list[str]) -> None:
-    """Windows may have written others."""
+    """CRLF instead of LF claims no kata."""
     fork.edit(STUB.replace("\n", "\r\n"))
 
     assert 0 == main([], fork.root)
@@ -135,12 +180,14 @@ def test_a_file_that_is_gone_is_claimed(
 def test_a_run_that_ends_early_is_red(
     fork: PracticeFork, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever ended it: no verdict is no success."""
+    """A kata without a verdict counts as a failure; what pytest said at last is shown."""
     fork.edit()
-    write(fork.root, {"conftest.py": "raise SystemExit(0)\n"})
+    write(fork.root, {"conftest.py": "print('why it ends')\nraise SystemExit(0)\n"})
 
     assert 1 == main([], fork.root)
-    verdict, message, _, step = rows(capfd.readouterr().out)["lecture01/k01_first"]
+    out = capfd.readouterr().out
+    assert "why it ends\n" in out.partition("## Practice")[0]
+    verdict, message, _, step = rows(out)["lecture01/k01_first"]
     assert ("**did not run**", "`pytest ended before its tests`") == (verdict, message)
     assert step.startswith("see what pytest says: `pytest katas/lecture01/test_k01_first.py -x`")
 
@@ -148,7 +195,7 @@ def test_a_run_that_ends_early_is_red(
 def test_other_tests_and_katas_are_noted(
     fork: PracticeFork, capsys: pytest.CaptureFixture[str], not_run: list[str]
 ) -> None:
-    """The verdict is that of the tests that ran; a kata of one's own has no stub."""
+    """The verdict comes from the tests that ran; a kata of one's own has no stub."""
     own = {name.replace("k01_first", "k09_mine"): STUB for name in (FIRST, TEST)}
     lecture = fork.read("katas/lecture01/lecture.toml")
     first = "[[kata]]" + lecture.split("[[kata]]")[1]
@@ -166,7 +213,7 @@ def test_other_tests_and_katas_are_noted(
 def test_older_tests_of_upstreams_are_no_others(
     fork: PracticeFork, capsys: pytest.CaptureFixture[str], not_run: list[str]
 ) -> None:
-    """Who is behind upstream has not changed them."""
+    """A fork that is behind upstream has not changed them."""
     fork.publish({TEST: "def test(): pass\n"})
     git(fork.root, "fetch", "-q", "upstream")
     fork.edit()
@@ -180,7 +227,7 @@ def test_older_tests_of_upstreams_are_no_others(
 def test_a_lecture_that_cannot_be_read_is_red(
     fork: PracticeFork, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its katas could be wrong."""
+    """Its katas did not run, so the status is 1."""
     write(fork.root, {FIRST: SOLVED, "katas/lecture01/lecture.toml": "title = 3\n"})
 
     assert 1 == main([], fork.root)
@@ -215,7 +262,7 @@ def test_a_runner_gets_annotations_and_the_job_its_summary(
 
 
 def test_the_summary_may_go_to_a_file(fork: PracticeFork, tmp_path: Path) -> None:
-    """Whole, and in the place of what was there."""
+    """Whole, instead of what it held before."""
     file = tmp_path / "summary.md"
     file.write_text("old")
 
@@ -247,7 +294,7 @@ def test_a_base_that_is_not_there(
 
 
 def test_a_remote_without_branches(fork: PracticeFork, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing was fetched yet."""
+    """The message has the command that fetches the branch."""
     git(fork.root, "update-ref", "-d", "refs/remotes/upstream/main")
 
     assert 2 == main([], fork.root)
@@ -260,15 +307,30 @@ def test_a_remote_without_branches(fork: PracticeFork, capsys: pytest.CaptureFix
 def test_a_folder_without_git(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Is told so."""
+    """Holds nothing to compare with."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
 
     assert 2 == main([], tmp_path)
     assert "This is no repository of git" in capsys.readouterr().err
 
 
+def test_a_summary_that_nobody_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``| head`` is no error of a file, which the command would report."""
+
+    def write(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("plugins.fork.practice.practise", write)
+    with pytest.raises(BrokenPipeError):
+        main([], tmp_path)
+
+    assert "" == capsys.readouterr().err
+
+
 def test_the_command_of_a_terminal() -> None:
-    """It is what ``nox -s practice`` calls, and explains itself."""
+    """``nox -s practice`` calls it, and --help explains it."""
     command = [sys.executable, "-m", "plugins.practice", "--help"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
 

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.claimed import claimed
-from plugins.gitrepo import Repo
-from plugins.guard import main as guard
-from plugins.lectures import read_course
-from plugins.practice import main
-from plugins.update import main as update
+from plugins.course.lectures import read_course
+from plugins.fork.claimed import find_claims
+from plugins.fork.practice import main
+from plugins.fork.pullrequest import main as guard
+from plugins.fork.update import main as update
+from plugins.tools.git import Repo
 from tests.conftest import CLEARED
-from tests.fork import STUB
-from tests.fork import git
-from tests.practicefork import CXX_SOLVED
-from tests.practicefork import CXX_STUB
-from tests.practicefork import FIRST
-from tests.practicefork import SECOND
-from tests.practicefork import SOLVED
-from tests.practicefork import THIRD
-from tests.practicefork import WRONG
-from tests.practicefork import PracticeFork
-from tests.practicefork import settle_in
+from tests.support.fork import STUB
+from tests.support.fork import git
+from tests.support.practicefork import CXX_SOLVED
+from tests.support.practicefork import CXX_STUB
+from tests.support.practicefork import FIRST
+from tests.support.practicefork import SECOND
+from tests.support.practicefork import SOLVED
+from tests.support.practicefork import THIRD
+from tests.support.practicefork import WRONG
+from tests.support.practicefork import PracticeFork
+from tests.support.practicefork import settle_in
 
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Weeks:
         git(folder, "remote", "add", "upstream", self.fork.bare.as_uri())
         git(folder, "fetch", "-q", "upstream")
         course = read_course([folder / "katas/lecture01"])
-        return [kata.name for kata in claimed(Repo(folder), course, "upstream/main").katas]
+        return [kata.name for kata in find_claims(Repo(folder), course, "upstream/main").katas]
 
     def commit(self, files: dict[str, str | None], message: str) -> None:
         """Let the learner commit."""
@@ -84,6 +84,7 @@ def weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weeks:
     return Weeks(tmp_path)
 
 
+@pytest.mark.slow
 def test_from_the_fork_to_the_pull_request(weeks: Weeks, capfd: pytest.CaptureFixture[str]) -> None:
     """Solve two, break one, update, rebase, push by force, rename, clone without history."""
     # The fork is as upstream is.
@@ -137,7 +138,7 @@ def test_from_the_fork_to_the_pull_request(weeks: Weeks, capfd: pytest.CaptureFi
     # Without its history the verdict is the same.
     assert (1, [("k01", "**fails**")]) == weeks.ci("week-2", "--depth", "1")[:2]
 
-    # A pull request to upstream, by mistake, is told where answers live.
+    # The guard answers a pull request that was opened upstream by mistake.
     git(weeks.root, "push", "-q", "upstream", "week-1:refs/pull/1/head")
     arguments = ["--base", "main", "--fetch", "refs/pull/1/head"]
     assert 1 == guard(arguments, weeks.fork.authors)
@@ -147,7 +148,7 @@ def test_from_the_fork_to_the_pull_request(weeks: Weeks, capfd: pytest.CaptureFi
 def test_a_clone_without_history_says_what_it_cannot_know(
     weeks: Weeks, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whether a stub that differs is upstream's older one; with the history it knows."""
+    """A stub that differs may be an older one of upstream's; the history decides."""
     weeks.fork.publish({FIRST: STUB.replace("The brief", "A better brief")})
     folder = weeks.fork.checkout("main", "shallow", "--depth", "1")
     git(folder, "remote", "add", "upstream", weeks.fork.bare.as_uri())
@@ -159,9 +160,10 @@ def test_a_clone_without_history_says_what_it_cannot_know(
     assert 0 == main(["--base", "upstream/main"], folder)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_katas_in_cxx_are_built_and_run(weeks: Weeks) -> None:
-    """From the source that the learner has pushed."""
+    """CI builds the source that the learner has pushed."""
     weeks.commit({THIRD: CXX_SOLVED}, "Answer in C++")
     weeks.push()
     assert (0, [("k03", "solved")]) == weeks.ci("main")[:2]

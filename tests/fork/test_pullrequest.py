@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.guard import main
-from plugins.guardplan import Change
-from plugins.guardplan import judge
-from plugins.guardplan import python_code
-from plugins.guardwords import words
-from tests.fork import SETTINGS
-from tests.fork import SOLVED
-from tests.fork import STUB
-from tests.fork import Fork
-from tests.fork import git
-from tests.fork import kata_files
+from plugins import ROOT
+from plugins.fork.judge import Change
+from plugins.fork.judge import judge
+from plugins.fork.pullrequest import describe_judgement
+from plugins.fork.pullrequest import main
+from tests.support.fork import SOLVED
+from tests.support.fork import STUB
+from tests.support.fork import Fork
+from tests.support.fork import git
+from tests.support.fork import kata_files
 
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 KATA = "katas/lecture01/k01_first.py"
 TEST = "katas/lecture01/test_k01_first.py"
 SOLUTION = "katas/lecture01/solutions/k01_first.py"
 CXX = "katas/lecture02/csrc/k02_cpp.cpp"
+GIVEN = "katas/lecture02/csrc/k02_cpp.h"
 BRIEF = STUB.replace("The brief.", "A better brief.")
 OTHER_STUB = STUB.replace("(n)", "(count)")
 OTHER_SOLUTION = SOLVED.replace("(n)", "(count)")
@@ -39,10 +42,10 @@ def fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fork:
     """Return a fork of two lectures, on a branch of its own."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in SETTINGS.items():
-        monkeypatch.setenv(name, value)
     fork = Fork(tmp_path)
-    fork.publish({**kata_files("k02_cpp", 2, csrc="csrc/k02_cpp.cpp"), CXX: "// TODO\nreturn 0;\n"})
+    files = kata_files("k02_cpp", 2, csrc="csrc/k02_cpp.cpp")
+    given = "int given() { return 1; }\n"
+    fork.publish({**files, CXX: "// TODO\nreturn 0;\n", GIVEN: given})
     git(fork.root, "pull", "-q", "--ff-only", "upstream", "main")
     git(fork.root, "switch", "-q", "-c", "a-branch")
     return fork
@@ -60,11 +63,19 @@ MIXED: dict[str, Files] = {
     "an answer and its tests": {KATA: SOLVED, TEST: "def test(): assert True\n"},
     "no stub is left": {KATA: SOLVED, TEST: "def test(): pass\n\n", SOLUTION: OTHER_SOLUTION},
     "an answer and a contribution": {KATA: SOLVED, "plugins/new.py": NOTES},
-    "a stub that only its tests follow": {KATA: OTHER_STUB, TEST: "def test(): assert 1\n"},
+    "an answer that leaves its TODO, and its tests": {
+        KATA: STUB.replace("raise", "return 2 * n  # raise"),
+        TEST: "def test(): assert 1\n",
+    },
 }
 CONTRIBUTION: dict[str, Files] = {
     "a better brief": {KATA: BRIEF},
     "a comment in C++": {CXX: "// TODO: better\nreturn 0;\n"},
+    "a repaired import": {KATA: STUB.replace("\n\n\n", "\n\nimport math\n\n\n")},
+    "a repaired signature": {KATA: OTHER_STUB},
+    "a stub that only its tests follow": {KATA: OTHER_STUB, TEST: "def test(): assert 1\n"},
+    "an include in C++": {CXX: "#include <cmath>\n// TODO\nreturn 0;\n"},
+    "a source that was given": {GIVEN: "int given() { return 2; }\n"},
     "stub, tests and solution": {
         KATA: OTHER_STUB,
         TEST: "def test(): assert 1\n",
@@ -79,7 +90,7 @@ CONTRIBUTION: dict[str, Files] = {
 
 
 def judged(fork: Fork, files: Files, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Return the status for these changes, and what is said."""
+    """Return the status for these changes, and the output."""
     fork.commit(files)
     status = main(["--base", "upstream/main", "--head", "a-branch"], fork.root)
     return status, capsys.readouterr().out
@@ -87,7 +98,7 @@ def judged(fork: Fork, files: Files, capsys: pytest.CaptureFixture[str]) -> tupl
 
 @pytest.mark.parametrize("name", PRACTICE)
 def test_answers_are_recognised(fork: Fork, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """And the learner is told, kindly, how to go on in the fork."""
+    """The output says, in kind words, how to go on in the fork."""
     status, out = judged(fork, PRACTICE[name], capsys)
 
     assert 1 == status
@@ -112,7 +123,7 @@ def test_answers_beside_other_changes(
 
 @pytest.mark.parametrize("name", CONTRIBUTION)
 def test_contributions_pass(fork: Fork, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """With the commands that put the katas through the gate."""
+    """The output has the commands that put the katas through the gate."""
     status, out = judged(fork, CONTRIBUTION[name], capsys)
 
     assert (0, True) == (status, out.startswith("## This is a contribution to the course"))
@@ -122,7 +133,7 @@ def test_contributions_pass(fork: Fork, capsys: pytest.CaptureFixture[str], name
 
 
 def test_nothing_at_all(fork: Fork, capsys: pytest.CaptureFixture[str]) -> None:
-    """Is no contribution, and no harm; upstream may have gone on meanwhile."""
+    """It is no contribution and no failure, though upstream has gone on."""
     fork.publish({KATA: BRIEF})
     git(fork.root, "fetch", "-q", "upstream")
 
@@ -167,7 +178,7 @@ def test_a_pull_request_is_only_read(
 def test_what_cannot_be_compared(
     fork: Fork, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
-    """Is said, with what to fetch."""
+    """The message says what to fetch."""
     alone = git(fork.root, "commit-tree", "-m", "x", "HEAD^{tree}")
     git(fork.root, "branch", "alone", alone)
 
@@ -175,29 +186,17 @@ def test_what_cannot_be_compared(
     assert says in capsys.readouterr().err
 
 
-def test_a_docstring_is_no_code() -> None:
-    """Of a module, a class or a function; what is no Python is its text."""
-    plain = "class A:\n    def f(self):\n        return 1\n"
-    told = (
-        '"""M."""\nclass A:\n    """C."""\n    def f(self):\n        """F."""\n        return 1\n'
-    )
-
-    assert python_code(plain) == python_code(told)
-    assert python_code("") == python_code('"""Only a brief."""')
-    assert "a b\0" == python_code("a b\0")
-
-
 def test_many_files_are_counted() -> None:
-    """Ten are named."""
+    """Ten are named, the rest are counted."""
     files = [Change(f"notes{number:02}.md", None, b"") for number in range(12)]
-    text = words(judge([*files, Change(KATA, STUB.encode(), SOLVED.encode())]))
+    text = describe_judgement(judge([*files, Change(KATA, STUB.encode(), SOLVED.encode())]))
 
     assert "- `notes09.md`\n- and 2 more\n" in text
 
 
 @pytest.mark.parametrize("options", [[], ["-S"]], ids=["as it is", "without packages"])
 def test_the_command_of_a_terminal(options: list[str]) -> None:
-    """It explains itself, and needs nothing but Python."""
+    """Its help needs nothing but Python."""
     command = [sys.executable, *options, "-m", "plugins.guard", "--help"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
 

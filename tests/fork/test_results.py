@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plugins.junitresults import FAMILY
-from plugins.junitresults import Result
-from plugins.junitresults import last
-from plugins.junitresults import read_results
+from plugins.fork.results import FAMILY
+from plugins.fork.results import Result
+from plugins.fork.results import last_line
+from plugins.fork.results import read_results
 
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
-    """The first failure tells; a module that cannot be imported has no test."""
+    """The first failure decides; a module that cannot be imported has no test."""
     pytester.makepyfile(
         test_a="def test_one(): pass\ndef test_two(): assert 1 == 2, 'no'\ndef test_3(): 1 / 0",
         test_b="import pytest\n@pytest.mark.skip('no GPU')\ndef test(): pass",
@@ -42,10 +42,10 @@ def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
 
 
 def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
-    """Nor in one that was not finished; an empty traceback has no last line."""
+    """A missing or unfinished file has no results; an empty traceback no last line."""
     file = tmp_path / "r.xml"
     assert {} == read_results(file)
     file.write_text("<testsuites><testsuite>")
 
     assert {} == read_results(file)
-    assert "" == last("")
+    assert "" == last_line("")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import shutil
@@ -9,39 +10,33 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-from plugins.copies import keep_copy
-from plugins.gitrepo import Repo
-from plugins.update import main
-from tests.fork import EXERCISE
-from tests.fork import SETTINGS
-from tests.fork import SOLVED
-from tests.fork import STUB
-from tests.fork import Fork
-from tests.fork import git
-from tests.fork import kata_files
-from tests.fork import write
+from plugins import ROOT
+from plugins.fork.update import main
+from plugins.fork.upstream import UNWRITTEN
+from plugins.tools.files import keep_copy
+from plugins.tools.git import Repo
+from tests.support.fork import EXERCISE
+from tests.support.fork import SOLVED
+from tests.support.fork import STUB
+from tests.support.fork import Fork
+from tests.support.fork import git
+from tests.support.fork import kata_files
+from tests.support.fork import write
 
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
 
-ROOT = Path(__file__).parents[1]
 OTHER = "katas/lecture02/k01_other.py"
 TEST = "katas/lecture01/test_k01_first.py"
 NEWER = STUB.replace("The brief.", "A better brief.")
-
-
-@pytest.fixture(autouse=True)
-def settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git is that of any machine."""
-    for name, value in SETTINGS.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
@@ -90,7 +85,7 @@ def test_stubs_move_on_and_answers_are_merged(
 
 
 def test_a_second_update_finds_nothing(fork: Fork, capsys: pytest.CaptureFixture[str]) -> None:
-    """And makes no commit."""
+    """It makes no commit."""
     fork.publish({OTHER: NEWER})
     main([], fork.root)
     head = git(fork.root, "rev-parse", "HEAD")
@@ -102,7 +97,7 @@ def test_a_second_update_finds_nothing(fork: Fork, capsys: pytest.CaptureFixture
 
 
 def test_a_fork_without_answers_is_where_upstream_is(tmp_path: Path) -> None:
-    """No merge commit is needed."""
+    """The branch moves to upstream's commit, without a merge."""
     fork = Fork(tmp_path)
     theirs = fork.publish({EXERCISE: NEWER})
 
@@ -229,7 +224,7 @@ def test_what_stands_in_the_way_is_said(
     before: list[str],
     says: str,
 ) -> None:
-    """Before anything is changed."""
+    """The message comes before anything is changed."""
     if before[-1] == "0":
         before = [*before[:-1], git(fork.root, "commit-tree", "-m", "x", "HEAD^{tree}")]
     data = f"100644 {git(fork.root, 'rev-parse', f'HEAD:{OTHER}')} 2\t{OTHER}\n"
@@ -248,15 +243,29 @@ def test_what_stands_in_the_way_is_said(
 def test_a_folder_of_a_repository_is_not_its_root(
     fork: Fork, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor is a folder without one."""
+    """An update begins at the root of the working tree only."""
     assert 1 == main([], fork.root / "katas")
     assert "not the root of a repository" in capsys.readouterr().err
+
+
+def test_a_read_only_checkout_stays(fork: Fork, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is fetched; a file stands where the folder should."""
+    fork.publish({EXERCISE: NEWER})
+    write(fork.root, {".katas": "in the way"})
+    before = git(fork.root, "rev-parse", "HEAD", "upstream/main")
+
+    assert 1 == main([], fork.root)
+    out, error = capsys.readouterr()
+    assert "" == out
+    assert f"{fork.root}/.katas: File exists\n{UNWRITTEN}\n" == error
+    assert before == git(fork.root, "rev-parse", "HEAD", "upstream/main")
+    assert SOLVED == fork.read()
 
 
 def test_a_file_that_is_saved_meanwhile_is_not_touched(
     fork: Fork, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next run takes it as it is then."""
+    """The next run takes the newer text."""
     fork.publish({EXERCISE: NEWER})
 
     def save_meanwhile(root: Path, path: str, content: bytes, now: datetime) -> str:
@@ -264,7 +273,7 @@ def test_a_file_that_is_saved_meanwhile_is_not_touched(
         return keep_copy(root, path, content, now)
 
     with monkeypatch.context() as patch:
-        patch.setattr("plugins.updatesteps.keep_copy", save_meanwhile)
+        patch.setattr("plugins.fork.steps.keep_copy", save_meanwhile)
         first = main([], fork.root)
     error = capsys.readouterr().err
 
@@ -307,7 +316,7 @@ def test_what_a_killed_run_left_is_removed(fork: Fork, *, locked: bool) -> None:
 def test_the_command_explains_itself(
     fork: Fork, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    """Whatever it does not understand."""
+    """Help is printed for --help and for unknown arguments."""
     assert (0 if "--help" in arguments else 1) == main(arguments, fork.root)
     assert "nox -s update" in capsys.readouterr().out
     assert '"-m", "plugins.update"' in (ROOT / "noxfile.py").read_text()
@@ -315,9 +324,27 @@ def test_the_command_explains_itself(
     assert not subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stderr
 
 
-# What changes a disk or starts a process that may.
-EVENTS = {"os.rename", "os.link", "os.remove", "os.mkdir", "subprocess.Popen", "os.chmod"}
-POINTS = 24
+# What changes a disk.
+EVENTS = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.chmod"}
+# Commands of git that change nothing, as an update calls them.
+READS = {
+    *("cat-file", "ls-files", "ls-tree", "merge-base", "merge-file", "remote", "rev-parse"),
+    *("symbolic-ref", "var"),
+}
+POINTS = 12
+
+
+def changes(fork: Fork, event: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether an audit event announces a change of the fork: a kill before another is no case."""
+    if event == "subprocess.Popen":
+        return arguments[1][1] not in READS
+    if not str(arguments[0]).startswith(str(fork.root)):
+        return False
+    if event == "open":
+        return arguments[1] not in {"r", "rb", None}
+    # A folder that is there already, a file that is not.
+    exists = os.path.lexists(arguments[0])
+    return event in EVENTS and exists == (event != "os.mkdir")
 
 
 def count_or_die(fork: Fork, point: int | None) -> int:
@@ -330,9 +357,9 @@ def count_or_die(fork: Fork, point: int | None) -> int:
     if not child:
         seen = 0
 
-        def hook(event: str, arguments: tuple[object, ...]) -> None:
+        def hook(event: str, arguments: tuple[Any, ...]) -> None:
             nonlocal seen
-            if event in EVENTS or (event == "open" and arguments[1] not in {"r", "rb", None}):
+            if changes(fork, event, arguments):
                 if seen == point:
                     os.kill(os.getpid(), signal.SIGKILL)
                 seen += 1
@@ -349,7 +376,7 @@ def count_or_die(fork: Fork, point: int | None) -> int:
 
 
 def prepare(path: Path) -> tuple[Fork, dict[str, str]]:
-    """Return a fork with all kinds of work in it, and the texts that must not be lost."""
+    """Return a fork with all kinds of work in it, and the texts that must survive."""
     fork = Fork(path)
     fork.publish({**kata_files("k01_other", 2), **kata_files("k01_third", 3)})
     git(fork.root, "pull", "-q", "--ff-only", "upstream", "main")
@@ -370,8 +397,8 @@ def prepare(path: Path) -> tuple[Fork, dict[str, str]]:
 def copied(fork: Fork, path: Path) -> Fork:
     """Return a copy of a fork that takes from the same upstream."""
     shutil.copytree(fork.root, path, symlinks=True)
-    other = Fork.__new__(Fork)
-    other.bare, other.authors, other.root = fork.bare, fork.authors, path
+    other = copy.copy(fork)
+    other.root = path
     return other
 
 
@@ -396,7 +423,7 @@ def result(fork: Fork) -> tuple[object, ...]:
 
 
 def check(killed: Fork, texts: dict[str, str], whole: tuple[object, ...]) -> None:
-    """Nothing is lost, the second run finishes, and ends where a whole one does."""
+    """Check that nothing is lost and that a second run ends where a whole one does."""
     assert [] == lost(killed, texts)
     assert 0 == main([], killed.root)
     assert [] == lost(killed, texts)
@@ -406,8 +433,9 @@ def check(killed: Fork, texts: dict[str, str], whole: tuple[object, ...]) -> Non
     assert [] == [*left, *(killed.root / ".git").glob("*.lock")]
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_point_loses_nothing(tmp_path: Path) -> None:
-    """Before each of its steps, or as many of them as time allows."""
+    """A sample of the points before each event is tried."""
     fork, texts = prepare(tmp_path)
     first = copied(fork, tmp_path / "whole")
     points = count_or_die(first, None)
@@ -423,7 +451,7 @@ def test_a_kill_at_any_point_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_kill_at_any_time_loses_nothing(tmp_path: Path) -> None:
-    """Also while git runs: ``kill -9`` comes whenever it comes."""
+    """``kill -9`` may come while git runs."""
     fork, texts = prepare(tmp_path)
     first = copied(fork, tmp_path / "whole")
     begun = time.monotonic()
