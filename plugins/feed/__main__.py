@@ -1,11 +1,11 @@
 """``python -m plugins.feed SOURCE`` brings ``episodes.toml`` up to date with a podcast's feed.
 
-SOURCE is an RSS or Atom feed: a file, or an http or https address. Of an address it is
-remembered which version was read, and an unchanged feed is not sent again.
+SOURCE is an RSS or Atom feed: a file, or an http or https address. The version read from an
+address is remembered, and an unchanged feed is not downloaded again.
 
 Exit codes: 0 done, or nothing to do; 1 ``--dry-run`` found something to do; 2 wrong usage;
-3 the source cannot be had; 4 the source is damaged, or hostile, or contradicts the file;
-5 the file cannot be read or written. From 2 on the file is as it was.
+3 the source cannot be read; 4 the source is damaged, hostile, or contradicts the file;
+5 the file cannot be read or written. From 2 on the file is unchanged.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.download import SourceError
-from plugins.download import is_address
-from plugins.download import read_document
-from plugins.plaintext import shortened
-from plugins.podcast import read_podcast
-from plugins.seen import remember_version
-from plugins.seen import version_seen
-from plugins.sync import merged
-from plugins.tomltable import TomlError
-from plugins.wellformed import FeedError
-from plugins.wholefile import write_whole
+from plugins import ROOT
+from plugins.feed.download import DownloadError
+from plugins.feed.download import is_address
+from plugins.feed.download import read_document
+from plugins.feed.download import recall_version
+from plugins.feed.download import remember_version
+from plugins.feed.podcast import FeedError
+from plugins.feed.podcast import read_podcast
+from plugins.feed.sync import merge_feed
+from plugins.tools.files import write_whole
+from plugins.tools.terminal import run_command
+from plugins.tools.text import cut_printable
+from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plugins.sync import Sync
+    from plugins.feed.sync import Sync
 
 
-EPISODES = Path(__file__).parents[1] / "episodes.toml"
+EPISODES = ROOT / "episodes.toml"
 DIFFERS = 1
 NO_SOURCE = 3
 BAD_FEED = 4
@@ -54,24 +56,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--file", type=Path, default=EPISODES, help="the file to bring up to date (%(default)s)"
     )
     options = parser.parse_args(arguments)
+    if not options.file.parent.is_dir():
+        return _fail(BAD_FILE, f"--file {options.file}: there is no folder {options.file.parent}")
     try:
         return _run(options.source, options.file, dry_run=options.dry_run)
-    except SourceError as error:
+    except DownloadError as error:
         return _fail(NO_SOURCE, f"{options.source}: {error}")
     except FeedError as error:
         return _fail(BAD_FEED, f"{options.source}: {error}")
+    except BrokenPipeError:
+        # Nobody reads the report; the file is written.
+        raise
     except (TomlError, OSError) as error:
         return _fail(BAD_FILE, str(error))
 
 
 def _run(source: str, file: Path, *, dry_run: bool) -> int:
-    known = {} if dry_run else version_seen(source, file)
+    known = {} if dry_run else recall_version(source, file)
     document = read_document(source, known)
     if document.body is None:
-        print("The feed has not changed.")  # noqa: T201 - what was asked for
+        print("The feed has not changed.")  # noqa: T201 - the report
         return 0
     today = dt.datetime.now(dt.UTC).date()
-    sync = merged(file, read_podcast(document.body, today))
+    sync = merge_feed(file, read_podcast(document.body, today))
     differs = sync.after != sync.before
     if dry_run:
         _show_difference(sync, file)
@@ -89,13 +96,13 @@ def _show_difference(sync: Sync, file: Path) -> None:
     before, after = sync.before.splitlines(), sync.after.splitlines()
     names = (f"{file}, as it is", f"{file}, as it would be")
     for line in difflib.unified_diff(before, after, *names, lineterm=""):
-        print(line)  # noqa: T201 - what was asked for
+        print(line)  # noqa: T201 - the report
 
 
 def _fail(code: int, message: str) -> int:
-    print(f"plugins.feed: {shortened(message)}", file=sys.stderr)  # noqa: T201
+    print(f"plugins.feed: {cut_printable(message)}", file=sys.stderr)  # noqa: T201
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

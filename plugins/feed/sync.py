@@ -1,4 +1,4 @@
-"""Brings ``episodes.toml`` up to date with a feed and touches nothing that is kept by hand."""
+"""Merges a feed into ``episodes.toml`` without touching what is kept by hand."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.catalogue import Episode
-from plugins.catalogue import read_episodes
-from plugins.catalogue import slugify
-from plugins.wellformed import FeedError
+from plugins.feed.podcast import FeedError
+from plugins.guide.catalogue import Episode
+from plugins.guide.catalogue import read_episodes
+from plugins.guide.catalogue import slugify
 
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from plugins.podcast import Entry
+    from plugins.feed.podcast import FeedEntry
 
 
 HEADER = """\
@@ -36,13 +36,13 @@ HEADER = """\
 #
 # An episode that the feed no longer has stays; delete it here if you want it gone.
 """
-# What the feed decides about an episode that is known already.
+# The keys of a known episode that the feed decides.
 SYNCED = ("number", "title", "published", "seconds", "page", "audio", "links")
 
 
 @dataclass(frozen=True)
 class Sync:
-    """The text before and after, and what happened to which episode, one line each."""
+    """The file's text before and after, and a line for each episode that changes."""
 
     before: str
     after: str
@@ -51,21 +51,21 @@ class Sync:
     gone: tuple[str, ...]
 
 
-def merged(file: Path, entries: Sequence[Entry]) -> Sync:
-    """Return what `file` becomes when the feed says `entries`.
+def merge_feed(file: Path, entries: Sequence[FeedEntry]) -> Sync:
+    """Return `file` before and after it is updated with `entries`; write nothing.
 
     Raises
     ------
     TomlError
-        If the file exists and cannot be understood.
+        If the file exists and cannot be parsed.
     FeedError
-        If an episode of the feed has the number of another one in the file.
+        If an episode of the feed has the number of another episode in the file.
     """
-    import tomlkit  # noqa: PLC0415 - the only place that needs it
+    import tomlkit  # noqa: PLC0415 - only this module needs it
 
     known = {episode.guid: episode for episode in read_episodes(file)} if file.exists() else {}
     before = file.read_bytes().decode() if file.exists() else ""
-    updated = {episode.guid: episode for episode in _updated(known, entries)}
+    updated = {episode.guid: episode for episode in _update_episodes(known, entries)}
     document = tomlkit.parse(before or HEADER)
     changed = []
     # tomlkit keeps the order of the file, as read_episodes does.
@@ -73,16 +73,16 @@ def merged(file: Path, entries: Sequence[Entry]) -> Sync:
         new = updated[old.guid]
         keys = [key for key in SYNCED if getattr(old, key) != getattr(new, key)]
         for key in keys:
-            table[key] = tomlkit.value(_value(getattr(new, key)))
+            table[key] = tomlkit.value(_format_value(getattr(new, key)))
         if keys:
             changed.append(f"changed {new.number}: {', '.join(keys)}")
     added = [episode for guid, episode in updated.items() if guid not in known]
     found = {entry.guid for entry in entries}
     gone = [episode for guid, episode in known.items() if guid not in found]
-    blocks = [tomlkit.dumps(document), *map(_block, added)]
+    blocks = [tomlkit.dumps(document), *map(_format_episode, added)]
     return Sync(
         before=before,
-        # What stands in the file stays as it is, unless something is added after it.
+        # With nothing to add, what follows the last episode stays byte for byte.
         after="\n\n".join(block.rstrip("\n") for block in blocks) + "\n" if added else blocks[0],
         added=tuple(f"added {episode.number}: {episode.title}" for episode in added),
         changed=tuple(changed),
@@ -90,8 +90,8 @@ def merged(file: Path, entries: Sequence[Entry]) -> Sync:
     )
 
 
-def _updated(known: dict[str, Episode], entries: Iterable[Entry]) -> list[Episode]:
-    """Return the known episodes as the feed wants them, and after them the new ones."""
+def _update_episodes(known: dict[str, Episode], entries: Iterable[FeedEntry]) -> list[Episode]:
+    """Return the known episodes, updated, and then the new ones."""
     episodes = dict(known)
     taken = {episode.slug for episode in known.values()}
     numbers = [episode.number for episode in known.values()]
@@ -119,18 +119,18 @@ def _updated(known: dict[str, Episode], entries: Iterable[Entry]) -> list[Episod
     return list(episodes.values())
 
 
-def _block(episode: Episode) -> str:
+def _format_episode(episode: Episode) -> str:
     keys = ("number", "slug", "guid", *SYNCED[1:])
-    lines = [f"{key} = {_value(getattr(episode, key))}" for key in keys]
+    lines = [f"{key} = {_format_value(getattr(episode, key))}" for key in keys]
     return "\n".join(["[[episode]]", *lines])
 
 
-def _value(value: object) -> str:
-    """Return `value` as TOML; a list has a line for each entry, so that a diff shows one."""
+def _format_value(value: object) -> str:
+    """Return `value` as TOML, a list with one entry a line to keep diffs small."""
     import tomlkit  # noqa: PLC0415 - as above
 
     if isinstance(value, tuple):
         return "".join(
-            ["[", *(f"\n  {_value(entry)}," for entry in value), "\n]" if value else "]"]
+            ["[", *(f"\n  {_format_value(entry)}," for entry in value), "\n]" if value else "]"]
         )
     return tomlkit.item(value).as_string()

@@ -10,41 +10,41 @@ import subprocess
 import sys
 import time
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins import feed
-from plugins.catalogue import read_episodes
-from plugins.feed import BAD_FEED
-from plugins.feed import BAD_FILE
-from plugins.feed import DIFFERS
-from plugins.feed import NO_SOURCE
-from plugins.feed import main
-from tests.webserver import WebServer
-from tests.webserver import answer
-from tests.webserver import web_server
+from plugins import ROOT
+from plugins.feed import __main__ as feed
+from plugins.feed.__main__ import BAD_FEED
+from plugins.feed.__main__ import BAD_FILE
+from plugins.feed.__main__ import DIFFERS
+from plugins.feed.__main__ import NO_SOURCE
+from plugins.feed.__main__ import main
+from plugins.guide.catalogue import read_episodes
+from tests.support.webserver import WebServer
+from tests.support.webserver import answer
+from tests.support.webserver import web_server
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
-ROOT = Path(__file__).parents[1]
-RSS = ROOT / "tests/feeds/rss.xml"
-ATOM = ROOT / "tests/feeds/atom.xml"
+RSS = ROOT / "tests/feed/rss.xml"
+ATOM = ROOT / "tests/feed/atom.xml"
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The path of a file that does not exist yet."""
+    """Return the path of a file that does not exist yet."""
     return tmp_path / "episodes.toml"
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
-    """A web server that no proxy stands before, and that has the feed and knows its version."""
+    """Yield a web server, past any proxy, that serves the feed and knows its version."""
     monkeypatch.setenv("no_proxy", "*")
     with web_server() as server:
         server.routes["/feed"] = lambda request: (
@@ -61,7 +61,7 @@ def sync(source: object, file: Path, *options: str) -> int:
 
 
 def test_rss_and_again(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All episodes land; the second run changes no byte, not even the time of the last change."""
+    """All episodes are added; a second run does not write the file."""
     assert 0 == sync(RSS, file)
     before = file.read_bytes(), file.stat().st_mtime_ns
     assert 0 == sync(RSS, file)
@@ -78,14 +78,14 @@ def test_rss_and_again(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_atom(file: Path) -> None:
-    """What the feed does not number is numbered by date."""
+    """Episodes without numbers are numbered by date."""
     assert 0 == sync(ATOM, file)
 
     assert ["the-earlier-one", "the-later-one"] == [it.slug for it in read_episodes(file)]
 
 
 def test_a_dry_run(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It shows the difference, says by its code whether there is one, and writes nothing."""
+    """It shows the difference, exits with 1 if there is one, and writes nothing."""
     assert 0 == sync(RSS, file)
     text = file.read_text()
     file.write_text(text.replace('title = "First"', 'title = "Frist"'))
@@ -105,14 +105,14 @@ def test_a_dry_run(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_dry_run_makes_nothing(tmp_path: Path) -> None:
-    """Neither the file nor the folder of what is remembered."""
+    """Neither the file nor the folder ``.katas``."""
     assert DIFFERS == sync(RSS, tmp_path / "episodes.toml", "--dry-run")
 
     assert [] == list(tmp_path.iterdir())
 
 
 def test_a_removed_episode(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is reported and stays, and what a person wrote into it too."""
+    """It is reported and stays, with its hand-written keys."""
     sync(RSS, file)
     file.write_text(file.read_text().replace("number = 1\n", 'number = 1\ntopics = ["a"]\n'))
     before = file.read_bytes()
@@ -160,7 +160,7 @@ def test_a_bad_feed_leaves_the_file_as_it_was(
 
 
 def test_a_feed_that_contradicts_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same number under another guid is left to a person."""
+    """The same number under another guid is an error; the file stays."""
     sync(RSS, file)
     before = file.read_bytes().replace(b"guid-1", b"guid-0")
     file.write_bytes(before)
@@ -170,16 +170,39 @@ def test_a_feed_that_contradicts_the_file(file: Path, capsys: pytest.CaptureFixt
     assert "number 1: expected one episode" in capsys.readouterr().err
 
 
+def test_a_file_in_a_missing_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message names the folder, not a file of ours in it, and nothing is made or downloaded."""
+    file = tmp_path / "none/episodes.toml"
+    for options in ((), ("--dry-run",)):
+        assert BAD_FILE == sync("http://127.0.0.1:9/feed", file, *options)
+
+        error = capsys.readouterr().err
+        assert f"plugins.feed: --file {file}: there is no folder {file.parent}\n" == error
+    assert [] == [*tmp_path.iterdir()]
+
+
+def test_a_report_that_nobody_reads(file: Path) -> None:
+    """``| head`` is no error of the file: it is written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-u", "-m", "plugins.feed", str(RSS), "--file", str(file)]
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+
+    assert (1, b"") == (done.returncode, done.stderr)
+    assert 3 == len(read_episodes(file))
+
+
 @pytest.mark.parametrize("source", ["none.xml", "ftp://radio.example/feed", "http://["])
 def test_no_source(file: Path, capsys: pytest.CaptureFixture[str], source: str) -> None:
-    """It cannot be had, and the line says which one."""
+    """The error names the source."""
     assert NO_SOURCE == sync(source, file)
     assert capsys.readouterr().err.startswith(f"plugins.feed: {source}: ")
     assert not file.exists()
 
 
 def test_a_broken_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is left to whoever edited it."""
+    """It stays broken, and the error names it."""
     file.write_text("[[episode]")
 
     assert BAD_FILE == sync(RSS, file)
@@ -188,7 +211,7 @@ def test_a_broken_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_file_that_cannot_be_written(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Something stands in the way."""
+    """A file stands where the folder ``.katas`` belongs."""
     (file.parent / ".katas").write_text("in the way")
 
     assert BAD_FILE == sync(RSS, file)
@@ -199,14 +222,14 @@ def test_a_file_that_cannot_be_written(file: Path, capsys: pytest.CaptureFixture
 def test_an_unchanged_feed_is_not_sent_again(
     file: Path, server: WebServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its version is remembered for as long as the file is what it was made."""
+    """Its version is remembered until the file changes."""
     address = f"{server.address}/feed"
     assert 0 == sync(address, file)
     before = file.read_bytes()
     capsys.readouterr()
     assert 0 == sync(address, file)
     assert "The feed has not changed.\n" == capsys.readouterr().out
-    # Restored from an older commit, say.
+    # As if an older commit were checked out.
     file.unlink()
     assert 0 == sync(address, file)
 
@@ -215,7 +238,7 @@ def test_an_unchanged_feed_is_not_sent_again(
 
 
 def test_a_dry_run_asks_for_all_and_remembers_nothing(file: Path, server: WebServer) -> None:
-    """Else the next run would be told that nothing is new."""
+    """Otherwise the next run would find nothing new."""
     address = f"{server.address}/feed"
     assert DIFFERS == sync(address, file, "--dry-run")
     assert 0 == sync(address, file)
@@ -225,7 +248,7 @@ def test_a_dry_run_asks_for_all_and_remembers_nothing(file: Path, server: WebSer
 
 
 def test_a_failed_run_remembers_nothing(file: Path, server: WebServer) -> None:
-    """A damaged feed is read again, even if its version is the same."""
+    """A damaged feed is downloaded again, even if its version is the same."""
     server.routes["/bad"] = lambda request: answer(request, body=b"<rss>", ETag='"one"')
     assert BAD_FEED == sync(f"{server.address}/bad", file)
     assert BAD_FEED == sync(f"{server.address}/bad", file)
@@ -234,13 +257,13 @@ def test_a_failed_run_remembers_nothing(file: Path, server: WebServer) -> None:
 
 
 def test_a_killed_run_leaves_a_whole_file(file: Path) -> None:
-    """Whenever SIGKILL comes, the file is the old one or the new one, and the next run ends it."""
+    """Whenever SIGKILL comes, the file is the old or the new one, and the next run finishes."""
     moments = random.Random(0)  # noqa: S311 - no secret
     sync(RSS, file)
     new = file.read_bytes()
     old = new.replace(b'title = "First"', b'title = "Frist"')
     command = [sys.executable, "-m", "plugins.feed", str(RSS), "--file", str(file)]
-    # Whoever measures coverage would be left half-written files by processes that are killed.
+    # Under coverage, killed processes would leave half-written data files.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_")}
     quiet = subprocess.DEVNULL
     start = time.monotonic()
@@ -249,7 +272,7 @@ def test_a_killed_run_leaves_a_whole_file(file: Path) -> None:
     for _ in range(8):
         file.write_bytes(old)
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet) as process:
-            # Most of a run is the import of Python modules, the end of it is what matters.
+            # Most of a run imports modules; the file is written at its end.
             time.sleep(moments.uniform(0.5, 1) * whole)
             os.kill(process.pid, signal.SIGKILL)
         assert file.read_bytes() in {old, new}
@@ -259,7 +282,7 @@ def test_a_killed_run_leaves_a_whole_file(file: Path) -> None:
 
 
 def test_the_command() -> None:
-    """Its help lists the exit codes, which are those of the module, and wrong usage is 2."""
+    """Its help has the command and the module's exit codes; wrong usage is 2."""
     command = [sys.executable, "-m", "plugins.feed"]
     shown = subprocess.run(
         [*command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -268,6 +291,7 @@ def test_the_command() -> None:
 
     assert [1, 3, 4, 5] == [DIFFERS, NO_SOURCE, BAD_FEED, BAD_FILE]
     assert sorted(codes, key=shown.index) == codes
+    assert "``python -m plugins.feed SOURCE``" in shown
     assert "--dry-run" in shown
     assert str(feed.EPISODES) in shown.replace("\n", "")
     wrong = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
@@ -275,7 +299,7 @@ def test_the_command() -> None:
 
 
 def test_the_episodes_of_the_course_survive_a_sync(tmp_path: Path) -> None:
-    """Those of another podcast come after them, and what is kept by hand stays."""
+    """Another podcast's come after them, and not a byte of theirs changes."""
     file = tmp_path / "episodes.toml"
     shutil.copy(feed.EPISODES, file)
     before = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A feed becomes the facts of its episodes, or an error that names the item."""
+"""A feed yields its episodes, or an error that names the item."""
 
 from __future__ import annotations
 
@@ -8,33 +8,42 @@ from pathlib import Path
 import feedparser
 import pytest
 
-from plugins.podcast import Entry
-from plugins.podcast import read_podcast
-from plugins.wellformed import FeedError
+from plugins.feed.podcast import LONGEST_TEXT
+from plugins.feed.podcast import FeedEntry
+from plugins.feed.podcast import FeedError
+from plugins.feed.podcast import check_xml
+from plugins.feed.podcast import read_podcast
 
 
-FEEDS = Path(__file__).parent / "feeds"
+FEEDS = Path(__file__).parent
 RSS = (FEEDS / "rss.xml").read_text(encoding="utf-8")
 TODAY = dt.date(2024, 1, 1)
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<rss><channel><item><title>&b;</title></item></channel></rss>"""
+OUTSIDE = """<?xml version="1.0"?>
+<!DOCTYPE rss [<!ENTITY secret SYSTEM "file:///etc/hostname">]>
+<rss><channel><item><title>&secret;</title></item></channel></rss>"""
+FAR = '<!DOCTYPE rss SYSTEM "http://radio.example/rss.dtd"><rss/>'
 
 
-def read(text: str) -> tuple[Entry, ...]:
-    """Read a feed as of the first day of 2024."""
+def read(text: str) -> tuple[FeedEntry, ...]:
+    """Read a feed on the first day of 2024."""
     return read_podcast(text.encode(), TODAY)
 
 
 def changed(old: str, new: str) -> str:
-    """Return the RSS feed with one thing in it changed."""
+    """Return the RSS feed with one place changed."""
     assert 1 == RSS.count(old)
 
     return RSS.replace(old, new)
 
 
 def test_rss() -> None:
-    """The oldest comes first; dates are those of UTC, durations are seconds."""
+    """The oldest comes first; dates are in UTC, durations in seconds."""
     first, second, third = read(RSS)
 
-    assert third == Entry(
+    assert third == FeedEntry(
         number=3,
         guid="guid-3",
         title="What comes third & last",
@@ -55,10 +64,10 @@ def test_rss() -> None:
 
 
 def test_atom() -> None:
-    """It has no numbers; what was never published counts from its last change."""
+    """It has no numbers; an entry without a publication date has that of its last change."""
     earlier, later = read((FEEDS / "atom.xml").read_text(encoding="utf-8"))
 
-    assert later == Entry(
+    assert later == FeedEntry(
         number=None,
         guid="urn:radio:b",
         title="The later one",
@@ -97,7 +106,7 @@ def test_atom() -> None:
     ],
 )
 def test_durations(duration: str, seconds: int | None) -> None:
-    """Seconds, MM:SS or HH:MM:SS, above nothing and up to a day."""
+    """Seconds, MM:SS or HH:MM:SS, above zero and up to a day."""
     feed = changed(">12:34<", f">{duration}<")
     if seconds:
         assert seconds == read(feed)[1].seconds
@@ -120,13 +129,13 @@ def test_durations(duration: str, seconds: int | None) -> None:
     ],
 )
 def test_absurd_dates(date: str) -> None:
-    """A podcast is from this century, and from today at the latest, wherever that is."""
+    """An episode is from this century, and from today at the latest in some time zone."""
     with pytest.raises(FeedError, match=r"^item 2 \('C\+\+, second'\): pubDate: expected a date"):
         read(changed("Mon, 02 Jan 2023 12:00:00 GMT", date))
 
 
 def test_it_may_be_tomorrow_somewhere() -> None:
-    """One day ahead is no mistake."""
+    """One day ahead is accepted."""
     feed = changed("Mon, 02 Jan 2023 12:00:00 GMT", "Tue, 02 Jan 2024 23:59:59 GMT")
 
     assert dt.date(2024, 1, 2) == read(feed)[-1].published
@@ -173,7 +182,7 @@ def test_it_may_be_tomorrow_somewhere() -> None:
     ],
 )
 def test_a_missing_or_absurd_fact_is_an_error(old: str, new: str, message: str) -> None:
-    """The item is named by its place and title, and nothing long or strange is quoted."""
+    """The error has the item's place and title; quotations are short and printable."""
     with pytest.raises(FeedError) as caught:
         read(changed(old, new))
 
@@ -185,7 +194,7 @@ def test_a_missing_or_absurd_fact_is_an_error(old: str, new: str, message: str) 
 
 
 def test_titles_are_plain() -> None:
-    """Markup, scripts and what a terminal would act on do not get into the file."""
+    """Markup, scripts and control characters do not get into the file."""
     hostile = "&lt;b&gt;Fi&lt;/b&gt;&amp;#x202e;rst&lt;script&gt;alert(1)&lt;/script&gt;"
 
     assert "First" == read(changed("<title>First", f"<title>{hostile}"))[0].title
@@ -194,7 +203,7 @@ def test_titles_are_plain() -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        "<html><body>Sign in to this network</body></html>",
+        "<opml><body>A list of feeds</body></opml>",
         '<rss version="2.0"><channel><title>No items</title></channel></rss>',
         '<feed xmlns="http://www.w3.org/2005/Atom"><title>No entries</title></feed>',
     ],
@@ -205,8 +214,33 @@ def test_what_is_no_feed(document: str) -> None:
         read(document)
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<html><body>Sign in to this network</body></html>",
+        b"<!doctype html><meta charset=utf-8><title>Sign in</title><br>",
+        b"\n <!-- made by hand --> <!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'><HTML>",
+        b"\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE html><html xmlns='...'/>",
+        b"<head><title>No opening tag</title></head>",
+        b"<script>location = '/login'</script>",
+        "<!DOCTYPE html><p>Bonjour".encode("utf-16"),
+    ],
+    ids=["no-doctype", "html5", "html4", "xhtml", "head", "script", "utf-16"],
+)
+def test_a_web_page_is_called_one(page: bytes) -> None:
+    """Well-formed or not, as a proxy or an address of a podcast's site answers."""
+    with pytest.raises(FeedError, match=r"^it is a web page: expected an RSS or Atom feed$"):
+        read_podcast(page, TODAY)
+
+
+def test_a_hostile_beginning_is_read_once() -> None:
+    """A thousand comments before nothing: were they tried in each order, this would never end."""
+    with pytest.raises(FeedError, match=r"^it is not well-formed XML: no element found"):
+        check_xml(b" <!-- a -->" * 1000)
+
+
 def test_what_feedparser_cannot_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error inside of it is one of the feed."""
+    """An error inside it becomes a FeedError."""
 
     def parse(_: object) -> None:
         raise RecursionError("too deep")
@@ -219,10 +253,50 @@ def test_what_feedparser_cannot_take(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_source_is_never_taken_for_a_file_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even where a file has the very document for its name, the document is what is read."""
+    """Even if a file has the document for its name, the document is read."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "<rss><").mkdir()
     (tmp_path / "<rss></rss>").write_text(RSS)
 
     with pytest.raises(FeedError, match=r"^expected an RSS or Atom feed with at least one item$"):
         read("<rss></rss>")
+
+
+@pytest.mark.parametrize("text", [BOMB, OUTSIDE, FAR])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_document_type_is_refused(text: str, encoding: str) -> None:
+    """Entity bombs, local files and remote definitions need one, in every encoding."""
+    with pytest.raises(FeedError, match=r"^it declares a document type: "):
+        check_xml(text.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (b"", "it is empty"),
+        (b" \n", "it is empty"),
+        (b"not XML at all", "it is not well-formed XML: syntax error: line 1, column 0"),
+        (b"<rss><channel>", "it is not well-formed XML: no element found: line 1, column 14"),
+        (b"<rss>&nbsp;</rss>", "it is not well-formed XML: undefined entity: line 1, column 5"),
+        (b"<rss>\x1b[31m</rss>", "it is not well-formed XML: not well-formed *"),
+        (b"<rss>\xff</rss>", "it is not well-formed XML: not well-formed *"),
+        (b"<rss/>and more", "it is not well-formed XML: junk after document element*"),
+        (b'<?xml version="1.0" encoding="ebcdic-9"?><r/>', "it is not well-formed XML: unknown*"),
+        (b'<?xml version="1.0" encoding="gbk"?><r/>', "it is not well-formed XML: multi-byte*"),
+    ],
+)
+def test_damage_is_refused(document: bytes, message: str) -> None:
+    """The message has the parser's line and column."""
+    with pytest.raises(FeedError) as caught:
+        check_xml(document)
+
+    assert str(caught.value).startswith(message.rstrip("*"))
+
+
+def test_an_endless_text_is_refused() -> None:
+    """The longest one passes; above it, the message has the item and the line."""
+    fine = "x" * LONGEST_TEXT
+    check_xml(f"<rss><item><a>{fine}</a><b>{fine}</b></item></rss>".encode())
+
+    with pytest.raises(FeedError, match=r"^item 2, line 3: expected no text above 30000 char"):
+        check_xml(f"<rss><item/>\n<item>\n<title>{fine}x</title></item></rss>".encode())

@@ -1,4 +1,4 @@
-"""A sync changes what the feed decides, and nothing that is kept by hand."""
+"""A sync changes the keys that the feed decides, and nothing kept by hand."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.catalogue import read_episodes
-from plugins.podcast import Entry
-from plugins.sync import HEADER
-from plugins.sync import merged
-from plugins.tomltable import TomlError
-from plugins.wellformed import FeedError
+from plugins.feed.podcast import FeedEntry
+from plugins.feed.podcast import FeedError
+from plugins.feed.sync import HEADER
+from plugins.feed.sync import merge_feed
+from plugins.guide.catalogue import read_episodes
+from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-FIRST = Entry(
+FIRST = FeedEntry(
     number=1,
     guid="guid-1",
     title="First",
@@ -30,7 +30,7 @@ FIRST = Entry(
     audio="https://radio.example/1.mp3",
     links=("https://radio.example/a", "https://radio.example/b"),
 )
-SECOND = Entry(
+SECOND = FeedEntry(
     number=2,
     guid="guid-2",
     title='The "second" \\ one',
@@ -100,13 +100,13 @@ links = []
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The path of a file that does not exist yet."""
+    """Return the path of a file that does not exist yet."""
     return tmp_path / "episodes.toml"
 
 
 def test_a_new_file(file: Path) -> None:
-    """It says what survives a sync; then a table for each episode, in the order of the feed."""
-    sync = merged(file, [FIRST, SECOND])
+    """Its header says what survives a sync; a table for each episode follows, in feed order."""
+    sync = merge_feed(file, [FIRST, SECOND])
 
     assert ("", HEADER + BOTH) == (sync.before, sync.after)
     assert ("added 1: First", 'added 2: The "second" \\ one') == sync.added
@@ -115,17 +115,17 @@ def test_a_new_file(file: Path) -> None:
 
 
 def test_an_empty_file_is_a_new_one(file: Path) -> None:
-    """Nothing stands in it that could be kept."""
+    """It gets the header and the episodes."""
     file.write_text("")
 
-    assert HEADER + BOTH == merged(file, [FIRST, SECOND]).after
+    assert HEADER + BOTH == merge_feed(file, [FIRST, SECOND]).after
 
 
 @pytest.mark.parametrize("text", [HEADER + BOTH, EDITED])
 def test_again_is_no_change(file: Path, text: str) -> None:
-    """Not a byte, whoever wrote the file and however."""
+    """No byte changes, whether the file was written by a sync or by hand."""
     file.write_text(text)
-    sync = merged(file, [FIRST, SECOND])
+    sync = merge_feed(file, [FIRST, SECOND])
 
     assert text == sync.before
     assert text == sync.after
@@ -144,7 +144,7 @@ def test_what_is_kept_by_hand_survives(file: Path) -> None:
         "audio": "https://radio.example/9.mp3",
         "links": ("https://radio.example/c",),
     }
-    sync = merged(file, [replace(FIRST, **changes), SECOND])  # type: ignore[arg-type]
+    sync = merge_feed(file, [replace(FIRST, **changes), SECOND])  # type: ignore[arg-type]
 
     expected = EDITED
     for old, new in {
@@ -167,29 +167,29 @@ def test_what_is_kept_by_hand_survives(file: Path) -> None:
 
 
 def test_an_episode_that_the_feed_no_longer_has_stays(file: Path) -> None:
-    """It is named, and the file is as it was."""
+    """It is reported, and the file is unchanged."""
     file.write_text(EDITED)
-    sync = merged(file, [SECOND])
+    sync = merge_feed(file, [SECOND])
 
     assert EDITED == sync.after
     assert ("kept 1: First (gone from the feed)",) == sync.gone
 
 
 def test_a_new_episode_stands_at_the_end(file: Path) -> None:
-    """After the last comment too, and so that the next sync changes nothing."""
+    """After the last comment too; the next sync changes nothing."""
     file.write_text(EDITED)
     third = replace(SECOND, number=3, guid="guid-3", title="Third")
-    sync = merged(file, [FIRST, SECOND, third])
+    sync = merge_feed(file, [FIRST, SECOND, third])
 
     assert sync.after.startswith(EDITED + '\n\n[[episode]]\nnumber = 3\nslug = "third"\n')
     assert sync.after.endswith("links = []\n")
     assert ("added 3: Third",) == sync.added
     file.write_text(sync.after)
-    assert sync.after == merged(file, [FIRST, SECOND, third]).after
+    assert sync.after == merge_feed(file, [FIRST, SECOND, third]).after
 
 
 def test_a_feed_without_numbers(file: Path) -> None:
-    """Known episodes keep theirs; new ones go on after the highest, in the feed's order."""
+    """Known episodes keep theirs; new ones continue after the highest, in feed order."""
     file.write_text(EDITED.replace("number = 2", "number = 5"))
     entries = [
         replace(FIRST, number=None),
@@ -198,21 +198,21 @@ def test_a_feed_without_numbers(file: Path) -> None:
         replace(FIRST, number=8, guid="guid-8", title="Eighth"),
         replace(FIRST, number=None, guid="guid-4", title="Fourth"),
     ]
-    sync = merged(file, entries)
+    sync = merge_feed(file, entries)
 
     assert () == sync.changed
     assert ("added 9: Third", "added 8: Eighth", "added 10: Fourth") == sync.added
 
 
 def test_a_first_feed_without_numbers(file: Path) -> None:
-    """Counting begins at one."""
-    sync = merged(file, [replace(FIRST, number=None)])
+    """Numbers begin at one."""
+    sync = merge_feed(file, [replace(FIRST, number=None)])
 
     assert ("added 1: First",) == sync.added
 
 
 def test_equal_titles_get_unequal_slugs(file: Path) -> None:
-    """The number tells them apart; a title without letters is an episode all the same."""
+    """The number is appended; a title without letters becomes "episode"."""
     entries = [
         FIRST,
         replace(FIRST, number=2, guid="guid-2"),
@@ -221,17 +221,17 @@ def test_equal_titles_get_unequal_slugs(file: Path) -> None:
         replace(FIRST, number=5, guid="guid-5", title="日本語"),
         replace(FIRST, number=6, guid="guid-6", title="???"),
     ]
-    file.write_text(merged(file, entries).after)
+    file.write_text(merge_feed(file, entries).after)
 
     slugs = [episode.slug for episode in read_episodes(file)]
     assert ["first", "first-2", "first-4", "first-4-4", "episode", "episode-6"] == slugs
 
 
 def test_a_number_of_another_episode(file: Path) -> None:
-    """A new guid for a known number is a question for a person."""
+    """A new guid for a known number is an error that names both."""
     file.write_text(EDITED)
     with pytest.raises(FeedError) as caught:
-        merged(file, [replace(FIRST, guid="guid-new", title="First, anew"), SECOND])
+        merge_feed(file, [replace(FIRST, guid="guid-new", title="First, anew"), SECOND])
 
     assert str(caught.value) == (
         "number 1: expected one episode, found 'First' (guid guid-1) and 'First, anew' "
@@ -240,23 +240,23 @@ def test_a_number_of_another_episode(file: Path) -> None:
 
 
 def test_numbers_may_be_swapped(file: Path) -> None:
-    """Only the result counts."""
+    """Two known episodes may trade numbers."""
     file.write_text(EDITED)
-    sync = merged(file, [replace(FIRST, number=2), replace(SECOND, number=1)])
+    sync = merge_feed(file, [replace(FIRST, number=2), replace(SECOND, number=1)])
 
     assert ("changed 2: number", "changed 1: number") == sync.changed
 
 
 @pytest.mark.parametrize("text", [b"[[episode]", b"[[episode]]\nnumber = 1\n", b"# \xff"])
 def test_a_broken_file_is_not_touched(file: Path, text: bytes) -> None:
-    """Whoever edited it hears what is wrong."""
+    """It is a TomlError that names the file."""
     file.write_bytes(text)
     with pytest.raises(TomlError, match=r"episodes\.toml: "):
-        merged(file, [FIRST, SECOND])
+        merge_feed(file, [FIRST, SECOND])
 
 
 def test_line_ends_stay(file: Path) -> None:
-    """A file from Windows is no changed file."""
+    """A file with Windows line ends is no difference."""
     file.write_bytes(EDITED.replace("\n", "\r\n").encode())
 
-    assert file.read_bytes() == merged(file, [FIRST, SECOND]).after.encode()
+    assert file.read_bytes() == merge_feed(file, [FIRST, SECOND]).after.encode()
