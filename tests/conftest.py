@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -13,27 +13,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import shards
-from tests.gate.checks import Checks
-from tests.gate.forms import add_options
-from tests.gate.forms import gate_of
-from tests.gate.runner import Runner
+from tests.support.tools import TOOLS
+from tests.support.warm import Warm
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xdist.remote import Producer
-
 
 ROOT = Path(__file__).parents[1]
 # Katas of an example package and answers that are laid over katas: not tests of the project.
-collect_ignore = ["plugin_example", "right", "wrong"]
+collect_ignore = ["support/plugin_example", "proofs", "right", "wrong"]
 # What a run of ours must not inherit from the run that tests it, KATAS_* aside.
 CLEARED = (
     "BUILD_NUMBER",  # with it or with CI, pytest writes whole messages into its summary
     "CI",
     "EXPECTTEST_ACCEPT",
     "FORCE_COLOR",
+    "KINETO_LOG_LEVEL",
     "NO_COLOR",
     "PYTEST_ADDOPTS",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
@@ -59,16 +56,27 @@ csrc = {csrc}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the gate, and of a part of all tests."""
-    add_options(parser)
+    """Add the options of a part of all tests."""
     shards.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker by which an environment without torch leaves tests out."""
+    """Declare the marks of the project's own tests, by what they cost and what they need."""
     config.addinivalue_line("markers", "torch: this test of the project needs torch installed.")
+    config.addinivalue_line("markers", "slow: this test takes more than 5 seconds.")
+    config.addinivalue_line(
+        "markers", f"tool(name): skip the test without one of {', '.join(TOOLS)}, and say so."
+    )
     if config.getoption("store_times", default=False):
         config.pluginmanager.register(shards.Times())
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose tool is missing on this machine, before its fixtures are set up."""
+    for mark in item.iter_markers("tool"):
+        for name in mark.args:
+            if reason := TOOLS[name]():
+                pytest.skip(f"{name}: {reason}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -76,17 +84,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     shards.select(config, items)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> shards.Parts | None:
-    """Let ``--dist loadgroup`` mean the parts that stand in tests/shards.py."""
-    return shards.Parts(config, log) if config.getoption("dist") == "loadgroup" else None
-
-
 class MiniCourse:
     """The repository's conftest.py and settings around lectures that a test writes."""
 
-    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, warm: Warm
+    ) -> None:
         self.pytester = pytester
         self.monkeypatch = monkeypatch
+        self.warm = warm
+        self.imported: tuple[str, ...] = ()
         self.path = pytester.path
         self.katas = self.path / "katas"
         self.katas.mkdir()
@@ -147,29 +154,33 @@ class MiniCourse:
         self.monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), before)))
 
     def run(self, *args: str | Path) -> pytest.RunResult:
-        """Run pytest on the course; always a process of its own, since `katas` is another one."""
-        return self.pytester.runpytest_subprocess(*args, timeout=600)
+        """Run pytest on the course; always a process of its own, since `katas` is another one.
+
+        It forks from one that has imported the modules `imported`, if they are set.
+        """
+        with self.monkeypatch.context() as patch:
+            if self.imported:
+                patch.setattr(self.pytester, "popen", partial(self.warm.popen, self.imported))
+            return self.pytester.runpytest_subprocess(*args, timeout=600)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Return the processes that runs of courses fork from, each started with its first run."""
+    with Warm({name: os.environ[name] for name in {*os.environ} - {*cleared()}}) as warm:
+        yield warm
 
 
 @pytest.fixture
-def course(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> MiniCourse:
+def course(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, warm: Warm) -> MiniCourse:
     """Return an empty course; nothing of the surrounding run leaks into it."""
-    for name in (*CLEARED, *(name for name in os.environ if name.startswith("KATAS_"))):
+    for name in cleared():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    return MiniCourse(pytester, monkeypatch)
+    return MiniCourse(pytester, monkeypatch, warm)
 
 
-@pytest.fixture(scope="session")
-def gate_started() -> float:
-    """Return when the first test that time may end began: a wrong answer, or a mutant."""
-    return time.monotonic()
-
-
-@pytest.fixture(scope="session")
-def checks(pytestconfig: pytest.Config) -> Iterator[Checks]:
-    """Return the gate over all katas, with the warm process that runs them."""
-    # Workers of xdist share the cores already.
-    with Runner(1 if hasattr(pytestconfig, "workerinput") else None) as runner:
-        yield Checks(gate_of(pytestconfig), runner)
+def cleared() -> tuple[str, ...]:
+    """Return the variables that a run of ours must not inherit."""
+    return (*CLEARED, *(name for name in os.environ if name.startswith("KATAS_")))

@@ -1,7 +1,7 @@
-"""``python -m tests.recording FILE``: a real session of ``--watch --next``, as an animated SVG.
+"""``python -m tests.recording FILE`` records a session of ``--watch --next`` as an animated SVG.
 
-pytest runs in a pseudo-terminal on a copy of a lecture; a terminal emulator says what the screen
-shows after each step, and each screen becomes one picture of the film, as text.
+pytest runs in a pseudo-terminal on a copy of a lecture; a terminal emulator has the screen after
+each step, and each screen becomes one picture, as text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 import pexpect
 import pyte
 
-from tests.terminal import SECONDS
+from tests.support.terminal import SECONDS
 
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ ROOT = Path(__file__).parents[1]
 LECTURE = "katas/lecture02"
 COLUMNS, ROWS = 80, 30
 KEYS = "q quit"
-# In seconds, how long each picture stays.
+# Seconds that each picture stays.
 STAY = 5
-# In pixels: the font is as wide as most that are monospaced, and is scaled to fit if it is not.
+# In pixels; most monospaced fonts are this wide.
 SIZE, WIDE, HIGH, EDGE = 14, 8.4, 18, 16
 FRAME = """
 <g class="f" style="animation-delay:{start}s">
@@ -72,7 +72,7 @@ text {{ fill: var(--ink); }}
 
 @dataclass(frozen=True)
 class Step:
-    """What the learner does, and how to do it: by a key, or beside the terminal."""
+    """A step of the learner's, done with a key or outside the terminal."""
 
     caption: str
     key: str = ""
@@ -88,7 +88,7 @@ class Picture:
 
     @property
     def text(self) -> str:
-        """What it shows."""
+        """The text on the screen."""
         return "\n".join("".join(piece for piece, _ in line) for line in self.lines)
 
 
@@ -97,7 +97,7 @@ def played(
 ) -> list[Picture]:
     """Run pytest in a terminal, take the steps, and return the screen after each of them.
 
-    `path` is where Python finds the plugins.
+    Python imports the plugins from `path`.
     """
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.Stream(screen)
@@ -140,7 +140,7 @@ def style_of(cell: Any) -> str:
 
 
 def svg_of(pictures: Sequence[Picture]) -> str:
-    """Return the film."""
+    """Return the animated SVG."""
     frames = []
     for number, picture in enumerate(pictures):
         lines = [
@@ -170,7 +170,7 @@ def svg_of(pictures: Sequence[Picture]) -> str:
 
 
 def spans(line: Sequence[tuple[str, str]]) -> str:
-    """Return the pieces of a line; blanks at its end are left out."""
+    """Return the pieces of a line as SVG, without blanks at its end."""
     text = "".join(
         f'<tspan class="{style}">{escape(piece)}</tspan>' if style else escape(piece)
         for piece, style in line
@@ -179,7 +179,7 @@ def spans(line: Sequence[tuple[str, str]]) -> str:
 
 
 def copied(folder: Path, lecture: str = LECTURE) -> Path:
-    """Return a course of one lecture, as a learner finds it."""
+    """Return a copy of the course with one lecture, unsolved."""
     for name in ("conftest.py", "pyproject.toml", "episodes.toml", "katas/__init__.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
@@ -197,11 +197,12 @@ def tour(folder: Path) -> list[Step]:
         Step("press h: a hint, one more each time", "h"),
         Step("save a first answer", act=lambda: exercise.write_text(wrong, encoding="utf-8")),
         Step("mend it and save", act=lambda: exercise.write_text(solution, encoding="utf-8")),
+        Step("press n: the next kata", "n"),
     ]
 
 
 def main() -> None:
-    """Write the film."""
+    """Record the tour and write the SVG."""
     parser = argparse.ArgumentParser(prog="python -m tests.recording", description=__doc__)
     parser.add_argument("file", type=Path)
     file = parser.parse_args().file

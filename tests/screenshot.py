@@ -1,76 +1,68 @@
-"""``python -m tests.screenshot FILE``: the page of the course with invented progress, as a PNG.
+"""``python -m tests.screenshot FILE`` takes a picture of the course's page, as a PNG.
 
-The course is the one that stands here; that somebody has solved half of it is made up.
+The course is real; the progress of its learner is invented.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from datetime import UTC
-from datetime import datetime
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from plugins.catalogue import read_catalogue
-from plugins.coursemap import Place
-from plugins.lectures import read_course
-from plugins.pagebuild import page_of
-from plugins.pagehtml import html_of
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import Standing
-from plugins.standing import content_of
-from plugins.syllabus import read_syllabus
-from tests.browser import chromium
-from tests.browser import missing
+from plugins.course.files import content_of
+from plugins.progress.map import Place
+from plugins.progress.pagehtml import html_of
+from plugins.progress.standing import Results
+from plugins.progress.standing import Standing
+from plugins.progress.standing import TestOutcome
+from tests.support.browser import chromium
+from tests.support.browser import missing
+from tests.support.wholecourse import NOW
+from tests.support.wholecourse import real_katas
+from tests.support.wholecourse import untouched
+from tests.support.wholecourse import whole_page
 
 
-ROOT = Path(__file__).parents[1]
-NOW = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)
+if TYPE_CHECKING:
+    from plugins.course.model import Kata
+
+
 WIDTH, HEIGHT = 1280, 1630
-# Of a hundred katas the learner is so far.
+# The percentage of the katas that the learner has solved.
 SOLVED = 43
-PASSED = Outcome("passed")
-AWAY = Outcome("skipped", "cuda: this machine has no NVIDIA GPU; any with CUDA 12 or newer serves")
-FAILED = Outcome(
+PASSED = TestOutcome("passed")
+AWAY = TestOutcome(
+    "skipped", "cuda: this machine has no NVIDIA GPU; any with CUDA 12 or newer serves"
+)
+FAILED = TestOutcome(
     "failed",
     "AssertionError: strides of a tensor with a dimension of size 0\n"
     "assert (3, 1) == (1, 1)\n  At index 0 diff: 3 != 1",
 )
 
 
-def invented() -> str:
-    """Return the page of a learner who does not exist."""
-    course = read_course(sorted((ROOT / "katas").glob("lecture*/")))
-    katas = [kata for lecture in course.lectures for kata in lecture.katas]
-    places = []
-    for number, kata in enumerate(katas):
-        far = 100 * number / len(katas)
-        tests = {f"test_{n}": PASSED for n in range(4 + number % 5)}
-        days = timedelta(
-            days=(number * 7 % 5) - 4 * (SOLVED - far) ** 1.2 / 10 if far < SOLVED else 0
-        )
-        moment = (NOW + min(days, timedelta())).isoformat()
-        if kata.kind == "cuda":
-            tests = {f"{name}[cuda]": AWAY for name in tests}
-        elif far > SOLVED + 8:
-            places.append(Place(kata, "new", Standing()))
-            continue
-        elif (far > SOLVED and number % 3) or number % 17 == 11:
-            tests["test_the_corner"] = FAILED
-        results = Results(content_of(kata), tests, len(tests) + (number % 19 == 8))
-        solved = moment if results.state == "solved" else ""
-        standing = Standing(300.0 + number * 311 % 2400, moment, {}, results, solved)
-        places.append(Place(kata, results.state, standing, number * 5 % 7 // 3))
-    catalogue = read_catalogue([ROOT / "episodes.toml"])
-    syllabus = read_syllabus(ROOT / "syllabus.toml")
-    page = page_of(course, places, syllabus, catalogue=catalogue, tag="v2.13.0", now=NOW)
-    return html_of(page)
+def invented(number: int, kata: Kata) -> Place:
+    """Return the place of a kata for an invented learner."""
+    far = 100 * number / len(real_katas())
+    tests = {f"test_{n}": PASSED for n in range(4 + number % 5)}
+    days = timedelta(days=(number * 7 % 5) - 4 * (SOLVED - far) ** 1.2 / 10 if far < SOLVED else 0)
+    moment = (NOW + min(days, timedelta())).isoformat()
+    if kata.kind == "cuda":
+        tests = {f"{name}[cuda]": AWAY for name in tests}
+    elif far > SOLVED + 8:
+        return untouched(number, kata)
+    elif (far > SOLVED and number % 3) or number % 17 == 11:
+        tests["test_the_corner"] = FAILED
+    results = Results(content_of(kata), tests, len(tests) + (number % 19 == 8))
+    solved = moment if results.state == "solved" else ""
+    standing = Standing(300.0 + number * 311 % 2400, moment, {}, results, solved)
+    return Place(kata, results.state, standing, number * 5 % 7 // 3)
 
 
 def main() -> None:
-    """Write the picture."""
+    """Take and write the picture."""
     parser = argparse.ArgumentParser(prog="python -m tests.screenshot", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--width", type=int, default=WIDTH)
@@ -81,7 +73,7 @@ def main() -> None:
         parser.error(reason)
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "page.html"
-        file.write_text(invented(), encoding="utf-8")
+        file.write_text(html_of(whole_page(invented)), encoding="utf-8")
         size = {"width": options.width, "height": options.height or HEIGHT}
         scheme = "dark" if options.dark else "light"
         page = browser.new_page(viewport=size, color_scheme=scheme)

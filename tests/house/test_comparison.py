@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
+from plugins import ROOT
 
-ROOT = Path(__file__).parents[1]
+
 TEXT = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -31,7 +31,7 @@ def test_each_row_names_the_test_that_proves_ours(row: list[str]) -> None:
 
 
 def test_what_is_said_of_others_names_its_source() -> None:
-    """A file at a commit; and every source is used."""
+    """Each source is a file at a commit, and every source is used."""
     sources = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", TEXT, re.MULTILINE))
     used = set(re.findall(r"\]\[([\w-]+)\]", TEXT))
 

@@ -2,6 +2,7 @@
 
 A program whose first line names a file, as ``# compiled.py``, is written to it, and run by the
 command that follows. Commands about the katas run in the repository, all others beside the files.
+Of each kata that a command names, one test runs: the solutions pass all of them elsewhere.
 """
 
 from __future__ import annotations
@@ -12,21 +13,29 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import slurm
-from tests.cluster import settings
+from plugins import ROOT
+from plugins.tools.capability import install_group
+from tests.support import slurm
+from tests.support.cluster import settings
 
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 NAME = re.compile(r"# (\w+\.py)\n")
-# What a command needs that not everybody has installed, and what must not fail without it.
+# Optional programs: an example whose program is missing is skipped.
 PROGRAMS = ("torchrun", "torchx", "nox")
+KATAS = re.compile(r"\bkatas/\S+")
+VERDICT = re.compile(r"(\d+) passed, \d+ deselected in ")
+ONE_OF_EACH = "-p tests.support.firsts --color=no"
 
 
 @dataclass(frozen=True)
@@ -41,13 +50,19 @@ class Example:
 
     @property
     def file(self) -> str | None:
-        """The file that the block is the content of."""
+        """The file that holds the block, if it names one."""
         found = NAME.match(self.text)
         return found[1] if found and self.language == "python" else None
 
+    @property
+    def katas(self) -> int:
+        """The number of katas that a command names, by a test module or by a lecture."""
+        paths = [ROOT / name for name in KATAS.findall(self.text)]
+        return sum(path.is_file() or len(list(path.glob("test_k*.py"))) for path in paths)
+
 
 def examples() -> list[Example]:
-    """Return the blocks of all lectures, each with the programs that stand before it."""
+    """Return the blocks of all lectures, each with the programs above it."""
     found: list[Example] = []
     for page in sorted(ROOT.glob("katas/lecture*/README.md")):
         files: list[str] = []
@@ -63,20 +78,18 @@ def examples() -> list[Example]:
 EXAMPLES = examples()
 
 
+@pytest.fixture(scope="module")
+def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Return what names a cluster; its folder's name is short, as that of a socket must be."""
+    with slurm.slurm(tmp_path_factory.mktemp("c")) as environment:
+        yield {"SLURM_CONF": environment["SLURM_CONF"]}
+
+
 @pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for a cluster, with a short name: a socket's path must not be long."""
-    return tmp_path_factory.mktemp("c")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    "example",
-    [each for each in EXAMPLES if not each.file],
-    ids=lambda each: f"{each.page}-{each.number}",
-)
-def test_an_example_runs(example: Example, tmp_path: Path, folder: Path) -> None:
-    """It ends well, and says something."""
+def environment(
+    example: Example, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """Return the variables that the example is run with; skip it where a program is missing."""
     for name in PROGRAMS:
         if re.search(rf"^{name} ", example.text, re.MULTILINE):
             found = shutil.which(name, path=settings({**os.environ})["PATH"])
@@ -84,34 +97,52 @@ def test_an_example_runs(example: Example, tmp_path: Path, folder: Path) -> None
     on_cluster = example.text.startswith("srun ")
     if (on_cluster or "nox -s cluster" in example.text) and slurm.missing():
         pytest.skip(f"slurm: {slurm.missing()}")
+    # Measured elsewhere, and a third of what it takes to import torch.
+    for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
+        monkeypatch.delenv(name)
+    job: dict[str, str] = request.getfixturevalue("on_slurm") if on_cluster else {}
+    return settings({**os.environ, **job, "PYTEST_ADDOPTS": ONE_OF_EACH})
+
+
+def skip_without(name: str, found: str | None) -> None:
+    """Skip the test if the program is missing, and name the group that installs it."""
+    group = "torch213" if name == "torchrun" else "cluster"
+    if not found:
+        pytest.skip(f"{name} is not installed; {install_group(group)}")
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "example",
+    [each for each in EXAMPLES if not each.file],
+    ids=lambda each: f"{each.page}-{each.number}",
+)
+def test_an_example_runs(example: Example, tmp_path: Path, environment: dict[str, str]) -> None:
+    """It exits with status 0 and prints something; what runs katas prints one verdict."""
     for text in example.files:
         (tmp_path / str(NAME.match(text)[1])).write_text(text)  # type: ignore[index]
     program = [sys.executable, "-c"] if example.language == "python" else ["bash", "-ec"]
 
-    with slurm.slurm(folder) if on_cluster else nullcontext(os.environ) as environment:
-        done = subprocess.run(
-            [*program, example.text],
-            cwd=ROOT if "katas" in example.text else tmp_path,
-            env=settings({**environment}),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=900,
-        )
+    done = subprocess.run(
+        [*program, example.text],
+        cwd=ROOT if example.katas else tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
 
-    assert 0 == done.returncode, done.stdout + done.stderr
-    assert done.stdout + done.stderr
-
-
-def skip_without(name: str, found: str | None) -> None:
-    """Say what is missing."""
-    group = "torch213" if name == "torchrun" else "cluster"
-    if not found:
-        pytest.skip(f"{name} is not installed; python -m pip install --group {group}")
+    told = done.stdout + done.stderr
+    assert 0 == done.returncode, told
+    assert told
+    verdicts = [str(example.katas)] if example.katas else []
+    assert verdicts == VERDICT.findall(told), told
 
 
 def test_a_block_says_what_it_is() -> None:
-    """A block that is neither a program nor a command would not be run; a file is used."""
+    """Each block is a program or a command, and a command uses each file."""
     for example in EXAMPLES:
         assert example.language in {"python", "sh"}, f"{example.page}, block {example.number}"
         if example.file:

@@ -1,4 +1,4 @@
-"""A learner goes from a fresh clone through three katas, and much befalls them on the way."""
+"""A learner works through three katas from a fresh clone, with mishaps on the way."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins import ROOT
 from tests.conftest import CLEARED
-from tests.fork import git
-from tests.terminal import Terminal
+from tests.support.fork import git
+from tests.support.terminal import Terminal
 
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 LECTURE = "katas/lecture02"
 UNWRITTEN = 'raise NotImplementedError("predictions")'
 CRASH = "__import__('os').abort()"
@@ -29,7 +33,7 @@ class Learner:
         self.authors, self.fork = folder / "authors", folder / "fork"
         bare = folder / "upstream.git"
         git(folder, "init", "-q", "--bare", str(bare))
-        # Whatever is checked out here, and however little of its history.
+        # Works for any checkout, even a shallow one.
         git(bare, "fetch", "-q", "--depth=1", ROOT.as_uri(), "HEAD")
         commit = git(bare, "commit-tree", "FETCH_HEAD^{tree}", "-m", "The course")
         git(bare, "update-ref", "refs/heads/main", commit)
@@ -49,7 +53,7 @@ class Learner:
         ).stdout
 
     def solve(self, name: str) -> None:
-        """Find the answer."""
+        """Copy the solution over the exercise."""
         shutil.copyfile(self.fork / LECTURE / "solutions" / name, self.fork / LECTURE / name)
 
     def publish(self, name: str, old: str, new: str) -> None:
@@ -64,7 +68,7 @@ class Learner:
 
 @pytest.fixture
 def learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learner:
-    """A person with a fresh clone, and settings of their own."""
+    """Return a learner with a fresh clone and their own settings."""
     for name in (*CLEARED, *(name for name in os.environ if name.startswith("KATAS_"))):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("PYTHONPATH", raising=False)
@@ -76,12 +80,13 @@ def learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learner:
 
 @pytest.mark.torch
 def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
-    """With hints, a crash, a reset and an update; the map and the page know of it."""
+    """With hints, a crash, a reset and an update; the map and the page show them."""
     with Terminal(learner.fork, LECTURE, "--watch", "--next") as terminal:
         begin = terminal.shown()
         hints = [terminal.press("h"), terminal.press("h")]
         learner.solve("k01_strides.py")
-        second = terminal.shown()
+        first = terminal.shown()
+        second = terminal.press("n")
 
         answer = learner.fork / LECTURE / "k02_views.py"
         answer.write_text(answer.read_text().replace(UNWRITTEN, CRASH))
@@ -89,7 +94,8 @@ def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
         reset = learner.run("plugins.reset", "lecture02/k02_views")
         stub = terminal.shown()
         learner.solve("k02_views.py")
-        third = terminal.shown()
+        terminal.shown()
+        third = terminal.press("n")
 
         git(learner.fork, "commit", "-qam", "Two answers")
         learner.publish("k03_windows.py", '"""', '"""In other words: ')
@@ -108,7 +114,8 @@ def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
 
     assert "\nlecture02/k01_strides: " in begin
     assert ["Hint 1 of 3", "Hint 2 of 3"] == re.findall(r"Hint \d of 3", "".join(hints))
-    assert "lecture02/k01_strides is solved: " in second
+    assert "lecture02/k01_strides is solved: " in first
+    assert "\nlearned what a stride is, and why views need nothing else\n" in first
     assert "\nlecture02/k02_views: " in second
     assert "abort (SIGABRT)" in crash
     assert f"{CRASH}\n" in crash

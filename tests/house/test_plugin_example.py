@@ -1,30 +1,35 @@
-"""A package of somebody else adds devices, a backend, a lecture and episodes."""
+"""A third-party package adds devices, a backend, a lecture and episodes."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins import ROOT
+from tests.support.warm import PYTEST
+
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import MiniCourse
 
+    Results = dict[str, pytest.RunResult]
 
-ROOT = Path(__file__).parents[1]
+
 pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the package as pip installs any, but into a folder of its own, and return that."""
+    """Install the package with pip into a folder of its own, and return the folder."""
     folder = tmp_path_factory.mktemp("plugin_example")
     # Copied, because building leaves files beside the source.
-    shutil.copytree(ROOT / "tests" / "plugin_example", folder / "source")
+    shutil.copytree(ROOT / "tests" / "support" / "plugin_example", folder / "source")
     command = f"-m pip install --quiet --no-index --no-deps --no-build-isolation --target {folder}"
     subprocess.run([sys.executable, *command.split(), folder / "source"], check=True)
     return folder
@@ -38,19 +43,42 @@ def extended(course: MiniCourse, installed: Path) -> MiniCourse:
     # As for the command `pytest`: the working directory is not on sys.path either.
     course.monkeypatch.setenv("PYTHONSAFEPATH", "1")
     course.kata(test="def test_of_the_course(): pass")
+    # And not torch: the package is what it loads when it is imported.
+    course.imported = PYTEST
     return course
 
 
-def test_hook_devices(extended: MiniCourse) -> None:
-    """A test runs on a real PrivateUse1 device that PyTorch and the course learn of by a package.
+@pytest.fixture(scope="module")
+def results() -> Results:
+    """Return what runs of the whole course have given: each is asked about more than one hook."""
+    return {}
+
+
+@pytest.fixture
+def solved(extended: MiniCourse, results: Results) -> pytest.RunResult:
+    """Return a run of all solutions, of which two pass on a device of PyTorch or the package."""
+    if "solved" not in results:
+        results["solved"] = extended.run("--solutions", "-v")
+    results["solved"].assert_outcomes(passed=3, skipped=4)
+    return results["solved"]
+
+
+@pytest.fixture
+def unsolved(extended: MiniCourse, results: Results) -> pytest.RunResult:
+    """Return a run on the CPU before anything is solved."""
+    if "unsolved" not in results:
+        results["unsolved"] = extended.run("-v", "--device=cpu")
+    results["unsolved"].assert_outcomes(passed=1, failed=1, skipped=1, deselected=4)
+    return results["unsolved"]
+
+
+def test_hook_devices(solved: pytest.RunResult) -> None:
+    """A test runs on a real PrivateUse1 device that a package adds to PyTorch and the course.
 
     The one that is missing is skipped with the reason of its own probe.
     """
-    result = extended.run("--solutions", "-v", "-k", "test_double and not compiled")
-
-    result.assert_outcomes(passed=2, skipped=3, deselected=2)
-    result.stdout.re_match_lines_random([r".*::test_double\[(cpu|toy)\] PASSED.*"] * 2)
-    result.stdout.fnmatch_lines(["xpu (1 test): no Intel GPU; see https://*"])
+    solved.stdout.re_match_lines_random([r".*::test_double\[(cpu|toy)\] PASSED.*"] * 2)
+    solved.stdout.fnmatch_lines(["xpu (1 test): no Intel GPU;", "  see https://*"])
 
 
 def test_a_device_of_a_package_can_be_chosen(extended: MiniCourse) -> None:
@@ -62,7 +90,7 @@ def test_a_device_of_a_package_can_be_chosen(extended: MiniCourse) -> None:
 
 
 def test_a_device_of_a_package_can_be_switched_off(extended: MiniCourse) -> None:
-    """Its test is still there, and says how to get it back."""
+    """Its test is skipped, and the reason says how to get the device back."""
     extended.monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
     result = extended.run("--solutions", "-m", "toy")
@@ -71,20 +99,15 @@ def test_a_device_of_a_package_can_be_switched_off(extended: MiniCourse) -> None
     result.stdout.fnmatch_lines(["toy (1 test): *unset TORCH_DEVICE_BACKEND_AUTOLOAD"])
 
 
-def test_hook_backends(extended: MiniCourse) -> None:
+def test_hook_backends(solved: pytest.RunResult) -> None:
     """A backend of a package is known, and where it is missing its tests are skipped."""
-    result = extended.run("--solutions", "-k", "test_double_compiled")
-
-    result.assert_outcomes(skipped=1, deselected=6)
-    result.stdout.fnmatch_lines(["tvm (1 test): TVM is not installed; *"])
+    solved.stdout.fnmatch_lines(["*::test_double_compiled SKIPPED*"])
+    solved.stdout.fnmatch_lines(["tvm (1 test): TVM is not installed; *"])
 
 
-def test_hook_lectures(extended: MiniCourse) -> None:
+def test_hook_lectures(unsolved: pytest.RunResult) -> None:
     """The lecture counts as one of the course: a bare ``pytest`` runs it, after the others."""
-    result = extended.run("-v", "--device=cpu")
-
-    result.assert_outcomes(passed=1, failed=1, skipped=1, deselected=4)
-    result.stdout.fnmatch_lines(
+    unsolved.stdout.fnmatch_lines(
         [
             "*::test_of_the_course PASSED*",
             "*::test_double[[]cpu[]] FAILED*",
@@ -94,25 +117,33 @@ def test_hook_lectures(extended: MiniCourse) -> None:
 
 
 def test_a_lecture_that_was_not_asked_for_is_not_run(extended: MiniCourse) -> None:
-    """Paths on the command line mean what they say."""
-    extended.run("katas").assert_outcomes(passed=1)
+    """Paths on the command line select only the tests below them, and the map has all lectures.
 
-
-def test_the_lecture_is_on_the_map(extended: MiniCourse, installed: Path) -> None:
-    """After those of the course; when it is next, the command that runs it is that of its place."""
+    It comes after those of the course; when it is next, the command runs it by its name.
+    """
     extended.run("katas").assert_outcomes(passed=1)
-    lines = extended.run("--course").outlines
-    (command,) = [line.split()[1] for line in lines if line.startswith("  pytest ")]
+    *lines, last = extended.run("--course").outlines
 
     assert ["lecture01", "lecture90"] == [
         name for line in lines for name in line.split()[:2] if name.startswith("lecture")
     ]
-    assert (extended.path / command).resolve().is_relative_to(installed)
+    assert "  pytest lecture90/k01_double -x" == last
 
 
-def test_hook_episode_sources(extended: MiniCourse) -> None:
+def test_another_project_of_the_environment_goes_on(extended: MiniCourse, tmp_path: Path) -> None:
+    """Pytest loads the plugin there too, and nobody has declared its hooks."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "test_other.py").write_text("def test_other(): pass\n")
+    extended.monkeypatch.chdir(folder)
+
+    result = extended.run()
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"rootdir: {folder}", "plugins: katas-example-0.1.0, *"])
+
+
+def test_hook_episode_sources(unsolved: pytest.RunResult) -> None:
     """A failure in the lecture of the package names the episode that the package knows."""
-    result = extended.run("--device=cpu", "-k", "test_double and not compiled")
-
-    result.assert_outcomes(failed=1, deselected=6)
-    result.stdout.fnmatch_lines(["*An episode of another podcast*", "*https://podcast.example/1*"])
+    unsolved.stdout.fnmatch_lines(["*An episode of another podcast*"])
+    unsolved.stdout.fnmatch_lines(["*https://podcast.example/1*"])

@@ -1,17 +1,29 @@
-"""The cluster that ``nox -s cluster`` brings up: it runs jobs, and nothing of it is left."""
+"""The cluster that ``nox -s cluster`` starts: it runs jobs and leaves nothing behind."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import slurm
-from tests.slurm import SlurmError
-from tests.slurm import program
+from tests.support import cluster
+from tests.support import slurm
+from tests.support.slurm import SlurmError
+from tests.support.slurm import program
 
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# From prctl(2): orphans become children of the process that says so.
+PR_SET_CHILD_SUBREAPER = 36
 needs_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=f"slurm: {slurm.missing()}")
 
 
@@ -36,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_slurm
 def test_a_job_runs(folder: Path) -> None:
-    """With more tasks than this machine may have processors; and then all daemons are gone."""
+    """With more tasks than this machine may have processors; afterwards all daemons are gone."""
     with slurm.slurm(folder) as environment:
         done = subprocess.run(
             [str(program("srun")), "--ntasks=4", "--time=1", "printenv", "SLURM_PROCID"],
@@ -54,6 +66,35 @@ def test_a_job_runs(folder: Path) -> None:
     assert [] == processes(folder)
 
 
+@pytest.fixture
+def unreaped() -> Iterator[None]:
+    """Let nobody reap processes that have lost their parent, as in a container without an init."""
+    prctl = ctypes.CDLL(None).prctl
+    assert 0 == prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    assert 0 == prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+@needs_slurm
+@pytest.mark.usefixtures("unreaped")
+def test_a_job_ends_where_nobody_reaps(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm does not wait for processes that have ended, and so keeps its only node."""
+    monkeypatch.chdir(folder)
+    with slurm.slurm(folder) as environment:
+        monkeypatch.setenv("SLURM_CONF", environment["SLURM_CONF"])
+        number = cluster.command("sbatch", "--parsable", "--no-requeue", "--wrap=srun true; exit 3")
+        while cluster.state(number.strip()):
+            time.sleep(0.1)
+        status = cluster.status(number.strip())
+        log = (folder / "slurmctld.log").read_text()
+
+    assert 3 == status
+    assert "Kill task failed" not in log
+
+
 @needs_slurm
 def test_an_error_in_the_block_ends_the_daemons(folder: Path) -> None:
     """As does Ctrl-C, which is an exception too."""
@@ -68,7 +109,7 @@ def test_an_error_in_the_block_ends_the_daemons(folder: Path) -> None:
 
 @needs_slurm
 def test_what_does_not_come_up_says_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names what was waited for and what the daemons have said last."""
+    """The error names the step that did not happen and quotes the daemons' last lines."""
     monkeypatch.setattr(slurm, "SECONDS", 2.0)
     monkeypatch.setattr(slurm, "CONFIGURATION", slurm.CONFIGURATION + "Nonsense=1\n")
 
@@ -81,7 +122,7 @@ def test_what_does_not_come_up_says_why(folder: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the packages that bring it."""
+    """Together with the packages that provide it."""
     monkeypatch.setattr(slurm, "PROGRAMS", ("munged-of-another-world", "sh"))
 
     with pytest.raises(SlurmError) as caught, slurm.slurm(folder):

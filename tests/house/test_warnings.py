@@ -1,4 +1,4 @@
-"""What PyTorch warns of in its own modules is no news to a learner."""
+"""Warnings from PyTorch's own modules are not shown to a learner."""
 
 from __future__ import annotations
 

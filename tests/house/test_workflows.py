@@ -1,4 +1,4 @@
-"""The workflows: they run what runs on anyone's machine, and nobody can write into them."""
+"""The workflows: they run commands that run on any machine, and no stranger can inject any."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 import yaml
 
+from plugins import ROOT
+from plugins.tools.capability import install_group
 from tests.ciplan import failed
 from tests.ciplan import groups
 from tests.ciplan import main
@@ -23,16 +24,16 @@ from tests.ciplan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
-ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 ACTIONS = sorted((GITHUB / "actions").glob("*/action.yml"))
-# With a shell of one's own, from the root of the repository.
+# Commands to type into a shell, in the root of the repository.
 COMMANDS = re.compile(r"(?:python -m|tox|nox|pytest) |\.ci/packages$")
 PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
-# Of an event: what a stranger has written.
+# The fields of an event that a stranger writes.
 STRANGERS = re.compile(
     r"github\.(?:head_ref|actor)|\b(?:title|body|message|email|name|label|ref|head_ref)\s*\}\}"
 )
@@ -42,7 +43,7 @@ FACTORS = re.compile(r"^ *((?:!?[\w-]+,?)+): ", re.MULTILINE)
 
 
 def read(file: Path) -> Any:
-    """Return what a file of YAML holds."""
+    """Return the contents of a YAML file."""
     return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
@@ -60,7 +61,7 @@ def steps(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def toxes() -> set[str]:
-    """Return the words that names of tox environments are made of."""
+    """Return the words that make up the names of tox environments."""
     text = (ROOT / "tox.ini").read_text(encoding="utf-8")
     factors = {word for found in FACTORS.findall(text) for word in re.split("[,-]", found)}
     return {*SECTIONS.findall(text), *factors}
@@ -68,7 +69,7 @@ def toxes() -> set[str]:
 
 @pytest.mark.parametrize("file", [*WORKFLOWS, *ACTIONS], ids=lambda file: file.stem)
 def test_steps_run_commands_of_everybody(file: Path) -> None:
-    """One command each, and nothing that is replaced before a shell reads it."""
+    """One command each, without expressions that are replaced before a shell reads it."""
     for step in steps(file):
         if command := step.get("run"):
             assert COMMANDS.match(command), command
@@ -115,14 +116,14 @@ def test_permissions_are_the_least(file: Path) -> None:
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
 def test_nothing_of_a_strangers_is_an_expression(file: Path) -> None:
-    """Titles, bodies and names of branches only tell runs apart that are to be one."""
+    """Titles, bodies and names of branches are used only to group runs."""
     text = re.sub(r"^ +group: .*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     for found in re.findall(r"\$\{\{.*?\}\}", text):
         assert not STRANGERS.search(found), found
 
 
 def test_in_the_name_of_the_base_nothing_is_checked_out() -> None:
-    """What `pull_request_target` starts runs nothing, and only labels.yml uses it."""
+    """Only labels.yml starts on `pull_request_target`, and it runs no command."""
     # YAML 1.1 reads the key `on` as a truth value.
     asked = [file for file in WORKFLOWS if "pull_request_target" in str(read(file)[True])]
 
@@ -153,7 +154,7 @@ def test_practice_compares_with_where_the_course_is() -> None:
 
 
 def test_practice_and_guard_call_the_commands() -> None:
-    """And decide nothing by themselves."""
+    """The workflows themselves decide nothing."""
     practice = [step["run"] for step in steps(GITHUB / "workflows/practice.yml") if "run" in step]
     guard = [step["run"] for step in steps(GITHUB / "workflows/guard.yml") if "run" in step]
 
@@ -178,23 +179,40 @@ def test_the_plan_is_the_matrix() -> None:
 def test_the_environments_exist() -> None:
     """Those of the plan and those that a workflow names; the versions are pyproject's."""
     found = plan(groups())
-    named = [*found["quick"], *(job["env"] for kind in list(found)[1:] for job in found[kind])]
+    named = [*found["quick"], *(job["env"] for kind in ("tests", "matrix") for job in found[kind])]
     text = "\n".join(file.read_text(encoding="utf-8") for file in WORKFLOWS)
-    named += re.findall(r'tox -e ([^"\s]+)', text)
+    named += re.findall(r'tox (?:exec )?-e ([^"\s]+)', text)
     named += re.findall(r"^ +- ([\w,-]+)$", text, re.MULTILINE)
     words = {word for name in named for env in name.split(",") for word in known(env)}
 
-    assert {*found["quick"], "coverage", "torch213-gate", "torch213-full"} <= {*named}
+    assert {*found["quick"], "coverage", "torch213"} <= {*named}
     assert set() == words - toxes()
 
 
+def test_proofs_are_made_in_parts() -> None:
+    """Of a branch, against its base, with red for what does not fit; of all, each night."""
+    ci = jobs(GITHUB / "workflows/ci.yml")["proofs"]
+    nightly = jobs(GITHUB / "workflows/nightly.yml")["proofs"]
+    shards = plan([])["proofs"]
+    run = "tox exec -e torch213 -- python -m tests.gate.verify "
+
+    assert ["1/4", "2/4", "3/4", "4/4"] == shards == nightly["strategy"]["matrix"]["shard"]
+    assert f'{run}--base "$BASE" --shard "$SHARD" --minutes 55' == ci["steps"][-1]["run"]
+    assert 0 == ci["steps"][0]["with"]["fetch-depth"]
+    assert 55 < ci["timeout-minutes"]
+    assert f'{run}all --shard "$SHARD" --write' == nightly["steps"][-2]["run"]
+    owned = (GITHUB / "CODEOWNERS").read_text(encoding="utf-8")
+    for folder in ("tests/gate", "tests/proofs", ".github", ".ci"):
+        assert f"\n/{folder}/ " in owned
+
+
 def known(env: str) -> list[str]:
-    """Return what must be known of an environment: its name or each of its factors."""
+    """Return the words of an environment that must exist: its name or each of its factors."""
     return [env] if env in toxes() else env.split("-")
 
 
 def test_the_last_job_asks_for_all_others() -> None:
-    """But for the one that may fail."""
+    """Except for the one that may fail."""
     found = jobs(GITHUB / "workflows/ci.yml")
 
     assert {*found} - {"check", "macos"} == set(found["check"]["needs"])
@@ -220,7 +238,7 @@ def test_the_plan_is_what_the_workflow_reads(
 
 @pytest.mark.parametrize("result", ["failure", "cancelled", "skipped"])
 def test_what_did_not_succeed_is_named(result: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A job that was skipped has waited for one that failed."""
+    """A skipped job was waiting for one that failed."""
     needs = {"quick": {"result": "success"}, "gate": {"result": result}}
 
     assert [f"gate: {result}"] == failed(needs)
@@ -261,16 +279,24 @@ def test_forms_are_forms() -> None:
     assert any("discussions" in link["url"] for link in config["contact_links"])
 
 
+def pins_of(table: dict[str, list[Any]], name: str) -> set[str]:
+    """Return the pins of a dependency group and of the groups that it includes."""
+    pins: set[str] = set()
+    for entry in table[name]:
+        pins |= {entry} if isinstance(entry, str) else pins_of(table, entry["include-group"])
+    return pins
+
+
 def test_hooks_have_the_versions_of_lint() -> None:
-    """Each is local, so that it needs nothing but PyPI."""
+    """Each is local, so it needs only PyPI."""
     with (ROOT / "pyproject.toml").open("rb") as file:
-        pins = tomllib.load(file)["dependency-groups"]
+        table = tomllib.load(file)["dependency-groups"]
     (repo,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
 
     assert "local" == repo["repo"]
     used = {pin for hook in repo["hooks"] for pin in hook.get("additional_dependencies", [])}
-    assert used <= {pin for group in ("lint", "contribute") for pin in map(str, pins[group])}
-    assert set(pins["lint"]) <= used
+    assert used <= pins_of(table, "lint") | pins_of(table, "contribute")
+    assert pins_of(table, "lint") <= used
 
 
 def test_the_container_starts_with_the_pinned_edition() -> None:
@@ -285,7 +311,7 @@ def test_the_container_starts_with_the_pinned_edition() -> None:
 
 
 def test_what_a_fragment_may_be_called() -> None:
-    """Its type is one of those that the changelog has headings for."""
+    """Its type is one that the changelog has a heading for."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         settings = tomllib.load(file)["tool"]["towncrier"]
     types = {entry["directory"] for entry in settings["type"]}
@@ -301,7 +327,7 @@ def test_what_a_fragment_may_be_called() -> None:
 def test_the_linters_find_nothing(tool: str) -> None:
     """Where they are installed; `tox -e lint` has them."""
     if not shutil.which(tool):
-        pytest.skip(f"{tool} is not installed: python -m pip install --group lint")
+        pytest.skip(f"{tool} is not installed: {install_group('lint')}")
     options = ["--offline", "--persona", "pedantic", "."] if tool == "zizmor" else []
 
     done = subprocess.run([tool, *options], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Chromium without a window, as the system has it: nothing is downloaded."""
+"""Headless Chromium as installed on the system: nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import shutil
 from typing import TYPE_CHECKING
 from typing import Any
+
+from plugins.tools.capability import install_group
 
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ def missing() -> str | None:
     try:
         import playwright  # noqa: F401, PLC0415 - an optional dependency
     except ModuleNotFoundError:
-        return "Playwright is not installed; python -m pip install --group browser"
+        return f"Playwright is not installed; {install_group('browser')}"
     if program() is None:
         return "Chromium is not installed; apt install chromium"
     return None
@@ -34,10 +36,10 @@ def program() -> str | None:
 @contextlib.contextmanager
 def chromium() -> Iterator[Any]:
     """Run the browser until the end of the block."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - likewise
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - an optional dependency
 
     with sync_playwright() as playwright:
-        # In a container Chromium cannot build its own sandbox; it only sees pages of ours.
+        # In a container Chromium cannot build its own sandbox; it only sees our own pages.
         browser = playwright.chromium.launch(
             executable_path=program(),
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],

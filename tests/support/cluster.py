@@ -1,7 +1,7 @@
-"""Runs tests as a job of four ranks on a Slurm of one node: what ``nox -s cluster`` does.
+"""Runs tests as a job of four ranks on a one-node Slurm, for ``nox -s cluster``.
 
-The cluster is brought up for the job (``tests/slurm.py``), the job goes there through TorchX, and
-one verdict comes back: what the first rank prints, and whether all ended well.
+The cluster is started for the job (``tests/support/slurm.py``), TorchX submits the job, and one
+verdict comes back: the output of the first rank, and whether all ranks succeeded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from tests.slurm import PARTITION
-from tests.slurm import SlurmError
-from tests.slurm import missing
-from tests.slurm import program
-from tests.slurm import slurm
+from plugins.tools.capability import install_group
+from tests.support.slurm import PARTITION
+from tests.support.slurm import SlurmError
+from tests.support.slurm import missing
+from tests.support.slurm import program
+from tests.support.slurm import slurm
 
 
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 RANKS = 4
 TESTS = ("katas/lecture13", "--solutions", "-q")
-NO_TORCHX = "TorchX is not installed; python -m pip install --group cluster, with pip 25.1 or newer"
-# What torchrun puts before each piece of what a rank writes; calls[0]: is none.
+NO_TORCHX = f"TorchX is not installed; {install_group('cluster')}"
+# The prefix that torchrun puts before each piece of a rank's output; calls[0]: is not one.
 RANK = re.compile(r"(?<!\w\w)\[\d+\]:")
-# Nothing is written that often, but a person waits.
+# Seconds between looks at the output: it changes less often, but a person waits.
 TICK = 0.5
 
 
@@ -46,30 +47,32 @@ def main(arguments: Sequence[str]) -> int:
     except ImportError:
         return complain(NO_TORCHX)
     with get_runner() as runner:
-        asked = request(runner, arguments or TESTS)
         if absent := missing():
+            asked = request(runner, arguments)
             return complain(f"{absent}\nNothing was run. TorchX would ask Slurm for:\n\n{asked}")
         with tempfile.TemporaryDirectory(prefix="katas-") as folder:
             try:
                 with slurm(Path(folder)) as environment:
                     os.environ.update(settings(environment))
-                    return follow(runner, asked)
+                    # Not before: TorchX asks Slurm about the partition, which looks for a cluster.
+                    return follow(runner, request(runner, arguments))
             except SlurmError as error:
+                asked = request(runner, arguments)
                 return complain(f"{error}\nNothing was run. TorchX would ask for:\n\n{asked}")
 
 
 def complain(text: str) -> int:
-    """Say why nothing was run, which is no success."""
+    """Print why nothing was run, and return 1."""
     sys.stderr.write(f"cluster: {text}\n")
     return 1
 
 
 def request(runner: Runner, arguments: Sequence[str]) -> AppDryRunInfo[Any]:
-    """Return what TorchX asks of Slurm: ``torchx run --dryrun -s slurm dist.ddp -j 1x4 -m pytest``.
+    """Return the request to Slurm: ``torchx run --dryrun -s slurm dist.ddp -j 1x4 -m pytest``.
 
-    The command itself would ask for the status next, with sacct, which wants a database.
+    That command would next ask for the status with sacct, which needs a database.
     """
-    component = ["-j", f"1x{RANKS}", "-m", "pytest", "--", *arguments]
+    component = ["-j", f"1x{RANKS}", "-m", "pytest", "--", *(arguments or TESTS)]
     return runner.dryrun_component("dist.ddp", component, "slurm", {"partition": PARTITION})
 
 
@@ -81,7 +84,7 @@ def settings(environment: dict[str, str]) -> dict[str, str]:
 
 
 def follow(runner: Runner, asked: AppDryRunInfo[Any]) -> int:
-    """Run the job, print what it prints, and return its status; end it if this process ends."""
+    """Run the job, print its output and return its status; cancel it if this process ends."""
     number = runner.schedule(asked).rpartition("/")[2]
     try:
         told = 0
@@ -98,7 +101,7 @@ def follow(runner: Runner, asked: AppDryRunInfo[Any]) -> int:
 
 
 def written(number: str, stream: str) -> str:
-    """Return what the ranks have written so far; the job's files lie where it was submitted."""
+    """Return the ranks' output so far; the job's files are in the folder it was submitted from."""
     files = sorted(Path.cwd().glob(f"slurm-{number}-*.{stream}"))
     return "".join(file.read_text(errors="replace") for file in files)
 
@@ -119,12 +122,12 @@ def state(number: str) -> str:
 def status(number: str) -> int:
     """Return the exit status of a job that is over."""
     found = re.search(r"ExitCode=(\d+):(\d+)", command("scontrol", "show", "job", number))
-    # It is forgotten after minutes; then nobody knows that it ended well.
+    # Slurm forgets a job after minutes; one without an exit code counts as failed.
     return max(map(int, found.groups())) if found else 1
 
 
 def command(name: str, *arguments: str) -> str:
-    """Return what one of Slurm's commands prints."""
+    """Return the output of one of Slurm's commands."""
     done = subprocess.run(
         [str(program(name)), *arguments],
         stdout=subprocess.PIPE,

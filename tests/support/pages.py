@@ -1,4 +1,4 @@
-"""A page of the course with something of everything, and with feeds and tests that mean harm."""
+"""A page of the course with something of everything, and with malicious feeds and tests."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.catalogue import Catalogue
-from plugins.catalogue import Episode
-from plugins.coursemap import Place
-from plugins.layout import Course
-from plugins.layout import EpisodeRef
-from plugins.layout import Kata
-from plugins.layout import Lecture
-from plugins.layout import Upstream
-from plugins.pagebuild import page_of
-from plugins.standing import Outcome
-from plugins.standing import Results
-from plugins.standing import Standing
-from plugins.standing import content_of
-from plugins.syllabus import Part
+from plugins.course.files import content_of
+from plugins.course.model import Course
+from plugins.course.model import EpisodeRef
+from plugins.course.model import Kata
+from plugins.course.model import Lecture
+from plugins.course.model import Upstream
+from plugins.course.syllabus import Part
+from plugins.guide.catalogue import Catalogue
+from plugins.guide.catalogue import Episode
+from plugins.progress.map import Place
+from plugins.progress.pagedata import page_of
+from plugins.progress.standing import Results
+from plugins.progress.standing import Standing
+from plugins.progress.standing import TestOutcome
 
 
 if TYPE_CHECKING:
-    from plugins.pagedata import Page
-    from plugins.standing import State
+    from plugins.progress.pagedata import Page
+    from plugins.progress.standing import State
 
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -37,13 +37,13 @@ HOSTILE = (
     "' onfocus='document.title = 1' autofocus='",
 )
 AUDIO = "https://radio.example/{}.mp3"
-PASSED = Outcome("passed")
-TESTS: dict[State, dict[str, Outcome]] = {
+PASSED = TestOutcome("passed")
+TESTS: dict[State, dict[str, TestOutcome]] = {
     "solved": {"test_a": PASSED, "test_b": PASSED},
-    "failing": {"test_a": PASSED, "test_b": Outcome("failed", "assert 1 == 2\nwhy it matters")},
+    "failing": {"test_a": PASSED, "test_b": TestOutcome("failed", "assert 1 == 2\nwhy it matters")},
     "open": {"test_a": PASSED},
     "new": {},
-    "unavailable": {"test_a": Outcome("skipped", "cuda: this machine has no GPU")},
+    "unavailable": {"test_a": TestOutcome("skipped", "cuda: this machine has no GPU")},
 }
 
 
@@ -62,7 +62,7 @@ def a_place(
     *,
     lecture: str = "lecture01",
     title: str = "",
-    tests: dict[str, Outcome] | None = None,
+    tests: dict[str, TestOutcome] | None = None,
     solved: str = "",
     hints: int = 0,
     episodes: tuple[str, ...] = ("1",),
@@ -109,7 +109,7 @@ def a_page(
 
 
 def everything() -> Page:
-    """Return a page with each state, two lectures, harm in every text, and a planned lecture."""
+    """Return a page with each state, two lectures, an attack in each text, a planned lecture."""
     first, second, third, fourth = HOSTILE
     places = [
         a_place("k01_first", "solved", solved="2026-11-20T10:00:00+00:00", hints=2),
@@ -120,7 +120,7 @@ def everything() -> Page:
             "failing",
             lecture="lecture02",
             title="Broadcasting",
-            tests={f"test_x[{fourth}]": Outcome("failed", f"\x1b[31m{second}{third}\x1b[0m")},
+            tests={f"test_x[{fourth}]": TestOutcome("failed", f"\x1b[31m{second}{third}\x1b[0m")},
             episodes=("3",),
         ),
         a_place("k02_away", "unavailable", lecture="lecture02"),

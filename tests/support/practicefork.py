@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.fork import EXERCISE
-from tests.fork import HEAD
-from tests.fork import SETTINGS
-from tests.fork import STUB
-from tests.fork import TABLE
-from tests.fork import Fork
-from tests.fork import git
-from tests.fork import write
+from plugins import ROOT
+from tests.support.fork import EXERCISE
+from tests.support.fork import HEAD
+from tests.support.fork import SETTINGS
+from tests.support.fork import STUB
+from tests.support.fork import TABLE
+from tests.support.fork import Fork
+from tests.support.fork import git
+from tests.support.fork import write
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 
-ROOT = Path(__file__).parents[1]
 SHARED = ("conftest.py", "pyproject.toml", "episodes.toml", "katas/__init__.py")
 INIT = "from katas import overlay\n\n__path__ = overlay(__path__)\n"
 TEST = '''from katas.lecture01 import {name} as kata
@@ -84,25 +85,29 @@ class PracticeFork(Fork):
     `root` is the learner's clone, in which `origin` is the fork.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
+    def lie_in(self, path: Path) -> None:
+        """Set where the repositories are."""
+        super().lie_in(path)
+        self.fork, self.root = path / "fork.git", path / "learner"
+
+    def build(self, *, upstream: bool) -> None:
+        """Make the repositories; this learner's clone is one of the fork."""
+        super().build(upstream=upstream)
         self.publish(course_files(), "Begin in earnest")
-        self.fork = path / "fork.git"
-        git(path, "clone", "--bare", str(self.bare), str(self.fork))
+        git(self.path, "clone", "--bare", str(self.bare), str(self.fork))
         shutil.rmtree(self.root)
-        self.root = self.clone(self.fork, "learner")
+        self.clone(self.fork, self.root.name)
         git(self.root, "remote", "add", "upstream", str(self.bare))
         git(self.root, "fetch", "-q", "upstream")
 
     def clone(self, repository: Path, name: str, *options: str) -> Path:
-        """Return a clone in a folder of its own; by its address, so that it may be shallow."""
+        """Return a clone in a folder of its own; by URL, which allows a shallow one."""
         folder = self.path / name
         git(self.path, "clone", "-q", *options, repository.as_uri(), str(folder))
         return folder
 
     def checkout(self, branch: str, name: str, *options: str) -> Path:
-        """Return what a workflow checks out after a push to the fork."""
+        """Return a checkout like that of a workflow after a push to the fork."""
         return self.clone(self.fork, name, "--branch", branch, *options)
 
     def edit(self, text: str = SOLVED, path: str = FIRST) -> None:
@@ -111,7 +116,7 @@ class PracticeFork(Fork):
 
 
 def settle_in(monkeypatch: pytest.MonkeyPatch, cleared: tuple[str, ...]) -> None:
-    """Let git be that of any machine, and pytest find the plugins of this checkout."""
+    """Isolate git from this machine's settings, and let pytest find this checkout's plugins."""
     for name in (*cleared, "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     for name, value in SETTINGS.items():

@@ -1,4 +1,4 @@
-"""What can go wrong in ranks, one function each; tests/test_world_faults.py runs them."""
+"""Faults of ranks, one function each; tests/ranks/test_world_faults.py runs them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from torch import distributed as dist
 
 
 def note() -> None:
-    """Leave the numbers of this process, and of one that it has started, for the test.
+    """Write the numbers of this process, and of one that it has started, to a file for the test.
 
-    A rank whose fault comes at once would end others that have not begun: it waits for them.
+    Then wait until all ranks have: an immediate fault would end others before they begin.
     """
     child = Popen(["sleep", "1000"])
     processes = Path("processes")
@@ -26,8 +26,17 @@ def note() -> None:
         time.sleep(0.01)
 
 
+def run_out_of_time(fault: str) -> None:
+    """Let the time be over soon after all ranks are here: then each does what it does next."""
+    here = Path(f"here.{fault}")
+    with here.open("a", encoding="utf-8") as file:
+        file.write("1")
+    if len(here.read_text(encoding="utf-8")) == dist.get_world_size():
+        Popen(["sh", "-c", f"sleep 2; touch over.{fault}"])
+
+
 def assertion() -> None:
-    """Rank 2 finds a wrong number, and says something before."""
+    """Rank 2 prints something and then finds a wrong number."""
     note()
     print("hello from", dist.get_rank())  # noqa: T201 - the test looks for it
     total = torch.ones(3)
@@ -46,7 +55,7 @@ def raises() -> None:
 
 
 def segfault() -> None:
-    """Rank 1 reads where nothing is."""
+    """Rank 1 reads from address 0."""
     note()
     if dist.get_rank() == 1:
         ctypes.string_at(0)
@@ -54,7 +63,7 @@ def segfault() -> None:
 
 
 def leaves() -> None:
-    """Rank 1 ends its process, as if all were well."""
+    """Rank 1 ends its process with status 0."""
     note()
     if dist.get_rank() == 1:
         os._exit(0)
@@ -62,7 +71,7 @@ def leaves() -> None:
 
 
 def exits() -> None:
-    """Rank 1 asks Python to end."""
+    """Rank 1 calls sys.exit()."""
     note()
     if dist.get_rank() == 1:
         sys.exit(0)
@@ -72,22 +81,25 @@ def exits() -> None:
 def returns() -> None:
     """Rank 1 does not take part."""
     note()
+    run_out_of_time("returns")
     if dist.get_rank() != 1:
         dist.all_reduce(torch.ones(2))
 
 
 def loops() -> None:
-    """Rank 3 never comes to the second collective."""
+    """Rank 3 never reaches the second collective."""
     note()
     dist.all_reduce(torch.ones(2))
+    run_out_of_time("loops")
     while dist.get_rank() == 3:
         pass
     dist.all_reduce(torch.ones(2))
 
 
 def waits() -> None:
-    """Rank 0 receives what nobody sends."""
+    """Rank 0 waits for a message that is never sent."""
     note()
+    run_out_of_time("waits")
     if dist.get_rank() == 0:
         work = dist.irecv(torch.ones(2), 1)
         assert work is not None
@@ -95,8 +107,9 @@ def waits() -> None:
 
 
 def mismatch() -> None:
-    """Rank 1 makes another collective than the others."""
+    """Rank 1 calls a different collective from the others."""
     note()
+    run_out_of_time("mismatch")
     if dist.get_rank() == 1:
         dist.broadcast(torch.ones(2), 1)
     else:
@@ -110,7 +123,7 @@ def sizes() -> None:
 
 
 def memory() -> None:
-    """Rank 1 takes all there is."""
+    """Rank 1 allocates memory without end."""
     note()
     taken = []
     while dist.get_rank() == 1:

@@ -9,27 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.builder import Builder
-from plugins.launches import addr2line
-from plugins.launches import read_launches
-from plugins.sources import read_unit
-from plugins.toolchain import Toolchain
-from plugins.toolchain import find_torch
-from plugins.toolchain import identify
+from plugins.kernels.launches import find_addr2line
+from plugins.kernels.launches import read_launches
+from plugins.native.builder import Builder
+from plugins.native.sources import read_unit
+from plugins.native.toolchain import Toolchain
+from plugins.native.toolchain import find_torch
+from plugins.native.toolchain import identify_compiler
+from tests.support.builds import BUILDS
 
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from plugins.launches import Launch
+    from plugins.kernels.launches import Launch
 
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[1] / "kernels"
 MODES = {"in": 0, "out": 1, "inout": 2}
 
 
 class Arguments(ctypes.Structure):
-    """What ``tests/kernels/call.cuh`` reads."""
+    """The struct that ``tests/kernels/call.cuh`` reads."""
 
     _fields_ = (
         ("function", ctypes.c_void_p),
@@ -47,14 +48,14 @@ class Simulator:
     seconds: float = 0.5
 
     def run(self, function: str, n: int, seed: int = 0, **arrays: tuple[str, Any]) -> str:
-        """Call ``kata_<function>(n, *arrays)``; return what is wrong with it, if anything is.
+        """Call ``kata_<function>(n, *arrays)``; return the problem, empty if there is none.
 
-        Each array comes with what kernels may do: ``x=("in", values)``.
+        Each array comes with the access that kernels have: ``x=("in", values)``.
         """
         library: Any = ctypes.CDLL(str(self.library))
         library.kata_simt_run.restype = ctypes.c_char_p
         seconds = ctypes.c_double(self.seconds)
-        library.kata_simt_begin(ctypes.c_uint64(seed), seconds, addr2line().encode())
+        library.kata_simt_begin(ctypes.c_uint64(seed), seconds, find_addr2line().encode())
         for name, (mode, array) in arrays.items():
             address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)
             library.kata_simt_buffer(address, size, array.itemsize, MODES[mode], name.encode())
@@ -70,15 +71,16 @@ class Simulator:
         return problem or (f"status {status.value}" if status.value else "")
 
     def launches(self) -> list[Launch]:
-        """Return what the last run did."""
+        """Return the launches of the last run."""
         return read_launches(self.library)
 
 
-def simulator(name: str, compiler: str, folder: Path) -> Simulator:
-    """Build ``tests/kernels/<name>`` with a compiler that is on PATH, into `folder`."""
-    found = identify(compiler)
+def simulator(name: str, compiler: str) -> Simulator:
+    """Build ``tests/kernels/<name>`` with a compiler that is on PATH."""
+    found = identify_compiler(compiler)
     assert found is not None
-    builder = Builder(Toolchain(found, find_torch()), folder)
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    builder = Builder(Toolchain(found, find_torch()), BUILDS)
     unit = read_unit(Path(name).stem, [KERNELS / name], KERNELS, KERNELS)
     return Simulator(builder.build(unit))
 
@@ -98,6 +100,6 @@ def line_of(name: str, function: str) -> int:
 
 def floats(n: int, seed: int = 0) -> np.ndarray[Any, Any]:
     """Return floats of few bits, whose sums are exact in any order."""
-    import numpy as np  # noqa: PLC0415 - the harness has it, but pays only for what it uses
+    import numpy as np  # noqa: PLC0415 - imported only where it is used
 
     return np.random.default_rng(seed).integers(-8, 9, n).astype(np.float32)

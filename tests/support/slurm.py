@@ -2,7 +2,7 @@
 
 It needs no privileges and no configuration of the machine: every file lies in one folder, and the
 daemons (``munged``, ``slurmctld`` and ``slurmd``) run as the user that started them. They serve
-nobody else: they listen on 127.0.0.1 alone, and munge has a key of its own.
+no other user: they listen on 127.0.0.1 alone, and munge has a key of its own.
 
 The configuration is described in slurm.conf(5).
 """
@@ -53,7 +53,9 @@ SlurmdPidFile={folder}/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.log
 # What needs control groups, a database or a mailer is left out.
-ProctrackType=proctrack/pgid
+# By process group instead, a job waited for a minute, and was then queued anew, where the first
+# process of the machine does not reap, as in many containers.
+ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
@@ -70,11 +72,11 @@ PartitionName={partition} Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
 
 class SlurmError(RuntimeError):
-    """The cluster could not be brought up; the message says which part said what."""
+    """The cluster could not be started; the message names the cause or quotes the logs."""
 
 
 def missing() -> str | None:
-    """Return which programs are not to be found and how to get them, or None."""
+    """Return which programs are missing and how to install them, or None."""
     absent = [name for name in PROGRAMS if program(name) is None]
     if not absent:
         return None
@@ -82,7 +84,7 @@ def missing() -> str | None:
 
 
 def program(name: str) -> str | None:
-    """Return the path of a program of Slurm's or munge's."""
+    """Return the path of a program of Slurm or munge."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *FOLDERS])
     return shutil.which(name, path=path)
 
@@ -91,12 +93,12 @@ def program(name: str) -> str | None:
 def slurm(folder: Path, processors: int = 8) -> Iterator[dict[str, str]]:
     """Run a cluster whose files lie in the empty `folder`.
 
-    Its value is what the environment of Slurm's commands must hold.
+    Its value is the environment for Slurm's commands.
 
     Raises
     ------
     SlurmError
-        If a program is missing or does not do its part within a minute.
+        If a program is missing or is not ready within a minute.
     """
     if absent := missing():
         raise SlurmError(absent)
@@ -160,7 +162,7 @@ def daemon(
 
 
 def wait_for(folder: Path, what: str, holds: Callable[[], bool]) -> None:
-    """Return when `holds` does; after a minute, raise with the end of each log."""
+    """Wait until `holds` is true; after a minute, raise with the end of each log."""
     end = time.monotonic() + SECONDS
     while not holds():
         if time.monotonic() > end:
@@ -191,7 +193,7 @@ def idle(environment: dict[str, str]) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nobody listens on."""
+    """Return unused ports of the loopback interface."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

@@ -1,4 +1,4 @@
-"""A pseudo-terminal in which pytest runs, and a person who types and looks."""
+"""A pseudo-terminal that runs pytest, and a person who types and reads in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 SECONDS = 200
-# What stands below everything that --watch shows.
+# The end of every screen of --watch.
 KEYS = "q quit\n"
 
 
@@ -36,7 +36,7 @@ class Terminal:
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(40, 80),
-            # As in the terminal of a person: what runs the tests may ignore that it is closed.
+            # As in a person's terminal; the process that runs the tests may ignore this signal.
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
         self.process.delaybeforesend = None
@@ -49,17 +49,17 @@ class Terminal:
         self.process.close(force=True)
 
     def shown(self, until: str = KEYS) -> str:
-        """Return what is shown from now on until a text, with the text."""
+        """Return the output from now on, up to and with `until`."""
         self.process.expect_exact(until.replace("\n", "\r\n"))
         return str(self.process.before).replace("\r\n", "\n") + until
 
     def press(self, key: str, until: str = KEYS) -> str:
-        """Press a key and return what is shown then."""
+        """Press a key and return the output, up to and with `until`."""
         self.process.send(key)
         return self.shown(until)
 
     def end(self) -> tuple[int, str]:
-        """Wait for the end; return the status, a signal as a shell gives it, and the last words."""
+        """Wait for the end; return the status, 128 + N for signal N, and the last output."""
         self.process.expect(pexpect.EOF)
         text = str(self.process.before).replace("\r\n", "\n")
         self.process.close()
@@ -68,12 +68,12 @@ class Terminal:
 
     @property
     def restored(self) -> bool:
-        """Whether the terminal is as it was before."""
+        """Whether the terminal has its original settings."""
         return termios.tcgetattr(self.process.child_fd) == self.settings
 
 
 def eventually(holds: Callable[[], bool]) -> bool:
-    """Return whether something becomes true in time."""
+    """Return whether `holds` becomes true in time."""
     deadline = time.monotonic() + SECONDS
     while not holds():
         if time.monotonic() > deadline:
@@ -83,18 +83,18 @@ def eventually(holds: Callable[[], bool]) -> bool:
 
 
 def gone(*processes: int) -> bool:
-    """Whether all these processes have ended; one that nobody has waited for has ended too."""
+    """Whether all these processes have ended; a zombie has ended too."""
     return all(state_of(process)[0] in {"", "Z"} for process in processes)
 
 
 def children_of(parent: int) -> list[int]:
-    """Return the processes that one has started, and that still are."""
+    """Return the child processes that still exist."""
     processes = [int(file.name) for file in Path("/proc").iterdir() if file.name.isdigit()]
     return [each for each in processes if state_of(each)[1] == str(parent)]
 
 
 def state_of(process: int) -> tuple[str, str]:
-    """Return the state of a process and its parent, as Linux tells them; empty if it is gone."""
+    """Return the state of a process and its parent from /proc; empty if it is gone."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     except OSError:
@@ -104,6 +104,6 @@ def state_of(process: int) -> tuple[str, str]:
 
 
 def hears_ctrl_c() -> Callable[[], object]:
-    """Let what is started from now on hear Ctrl-C; return what undoes it."""
+    """Let processes started from now on receive Ctrl-C; return a function that undoes it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     return lambda: signal.signal(signal.SIGINT, before)

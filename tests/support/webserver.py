@@ -1,4 +1,4 @@
-"""A web server on this machine that answers as a test wants it to."""
+"""A web server on this machine with the answers that a test gives it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class WebServer:
-    """Its address, what stands at which path, and the headers of each request so far."""
+    """Its address, the handler of each path, and the headers of each request so far."""
 
     address: str
     routes: dict[str, Callable[[BaseHTTPRequestHandler], None]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def web_server() -> Iterator[WebServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             server.requests.append(self.headers)
-            # Whoever asked may be gone before the answer is complete.
+            # The client may be gone before the answer is complete.
             with contextlib.suppress(ConnectionError):
                 server.routes[self.path](self)
 

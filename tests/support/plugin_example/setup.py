@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
-import torch
 from setuptools import Extension
 from setuptools import setup
 
 
-TORCH = Path(torch.__file__).parent
+# Found and not imported: pip runs this file more than once.
+SPEC = find_spec("torch")
+TORCH = Path(SPEC.origin if SPEC and SPEC.origin else "torch").parent
 
 setup(
     ext_modules=[

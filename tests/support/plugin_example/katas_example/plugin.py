@@ -1,5 +1,8 @@
 """Two devices, a backend, a lecture and its episodes; pytest loads this by an entry point.
 
+It does so in every project of the environment. The hooks are optional, since pytest refuses those
+that nobody has declared, and only the course declares these.
+
 Entry points are loaded before pytest puts the root of the course on ``sys.path``, so `plugins`
 is imported inside the hooks. They import torch inside the probes, so that runs which need no
 device do not pay for it.
@@ -11,9 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 
 if TYPE_CHECKING:
-    from plugins.capability import Capability
+    from plugins.tools.capability import Capability
 
 
 HERE = Path(__file__).parent
@@ -42,25 +47,29 @@ def no_tvm() -> str | None:
     return None if find_spec("tvm") else "TVM is not installed; python -m pip install apache-tvm"
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_kata_devices() -> list[Capability]:
     """Declare a device that few machines have, and one of this package."""
-    from plugins.capability import Capability  # noqa: PLC0415
+    from plugins.tools.capability import Capability  # noqa: PLC0415
 
     return [Capability("xpu", no_xpu), Capability("toy", no_toy)]
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_kata_backends() -> list[Capability]:
     """Declare a backend."""
-    from plugins.capability import Capability  # noqa: PLC0415
+    from plugins.tools.capability import Capability  # noqa: PLC0415
 
     return [Capability("tvm", no_tvm)]
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_kata_lectures() -> list[Path]:
     """Add a lecture that is installed with this package."""
     return [HERE / "lecture90"]
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_kata_episode_sources() -> list[Path]:
     """Add the episodes that the lecture refers to."""
     return [HERE / "episodes.toml"]

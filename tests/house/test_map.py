@@ -1,0 +1,51 @@
+"""The section "Where things are" in CONTRIBUTING.md: its drawing, and the files that it names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from plugins import ROOT
+from tests.wings import drawing
+from tests.wings import reachable
+
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAGE = TEXT.partition("## Where things are\n")[2].partition("\n## ")[0]
+TASKS = re.findall(r"^\| ([^|-][^|]*) \| (`[^|]*) \|$", PAGE, re.MULTILINE)
+MOST = 4
+
+
+def test_the_drawing_is_that_of_the_imports() -> None:
+    """Drawn by ``nox -s wings``."""
+    assert drawing() in PAGE
+
+
+def test_an_arrow_that_follows_from_others_is_left_out() -> None:
+    """`loop` reaches `course` by way of `progress`: one arrow less to look at."""
+    imports = {"loop": {"progress", "course"}, "progress": {"course"}, "course": set[str]()}
+
+    assert {"course"} == reachable(imports, "loop")
+    assert set() == reachable(imports, "progress")
+
+
+def test_there_are_six_tasks() -> None:
+    """The ones that contributors come for."""
+    assert 6 == len(TASKS)
+
+
+@pytest.mark.parametrize(("task", "places"), TASKS, ids=[task for task, _ in TASKS])
+def test_a_task_names_files_that_exist(task: str, places: str) -> None:
+    """At most four each."""
+    files = re.findall("`([^`]+)`", places)
+
+    assert [] == [file for file in files if not (ROOT / file).is_file()], task
+    assert 1 <= len(files) <= MOST
+
+
+def test_every_file_of_the_page_exists() -> None:
+    """No path on the map is out of date."""
+    files = re.findall(r"`((?:plugins|tests)/[\w/]+\.py)`", PAGE)
+
+    assert [] == [file for file in files if not (ROOT / file).is_file()]

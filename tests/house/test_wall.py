@@ -1,0 +1,96 @@
+"""How much a learner's screen shows: of real katas, in a fresh clone, at 80 columns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins import ROOT
+from tests.conftest import CLEARED
+from tests.support.fork import git
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+COLUMNS = 80
+FAILURES = f"{' FAILURES ':=^80}"
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh clone, and the settings of nobody."""
+    for name in (*CLEARED, "CI", "PYTHONPATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    git(tmp_path, "clone", "-q", "--depth=1", ROOT.as_uri(), "clone")
+    return tmp_path / "clone"
+
+
+def rows_of(clone: Path, *arguments: str) -> list[str]:
+    """Run pytest; return the rows that a terminal shows."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=clone,
+        env=os.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:] + done.stderr
+    return [
+        line[start : start + COLUMNS]
+        for line in done.stdout.splitlines()
+        for start in range(0, max(len(line), 1), COLUMNS)
+    ]
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_the_first_command(clone: Path) -> None:
+    """The README's fits into 400 rows, with each kata and what it waits for."""
+    rows = rows_of(clone, "katas/lecture04")
+
+    katas = len([*(clone / "katas/lecture04").glob("test_k*.py")])
+    assert len(rows) <= min(400, 40 * katas)
+    assert katas == sum(row.startswith("FAILED ") for row in rows)
+    assert katas == sum(row.startswith("  hint    pytest ") for row in rows)
+    assert katas == sum(" more tests " in row for row in rows)
+    assert "508 failed" in rows[-1]
+
+
+@pytest.mark.torch
+def test_a_source_that_does_not_compile(clone: Path) -> None:
+    """From the failure to the end there are no more than 25 rows."""
+    source = clone / "katas/lecture04/csrc/k04_autograd.cpp"
+    text = source.read_text()
+    source.write_text(
+        text.replace("TORCH_CHECK_NOT_IMPLEMENTED", "retrun 1; TORCH_CHECK_NOT_IMPLEMENTED", 1)
+    )
+
+    rows = rows_of(clone, "katas/lecture04/test_k04_autograd.py")
+
+    assert len(rows[rows.index(FAILURES) :]) <= 25
+    assert 1 == sum("error: " in row for row in rows)
+    assert any("wait for katas/lecture04/csrc/k04_autograd.cpp to compile" in row for row in rows)
+
+
+@pytest.mark.torch
+def test_a_wrong_answer(clone: Path) -> None:
+    """A failing test of a kata that is worked on takes no more than 40 rows."""
+    lecture = clone / "katas/lecture02"
+    solution = (lecture / "solutions/k01_strides.py").read_text()
+    wrong = solution.replace("position = storage_offset", "position = 0", 1)
+    assert wrong != solution
+    (lecture / "k01_strides.py").write_text(wrong)
+
+    rows = rows_of(clone, "katas/lecture02/test_k01_strides.py", "-x")
+
+    assert len(rows[rows.index(FAILURES) :]) <= 40
+    assert any(row.startswith("E   ") for row in rows[-24:])

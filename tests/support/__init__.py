@@ -1,0 +1,3 @@
+"""Helpers that several test modules share; no tests."""
+
+from __future__ import annotations

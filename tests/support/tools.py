@@ -1,0 +1,23 @@
+"""The programs that some tests need: ``@pytest.mark.tool("chromium")`` skips without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plugins.kernels.nvcc import no_nvcc
+from plugins.kernels.triton import no_triton
+from tests.support import browser
+from tests.support import slurm
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# By name: why it cannot be used here, or None.
+TOOLS: dict[str, Callable[[], str | None]] = {
+    "chromium": browser.missing,
+    "nvcc": no_nvcc,
+    "slurm": slurm.missing,
+    "triton": no_triton,
+}
