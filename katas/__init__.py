@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def overlay(path: Iterable[str]) -> list[str]:
-    """Return the folders a lecture's modules and sources are looked for in, first match wins.
+    """Return the folders to search for a lecture's modules and sources; the first match wins.
 
     A lecture package says ``__path__ = overlay(__path__)``. The folders are, in order:
 
     1. ``$KATAS_OVERLAY/<lecture>``, if that exists: how the gate tries a wrong answer.
-    2. ``solutions/``, if ``KATAS_SOLUTIONS`` is set: what ``pytest --solutions`` sets.
+    2. ``solutions/``, if ``KATAS_SOLUTIONS`` is set, as ``pytest --solutions`` does.
     3. The package itself: the learner's files.
 
     Environment variables, not pytest options, because processes that a test spawns
@@ -36,8 +36,8 @@ def overlay(path: Iterable[str]) -> list[str]:
 def source(package: str, name: str) -> Path:
     """Return the file `name` (``csrc/k03_clamp.cpp``) of an imported lecture `package`.
 
-    It is resolved along the same folders as the lecture's modules, so that solutions
-    and overlays hold for C++ and CUDA sources too.
+    The search goes through the same folders as for the lecture's modules, so solutions
+    and overlays apply to C++ and CUDA sources too.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Where the supported versions of torch differ in what a kata teaches: each difference, once.
+"""Differences between the supported versions of torch in what a kata teaches, each stated once.
 
-A kata that meets one says so in its brief, and its tests ask here. A kata that cannot be had
-with some versions at all says ``torch = ">=2.13"`` in its table instead.
+A kata that meets one explains it in its brief, and its tests look it up here. A kata that
+cannot work with some versions has ``torch = ">=2.13"`` in its table instead.
 """
 
 from __future__ import annotations
@@ -16,6 +16,6 @@ TORCH = tuple(int(part) for part in torch.__version__.split(".")[:2])
 # a Python warning, like those of torch.* functions (pytorch/pytorch#193451).
 OPS_WARN_IN_PYTHON = TORCH >= (2, 15)
 
-# The C++ that cpp_extension compiles unless it is told otherwise: what PyTorch's own headers
-# are written in (pytorch/pytorch#176659).
+# The C++ standard that cpp_extension uses by default, which is that of PyTorch's own headers
+# (pytorch/pytorch#176659).
 EXTENSION_STANDARD = "c++20" if TORCH >= (2, 12) else "c++17"

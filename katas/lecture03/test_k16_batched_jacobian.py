@@ -208,7 +208,7 @@ def speedup(candidate: Callable[..., torch.Tensor]) -> float:
 @pytest.mark.given
 def test_row_by_row_misses_the_bar(one_thread: None) -> None:
     """The baseline against itself: about 1, whatever the machine does meanwhile."""
-    assert min(speedup(row_by_row) for _ in range(2)) < BAR
+    assert any(speedup(row_by_row) < BAR for _ in range(2))
 
 
 def test_the_batched_jacobian_is_faster(one_thread: None) -> None:

@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 
 if TYPE_CHECKING:
-    from plugins.native import Extension
+    from plugins.kit import Extension
 
 
 pytestmark = pytest.mark.backend("cxx")

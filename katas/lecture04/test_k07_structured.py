@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plugins.native import Extension
+    from plugins.kit import Extension
 
 
 pytestmark = pytest.mark.backend("cxx")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
 
-    from plugins.extension import Extension
+    from plugins.kit import Extension
 
 
 pytestmark = pytest.mark.backend("cxx")

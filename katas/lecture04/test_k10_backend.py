@@ -21,7 +21,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plugins.extension import Extension
+    from plugins.kit import Extension
 
     Test = Callable[..., None]
 

@@ -15,7 +15,7 @@ import torch
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
+    from plugins.kit import Extension
 
 
 pytestmark = pytest.mark.backend("cxx")

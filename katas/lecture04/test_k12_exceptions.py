@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from plugins.extension import Extension
+    from plugins.kit import Extension
 
     Kernel = Callable[[torch.Tensor], torch.Tensor]
 

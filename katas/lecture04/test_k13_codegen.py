@@ -18,11 +18,9 @@ from katas.lecture04.k13_codegen import mentioned
 from katas.lecture04.k13_codegen import saved_names
 from katas.lecture04.k13_codegen import source_text
 from katas.lecture04.k13_codegen import struct_text
-from plugins.builder import Builder
-from plugins.builder import BuildError
-from plugins.native import native_key
-from plugins.probe import load
-from plugins.sources import read_unit
+from plugins.kit import BuildError
+from plugins.kit import build_source
+from plugins.kit import load_library
 
 
 if TYPE_CHECKING:
@@ -76,14 +74,12 @@ def built(config: pytest.Config, text: str, folder: Path) -> None:
     """Build the text and load it, once in a process."""
     source = folder / "generated.cpp"
     source.write_text(text, encoding="utf-8")
-    native = config.stash[native_key]
     try:
-        unit = read_unit(NAMESPACE, [source], folder, folder)
-        library = Builder(native.toolchain, native.folder[0]).build(unit)
+        library = build_source(config, NAMESPACE, source)
     except BuildError as error:
         numbered = [f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1)]
         pytest.fail("\n".join([str(error), "", *numbered]), pytrace=False)
-    problem = load(library)
+    problem = load_library(library)
     assert problem is None, problem
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from plugins.folder import build_folder
+from plugins.kit import build_folder
 
 
 if TYPE_CHECKING:

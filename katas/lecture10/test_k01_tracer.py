@@ -28,7 +28,7 @@ from katas.lecture10.k01_tracer import TraceError
 from katas.lecture10.k01_tracer import compiled
 from katas.lecture10.k01_tracer import python_code
 from katas.lecture10.k01_tracer import trace
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from katas.lecture10.k02_passes import eliminate_dead_code
 from katas.lecture10.k02_passes import fold_constants
 from katas.lecture10.k02_passes import is_pure
 from katas.lecture10.k02_passes import merge_duplicates
-from plugins.graphtext import function_name
-from plugins.graphtext import graph_text
+from plugins.kit import function_name
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from katas.lecture10 import k04_fold_batchnorm as kata
 from katas.lecture10.k04_fold_batchnorm import fold
 from katas.lecture10.k04_fold_batchnorm import fold_batch_norms
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

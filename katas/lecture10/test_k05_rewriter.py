@@ -22,7 +22,7 @@ from torch.fx.passes.utils import matcher_utils
 from katas.lecture10 import k05_rewriter as kata
 from katas.lecture10.k05_rewriter import find_matches
 from katas.lecture10.k05_rewriter import replace_pattern
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

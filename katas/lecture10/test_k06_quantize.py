@@ -28,7 +28,7 @@ from katas.lecture10.k06_quantize import prepare
 from katas.lecture10.k06_quantize import quantize
 from katas.lecture10.k06_quantize import simulate
 from katas.lecture10.k06_quantize import symmetric
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from katas.lecture10 import k07_split as kata
 from katas.lecture10.k07_split import partition
 from katas.lecture10.k07_split import split
 from katas.lecture10.k07_split import stage_cost
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

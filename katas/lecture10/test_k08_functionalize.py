@@ -20,7 +20,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from katas.lecture10 import k08_functionalize as kata
 from katas.lecture10.k08_functionalize import functionalize
 from katas.lecture10.k08_functionalize import put_back
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

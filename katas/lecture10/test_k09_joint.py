@@ -23,7 +23,7 @@ from katas.lecture10 import k09_joint as kata
 from katas.lecture10.k09_joint import differentiable
 from katas.lecture10.k09_joint import joint_graph
 from katas.lecture10.k09_joint import partition
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from torch import nn
 from katas.lecture10 import k11_backend as kata
 from katas.lecture10.k11_backend import Watch
 from katas.lecture10.k11_backend import guards
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

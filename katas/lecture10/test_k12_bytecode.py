@@ -24,8 +24,8 @@ from katas.lecture10 import k12_bytecode as kata
 from katas.lecture10.k12_bytecode import GraphBreak
 from katas.lecture10.k12_bytecode import capture
 from katas.lecture10.k12_bytecode import instructions
-from plugins.graphtext import function_name
-from plugins.graphtext import graph_text
+from plugins.kit import function_name
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

@@ -8,36 +8,28 @@ import pickle
 import sys
 from contextlib import ExitStack
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 import torch
-import torch._functorch.config
-import torch._inductor.config
 from expecttest import assert_expected_inline
 from torch import fx
-from torch._inductor import metrics
-from torch._inductor import pattern_matcher
-from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch._subclasses import FakeTensor
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
-from katas.lecture10 import k15_post_grad as kata
-from katas.lecture10.k15_post_grad import FuseLinear
-from katas.lecture10.k15_post_grad import compiled
-from katas.lecture10.k15_post_grad import fuse
-from katas.lecture10.k15_post_grad import kernels
-from katas.lecture10.k15_post_grad import patterns
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
     from pathlib import Path
+    from types import ModuleType
 
     Function = Callable[..., Any]
 
@@ -48,9 +40,24 @@ aten = torch.ops.aten
 FUSED = aten._addmm_activation.default  # noqa: SLF001 - its only name
 
 
+def kata() -> ModuleType:
+    """Return the exercise. It imports Inductor, for which whoever collects tests need not wait."""
+    return import_module("katas.lecture10.k15_post_grad")
+
+
+def inductors(name: str) -> ModuleType:
+    """Return a module of Inductor's."""
+    return import_module(f"torch._inductor.{name}")
+
+
+def fuse(*args: Any) -> int:
+    """Run the pass that is made by hand."""
+    return kata().fuse(*args)
+
+
 def declared(graph: fx.Graph) -> int:
     """Run the pass that is made of patterns."""
-    return patterns().apply(graph)
+    return kata().patterns().apply(graph)
 
 
 WAYS = [pytest.param(fuse, id="by_hand"), pytest.param(declared, id="by_patterns")]
@@ -436,10 +443,10 @@ def test_a_pattern_does_not_see_keywords(keyword: str) -> None:
 
 def test_each_pass_of_patterns_is_a_new_one() -> None:
     """Of patterns that end in a ReLU, none of them in a registry of Inductor's."""
-    first, second = patterns(), patterns()
+    first, second = kata().patterns(), kata().patterns()
 
     assert first is not second
-    assert isinstance(first, pattern_matcher.PatternMatcherPass)
+    assert isinstance(first, inductors("pattern_matcher").PatternMatcherPass)
     entries = [entry for group in first.patterns.values() for entry in group]
     assert [] != entries, "what the pass looks for is to be said in patterns"
     assert {("call_function", aten.relu.default)} == set(first.patterns)
@@ -451,38 +458,40 @@ def test_neither_pass_is_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("write each of the two by its own means")
 
+    pattern_matcher = inductors("pattern_matcher")
     gm = traced(dense, *inputs())
     with monkeypatch.context() as patch:
         for name in ("CallFunction", "register_graph_pattern", "PatternMatcherPass"):
-            patch.setattr(kata, name, refuse, raising=False)
+            patch.setattr(kata(), name, refuse, raising=False)
             patch.setattr(pattern_matcher, name, refuse)
         patch.setattr(pattern_matcher.PatternMatcherPass, "apply", refuse, raising=False)
         # Where a pattern was imported by name, or made before.
         patch.setattr(pattern_matcher.PatternExpr, "match", refuse)
         assert 1 == fuse(gm.graph)
     gm = traced(dense, *inputs())
-    monkeypatch.setattr(kata, "fuse", refuse)
-    assert 1 == patterns().apply(gm.graph)
+    monkeypatch.setattr(kata(), "fuse", refuse)
+    assert 1 == kata().patterns().apply(gm.graph)
 
 
 def test_the_pass_counts_over_all_graphs() -> None:
     """Inductor calls it once for each graph."""
-    custom = FuseLinear()
+    custom = kata().FuseLinear()
 
-    assert isinstance(custom, CustomGraphPass)
+    assert isinstance(custom, inductors("custom_graph_pass").CustomGraphPass)
     assert 0 == custom.fused
     for expected in (1, 2):
         gm = traced(dense, *inputs())
         assert None is custom(gm.graph)
         assert expected == custom.fused
         assert FUSED in {node.target for node in gm.graph.nodes}
-    large = FuseLinear(25)
+    large = kata().FuseLinear(25)
     large(traced(dense, *inputs()).graph)
     assert 0 == large.fused
 
 
 def test_the_uuid_tells_passes_apart() -> None:
     """By what they do, not by what they have done, and it goes into a pickled key."""
+    FuseLinear = kata().FuseLinear
     first, second, other = FuseLinear(), FuseLinear(), FuseLinear(25)
     first(traced(dense, *inputs()).graph)
 
@@ -496,7 +505,7 @@ def test_the_uuid_tells_passes_apart() -> None:
 
 def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:
     """A better pass under the old uuid would never run: the old graph is still in the cache."""
-    text = inspect.getsource(kata)
+    text = inspect.getsource(kata())
     found = []
     for name, more in (("first", ""), ("second", ""), ("edited", "\n# Another version.\n")):
         file = tmp_path / name / "k15_post_grad.py"
@@ -520,24 +529,31 @@ def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:
 @contextmanager
 def caching(*, on: bool) -> Iterator[None]:
     """Let Inductor look for compiled graphs on disk, or not."""
+    autograd = import_module("torch._functorch.config")
     with ExitStack() as stack:
-        stack.enter_context(torch._functorch.config.patch(enable_autograd_cache=on))  # noqa: SLF001
-        stack.enter_context(torch._inductor.config.patch(fx_graph_cache=on))  # noqa: SLF001
+        stack.enter_context(autograd.patch(enable_autograd_cache=on))
+        stack.enter_context(inductors("config").patch(fx_graph_cache=on))
         yield
 
 
-class Spy(FuseLinear):
-    """Says what Inductor gave it."""
+@cache
+def spy_class() -> type[Any]:
+    """Return a class of passes that say what Inductor gave them."""
 
-    def __init__(self, smallest: int = 0) -> None:
-        super().__init__(smallest)
-        self.seen: list[str] = []
+    class Spy(kata().FuseLinear):
+        """Says what Inductor gave it."""
 
-    def __call__(self, graph: fx.Graph) -> None:
-        """Note the operators, then do it."""
-        calls = (node for node in graph.nodes if node.op == "call_function")
-        self.seen.append(", ".join(str(node.target) for node in calls))
-        super().__call__(graph)
+        def __init__(self, smallest: int = 0) -> None:
+            super().__init__(smallest)
+            self.seen: list[str] = []
+
+        def __call__(self, graph: fx.Graph) -> None:
+            """Note the operators, then do it."""
+            calls = (node for node in graph.nodes if node.op == "call_function")
+            self.seen.append(", ".join(str(node.target) for node in calls))
+            super().__call__(graph)
+
+    return Spy
 
 
 def layers(
@@ -555,10 +571,10 @@ def layer_inputs() -> tuple[torch.Tensor, ...]:
 @pytest.mark.backend("inductor")
 def test_inductor_runs_the_pass(inductor: None) -> None:
     """After its own passes, on the graph with addmm, and for this function alone."""
-    spy = Spy()
+    spy = spy_class()()
     args = layer_inputs()
     with caching(on=False):
-        run = compiled(layers, spy)
+        run = kata().compiled(layers, spy)
         assert [] == spy.seen, "torch.compile alone compiles nothing"
         torch.testing.assert_close(run(*args), layers(*args))
 
@@ -566,7 +582,7 @@ def test_inductor_runs_the_pass(inductor: None) -> None:
         spy.seen
     ), "once, after Inductor has made addmm of mm and add: in post_grad_custom_post_pass"
     assert 2 == spy.fused
-    assert None is torch._inductor.config.post_grad_custom_post_pass, (  # noqa: SLF001
+    assert None is inductors("config").post_grad_custom_post_pass, (
         "a pass that stays in the configuration runs for everybody: hand it to torch.compile"
     )
 
@@ -577,11 +593,12 @@ def test_a_cached_graph_needs_no_pass(
 ) -> None:
     """An equal pass is not called any more; one with another uuid is."""
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    dynamo, Spy = import_module("torch._dynamo"), spy_class()
     args, called = layer_inputs(), []
     with caching(on=True):
         for spy in (Spy(), Spy(), Spy(1)):
-            torch._dynamo.reset()  # noqa: SLF001 - forget it, as a new process would
-            torch.testing.assert_close(compiled(layers, spy)(*args), layers(*args))
+            dynamo.reset()  # forget it, as a new process would
+            torch.testing.assert_close(kata().compiled(layers, spy)(*args), layers(*args))
             called.append(len(spy.seen))
 
     assert [1, 0, 1] == called, f"new, equal, with another `smallest`: called {called} times"
@@ -591,10 +608,11 @@ def test_a_cached_graph_needs_no_pass(
 @pytest.mark.time_limit(300)  # the first time, Inductor compiles C++ here
 def test_fewer_kernels_are_generated(inductor: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the pass a loop for each ReLU; with it none, for as often as one asks."""
+    metrics, kernels = inductors("metrics"), kata().kernels
     args = layer_inputs()
     with caching(on=False):
         monkeypatch.setattr(metrics, "generated_kernel_count", 5)
-        found = [kernels(layers, custom, *args) for custom in (None, FuseLinear(), None)]
+        found = [kernels(layers, custom, *args) for custom in (None, kata().FuseLinear(), None)]
 
     assert [2, 0, 2] == found, f"without, with and without the pass: {found} kernels"
     assert 5 + 4 == metrics.generated_kernel_count, "it counts for everybody: do not set it back"

@@ -20,7 +20,7 @@ from katas.lecture10.k16_cond_scan import cond
 from katas.lecture10.k16_cond_scan import lift
 from katas.lecture10.k16_cond_scan import scan
 from katas.lecture10.k16_cond_scan import trace
-from plugins.graphtext import graph_text
+from plugins.kit import graph_text
 
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
 
-    from plugins.world import World
+    from plugins.kit import World
 
 
 LONG = timedelta(minutes=7)

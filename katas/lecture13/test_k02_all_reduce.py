@@ -18,14 +18,14 @@ from torch.utils._pytree import tree_leaves
 from katas.lecture13.k02_all_reduce import all_gather
 from katas.lecture13.k02_all_reduce import all_reduce
 from katas.lecture13.k02_all_reduce import reduce_scatter
-from plugins.traffic import Call
-from plugins.traffic import Sent
+from plugins.kit import Call
+from plugins.kit import Sent
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plugins.world import World
+    from plugins.kit import World
 
 
 pytestmark = pytest.mark.backend("gloo")

@@ -20,8 +20,8 @@ from katas.lecture13.k03_tree import reduce
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plugins.traffic import Call
-    from plugins.world import World
+    from plugins.kit import Call
+    from plugins.kit import World
 
 
 def least(size: int) -> int:

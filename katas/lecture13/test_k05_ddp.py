@@ -13,9 +13,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-
-# DistributedDataParallel imports it when it is first used; the ranks have it from here.
-import torch._dynamo
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributed as dist
@@ -32,13 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
 
-    from plugins.world import World
+    from plugins.kit import World
 
     Data = list[tuple[torch.Tensor, torch.Tensor]]
     Uses = Sequence[Sequence[Sequence[str]]]
 
 
-pytestmark = pytest.mark.backend("gloo")
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    # DistributedDataParallel imports it when it is first used.
+    pytest.mark.ranks_import("torch._dynamo"),
+]
 
 SMALL = 200
 

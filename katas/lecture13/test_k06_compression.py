@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
-
-# DistributedDataParallel imports it when it is first used; the ranks have it from here.
-import torch._dynamo
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributed as dist
@@ -27,10 +25,14 @@ from katas.lecture13.k06_compression import compressed_hook
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plugins.world import World
+    from plugins.kit import World
 
 
-pytestmark = pytest.mark.backend("gloo")
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    # DistributedDataParallel imports it when it is first used.
+    pytest.mark.ranks_import("torch._dynamo"),
+]
 
 NUMBERS = st.lists(st.integers(-9, 9), min_size=1, max_size=40)
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 from typing import Any
 from unittest import mock
 
 import pytest
-
-# PyTorch's tensor parallelism imports it when it is first used; the ranks have it from here.
-import torch._dynamo
+import torch
 from torch import distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import DTensor
-from torch.distributed.tensor import Shard
-from torch.distributed.tensor import distribute_tensor
-from torch.distributed.tensor.parallel import ColwiseParallel
-from torch.distributed.tensor.parallel import RowwiseParallel
-from torch.distributed.tensor.parallel import parallelize_module
 from torch.nn import functional as F
 
 from katas.lecture13.k07_tensor_parallel import ColumnParallelLinear
@@ -27,14 +20,16 @@ from katas.lecture13.k07_tensor_parallel import copy_to_ranks
 from katas.lecture13.k07_tensor_parallel import cross_entropy
 from katas.lecture13.k07_tensor_parallel import shard
 from katas.lecture13.k07_tensor_parallel import sum_over_ranks
-from plugins.traffic import Call
+from plugins.kit import Call
 
 
 if TYPE_CHECKING:
-    from plugins.world import World
+    from plugins.kit import World
 
 
-pytestmark = pytest.mark.backend("gloo")
+# PyTorch's tensor parallelism, and what it imports when it is first used.
+THEIRS = "torch.distributed.tensor.parallel"
+pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS, "torch._dynamo")]
 
 
 def mlp(hidden: int = 8, *, bias: bool = True) -> nn.Sequential:
@@ -216,11 +211,12 @@ def test_gradients_are_parts_of_those_of_the_unsplit_layers(
 
 def both(x: torch.Tensor) -> tuple[list[Any], list[Any]]:
     """Return results, gradients and an uneven part from PyTorch's tensor parallelism and ours."""
+    parallel, tensor = import_module(THEIRS), torch.distributed.tensor
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
-    theirs = whole_backward(parallelize_module(mlp(6), mesh, plan), x)
-    local = [v.to_local() if isinstance(v, DTensor) else v for v in theirs.values()]
-    uneven = distribute_tensor(x, mesh, [Shard(0)]).to_local()
+    plan = {"0": parallel.ColwiseParallel(), "2": parallel.RowwiseParallel()}
+    theirs = whole_backward(parallel.parallelize_module(mlp(6), mesh, plan), x)
+    local = [v.to_local() if isinstance(v, tensor.DTensor) else v for v in theirs.values()]
+    uneven = tensor.distribute_tensor(x, mesh, [tensor.Shard(0)]).to_local()
     return [*local, uneven], [*whole_backward(split(mlp(6)), x).values(), shard(x, 0)]
 
 
@@ -327,7 +323,7 @@ def test_three_numbers_of_each_row_travel(world: World) -> None:
 def without_torch(x: torch.Tensor) -> bool:
     """Return whether all of it works where there are no DTensors."""
     made = mock.Mock(side_effect=AssertionError("torch.distributed.tensor does this kata's work"))
-    with mock.patch.object(DTensor, "__new__", made):
+    with mock.patch("torch.distributed.tensor.DTensor.__new__", made):
         split_backward(8, x)
         entropy(x, torch.arange(len(x)) % 4)
     return True

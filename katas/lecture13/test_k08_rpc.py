@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Barrier
 from threading import BrokenBarrierError
 from threading import Event
@@ -23,7 +24,7 @@ from katas.lecture13.k08_rpc import build
 from katas.lecture13.k08_rpc import everywhere
 from katas.lecture13.k08_rpc import gradient
 from katas.lecture13.k08_rpc import train
-from plugins.ranks import loopback
+from plugins.kit import loopback
 
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def test_a_gradient_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
 
 
 class Slow(ParameterServer):
-    """Stays in apply until another thread is in it as well, or half a second is over."""
+    """Stays in its first apply until another thread is in it as well, or half a second is over."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -165,11 +166,10 @@ class Slow(ParameterServer):
 
     def apply(self, gradient: torch.Tensor) -> None:
         """Make one step."""
-        try:
+        # Once it has run out the barrier is broken: whoever comes after that does not wait.
+        with suppress(BrokenBarrierError):
             self.barrier.wait(0.5)
             self.met = True
-        except BrokenBarrierError:
-            self.barrier.reset()
         super().apply(gradient)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import weakref
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import pytest
 import torch
 from torch import distributed as dist
 from torch import nn
-from torch.distributed.pipelining import PipelineStage
-from torch.distributed.pipelining import Schedule1F1B
-from torch.distributed.pipelining import ScheduleGPipe
 from torch.nn import functional as F
 
 from katas.lecture13.k09_pipeline import bubble
@@ -20,10 +18,12 @@ from katas.lecture13.k09_pipeline import gpipe
 from katas.lecture13.k09_pipeline import one_f_one_b
 from katas.lecture13.k09_pipeline import peak
 from katas.lecture13.k09_pipeline import run_stage
-from plugins.traffic import Sent
+from plugins.kit import Sent
 
 
-pytestmark = pytest.mark.backend("gloo")
+# PyTorch's pipelines, which take seconds to import.
+THEIRS = "torch.distributed.pipelining"
+pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS)]
 
 SCHEDULES = {"gpipe": gpipe, "1f1b": one_f_one_b}
 both = pytest.mark.parametrize("name", SCHEDULES)
@@ -331,7 +331,7 @@ def test_a_graph_is_let_go_with_its_backward(world: Any) -> None:
     assert [3, 2, 1] == found, "graphs that lived at the same time, on each rank"
 
 
-SCHEDULES_OF_PYTORCH = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}
+SCHEDULES_OF_PYTORCH = {"gpipe": "ScheduleGPipe", "1f1b": "Schedule1F1B"}
 
 
 def real(name: str, count: int) -> list[str]:
@@ -339,8 +339,10 @@ def real(name: str, count: int) -> list[str]:
     rank, stages = dist.get_rank(), dist.get_world_size()
     # Its stages take batches, so the model is one that keeps their shape.
     part = Watching(nn.Linear(2, 2))
-    stage = PipelineStage(part, rank, stages, torch.device("cpu"))
-    schedule = SCHEDULES_OF_PYTORCH[name](stage, count, loss_fn=F.mse_loss)
+    pipelining = import_module(THEIRS)
+    stage = pipelining.PipelineStage(part, rank, stages, torch.device("cpu"))
+    schedule_class = getattr(pipelining, SCHEDULES_OF_PYTORCH[name])
+    schedule = schedule_class(stage, count, loss_fn=F.mse_loss)
     x = torch.ones(2 * count, 2)
     for _ in range(2):
         # In the first step it runs a forward more, to learn the shapes.

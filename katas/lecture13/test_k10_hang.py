@@ -24,7 +24,7 @@ from katas.lecture13.k10_hang import gather_ragged
 from katas.lecture13.k10_hang import mean_on_first
 from katas.lecture13.k10_hang import sum_gradients
 from katas.lecture13.k10_hang import sum_if_finite
-from plugins.ranks import loopback
+from plugins.kit import loopback
 
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch._dynamo  # the optimizers import it, which takes seconds in each rank
 from torch import distributed as dist
 
 from katas.lecture13.k11_elastic import WorkerError
@@ -22,14 +21,18 @@ from katas.lecture13.k11_elastic import make
 from katas.lecture13.k11_elastic import save
 from katas.lecture13.k11_elastic import supervise
 from katas.lecture13.k11_elastic import train
-from plugins.ranks import loopback
+from plugins.kit import loopback
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.backend("gloo")
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    # The optimizers import it when they are first used.
+    pytest.mark.ranks_import("torch._dynamo"),
+]
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-
-# The optimizers import it when they are first used; the ranks have it from here.
-import torch._dynamo
+import torch
 from torch import nn
 from torch.nn import functional as F
 
@@ -23,12 +21,16 @@ from katas.lecture13.k12_world_size import train_step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plugins.world import World
+    from plugins.kit import World
 
     Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-pytestmark = pytest.mark.backend("gloo")
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    # The optimizers import it when they are first used.
+    pytest.mark.ranks_import("torch._dynamo"),
+]
 
 SIZES = [1, 2, 3, 4]
 
