@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plugins.native import Extension
+    from plugins.kit import Extension
 
 
 pytestmark = pytest.mark.backend("cxx")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -27,7 +27,7 @@ def arrays(n: int, device: str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
     return x, torch.randint(-8, 9, (n,), dtype=torch.float32, device=device)
 
 
-def check(extension: Extension, n: int, device: str = "cpu") -> None:
+def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Compare one call with a * x + y."""
     x, y = arrays(n, device)
     expected = 3.0 * x + y
@@ -39,31 +39,33 @@ def check(extension: Extension, n: int, device: str = "cpu") -> None:
     )
 
 
-def test_one_element(extension: Extension, device: str) -> None:
+def test_one_element(extension: CudaExtension, device: str) -> None:
     """One element, of which 255 threads of the block must keep off."""
     check(extension, 1, device)
 
 
 @pytest.mark.parametrize("n", [255, 256, 257, 1000])
-def test_blocks_begin_where_others_end(extension: Extension, device: str, n: int) -> None:
+def test_blocks_begin_where_others_end(extension: CudaExtension, device: str, n: int) -> None:
     """Around one block and a few: each thread finds its own element, and none past the end."""
     check(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [64 * 256, 64 * 256 + 1, 5 * 64 * 256 - 3])
-def test_a_thread_goes_on_to_further_elements(extension: Extension, device: str, n: int) -> None:
+def test_a_thread_goes_on_to_further_elements(
+    extension: CudaExtension, device: str, n: int
+) -> None:
     """More elements than threads: the loop goes on in steps of the whole grid."""
     check(extension, n, device)
 
 
-def test_no_elements(extension: Extension, device: str) -> None:
+def test_no_elements(extension: CudaExtension, device: str) -> None:
     """No elements, no launch: a grid of no blocks is an error."""
     actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
     assert (0,) == tuple(actual.shape)
 
 
 @given(n=st.integers(1, 40_000))
-def test_any_number_of_elements(extension: Extension, n: int) -> None:
+def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
     """Any n, in any order of blocks and threads."""
     check(extension, n)
 
@@ -72,7 +74,7 @@ def test_any_number_of_elements(extension: Extension, n: int) -> None:
     ("n", "blocks"), [(1, 1), (256, 1), (257, 2), (63 * 256, 63), (63 * 256 + 1, 64), (10**5, 64)]
 )
 def test_blocks_are_as_many_as_needed_but_never_more_than_64(
-    extension: Extension, n: int, blocks: int
+    extension: CudaExtension, n: int, blocks: int
 ) -> None:
     """Blocks of 256 threads; beyond 64 of them each thread takes more elements."""
     check(extension, n)
@@ -81,7 +83,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
 
 
-def test_each_element_is_read_and_written_once(extension: Extension) -> None:
+def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
     """2 n loads and n stores, no more: nothing is computed twice."""
     n = 3 * MOST_BLOCKS * THREADS
     check(extension, n)
@@ -90,7 +92,7 @@ def test_each_element_is_read_and_written_once(extension: Extension) -> None:
     assert n == launch.count("global", "write").accesses, launch.table()
 
 
-def test_a_warp_touches_neighbouring_elements(extension: Extension) -> None:
+def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
     """32 floats of a warp are 4 sectors of 32 bytes; a chunk per thread would touch 32."""
     n = 3 * MOST_BLOCKS * THREADS
     check(extension, n)
@@ -102,7 +104,7 @@ def test_a_warp_touches_neighbouring_elements(extension: Extension) -> None:
     )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 300, device)
     x, y = arrays(300, device)

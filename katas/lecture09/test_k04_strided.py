@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plugins.extension import Extension
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -28,7 +28,7 @@ def numbers(*shape: int, device: str = "cpu") -> torch.Tensor:
     return torch.randint(-999, 1000, shape, dtype=torch.float32, device=device)
 
 
-def check(extension: Extension, x: torch.Tensor, y: torch.Tensor) -> None:
+def check(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> None:
     """Compare one call with x - y."""
     expected = x - y
     actual = extension.op("sub")(x, y)
@@ -41,25 +41,25 @@ def check(extension: Extension, x: torch.Tensor, y: torch.Tensor) -> None:
     )
 
 
-def test_contiguous_tensors(extension: Extension, device: str) -> None:
+def test_contiguous_tensors(extension: CudaExtension, device: str) -> None:
     """The stride of the last dim is 1, that of each other dim the size of what is right of it."""
     check(extension, numbers(7, device=device), numbers(7, device=device))
     check(extension, numbers(2, 3, 4, device=device), numbers(2, 3, 4, device=device))
 
 
-def test_every_other_element(extension: Extension, device: str) -> None:
+def test_every_other_element(extension: CudaExtension, device: str) -> None:
     """A vector with a stride: its elements are apart, those of the result are not."""
     check(extension, numbers(14, device=device)[::2], numbers(21, device=device)[::3])
 
 
-def test_part_of_a_matrix(extension: Extension, device: str) -> None:
+def test_part_of_a_matrix(extension: CudaExtension, device: str) -> None:
     """A slice of both dims: rows begin where those of the whole matrix do."""
     x, y = numbers(9, 10, device=device), numbers(4, 8, device=device)
     check(extension, x[2:8:2, 3:9], y[1:, 1:7])
 
 
 @pytest.mark.parametrize("which", ["x", "y", "both"])
-def test_transposed(extension: Extension, device: str, which: str) -> None:
+def test_transposed(extension: CudaExtension, device: str, which: str) -> None:
     """Indices, not offsets, say which elements belong together: x[i, j] and y[i, j]."""
     x, y = numbers(5, 3, device=device), numbers(5, 3, device=device)
     if which != "y":
@@ -70,25 +70,25 @@ def test_transposed(extension: Extension, device: str, which: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (3, 1), (4,), (1, 1), ()])
-def test_expanded(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+def test_expanded(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """Broadcasting makes strides of 0: one element of memory is there at many indices."""
     check(extension, numbers(3, 4, device=device), numbers(*shape, device=device))
 
 
-def test_x_may_be_expanded_too(extension: Extension, device: str) -> None:
+def test_x_may_be_expanded_too(extension: CudaExtension, device: str) -> None:
     """The result has memory for each element, where x has one element for a whole row."""
     x = numbers(6, 1, device=device).expand(6, 5)
     check(extension, x, numbers(6, 5, device=device))
     check(extension, x, numbers(5, device=device))
 
 
-def test_no_dims(extension: Extension, device: str) -> None:
+def test_no_dims(extension: CudaExtension, device: str) -> None:
     """A tensor without dims has one element, at offset 0."""
     check(extension, numbers(device=device), numbers(device=device))
     check(extension, numbers(3, 4, device=device)[1, 2], numbers(5, device=device)[3])
 
 
-def test_sizes_of_one(extension: Extension, device: str) -> None:
+def test_sizes_of_one(extension: CudaExtension, device: str) -> None:
     """The stride of a dim of size 1 may be any number, and is never used."""
     memory = numbers(30, device=device)
     x = memory.as_strided((1, 4, 1, 2), (777, 3, 555, 13), 1)
@@ -96,7 +96,7 @@ def test_sizes_of_one(extension: Extension, device: str) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
-def test_five_dims(extension: Extension, device: str, order: tuple[int, ...]) -> None:
+def test_five_dims(extension: CudaExtension, device: str, order: tuple[int, ...]) -> None:
     """As many dims as there may be, none as large as another."""
     sizes = [6, 2, 5, 3, 4]
     x = numbers(*sizes, device=device).permute(order)
@@ -104,7 +104,7 @@ def test_five_dims(extension: Extension, device: str, order: tuple[int, ...]) ->
     check(extension, x, y)
 
 
-def test_x_and_y_share_memory(extension: Extension, device: str) -> None:
+def test_x_and_y_share_memory(extension: CudaExtension, device: str) -> None:
     """Two views of the same memory, which is only read."""
     memory = numbers(6, 6, device=device)
     check(extension, memory, memory.t())
@@ -112,7 +112,7 @@ def test_x_and_y_share_memory(extension: Extension, device: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2, 4), (2, 0, 0, 3, 1)])
-def test_no_elements(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """A size of 0: no launch, since a grid of no blocks is an error, and no division by 0."""
     x = numbers(*shape, device=device)
     actual = extension.op("sub")(x, x)
@@ -142,13 +142,15 @@ def pairs(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @given(pair=pairs())
-def test_any_layout(extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
+def test_any_layout(extension: CudaExtension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
     """Any sizes, any order of the dims, steps, offsets, expanded dims."""
     check(extension, *pair)
 
 
 @pytest.mark.parametrize("rows", [64, 65, 200])
-def test_a_thread_goes_on_to_further_elements(extension: Extension, device: str, rows: int) -> None:
+def test_a_thread_goes_on_to_further_elements(
+    extension: CudaExtension, device: str, rows: int
+) -> None:
     """As many elements as threads, and more: the loop goes on in steps of the whole grid."""
     x = numbers(256, rows, device=device).t()
     check(extension, x, numbers(rows, 1, device=device))
@@ -159,7 +161,7 @@ def test_a_thread_goes_on_to_further_elements(extension: Extension, device: str,
     [((), 1), ((16, 16), 1), ((257, 1), 2), ((63, 2, 128), 63), ((5, 3226), 64), ((3, 9999), 64)],
 )
 def test_blocks_are_as_many_as_needed_but_never_more_than_64(
-    extension: Extension, shape: tuple[int, ...], blocks: int
+    extension: CudaExtension, shape: tuple[int, ...], blocks: int
 ) -> None:
     """One launch, in blocks of 256 threads: no second kernel makes anything contiguous before."""
     check(
@@ -175,7 +177,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     assert (blocks, 1, 1) == launch.grid, f"{shape} wants {blocks} blocks, found {launch.grid}"
 
 
-def test_each_element_is_read_and_written_once(extension: Extension) -> None:
+def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
     """2 n loads and n stores: sizes and strides come with the launch, they are not read."""
     x = numbers(8, 4, 7, 3, 64).permute(4, 1, 3, 0, 2)
     check(extension, x, numbers(7))
@@ -188,7 +190,7 @@ def test_each_element_is_read_and_written_once(extension: Extension) -> None:
     )
 
 
-def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: Extension) -> None:
+def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExtension) -> None:
     """In contiguous tensors the 32 floats of a warp are 4 sectors of 32 bytes."""
     shape = (3, 7, 1024)
     check(extension, numbers(*shape), numbers(*shape))
@@ -200,7 +202,7 @@ def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: Extensi
     )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     x, y = numbers(6, 5, device=device), numbers(5, 12, device=device)
     check(extension, x.t(), y[:, ::2])

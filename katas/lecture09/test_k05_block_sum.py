@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -25,7 +25,7 @@ MOST_BARRIERS = 10
 MOST_WAVEFRONTS = 64
 
 
-def check(extension: Extension, n: int, device: str = "cpu") -> None:
+def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Compare one sum of n small integers, which is exact in any order."""
     x = torch.randint(-8, 9, (n,), dtype=torch.float32, device=device)
     expected = x.sum().item()
@@ -36,30 +36,30 @@ def check(extension: Extension, n: int, device: str = "cpu") -> None:
     )
 
 
-def test_one_element(extension: Extension, device: str) -> None:
+def test_one_element(extension: CudaExtension, device: str) -> None:
     """One element: the other 255 threads have none, and take part with 0."""
     check(extension, 1, device)
 
 
 @pytest.mark.parametrize("n", [2, 31, 32, 33, 255, 256])
-def test_one_block(extension: Extension, device: str, n: int) -> None:
+def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
     """At most one element per thread: eight steps of the tree make 256 sums one."""
     check(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [257, 1000, 1023, 1024, 1025, GRID])
-def test_blocks_put_their_sums_together(extension: Extension, device: str, n: int) -> None:
+def test_blocks_put_their_sums_together(extension: CudaExtension, device: str, n: int) -> None:
     """Several blocks: the second launch sums up what the first one left in partial."""
     check(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [GRID + 1, 3 * GRID - 5])
-def test_a_thread_adds_up_several_elements(extension: Extension, device: str, n: int) -> None:
+def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str, n: int) -> None:
     """More elements than threads: each thread first adds up its own ones."""
     check(extension, n, device)
 
 
-def test_no_elements(extension: Extension, device: str) -> None:
+def test_no_elements(extension: CudaExtension, device: str) -> None:
     """The sum of nothing is 0, not what happened to be in memory."""
     actual = extension.op("block_sum")(torch.empty(0, device=device))
     assert () == tuple(actual.shape)
@@ -67,7 +67,7 @@ def test_no_elements(extension: Extension, device: str) -> None:
 
 
 @given(n=st.integers(1, 3_000))
-def test_any_number_of_elements(extension: Extension, n: int) -> None:
+def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
     """Any n, in any order of blocks and threads."""
     check(extension, n)
 
@@ -78,7 +78,7 @@ def test_any_number_of_elements(extension: Extension, n: int) -> None:
     [([math.inf], math.inf), ([math.nan], math.nan), ([-math.inf, math.inf], math.nan)],
 )
 def test_infinity_and_nan_reach_the_sum(
-    extension: Extension, device: str, where: int, values: list[float], expected: float
+    extension: CudaExtension, device: str, where: int, values: list[float], expected: float
 ) -> None:
     """Special values go through every addition, as they do in torch.sum."""
     x = torch.ones(1001, device=device)
@@ -92,7 +92,7 @@ def test_infinity_and_nan_reach_the_sum(
     )
 
 
-def test_the_bits_are_the_same_at_every_call(extension: Extension, device: str) -> None:
+def test_the_bits_are_the_same_at_every_call(extension: CudaExtension, device: str) -> None:
     """Addition of floats depends on the order, so the order must not depend on who is first."""
     # Terms that cancel: what an addition loses is not hidden by a large sum.
     x = torch.randn(GRID, device=device)
@@ -104,7 +104,7 @@ def test_the_bits_are_the_same_at_every_call(extension: Extension, device: str) 
 
 
 @pytest.mark.parametrize("n", [0, 1, 257, GRID, 10**5])
-def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: Extension, n: int) -> None:
+def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: CudaExtension, n: int) -> None:
     """The first grid has as many blocks as were asked for, the second has one."""
     check(extension, n)
     launches = extension.launches()
@@ -117,7 +117,7 @@ def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: Extension, 
     )
 
 
-def test_no_atomic_operations(extension: Extension) -> None:
+def test_no_atomic_operations(extension: CudaExtension) -> None:
     """Threads that add to one place stand in a queue, and the order of the queue is random."""
     check(extension, GRID)
     for launch in extension.launches():
@@ -126,7 +126,9 @@ def test_no_atomic_operations(extension: Extension) -> None:
 
 
 @pytest.mark.parametrize("n", [GRID, 3 * GRID])
-def test_each_element_is_read_once_by_neighbouring_threads(extension: Extension, n: int) -> None:
+def test_each_element_is_read_once_by_neighbouring_threads(
+    extension: CudaExtension, n: int
+) -> None:
     """As many loads as values: 8 floats to a sector of 32 bytes, and none read again."""
     check(extension, n)
     for launch, values in zip(extension.launches(), (n, MOST_BLOCKS), strict=True):
@@ -140,7 +142,7 @@ def test_each_element_is_read_once_by_neighbouring_threads(extension: Extension,
         )
 
 
-def test_each_block_writes_one_value(extension: Extension) -> None:
+def test_each_block_writes_one_value(extension: CudaExtension) -> None:
     """The sum of a block goes to global memory when it is whole."""
     check(extension, GRID)
     for launch in extension.launches():
@@ -150,7 +152,7 @@ def test_each_block_writes_one_value(extension: Extension) -> None:
         )
 
 
-def test_log2_of_the_threads_barriers(extension: Extension) -> None:
+def test_log2_of_the_threads_barriers(extension: CudaExtension) -> None:
     """A tree of 256 leaves has 8 steps: 10 barriers per block are enough."""
     check(extension, GRID)
     for launch in extension.launches():
@@ -161,7 +163,7 @@ def test_log2_of_the_threads_barriers(extension: Extension) -> None:
         )
 
 
-def test_no_bank_conflicts(extension: Extension) -> None:
+def test_no_bank_conflicts(extension: CudaExtension) -> None:
     """The threads of a warp touch 32 different banks, each at the same time."""
     check(extension, GRID)
     for launch in extension.launches():
@@ -172,7 +174,7 @@ def test_no_bank_conflicts(extension: Extension) -> None:
         )
 
 
-def test_warps_that_are_done_leave_shared_memory_alone(extension: Extension) -> None:
+def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension) -> None:
     """Neighbours stay at work, so that whole warps are done: at most 64 wavefronts per block."""
     check(extension, GRID)
     for launch in extension.launches():
@@ -184,7 +186,7 @@ def test_warps_that_are_done_leave_shared_memory_alone(extension: Extension) -> 
         )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 300, device)
     torch.library.opcheck(extension.op("block_sum").default, (torch.rand(300, device=device),))

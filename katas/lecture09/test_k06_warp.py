@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -26,7 +26,7 @@ MOST_SHARED = 5
 MOST_SHUFFLES = 12
 
 
-def check(extension: Extension, rows: int, columns: int, device: str = "cpu") -> None:
+def check(extension: CudaExtension, rows: int, columns: int, device: str = "cpu") -> None:
     """Compare the running sums of small integers, which are exact in any order."""
     x = torch.randint(-8, 9, (rows, columns), dtype=torch.float32, device=device)
     expected = x.cumsum(1)
@@ -41,7 +41,7 @@ def check(extension: Extension, rows: int, columns: int, device: str = "cpu") ->
         )
 
 
-def launched(extension: Extension, rows: int, columns: int) -> tuple[Launch, int]:
+def launched(extension: CudaExtension, rows: int, columns: int) -> tuple[Launch, int]:
     """Return what the kernel did, and the number of its warps."""
     check(extension, rows, columns)
     launches = extension.launches()
@@ -49,46 +49,46 @@ def launched(extension: Extension, rows: int, columns: int) -> tuple[Launch, int
     return launches[0], rows * -(-columns // WARP)
 
 
-def test_one_column(extension: Extension, device: str) -> None:
+def test_one_column(extension: CudaExtension, device: str) -> None:
     """One element is its own sum; the other 31 lanes of the warp have none."""
     check(extension, 1, 1, device)
 
 
 @pytest.mark.parametrize("columns", [2, 3, 16, 31, 32])
-def test_one_warp(extension: Extension, device: str, columns: int) -> None:
+def test_one_warp(extension: CudaExtension, device: str, columns: int) -> None:
     """At most 32 columns: shuffles alone, in a warp that is full or not."""
     check(extension, 1, columns, device)
 
 
 @pytest.mark.parametrize("columns", [33, 63, 64, 65, 255, 256, 257])
 def test_a_warp_adds_what_the_warps_before_have(
-    extension: Extension, device: str, columns: int
+    extension: CudaExtension, device: str, columns: int
 ) -> None:
     """Several warps, the last of them full or not: totals go through shared memory."""
     check(extension, 1, columns, device)
 
 
 @pytest.mark.parametrize("columns", [992, 993, 1023, 1024])
-def test_the_longest_rows(extension: Extension, device: str, columns: int) -> None:
+def test_the_longest_rows(extension: CudaExtension, device: str, columns: int) -> None:
     """31 and 32 warps: the totals of a row fill a warp of their own, or nearly so."""
     check(extension, 1, columns, device)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 1), (5, 32), (4, 100)])
-def test_each_row_by_itself(extension: Extension, device: str, rows: int, columns: int) -> None:
+def test_each_row_by_itself(extension: CudaExtension, device: str, rows: int, columns: int) -> None:
     """A row begins where its block says, and with nothing from the row before."""
     check(extension, rows, columns, device)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
-def test_no_elements(extension: Extension, device: str, shape: tuple[int, int]) -> None:
+def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, int]) -> None:
     """No rows or no columns, no launch: a grid or a block of nothing is an error."""
     actual = extension.op("scan")(torch.empty(shape, device=device))
     assert shape == tuple(actual.shape)
 
 
 @given(rows=st.integers(1, 3), columns=st.integers(1, 1024))
-def test_any_matrix(extension: Extension, rows: int, columns: int) -> None:
+def test_any_matrix(extension: CudaExtension, rows: int, columns: int) -> None:
     """Any number of rows and columns, in any order of blocks, warps and lanes."""
     check(extension, rows, columns)
 
@@ -96,7 +96,7 @@ def test_any_matrix(extension: Extension, rows: int, columns: int) -> None:
 @pytest.mark.parametrize("column", [0, 7, 31, 32, 99])
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_what_stands_before_an_infinity_does_not_feel_it(
-    extension: Extension, device: str, column: int, value: float
+    extension: CudaExtension, device: str, column: int, value: float
 ) -> None:
     """Sums before a special value are as without it, sums from there on are what it makes them."""
     x = torch.ones(1, 100, device=device)
@@ -110,7 +110,9 @@ def test_what_stands_before_an_infinity_does_not_feel_it(
     )
 
 
-def test_opposite_infinities_are_nan_from_the_second_on(extension: Extension, device: str) -> None:
+def test_opposite_infinities_are_nan_from_the_second_on(
+    extension: CudaExtension, device: str
+) -> None:
     """Plus infinity in one warp, minus infinity in the next: infinity between them, then NaN."""
     x = torch.ones(1, 100, device=device)
     x[0, 20], x[0, 50] = math.inf, -math.inf
@@ -123,7 +125,7 @@ def test_opposite_infinities_are_nan_from_the_second_on(extension: Extension, de
     ("rows", "columns", "threads"), [(1, 1, 32), (2, 32, 32), (3, 33, 64), (1, 1024, 1024)]
 )
 def test_one_block_of_whole_warps_for_each_row(
-    extension: Extension, rows: int, columns: int, threads: int
+    extension: CudaExtension, rows: int, columns: int, threads: int
 ) -> None:
     """As many blocks as rows; one thread per column, up to the next multiple of 32."""
     launch, _ = launched(extension, rows, columns)
@@ -133,7 +135,7 @@ def test_one_block_of_whole_warps_for_each_row(
     )
 
 
-def test_neighbouring_threads_read_and_write_each_element_once(extension: Extension) -> None:
+def test_neighbouring_threads_read_and_write_each_element_once(extension: CudaExtension) -> None:
     """1024 loads and stores per row, 32 floats of a warp in 4 sectors of 32 bytes."""
     launch, warps = launched(extension, 2, 1024)
     for kind in ("read", "write"):
@@ -148,7 +150,7 @@ def test_neighbouring_threads_read_and_write_each_element_once(extension: Extens
 
 
 @pytest.mark.parametrize("columns", [320, 1024])
-def test_two_barriers(extension: Extension, columns: int) -> None:
+def test_two_barriers(extension: CudaExtension, columns: int) -> None:
     """Lanes need no barrier: one after the totals, one after their sums."""
     launch, _ = launched(extension, 2, columns)
     each = launch.barriers / 2
@@ -159,7 +161,7 @@ def test_two_barriers(extension: Extension, columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [320, 1024])
-def test_shared_memory_holds_one_float_per_warp(extension: Extension, columns: int) -> None:
+def test_shared_memory_holds_one_float_per_warp(extension: CudaExtension, columns: int) -> None:
     """The total of a warp, and the sum of totals: at most 2 values per warp are stored."""
     launch, warps = launched(extension, 2, columns)
     stored = launch.count("shared", "write", "atomic").accesses
@@ -175,7 +177,7 @@ def test_shared_memory_holds_one_float_per_warp(extension: Extension, columns: i
 
 
 @pytest.mark.parametrize("columns", [320, 1024])
-def test_few_wavefronts_of_shared_memory(extension: Extension, columns: int) -> None:
+def test_few_wavefronts_of_shared_memory(extension: CudaExtension, columns: int) -> None:
     """At most 5 wavefronts per warp: nobody adds up all the totals before it one by one."""
     launch, warps = launched(extension, 2, columns)
     shared = launch.count("shared").wavefronts
@@ -186,7 +188,7 @@ def test_few_wavefronts_of_shared_memory(extension: Extension, columns: int) -> 
 
 
 @pytest.mark.parametrize("columns", [320, 1024])
-def test_five_shuffles_make_a_warps_sums(extension: Extension, columns: int) -> None:
+def test_five_shuffles_make_a_warps_sums(extension: CudaExtension, columns: int) -> None:
     """Distances double, so 5 shuffles reach 31 lanes: at most 12 warp operations per warp."""
     launch, warps = launched(extension, 2, columns)
     assert launch.warp_operations <= MOST_SHUFFLES * warps, (
@@ -195,7 +197,7 @@ def test_five_shuffles_make_a_warps_sums(extension: Extension, columns: int) -> 
     )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 3, 50, device)
     torch.library.opcheck(extension.op("scan").default, (torch.rand(3, 50, device=device),))

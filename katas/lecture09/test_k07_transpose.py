@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -26,7 +26,7 @@ ALIGNED = [(256, 256), (64, 320), (200, 136)]
 UNALIGNED = [(257, 129), (127, 125)]
 
 
-def check(extension: Extension, n: int, m: int, device: str = "cpu") -> None:
+def check(extension: CudaExtension, n: int, m: int, device: str = "cpu") -> None:
     """Compare one call with x.t(); every element of x is another number."""
     x = torch.arange(n * m, dtype=torch.float32, device=device).reshape(n, m)
     actual = extension.op("transpose")(x)
@@ -41,7 +41,7 @@ def check(extension: Extension, n: int, m: int, device: str = "cpu") -> None:
         )
 
 
-def launched(extension: Extension, n: int, m: int) -> Launch:
+def launched(extension: CudaExtension, n: int, m: int) -> Launch:
     """Return the one launch that transposes an n x m matrix."""
     check(extension, n, m)
     launches = extension.launches()
@@ -49,24 +49,26 @@ def launched(extension: Extension, n: int, m: int) -> Launch:
     return launches[0]
 
 
-def test_one_element(extension: Extension, device: str) -> None:
+def test_one_element(extension: CudaExtension, device: str) -> None:
     """One element: all other threads keep off the matrix, and still come to the barrier."""
     check(extension, 1, 1, device)
 
 
-def test_a_square_of_32(extension: Extension, device: str) -> None:
+def test_a_square_of_32(extension: CudaExtension, device: str) -> None:
     """Whole warps: nothing is beyond an edge."""
     check(extension, 32, 32, device)
 
 
 @pytest.mark.parametrize(("n", "m"), [(64, 64), (128, 128)])
-def test_tiles_change_places_too(extension: Extension, device: str, n: int, m: int) -> None:
+def test_tiles_change_places_too(extension: CudaExtension, device: str, n: int, m: int) -> None:
     """A tile of the upper right becomes one of the lower left, not only what is in it."""
     check(extension, n, m, device)
 
 
 @pytest.mark.parametrize(("n", "m"), [(32, 96), (160, 64)])
-def test_rows_of_the_result_are_n_long(extension: Extension, device: str, n: int, m: int) -> None:
+def test_rows_of_the_result_are_n_long(
+    extension: CudaExtension, device: str, n: int, m: int
+) -> None:
     """Not square: out[j][i] is element j n + i of out, x[i][j] is element i m + j of x."""
     check(extension, n, m, device)
 
@@ -74,25 +76,25 @@ def test_rows_of_the_result_are_n_long(extension: Extension, device: str, n: int
 @pytest.mark.parametrize(
     ("n", "m"), [(31, 33), (33, 31), (1, 32), (33, 1), (1, 1025), (1023, 1), (65, 257), (255, 30)]
 )
-def test_edges(extension: Extension, device: str, n: int, m: int) -> None:
+def test_edges(extension: CudaExtension, device: str, n: int, m: int) -> None:
     """Sizes around a tile: the last ones are cut off, on the right in x, below in out."""
     check(extension, n, m, device)
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0)])
-def test_no_elements(extension: Extension, device: str, n: int, m: int) -> None:
+def test_no_elements(extension: CudaExtension, device: str, n: int, m: int) -> None:
     """No elements, no launch; but the shape is transposed."""
     check(extension, n, m, device)
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 5), (5, 0)])
-def test_nothing_is_launched_for_nothing(extension: Extension, n: int, m: int) -> None:
+def test_nothing_is_launched_for_nothing(extension: CudaExtension, n: int, m: int) -> None:
     """No elements are no tiles: not one block that finds no work."""
     check(extension, n, m)
     assert [] == extension.launches()
 
 
-def test_bits_are_moved(extension: Extension, device: str) -> None:
+def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
     """Negative zero, infinities, subnormal numbers and NaN with a payload arrive as they were."""
     words = [-(1 << 31), 1, 0x7F800000, -(1 << 23), 0x7FC01234, 0x7FC00000, 0x3F800000, 0x80, 0]
     x = torch.tensor(words * 5, dtype=torch.int32, device=device).reshape(3, 15)
@@ -102,13 +104,13 @@ def test_bits_are_moved(extension: Extension, device: str) -> None:
 
 @settings(max_examples=25)
 @given(n=st.integers(1, 100), m=st.integers(1, 100))
-def test_any_shape(extension: Extension, n: int, m: int) -> None:
+def test_any_shape(extension: CudaExtension, n: int, m: int) -> None:
     """Any n and m, in any order of blocks and threads."""
     check(extension, n, m)
 
 
 @pytest.mark.parametrize(("n", "m"), ALIGNED)
-def test_each_element_is_loaded_and_stored_once(extension: Extension, n: int, m: int) -> None:
+def test_each_element_is_loaded_and_stored_once(extension: CudaExtension, n: int, m: int) -> None:
     """There are n m loads and n m stores of global memory, or fewer with vector types."""
     launch = launched(extension, n, m)
     for kind in ("read", "write"):
@@ -118,7 +120,7 @@ def test_each_element_is_loaded_and_stored_once(extension: Extension, n: int, m:
 
 @pytest.mark.parametrize(("n", "m"), ALIGNED)
 @pytest.mark.parametrize("kind", ["read", "write"])
-def test_each_sector_is_touched_once(extension: Extension, kind: str, n: int, m: int) -> None:
+def test_each_sector_is_touched_once(extension: CudaExtension, kind: str, n: int, m: int) -> None:
     """They are n m / 8, 4 per request of 32 lanes: a warp goes along rows, reading and writing."""
     launch = launched(extension, n, m)
     sectors = launch.count("global", kind).sectors
@@ -131,7 +133,7 @@ def test_each_sector_is_touched_once(extension: Extension, kind: str, n: int, m:
 
 @pytest.mark.parametrize(("n", "m"), UNALIGNED)
 @pytest.mark.parametrize("kind", ["read", "write"])
-def test_odd_sizes_are_no_slower_way(extension: Extension, kind: str, n: int, m: int) -> None:
+def test_odd_sizes_are_no_slower_way(extension: CudaExtension, kind: str, n: int, m: int) -> None:
     """Where rows begin amid a sector, at most twice as many sectors as hold the matrix."""
     launch = launched(extension, n, m)
     sectors = launch.count("global", kind).sectors
@@ -141,7 +143,7 @@ def test_odd_sizes_are_no_slower_way(extension: Extension, kind: str, n: int, m:
 
 
 @pytest.mark.parametrize(("n", "m"), [*ALIGNED, *UNALIGNED])
-def test_no_bank_is_asked_twice(extension: Extension, n: int, m: int) -> None:
+def test_no_bank_is_asked_twice(extension: CudaExtension, n: int, m: int) -> None:
     """No bank conflicts, neither where the tile is filled nor where it is read."""
     launch = launched(extension, n, m)
     shared = launch.count("shared")
@@ -152,7 +154,7 @@ def test_no_bank_is_asked_twice(extension: Extension, n: int, m: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(256, 256), (64, 1024), (320, 192), (512, 512)])
-def test_many_blocks_share_the_work(extension: Extension, n: int, m: int) -> None:
+def test_many_blocks_share_the_work(extension: CudaExtension, n: int, m: int) -> None:
     """A block for every 64 x 64 elements, or 64 of them: a GPU has more than a hundred places."""
     launch = launched(extension, n, m)
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
@@ -160,7 +162,7 @@ def test_many_blocks_share_the_work(extension: Extension, n: int, m: int) -> Non
 
 
 @pytest.mark.parametrize(("n", "m"), [(4096, 8), (8, 4096), (256, 256)])
-def test_tiles_are_numbered_along_x(extension: Extension, n: int, m: int) -> None:
+def test_tiles_are_numbered_along_x(extension: CudaExtension, n: int, m: int) -> None:
     """A grid ends at 65535 along y and z: 2^22 rows are more tiles than that, and are allowed."""
     launch = launched(extension, n, m)
     assert (1, 1) == launch.grid[1:], (
@@ -169,7 +171,7 @@ def test_tiles_are_numbered_along_x(extension: Extension, n: int, m: int) -> Non
     )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 3, 7, device)
     x = torch.arange(21.0, device=device).reshape(3, 7)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -55,13 +55,13 @@ def same(expected: torch.Tensor, actual: torch.Tensor) -> None:
         )
 
 
-def check(extension: Extension, m: int, k: int, n: int, device: str = "cpu") -> None:
+def check(extension: CudaExtension, m: int, k: int, n: int, device: str = "cpu") -> None:
     """Compare one call with a @ b."""
     a, b, expected = matrices(m, k, n, device)
     same(expected, extension.op("matmul")(a, b))
 
 
-def launched(extension: Extension, m: int, k: int, n: int) -> Launch:
+def launched(extension: CudaExtension, m: int, k: int, n: int) -> Launch:
     """Return the one launch that multiplies m x k by k x n."""
     check(extension, m, k, n)
     launches = extension.launches()
@@ -69,19 +69,19 @@ def launched(extension: Extension, m: int, k: int, n: int) -> Launch:
     return launches[0]
 
 
-def test_one_product(extension: Extension, device: str) -> None:
+def test_one_product(extension: CudaExtension, device: str) -> None:
     """One element in each: all the rest of the tiles is 0."""
     check(extension, 1, 1, 1, device)
 
 
 @pytest.mark.parametrize("k", [16, 32, 160])
-def test_a_tile_of_the_result(extension: Extension, device: str, k: int) -> None:
+def test_a_tile_of_the_result(extension: CudaExtension, device: str, k: int) -> None:
     """One tile of 16 x 16: the sum goes on from one pair of tiles to the next along k."""
     check(extension, 16, k, 16, device)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(64, 64, 64), (32, 96, 64), (96, 32, 160)])
-def test_many_tiles(extension: Extension, device: str, m: int, k: int, n: int) -> None:
+def test_many_tiles(extension: CudaExtension, device: str, m: int, k: int, n: int) -> None:
     """Each block finds its rows of a and its columns of b, also where m, k and n differ."""
     check(extension, m, k, n, device)
 
@@ -99,23 +99,23 @@ def test_many_tiles(extension: Extension, device: str, m: int, k: int, n: int) -
         (1025, 3, 1),
     ],
 )
-def test_edges(extension: Extension, device: str, m: int, k: int, n: int) -> None:
+def test_edges(extension: CudaExtension, device: str, m: int, k: int, n: int) -> None:
     """Sizes around a tile and far from one: what is beyond an edge adds nothing."""
     check(extension, m, k, n, device)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(0, 0, 0), (0, 3, 5), (3, 5, 0), (0, 5, 0)])
-def test_no_elements(extension: Extension, device: str, m: int, k: int, n: int) -> None:
+def test_no_elements(extension: CudaExtension, device: str, m: int, k: int, n: int) -> None:
     """No rows or no columns: no launch, but the shape is right."""
     check(extension, m, k, n, device)
 
 
-def test_nothing_to_sum(extension: Extension, device: str) -> None:
+def test_nothing_to_sum(extension: CudaExtension, device: str) -> None:
     """Where k is 0 all sums are empty, and the kernel stores them: zeros."""
     check(extension, 35, 0, 20, device)
 
 
-def test_infinities_do_not_meet_the_padding(extension: Extension, device: str) -> None:
+def test_infinities_do_not_meet_the_padding(extension: CudaExtension, device: str) -> None:
     """0 * inf is NaN: beyond k both tiles hold 0, not the last row or column once more."""
     a = torch.ones(20, 19, device=device)
     b = torch.ones(19, 21, device=device)
@@ -126,7 +126,7 @@ def test_infinities_do_not_meet_the_padding(extension: Extension, device: str) -
     same(torch.full((20, 21), inf, device=device), extension.op("matmul")(a, b))
 
 
-def test_nan_stays_in_its_row_and_column(extension: Extension, device: str) -> None:
+def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) -> None:
     """A NaN in row 18 of a and one in column 3 of b: one row and one column of out are NaN."""
     a = torch.ones(40, 37, device=device)
     b = torch.ones(37, 35, device=device)
@@ -140,13 +140,13 @@ def test_nan_stays_in_its_row_and_column(extension: Extension, device: str) -> N
 
 @settings(max_examples=25)
 @given(m=st.integers(1, 50), k=st.integers(0, 50), n=st.integers(1, 50))
-def test_any_sizes(extension: Extension, m: int, k: int, n: int) -> None:
+def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """Any m, k and n, in any order of blocks and threads."""
     check(extension, m, k, n)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
-def test_what_is_loaded_serves_16_threads(extension: Extension, m: int, k: int, n: int) -> None:
+def test_what_is_loaded_serves_16_threads(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """At most a sixteenth of the 2 m n k loads of a product without tiles, for all sizes."""
     launch = launched(extension, m, k, n)
     padded = [-(-size // ROUND) * ROUND for size in (m, k, n)]
@@ -159,7 +159,7 @@ def test_what_is_loaded_serves_16_threads(extension: Extension, m: int, k: int, 
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
-def test_each_element_is_stored_once(extension: Extension, m: int, k: int, n: int) -> None:
+def test_each_element_is_stored_once(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """The sum is kept in a register until it is complete."""
     launch = launched(extension, m, k, n)
     stores = launch.count("global", "write", "atomic").accesses
@@ -167,7 +167,7 @@ def test_each_element_is_stored_once(extension: Extension, m: int, k: int, n: in
 
 
 @pytest.mark.parametrize(("m", "k", "n"), WHOLE)
-def test_a_warp_goes_along_rows(extension: Extension, m: int, k: int, n: int) -> None:
+def test_a_warp_goes_along_rows(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """Loads touch m n k / 64 sectors, stores m n / 8: 4 for each request of 32 lanes."""
     launch = launched(extension, m, k, n)
     for kind, most in (("read", m * n * k // 64), ("write", m * n // 8)):
@@ -179,7 +179,7 @@ def test_a_warp_goes_along_rows(extension: Extension, m: int, k: int, n: int) ->
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
-def test_no_bank_is_asked_twice(extension: Extension, m: int, k: int, n: int) -> None:
+def test_no_bank_is_asked_twice(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """No bank conflicts, neither where the tiles are filled nor where they are used."""
     launch = launched(extension, m, k, n)
     shared = launch.count("shared")
@@ -190,7 +190,7 @@ def test_no_bank_is_asked_twice(extension: Extension, m: int, k: int, n: int) ->
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(256, 2, 256), (64, 8, 512), (320, 8, 64)])
-def test_many_blocks_share_the_work(extension: Extension, m: int, k: int, n: int) -> None:
+def test_many_blocks_share_the_work(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """A block for every 64 x 64 elements of out at least, for every 16 x 16 at most."""
     launch = launched(extension, m, k, n)
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
@@ -200,7 +200,7 @@ def test_many_blocks_share_the_work(extension: Extension, m: int, k: int, n: int
     )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 5, 7, 3, device)
     a, b, _ = matrices(5, 7, 3, device)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -25,7 +25,7 @@ LOWEST = torch.finfo(torch.float32).min
 SHAPES = [(40, 32), (3, 1000), (6, 1024), (2, 20_000)]
 
 
-def check(extension: Extension, x: torch.Tensor) -> None:
+def check(extension: CudaExtension, x: torch.Tensor) -> None:
     """Compare one call with what float64 gives."""
     expected = torch.softmax(x.double(), -1)
     actual = extension.op("softmax")(x)
@@ -38,7 +38,7 @@ def check(extension: Extension, x: torch.Tensor) -> None:
     )
 
 
-def one_launch(extension: Extension) -> Launch:
+def one_launch(extension: CudaExtension) -> Launch:
     """Return the launch of the last call, of which there is one."""
     launches = extension.launches()
     tables = "\n".join(launch.table() for launch in launches)
@@ -46,12 +46,12 @@ def one_launch(extension: Extension) -> Launch:
     return launches[0]
 
 
-def test_two_elements(extension: Extension, device: str) -> None:
+def test_two_elements(extension: CudaExtension, device: str) -> None:
     """exp(0) = 1 and exp(log(3)) = 3: a quarter and three quarters, the other threads are idle."""
     check(extension, torch.tensor([[0.0, math.log(3.0)]], device=device))
 
 
-def test_each_row_has_its_own_sum(extension: Extension, device: str) -> None:
+def test_each_row_has_its_own_sum(extension: CudaExtension, device: str) -> None:
     """Rows are normalised apart from each other, in any number of dims."""
     check(extension, torch.randn(7, 5, device=device))
     check(extension, torch.randn(2, 3, 2, 9, device=device))
@@ -59,39 +59,39 @@ def test_each_row_has_its_own_sum(extension: Extension, device: str) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025])
-def test_rows_of_any_length(extension: Extension, device: str, n: int) -> None:
+def test_rows_of_any_length(extension: CudaExtension, device: str, n: int) -> None:
     """Around a warp and a block: no element is left out, and none is of the next row."""
     check(extension, 3.0 * torch.randn(3, n, device=device))
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (0,), (2, 0, 4)])
-def test_no_elements(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """No rows, or rows of nothing: no launch, since a grid of no blocks is an error."""
     actual = extension.op("softmax")(torch.empty(shape, device=device))
     assert shape == tuple(actual.shape)
 
 
 @pytest.mark.parametrize("offset", [1000.0, -1000.0])
-def test_only_differences_count(extension: Extension, device: str, offset: float) -> None:
+def test_only_differences_count(extension: CudaExtension, device: str, offset: float) -> None:
     """exp(1000) is infinite and exp(-1000) is 0 in float32; the maximum is taken away before."""
     check(extension, torch.randn(4, 300, device=device) + offset)
 
 
 @pytest.mark.parametrize("n", [64, 1000, 5000])
-def test_the_maximum_grows(extension: Extension, device: str, n: int) -> None:
+def test_the_maximum_grows(extension: CudaExtension, device: str, n: int) -> None:
     """Each element is larger than all before it, by little: what was summed up is corrected."""
     rising = torch.linspace(-4.0, 4.0, n, device=device)
     check(extension, torch.stack([rising, rising.flip(0)]))
 
 
-def test_the_maximum_is_anywhere(extension: Extension, device: str) -> None:
+def test_the_maximum_is_anywhere(extension: CudaExtension, device: str) -> None:
     """One element stands out, in each row another: every thread's sum is corrected by it."""
     x = torch.randn(100, 300, device=device)
     x[torch.arange(100), 3 * torch.arange(100)] = 6.0
     check(extension, x)
 
 
-def test_any_finite_numbers(extension: Extension, device: str) -> None:
+def test_any_finite_numbers(extension: CudaExtension, device: str) -> None:
     """The lowest finite number is an element like others; a difference may be infinite."""
     x = torch.full((4, 40), LOWEST, device=device)
     x[1, 7] = -LOWEST
@@ -102,7 +102,9 @@ def test_any_finite_numbers(extension: Extension, device: str) -> None:
 
 @pytest.mark.parametrize("n", [2, 64, 700])
 @pytest.mark.parametrize("where", ["first", "last", "all but one"])
-def test_minus_infinity_is_left_out(extension: Extension, device: str, n: int, where: str) -> None:
+def test_minus_infinity_is_left_out(
+    extension: CudaExtension, device: str, n: int, where: str
+) -> None:
     """Masked elements become 0 and change nothing, even if a thread or a warp sees no others."""
     x = torch.randn(3, n, device=device)
     masked = {
@@ -114,13 +116,13 @@ def test_minus_infinity_is_left_out(extension: Extension, device: str, n: int, w
     check(extension, x)
 
 
-def test_a_causal_mask(extension: Extension, device: str) -> None:
+def test_a_causal_mask(extension: CudaExtension, device: str) -> None:
     """As in attention: row i sees the elements up to i, from one to all."""
     x = torch.randn(90, 90, device=device)
     check(extension, x.masked_fill(torch.ones_like(x).triu(1).bool(), -INF))
 
 
-def test_a_row_of_minus_infinity_is_nan(extension: Extension, device: str) -> None:
+def test_a_row_of_minus_infinity_is_nan(extension: CudaExtension, device: str) -> None:
     """Nothing to share 1 among: 0 / 0. The rows around it do not notice."""
     x = torch.randn(3, 50, device=device)
     x[1] = -INF
@@ -130,7 +132,7 @@ def test_a_row_of_minus_infinity_is_nan(extension: Extension, device: str) -> No
 @pytest.mark.parametrize("special", [INF, math.nan])
 @pytest.mark.parametrize("others", ["finite", "masked"])
 def test_infinity_and_nan_spread_over_the_row(
-    extension: Extension, device: str, special: float, others: str
+    extension: CudaExtension, device: str, special: float, others: str
 ) -> None:
     """An infinity less itself is NaN, and so is the sum: the whole row is, and no other."""
     x = torch.randn(4, 300, device=device)
@@ -140,7 +142,7 @@ def test_infinity_and_nan_spread_over_the_row(
     check(extension, x)
 
 
-def test_a_long_row(extension: Extension, device: str) -> None:
+def test_a_long_row(extension: CudaExtension, device: str) -> None:
     """More elements than fit the shared memory of a block; the largest come late."""
     x = torch.randn(2, 100_003, device=device)
     x[0, 90_000:] += 8.0
@@ -157,13 +159,13 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
 
 
 @given(x=matrices())
-def test_any_matrix(extension: Extension, x: torch.Tensor) -> None:
+def test_any_matrix(extension: CudaExtension, x: torch.Tensor) -> None:
     """Any shape, in any order of blocks and threads; a row may be masked as a whole."""
     check(extension, x)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_warp_or_more_shares_a_row(extension: Extension, shape: tuple[int, int]) -> None:
+def test_a_warp_or_more_shares_a_row(extension: CudaExtension, shape: tuple[int, int]) -> None:
     """At least 32 threads for each row: one alone would go through it for all."""
     check(extension, torch.randn(shape))
     launch = one_launch(extension)
@@ -174,7 +176,7 @@ def test_a_warp_or_more_shares_a_row(extension: Extension, shape: tuple[int, int
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_element_is_read_twice_and_written_once(
-    extension: Extension, shape: tuple[int, int]
+    extension: CudaExtension, shape: tuple[int, int]
 ) -> None:
     """A pass for maximum and sum, a pass for the results: a third would be a half more."""
     check(extension, torch.randn(shape))
@@ -193,7 +195,7 @@ def test_each_element_is_read_twice_and_written_once(
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_neighbouring_threads_touch_neighbouring_elements(
-    extension: Extension, shape: tuple[int, int]
+    extension: CudaExtension, shape: tuple[int, int]
 ) -> None:
     """8 elements are a sector of 32 bytes: all of it is used when it is moved."""
     check(extension, torch.randn(shape))
@@ -209,7 +211,7 @@ def test_neighbouring_threads_touch_neighbouring_elements(
     )
 
 
-def test_the_operator_passes_opcheck(extension: Extension, device: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     x = torch.randn(70, 3, device=device).t()
     check(extension, x)

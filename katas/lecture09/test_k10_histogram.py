@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -30,7 +30,7 @@ def draw(n: int, low: int, high: int, device: str = "cpu") -> torch.Tensor:
     return torch.randint(low, high, (n,), dtype=torch.int32, device=device)
 
 
-def check(extension: Extension, name: str, values: torch.Tensor, bins: int) -> None:
+def check(extension: CudaExtension, name: str, values: torch.Tensor, bins: int) -> None:
     """Compare one call with torch.bincount of what is in range."""
     expected = torch.bincount(values[(values >= 0) & (values < bins)], minlength=bins)
     actual = extension.op(name)(values, bins)
@@ -41,7 +41,7 @@ def check(extension: Extension, name: str, values: torch.Tensor, bins: int) -> N
     )
 
 
-def launched(extension: Extension, name: str, values: torch.Tensor, bins: int) -> Launch:
+def launched(extension: CudaExtension, name: str, values: torch.Tensor, bins: int) -> Launch:
     """Check one call, and return its only launch."""
     check(extension, name, values, bins)
     launches = extension.launches()
@@ -51,7 +51,7 @@ def launched(extension: Extension, name: str, values: torch.Tensor, bins: int) -
 
 
 @BOTH
-def test_a_few_values(extension: Extension, device: str, name: str) -> None:
+def test_a_few_values(extension: CudaExtension, device: str, name: str) -> None:
     """Two values of four are the same, and two threads count them; three bins stay empty."""
     values = torch.tensor([2, 0, 2, 5], dtype=torch.int32, device=device)
     check(extension, name, values, 6)
@@ -59,7 +59,7 @@ def test_a_few_values(extension: Extension, device: str, name: str) -> None:
 
 @BOTH
 def test_values_out_of_range_are_counted_nowhere(
-    extension: Extension, device: str, name: str
+    extension: CudaExtension, device: str, name: str
 ) -> None:
     """Neither in the first bin nor in the last, and least of all beside them."""
     lowest, highest = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max
@@ -70,7 +70,9 @@ def test_values_out_of_range_are_counted_nowhere(
 
 @BOTH
 @pytest.mark.parametrize("n", SIZES)
-def test_all_threads_count_in_one_bin(extension: Extension, device: str, name: str, n: int) -> None:
+def test_all_threads_count_in_one_bin(
+    extension: CudaExtension, device: str, name: str, n: int
+) -> None:
     """The same value n times: not one of them may get lost."""
     check(extension, name, torch.full((n,), 2, dtype=torch.int32, device=device), 3)
 
@@ -78,27 +80,29 @@ def test_all_threads_count_in_one_bin(extension: Extension, device: str, name: s
 @BOTH
 @pytest.mark.parametrize("bins", [1, 31, 33, 255, 256, 257, 1000])
 def test_more_and_fewer_bins_than_threads(
-    extension: Extension, device: str, name: str, bins: int
+    extension: CudaExtension, device: str, name: str, bins: int
 ) -> None:
     """Every bin counts, also where a block has more of them than threads."""
     check(extension, name, draw(2000, -2, bins + 2, device), bins)
 
 
 @BOTH
-def test_no_values(extension: Extension, device: str, name: str) -> None:
+def test_no_values(extension: CudaExtension, device: str, name: str) -> None:
     """No values, no launch, and 0 in each bin."""
     check(extension, name, draw(0, 0, 1, device), 300)
 
 
 @pytest.mark.parametrize("bins", [MOST_SHARED_BINS, MOST_SHARED_BINS + 1, 20_000])
-def test_more_bins_than_shared_memory_holds(extension: Extension, device: str, bins: int) -> None:
+def test_more_bins_than_shared_memory_holds(
+    extension: CudaExtension, device: str, bins: int
+) -> None:
     """48 KiB hold 12288 ints; beyond that the counts are in global memory only."""
     check(extension, "histogram", draw(500, 0, bins, device), bins)
 
 
 @BOTH
 @given(n=st.integers(0, 10_000), bins=st.integers(1, 700))
-def test_any_values(extension: Extension, name: str, n: int, bins: int) -> None:
+def test_any_values(extension: CudaExtension, name: str, n: int, bins: int) -> None:
     """Any sizes, in any order of blocks and threads."""
     check(extension, name, draw(n, -1, bins + 1), bins)
 
@@ -108,7 +112,7 @@ def test_any_values(extension: Extension, name: str, n: int, bins: int) -> None:
     ("n", "blocks"), [(1, 1), (256, 1), (257, 2), (31 * 256, 31), (31 * 256 + 1, 32), (20_000, 32)]
 )
 def test_blocks_are_as_many_as_needed_but_never_more_than_32(
-    extension: Extension, name: str, n: int, blocks: int
+    extension: CudaExtension, name: str, n: int, blocks: int
 ) -> None:
     """Blocks of 256 threads; beyond 32 of them each thread takes more values."""
     launch = launched(extension, name, draw(n, 0, 10), 10)
@@ -117,7 +121,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_32(
 
 
 @BOTH
-def test_each_value_is_read_once(extension: Extension, name: str) -> None:
+def test_each_value_is_read_once(extension: CudaExtension, name: str) -> None:
     """32 neighbouring ints are 4 sectors of 32 bytes, and nobody asks for them again."""
     n = 3 * MOST_BLOCKS * THREADS
     launch = launched(extension, name, draw(n, 0, 256), 256)
@@ -128,7 +132,7 @@ def test_each_value_is_read_once(extension: Extension, name: str) -> None:
     )
 
 
-def test_global_counts_take_one_atomic_for_each_value(extension: Extension) -> None:
+def test_global_counts_take_one_atomic_for_each_value(extension: CudaExtension) -> None:
     """A value in range is one atomicAdd, a value out of range is none."""
     n, bins = 10_000, 64
     values = draw(n, -16, bins + 16)
@@ -142,7 +146,7 @@ def test_global_counts_take_one_atomic_for_each_value(extension: Extension) -> N
 
 @pytest.mark.parametrize("low", [0, 255])
 def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
-    extension: Extension, low: int
+    extension: CudaExtension, low: int
 ) -> None:
     """Values by the thousand meet in shared memory; global memory gets sums."""
     n, bins = 4 * MOST_BLOCKS * THREADS, 256
@@ -161,7 +165,7 @@ def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
     )
 
 
-def test_the_threads_of_a_block_share_its_bins(extension: Extension) -> None:
+def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None:
     """Setting to 0 and adding up are work for all threads, neighbours beside neighbours."""
     # The threads of a warp meet neighbouring bins, and none of them finds its bin empty alone.
     bins, number = 2 * THREADS, torch.arange(2 * MOST_BLOCKS * THREADS, dtype=torch.int32)
@@ -179,7 +183,7 @@ def test_the_threads_of_a_block_share_its_bins(extension: Extension) -> None:
 
 
 @pytest.mark.parametrize("bins", [1, MOST_SHARED_BINS, MOST_SHARED_BINS + 1])
-def test_private_counts_are_used_wherever_they_fit(extension: Extension, bins: int) -> None:
+def test_private_counts_are_used_wherever_they_fit(extension: CudaExtension, bins: int) -> None:
     """Up to 12288 bins each value is counted in shared memory."""
     launch = launched(extension, "histogram", draw(300, 0, bins), bins)
     expected = 300 if bins <= MOST_SHARED_BINS else 0
@@ -191,7 +195,7 @@ def test_private_counts_are_used_wherever_they_fit(extension: Extension, bins: i
 
 
 @BOTH
-def test_the_operator_passes_opcheck(extension: Extension, device: str, name: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     values = draw(300, 0, 20, device)
     check(extension, name, values, 20)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -54,7 +54,7 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor, bound: floa
 
 
 def forward(
-    extension: Extension,
+    extension: CudaExtension,
     x: torch.Tensor,
     *,
     eps: float = EPS,
@@ -74,7 +74,7 @@ def forward(
     return actual
 
 
-def backward(extension: Extension, x: torch.Tensor, grad: torch.Tensor | None = None) -> Three:
+def backward(extension: CudaExtension, x: torch.Tensor, grad: torch.Tensor | None = None) -> Three:
     """Call backward and compare with PyTorch in float64."""
     n = x.shape[-1]
     weight, bias = affine(n, x.dtype, str(x.device))
@@ -100,7 +100,7 @@ def total(launches: list[Launch], *kinds: str) -> tuple[int, int, str]:
     return sum(c.accesses for c in counts), sum(c.sectors for c in counts), tables
 
 
-def test_two_elements(extension: Extension, device: str) -> None:
+def test_two_elements(extension: CudaExtension, device: str) -> None:
     """1 and 3 are 1 less and 1 more than 2; their variance is 1, for which n divides, not n - 1."""
     x = torch.tensor([[1.0, 3.0]], device=device)
     one, zero = torch.ones(2, device=device), torch.zeros(2, device=device)
@@ -111,14 +111,16 @@ def test_two_elements(extension: Extension, device: str) -> None:
 
 
 @BOTH
-def test_each_row_has_its_own_mean(extension: Extension, device: str, dtype: torch.dtype) -> None:
+def test_each_row_has_its_own_mean(
+    extension: CudaExtension, device: str, dtype: torch.dtype
+) -> None:
     """Rows are normalised apart, in any number of dims; columns have their weight and bias."""
     for shape in ((7, 5), (2, 3, 2, 9), (4,)):
         forward(extension, torch.randn(shape, dtype=dtype, device=device), eps=0.0)
 
 
 @pytest.mark.parametrize("eps", [0.5, 1e-3, 1e-12])
-def test_eps_is_added_to_the_variance(extension: Extension, device: str, eps: float) -> None:
+def test_eps_is_added_to_the_variance(extension: CudaExtension, device: str, eps: float) -> None:
     """Under the root, and not to the root; a small eps is not lost, and a large one counts."""
     x = torch.tensor([1.0, 0.1, 0.01], device=device)[:, None] * torch.randn(3, 20, device=device)
     forward(extension, x, eps=eps)
@@ -126,7 +128,9 @@ def test_eps_is_added_to_the_variance(extension: Extension, device: str, eps: fl
 
 @BOTH
 @LENGTHS
-def test_rows_of_any_length(extension: Extension, device: str, n: int, dtype: torch.dtype) -> None:
+def test_rows_of_any_length(
+    extension: CudaExtension, device: str, n: int, dtype: torch.dtype
+) -> None:
     """Around a warp and a block: parts of a row are of different sizes, and may be empty."""
     x = torch.randn(3, n, dtype=dtype, device=device)
     # A part that is smaller than the others has another mean than they have.
@@ -136,14 +140,14 @@ def test_rows_of_any_length(extension: Extension, device: str, n: int, dtype: to
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (0, 300), (2, 0, 4)])
-def test_no_rows(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+def test_no_rows(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """No rows, no launch: a grid of no blocks is an error."""
     forward(extension, torch.empty(shape, device=device))
 
 
 @BOTH
 @pytest.mark.parametrize("n", [40, 300, 2000])
-def test_a_large_mean(extension: Extension, device: str, n: int, dtype: torch.dtype) -> None:
+def test_a_large_mean(extension: CudaExtension, device: str, n: int, dtype: torch.dtype) -> None:
     """Squares of large numbers have no digits left for a small variance."""
     x = torch.randn(4, n, dtype=dtype, device=device)
     x += 1e3 if dtype == torch.float32 else 1e8
@@ -151,7 +155,7 @@ def test_a_large_mean(extension: Extension, device: str, n: int, dtype: torch.dt
 
 
 @BOTH
-def test_equal_elements(extension: Extension, device: str, dtype: torch.dtype) -> None:
+def test_equal_elements(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
     """The variance is 0, and not a little less or more, by which rstd would be NaN or too small."""
     values = torch.cat([torch.tensor([0.0, 1.0, 0.1, -7.3]), 300.0 * torch.randn(20)])
     x = values.to(dtype).to(device)[:, None].repeat(1, 600)
@@ -162,7 +166,7 @@ def test_equal_elements(extension: Extension, device: str, dtype: torch.dtype) -
 
 
 @BOTH
-def test_a_long_row(extension: Extension, device: str, dtype: torch.dtype) -> None:
+def test_a_long_row(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
     """More elements than fit the shared memory of a block; the last ones are other ones."""
     x = torch.randn(1, 30_003, dtype=dtype, device=device)
     x[0, 25_000:] += 8.0
@@ -171,7 +175,7 @@ def test_a_long_row(extension: Extension, device: str, dtype: torch.dtype) -> No
 
 @pytest.mark.parametrize("special", [math.inf, -math.inf, math.nan])
 def test_infinity_and_nan_spread_over_the_row(
-    extension: Extension, device: str, special: float
+    extension: CudaExtension, device: str, special: float
 ) -> None:
     """No mean, no variance: the whole row is NaN, and no other."""
     x = torch.randn(4, 300, device=device)
@@ -189,25 +193,25 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
 
 
 @given(x=matrices(), eps=st.sampled_from([1e-2, 0.1, 1.0]))
-def test_any_matrix(extension: Extension, x: torch.Tensor, eps: float) -> None:
+def test_any_matrix(extension: CudaExtension, x: torch.Tensor, eps: float) -> None:
     """Any shape, in any order of blocks and threads."""
     forward(extension, x, eps=eps)
 
 
 @BOTH
-def test_columns_add_up(extension: Extension, device: str, dtype: torch.dtype) -> None:
+def test_columns_add_up(extension: CudaExtension, device: str, dtype: torch.dtype) -> None:
     """Backward of weight and bias: column by column, over all rows."""
     for shape in ((3, 2), (2, 3, 2, 9), (4,)):
         backward(extension, torch.randn(shape, dtype=dtype, device=device))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 31, 32, 33, 65, 300])
-def test_columns_of_any_length(extension: Extension, device: str, rows: int) -> None:
+def test_columns_of_any_length(extension: CudaExtension, device: str, rows: int) -> None:
     """Around a warp and its multiples, no row is left out, and none is added twice."""
     backward(extension, torch.randn(rows, 20, device=device))
 
 
-def test_what_rows_cannot_change(extension: Extension, device: str) -> None:
+def test_what_rows_cannot_change(extension: CudaExtension, device: str) -> None:
     """Shift or stretch a row: out stays, so its gradient has no part in these directions."""
     x = torch.randn(5, 30, device=device)
     out, mean = F.layer_norm(x, [30]), x.mean(1, keepdim=True)
@@ -221,7 +225,7 @@ def test_what_rows_cannot_change(extension: Extension, device: str) -> None:
 @BOTH
 @LENGTHS
 def test_backward_of_rows_of_any_length(
-    extension: Extension, device: str, n: int, dtype: torch.dtype
+    extension: CudaExtension, device: str, n: int, dtype: torch.dtype
 ) -> None:
     """Every element has a part in the two sums of its row."""
     x = torch.randn(3, n, dtype=dtype, device=device)
@@ -231,12 +235,12 @@ def test_backward_of_rows_of_any_length(
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (0, 300), (2, 0, 4)])
-def test_backward_of_no_rows(extension: Extension, device: str, shape: tuple[int, ...]) -> None:
+def test_backward_of_no_rows(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """A sum of nothing is 0, and somebody has to write it."""
     backward(extension, torch.empty(shape, device=device))
 
 
-def test_nan_stays_in_its_row_and_column(extension: Extension, device: str) -> None:
+def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) -> None:
     """A row is NaN in grad_x, a column in grad_weight and grad_bias; the others do not notice."""
     x = torch.randn(40, 50, device=device)
     grad = torch.randn_like(x)
@@ -245,12 +249,12 @@ def test_nan_stays_in_its_row_and_column(extension: Extension, device: str) -> N
 
 
 @given(x=matrices())
-def test_backward_of_any_matrix(extension: Extension, x: torch.Tensor) -> None:
+def test_backward_of_any_matrix(extension: CudaExtension, x: torch.Tensor) -> None:
     """Any shape, in any order of blocks and threads."""
     backward(extension, torch.cat([x, x + torch.randn_like(x)]))
 
 
-def test_gradients_arrive(extension: Extension, device: str) -> None:
+def test_gradients_arrive(extension: CudaExtension, device: str) -> None:
     """Forward saves what backward needs, and the autograd function joins the two."""
     inputs = [torch.randn(6, 40, device=device), *affine(40, device=device)]
     ours = [tensor.clone().requires_grad_() for tensor in inputs]
@@ -265,7 +269,7 @@ def test_gradients_arrive(extension: Extension, device: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 33), (9, 2)], ids=str)
-def test_gradcheck_agrees(extension: Extension, device: str, shape: tuple[int, int]) -> None:
+def test_gradcheck_agrees(extension: CudaExtension, device: str, shape: tuple[int, int]) -> None:
     """Finite differences in float64, in which nothing may be rounded to float on the way."""
     inputs = [torch.randn(shape, dtype=torch.float64, device=device)]
     inputs += affine(shape[1], torch.float64, device)
@@ -275,7 +279,7 @@ def test_gradcheck_agrees(extension: Extension, device: str, shape: tuple[int, i
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_forward_is_one_launch(extension: Extension, shape: tuple[int, int]) -> None:
+def test_forward_is_one_launch(extension: CudaExtension, shape: tuple[int, int]) -> None:
     """Fused: statistics and results by one kernel, and a warp or more for each row."""
     forward(extension, torch.randn(shape))
     launches = extension.launches()
@@ -288,7 +292,7 @@ def test_forward_is_one_launch(extension: Extension, shape: tuple[int, int]) -> 
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_forward_reads_a_row_twice(extension: Extension, shape: tuple[int, int]) -> None:
+def test_forward_reads_a_row_twice(extension: CudaExtension, shape: tuple[int, int]) -> None:
     """One pass for mean and variance, one for the results: along the row, with weight and bias."""
     forward(extension, torch.randn(shape))
     pieces = math.prod(shape) // 8
@@ -305,7 +309,7 @@ def test_forward_reads_a_row_twice(extension: Extension, shape: tuple[int, int])
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_many_threads_go_backward(extension: Extension, shape: tuple[int, int]) -> None:
+def test_many_threads_go_backward(extension: CudaExtension, shape: tuple[int, int]) -> None:
     """At most 3 launches; no thread has a whole row or a whole column for itself."""
     backward(extension, torch.randn(shape))
     launches = extension.launches()
@@ -322,7 +326,9 @@ def test_many_threads_go_backward(extension: Extension, shape: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_backward_reads_what_lies_together(extension: Extension, shape: tuple[int, int]) -> None:
+def test_backward_reads_what_lies_together(
+    extension: CudaExtension, shape: tuple[int, int]
+) -> None:
     """Rows and columns: in both directions the lanes of a warp stand side by side in a row."""
     backward(extension, torch.randn(shape))
     pieces = math.prod(shape) // 8
@@ -333,7 +339,9 @@ def test_backward_reads_what_lies_together(extension: Extension, shape: tuple[in
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_backward_writes_sums_and_not_terms(extension: Extension, shape: tuple[int, int]) -> None:
+def test_backward_writes_sums_and_not_terms(
+    extension: CudaExtension, shape: tuple[int, int]
+) -> None:
     """Beside grad_x only sums go to memory, and they are not made there, one term at a time."""
     backward(extension, torch.randn(shape))
     pieces = math.prod(shape) // 8
@@ -361,7 +369,7 @@ def test_nvcc_computes_in_t(ptx: Ptx) -> None:
     assert [] == both, f"float32 and float64 in one kernel: which number is no T?\n{ptx.table()}"
 
 
-def test_the_operators_pass_opcheck(extension: Extension, device: str) -> None:
+def test_the_operators_pass_opcheck(extension: CudaExtension, device: str) -> None:
     """Schemas, Meta kernels and kernels agree: nothing is mutated, no storage is shared."""
     x = torch.randn(7, 40, device=device).t()
     _, mean, rstd = forward(extension, x)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from plugins.extension import Extension
-    from plugins.launches import Launch
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -48,7 +48,7 @@ def draw(n: int, device: str = "cpu") -> torch.Tensor:
     return torch.randint(1, 10, (n,), dtype=torch.int32, device=device)
 
 
-def check(extension: Extension, name: str, n: int, device: str = "cpu") -> None:
+def check(extension: CudaExtension, name: str, n: int, device: str = "cpu") -> None:
     """Compare one call with the same in PyTorch, three times: in three orders of threads."""
     x = draw(n, device)
     expected = PLAIN[name](x)
@@ -62,7 +62,7 @@ def check(extension: Extension, name: str, n: int, device: str = "cpu") -> None:
         )
 
 
-def launched(extension: Extension, name: str, n: int = FULL) -> Launch:
+def launched(extension: CudaExtension, name: str, n: int = FULL) -> Launch:
     """Check a call, and return its only launch."""
     check(extension, name, n)
     launches = extension.launches()
@@ -73,21 +73,21 @@ def launched(extension: Extension, name: str, n: int = FULL) -> Launch:
 
 @pytest.mark.parametrize("n", [1, 2, 31, 33, 100, 255, 257, 1000])
 def test_neighbours_are_added_when_they_are_loaded(
-    extension: Extension, device: str, n: int
+    extension: CudaExtension, device: str, n: int
 ) -> None:
     """Smooth: what a thread adds was loaded by others, and may not be there yet."""
     check(extension, "smooth", n, device)
 
 
 @pytest.mark.parametrize("n", [256, 512, 1024])
-def test_nothing_is_loaded_past_the_end(extension: Extension, device: str, n: int) -> None:
+def test_nothing_is_loaded_past_the_end(extension: CudaExtension, device: str, n: int) -> None:
     """Smooth: the last thread of the last block has a neighbour that does not exist."""
     check(extension, "smooth", n, device)
 
 
 @pytest.mark.parametrize("n", [256, 512, 1024])
 def test_a_step_of_the_scan_reads_before_it_writes(
-    extension: Extension, device: str, n: int
+    extension: CudaExtension, device: str, n: int
 ) -> None:
     """Scan: in each step everybody reads what was there before the step."""
     check(extension, "scan", n, device)
@@ -95,32 +95,32 @@ def test_a_step_of_the_scan_reads_before_it_writes(
 
 @pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 257, 1000])
 def test_threads_without_an_element_come_to_the_barriers(
-    extension: Extension, device: str, n: int
+    extension: CudaExtension, device: str, n: int
 ) -> None:
     """Scan: the last block has fewer elements than threads."""
     check(extension, "scan", n, device)
 
 
 @pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 256])
-def test_one_block_adds_up_its_sums(extension: Extension, device: str, n: int) -> None:
+def test_one_block_adds_up_its_sums(extension: CudaExtension, device: str, n: int) -> None:
     """Sum: in each halving only half of the threads add, but all of them meet."""
     check(extension, "sum", n, device)
 
 
 @pytest.mark.parametrize("n", [257, 1000, 8192, 8193, 20_000])
-def test_no_block_disturbs_another(extension: Extension, device: str, n: int) -> None:
+def test_no_block_disturbs_another(extension: CudaExtension, device: str, n: int) -> None:
     """Sum: all blocks add to the same total, in any order."""
     check(extension, "sum", n, device)
 
 
-def test_the_sum_of_nothing_is_0(extension: Extension, device: str) -> None:
+def test_the_sum_of_nothing_is_0(extension: CudaExtension, device: str) -> None:
     """Sum: no elements, no launch, and a total all the same."""
     check(extension, "sum", 0, device)
 
 
 @pytest.mark.given
 @pytest.mark.parametrize("name", ["smooth", "scan"])
-def test_no_elements(extension: Extension, device: str, name: str) -> None:
+def test_no_elements(extension: CudaExtension, device: str, name: str) -> None:
     """No elements, no launch, nothing to write."""
     x = draw(0, device)
     assert (0,) == tuple(extension.op(name)(x).shape)
@@ -128,14 +128,14 @@ def test_no_elements(extension: Extension, device: str, name: str) -> None:
 
 @ALL
 @given(n=st.integers(1, 3000))
-def test_any_number_of_elements(extension: Extension, name: str, n: int) -> None:
+def test_any_number_of_elements(extension: CudaExtension, name: str, n: int) -> None:
     """Any n, in any order of blocks and threads."""
     check(extension, name, n)
 
 
 @ALL
 @pytest.mark.parametrize("n", [1, 256, 257, 32 * 256, 32 * 256 + 1])
-def test_the_grid_stays(extension: Extension, name: str, n: int) -> None:
+def test_the_grid_stays(extension: CudaExtension, name: str, n: int) -> None:
     """Work is not taken from the blocks so that they cannot disturb each other."""
     launch = launched(extension, name, n)
     blocks = (n + THREADS - 1) // THREADS
@@ -145,7 +145,7 @@ def test_the_grid_stays(extension: Extension, name: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "extra"), [("smooth", 2), ("scan", 0), ("sum", 0)])
-def test_global_memory_is_read_once(extension: Extension, name: str, extra: int) -> None:
+def test_global_memory_is_read_once(extension: CudaExtension, name: str, extra: int) -> None:
     """Threads get each other's elements from shared memory, and not by a load of their own."""
     launch = launched(extension, name)
     loads, most = launch.count("global", "read").accesses, FULL + extra * FULL // THREADS
@@ -155,7 +155,9 @@ def test_global_memory_is_read_once(extension: Extension, name: str, extra: int)
 
 
 @pytest.mark.parametrize(("name", "most"), [("smooth", 1), ("scan", 17), ("sum", 9)])
-def test_there_are_no_more_barriers_than_needed(extension: Extension, name: str, most: int) -> None:
+def test_there_are_no_more_barriers_than_needed(
+    extension: CudaExtension, name: str, most: int
+) -> None:
     """A barrier after every line is no way to find the one that was missing."""
     launch = launched(extension, name)
     found = launch.barriers / launch.grid[0]
@@ -163,7 +165,9 @@ def test_there_are_no_more_barriers_than_needed(extension: Extension, name: str,
 
 
 @pytest.mark.parametrize(("name", "most"), [("smooth", 3), ("scan", 20), ("sum", 3)])
-def test_threads_work_together_in_shared_memory(extension: Extension, name: str, most: int) -> None:
+def test_threads_work_together_in_shared_memory(
+    extension: CudaExtension, name: str, most: int
+) -> None:
     """Each thread does its part of the work; no thread does that of the others."""
     launch = launched(extension, name)
     loads, moved = launch.count("shared", "read"), launch.count("shared")
@@ -179,7 +183,7 @@ def test_threads_work_together_in_shared_memory(extension: Extension, name: str,
     )
 
 
-def test_a_block_adds_to_the_total_once(extension: Extension) -> None:
+def test_a_block_adds_to_the_total_once(extension: CudaExtension) -> None:
     """Atomics are for what is left to add when the block is done, and for nothing before it."""
     launch = launched(extension, "sum")
     inside = launch.count("shared", "atomic").accesses
@@ -193,7 +197,7 @@ def test_a_block_adds_to_the_total_once(extension: Extension) -> None:
 
 
 @ALL
-def test_the_operator_passes_opcheck(extension: Extension, device: str, name: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, name, 300, device)
     torch.library.opcheck(extension.op(name).default, (draw(300, device),))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plugins.extension import Extension
-    from plugins.launches import Launch
-    from plugins.ptx import Ptx
+    from plugins.kit import CudaExtension
+    from plugins.kit import Launch
+    from plugins.kit import Ptx
 
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
@@ -47,28 +47,28 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
     )
 
 
-def check_scale(extension: Extension, n: int, device: str = "cpu", start: int = 0) -> None:
+def check_scale(extension: CudaExtension, n: int, device: str = "cpu", start: int = 0) -> None:
     """Scale n elements of a tensor that has `start` others before them."""
     x = torch.randint(1, 100, (start + n,), dtype=torch.float32, device=device)[start:]
     for _ in range(3):
         compare("scale", extension.op("scale")(x, A), A * x)
 
 
-def check_row_sum(extension: Extension, rows: int, n: int, device: str = "cpu") -> None:
+def check_row_sum(extension: CudaExtension, rows: int, n: int, device: str = "cpu") -> None:
     """Add up rows, three times: in three orders of threads."""
     x = torch.randint(1, 100, (rows, n), dtype=torch.int32, device=device)
     for _ in range(3):
         compare("row_sum", extension.op("row_sum")(x), row_sum(x))
 
 
-def check_differences(extension: Extension, n: int, device: str = "cpu") -> None:
+def check_differences(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Subtract neighbours, none of which are equal."""
     x = torch.randint(1, 100, (n,), dtype=torch.int32, device=device).cumsum(0, dtype=torch.int32)
     for _ in range(3):
         compare("differences", extension.op("differences")(x), differences(x))
 
 
-def one_launch(extension: Extension) -> Launch:
+def one_launch(extension: CudaExtension) -> Launch:
     """Return the launch of the last call, of which there is one."""
     launches = extension.launches()
     names = [launch.kernel for launch in launches]
@@ -78,13 +78,13 @@ def one_launch(extension: Extension) -> Launch:
 
 
 @pytest.mark.parametrize("n", [4, 400, 1020, 1028, 2044, 5000])
-def test_the_grid_reaches_the_last_vector(extension: Extension, device: str, n: int) -> None:
+def test_the_grid_reaches_the_last_vector(extension: CudaExtension, device: str, n: int) -> None:
     """Scale: whole vectors, but no whole block of them."""
     check_scale(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 1023, 1025, 1027, 2047, 4098])
-def test_what_makes_no_vector_is_scaled_too(extension: Extension, device: str, n: int) -> None:
+def test_what_makes_no_vector_is_scaled_too(extension: CudaExtension, device: str, n: int) -> None:
     """Scale: up to 3 elements are left when the last whole vector is done, and nothing more."""
     check_scale(extension, n, device)
 
@@ -92,7 +92,7 @@ def test_what_makes_no_vector_is_scaled_too(extension: Extension, device: str, n
 @pytest.mark.parametrize("start", OFF)
 @pytest.mark.parametrize("n", [1024, 2048, 999, 3])
 def test_a_tensor_may_begin_between_vectors(
-    extension: Extension, device: str, n: int, start: int
+    extension: CudaExtension, device: str, n: int, start: int
 ) -> None:
     """Scale: where no float4 can be loaded, elements can."""
     check_scale(extension, n, device, start)
@@ -100,7 +100,7 @@ def test_a_tensor_may_begin_between_vectors(
 
 @pytest.mark.parametrize("n", [256, 300, 512, 1000])
 def test_warps_are_added_up_by_lanes_that_the_mask_names(
-    extension: Extension, device: str, n: int
+    extension: CudaExtension, device: str, n: int
 ) -> None:
     """Row sum: there are 8 warps, and so 8 parts; nobody reads from a lane that is not there."""
     check_row_sum(extension, 2, n, device)
@@ -108,25 +108,27 @@ def test_warps_are_added_up_by_lanes_that_the_mask_names(
 
 @pytest.mark.parametrize("n", [1, 5, 31, 33, 100, 255])
 def test_lanes_without_an_element_come_to_the_shuffle(
-    extension: Extension, device: str, n: int
+    extension: CudaExtension, device: str, n: int
 ) -> None:
     """Row sum: the mask names all 32 lanes, and so all of them have to come."""
     check_row_sum(extension, 3, n, device)
 
 
-def test_a_row_of_nothing(extension: Extension, device: str) -> None:
+def test_a_row_of_nothing(extension: CudaExtension, device: str) -> None:
     """Row sum: no thread has an element, and the sum is 0."""
     check_row_sum(extension, 2, 0, device)
 
 
 @pytest.mark.parametrize("n", [33, 65, 257, 1025])
-def test_the_last_lane_of_a_warp_has_a_neighbour(extension: Extension, device: str, n: int) -> None:
+def test_the_last_lane_of_a_warp_has_a_neighbour(
+    extension: CudaExtension, device: str, n: int
+) -> None:
     """Differences: what it needs is in another warp, and a shuffle does not go there."""
     check_differences(extension, n, device)
 
 
 @pytest.mark.parametrize("n", [2, 3, 31, 32, 100, 255, 256, 1000])
-def test_the_last_element_is_handed_on(extension: Extension, device: str, n: int) -> None:
+def test_the_last_element_is_handed_on(extension: CudaExtension, device: str, n: int) -> None:
     """Differences: the thread of the last element has nothing to store, but something to give."""
     check_differences(extension, n, device)
 
@@ -137,7 +139,7 @@ def test_the_last_element_is_handed_on(extension: Extension, device: str, n: int
     [("scale", (0,)), ("row_sum", (0, 5)), ("row_sum", (0, 0)), ("differences", (1,))],
 )
 def test_nothing_to_write(
-    extension: Extension, device: str, name: str, shape: tuple[int, ...]
+    extension: CudaExtension, device: str, name: str, shape: tuple[int, ...]
 ) -> None:
     """No launch: a grid of no blocks is refused, and one of idle blocks is of no use."""
     dtype = torch.float32 if name == "scale" else torch.int32
@@ -150,25 +152,25 @@ def test_nothing_to_write(
 
 
 @given(n=st.integers(1, 3000), start=st.integers(0, 9))
-def test_scale_any_number_of_elements(extension: Extension, n: int, start: int) -> None:
+def test_scale_any_number_of_elements(extension: CudaExtension, n: int, start: int) -> None:
     """Any n, beginning anywhere, in any order of blocks and threads."""
     check_scale(extension, n, start=start)
 
 
 @given(rows=st.integers(1, 3), n=st.integers(0, 1200))
-def test_add_up_any_matrix(extension: Extension, rows: int, n: int) -> None:
+def test_add_up_any_matrix(extension: CudaExtension, rows: int, n: int) -> None:
     """Any rows and n, in any order of blocks and threads."""
     check_row_sum(extension, rows, n)
 
 
 @given(n=st.integers(2, 1200))
-def test_differences_of_any_number_of_elements(extension: Extension, n: int) -> None:
+def test_differences_of_any_number_of_elements(extension: CudaExtension, n: int) -> None:
     """Any n, in any order of blocks and threads."""
     check_differences(extension, n)
 
 
 @pytest.mark.parametrize("start", ON)
-def test_scale_loads_four_at_a_time(extension: Extension, start: int) -> None:
+def test_scale_loads_four_at_a_time(extension: CudaExtension, start: int) -> None:
     """Only what makes no vector goes one by one, and an address counts, not an offset."""
     for n in (1, 1021, 1024, 1025, 5000):
         check_scale(extension, n, start=start)
@@ -188,7 +190,7 @@ def test_scale_loads_four_at_a_time(extension: Extension, start: int) -> None:
 
 
 @pytest.mark.parametrize("start", OFF)
-def test_scale_is_still_shared_by_threads(extension: Extension, start: int) -> None:
+def test_scale_is_still_shared_by_threads(extension: CudaExtension, start: int) -> None:
     """One by one does not mean by one thread; and no element is loaded twice."""
     n = 2050
     check_scale(extension, n, start=start)
@@ -204,7 +206,7 @@ def test_scale_is_still_shared_by_threads(extension: Extension, start: int) -> N
 
 
 @pytest.mark.parametrize("n", [24, 256, 1000])
-def test_row_sum_keeps_to_shuffles(extension: Extension, n: int) -> None:
+def test_row_sum_keeps_to_shuffles(extension: CudaExtension, n: int) -> None:
     """Warps add up in registers; shared memory is for one number of each."""
     rows = 3
     check_row_sum(extension, rows, n)
@@ -231,7 +233,7 @@ def test_row_sum_keeps_to_shuffles(extension: Extension, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [64, 257, 1500])
-def test_differences_keep_to_shuffles(extension: Extension, n: int) -> None:
+def test_differences_keep_to_shuffles(extension: CudaExtension, n: int) -> None:
     """A neighbour's element comes from the neighbour: it is loaded once, but for one per warp."""
     check_differences(extension, n)
     launch, warps = one_launch(extension), (n + 31) // 32
@@ -249,7 +251,7 @@ def test_differences_keep_to_shuffles(extension: Extension, n: int) -> None:
 
 
 @pytest.mark.backend("nvcc")
-def test_nvcc_moves_four_floats_at_a_time(extension: Extension, ptx: Ptx) -> None:
+def test_nvcc_moves_four_floats_at_a_time(extension: CudaExtension, ptx: Ptx) -> None:
     """Compiled for a GPU: a load of 4 floats and a store of 4 floats; a tail beside them."""
     check_scale(extension, 1025)
     for space in ("ld.global", "st.global"):
@@ -257,7 +259,7 @@ def test_nvcc_moves_four_floats_at_a_time(extension: Extension, ptx: Ptx) -> Non
 
 
 @pytest.mark.parametrize("name", ["scale", "row_sum", "differences"])
-def test_the_operator_passes_opcheck(extension: Extension, device: str, name: str) -> None:
+def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     cases: dict[str, tuple[Callable[[], None], tuple[object, ...]]] = {
         "scale": (

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from plugins.ahead import Compiled
-    from plugins.programs import Launch
+    from plugins.kit import Compiled
+    from plugins.kit import TritonLaunch
 
 
 pytestmark = pytest.mark.device("cpu", "cuda")
@@ -388,13 +388,13 @@ def check(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def one(launches: list[Launch]) -> Launch:
+def one(launches: list[TritonLaunch]) -> TritonLaunch:
     """Return the only launch."""
     assert 1 == len(launches), f"expected one launch of a kernel, found {len(launches)}"
     return launches[0]
 
 
-def touched(launch: Launch, kind: str, program: int) -> list[int]:
+def touched(launch: TritonLaunch, kind: str, program: int) -> list[int]:
     """Return the positions in storage that one program touches."""
     found = [
         each.places for each in launch.accesses if (each.kind, each.program) == (kind, program)
@@ -461,7 +461,7 @@ def test_the_result_is_where_x_is() -> None:
 
 
 @triton
-def test_other_shapes_are_no_launch(device: str, launches: list[Launch]) -> None:
+def test_other_shapes_are_no_launch(device: str, launches: list[TritonLaunch]) -> None:
     """The error is that of part one."""
     message = "glu: expected a matrix with an even number of columns, got shape (3, 5)"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -481,7 +481,9 @@ def test_any_matrix(x: torch.Tensor) -> None:
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("shape", [(1, 2), (32, 64), (7, 2000)])
-def test_one_launch_of_a_program_per_block(launches: list[Launch], shape: tuple[int, int]) -> None:
+def test_one_launch_of_a_program_per_block(
+    launches: list[TritonLaunch], shape: tuple[int, int]
+) -> None:
     """As many programs as there are blocks, rounded up; program p computes block p."""
     out = check(torch.randn(shape))
     launch = one(launches)
@@ -500,7 +502,7 @@ def test_one_launch_of_a_program_per_block(launches: list[Launch], shape: tuple[
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("shape", [(41, 50), (7, 2000)])
-def test_each_element_moves_once(launches: list[Launch], shape: tuple[int, int]) -> None:
+def test_each_element_moves_once(launches: list[TritonLaunch], shape: tuple[int, int]) -> None:
     """One load for each element of x, one store for each of out: what a fused kernel is about."""
     x = torch.randn(shape[::-1]).t()
     out = check(x)
@@ -531,7 +533,7 @@ class Operators(TorchDispatchMode):
 
 @triton
 @pytest.mark.cpu
-def test_the_kernel_does_all_of_it(launches: list[Launch]) -> None:
+def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     """No other operator than torch.empty: no glu, no copy that makes x contiguous."""
     x = torch.randn(40, 40).t()
     with Operators() as operators:

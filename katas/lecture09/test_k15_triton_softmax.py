@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from plugins.ahead import Compiled
-    from plugins.programs import Launch
+    from plugins.kit import Compiled
+    from plugins.kit import TritonLaunch
 
 if find_spec("triton"):
     import triton.language as tl
@@ -340,7 +340,7 @@ def check(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch
     return out
 
 
-def one(launches: list[Launch]) -> Launch:
+def one(launches: list[TritonLaunch]) -> TritonLaunch:
     """Return the only launch."""
     assert 1 == len(launches), f"expected one launch of a kernel, found {len(launches)}"
     return launches[0]
@@ -425,7 +425,7 @@ def test_strides(device: str) -> None:
 
 
 @triton
-def test_no_elements(device: str, launches: list[Launch]) -> None:
+def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
     """The result is empty as well, and nothing is launched."""
     for shape in ((0, 6), (5, 0), (0, 0)):
         check(torch.randn(shape, device=device))
@@ -454,7 +454,7 @@ def test_any_matrix(x: torch.Tensor, scale: float, causal: bool) -> None:  # noq
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("rows", [3, 16, 40])
-def test_rows_go_round_the_programs(launches: list[Launch], rows: int) -> None:
+def test_rows_go_round_the_programs(launches: list[TritonLaunch], rows: int) -> None:
     """Row r belongs to program r % P; there are no more programs than rows, and than 16."""
     out = check(torch.randn(rows, 12))
     launch = one(launches)
@@ -471,7 +471,7 @@ def test_rows_go_round_the_programs(launches: list[Launch], rows: int) -> None:
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("causal", [False, True])
-def test_what_is_seen_is_loaded_once(launches: list[Launch], causal: bool) -> None:  # noqa: FBT001 - a parameter
+def test_what_is_seen_is_loaded_once(launches: list[TritonLaunch], causal: bool) -> None:  # noqa: FBT001 - a parameter
     """A second load would be a row that was not kept; a load of what is not seen is wasted."""
     x = torch.randn(45, 40).t()
     out = check(x, causal=causal)
@@ -504,7 +504,7 @@ class Operators(TorchDispatchMode):
 
 @triton
 @pytest.mark.cpu
-def test_the_kernel_does_all_of_it(launches: list[Launch]) -> None:
+def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     """No other operator than torch.empty: no softmax, no product, no mask of PyTorch's."""
     x = torch.randn(40, 40).t()
     with Operators() as operators:

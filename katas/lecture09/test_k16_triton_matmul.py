@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from plugins.ahead import Compiled
-    from plugins.programs import Launch
+    from plugins.kit import Compiled
+    from plugins.kit import TritonLaunch
 
 
 pytestmark = pytest.mark.device("cpu", "cuda")
@@ -447,7 +447,7 @@ def check(
     return out
 
 
-def one(launches: list[Launch]) -> Launch:
+def one(launches: list[TritonLaunch]) -> TritonLaunch:
     """Return the only launch."""
     assert 1 == len(launches), f"expected one launch of a kernel, found {len(launches)}"
     return launches[0]
@@ -574,7 +574,7 @@ def test_any_sizes(m: int, k: int, n: int, dtype: torch.dtype, relu: bool) -> No
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("tiles", [(4, 4), (6, 5), (9, 2)])
-def test_programs_go_in_groups(launches: list[Launch], tiles: tuple[int, int]) -> None:
+def test_programs_go_in_groups(launches: list[TritonLaunch], tiles: tuple[int, int]) -> None:
     """Those that run at the same time share rows of x and of w, which then are in the cache."""
     x, w, _ = matrices(tiles[0] * TILE - 5, STEP, tiles[1] * TILE - 5)
     out = check(x, w)
@@ -596,7 +596,7 @@ def test_programs_go_in_groups(launches: list[Launch], tiles: tuple[int, int]) -
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize(("m", "k", "n"), [(130, 70, 200), (300, 33, 10)])
-def test_each_tile_is_loaded_once(launches: list[Launch], m: int, k: int, n: int) -> None:
+def test_each_tile_is_loaded_once(launches: list[TritonLaunch], m: int, k: int, n: int) -> None:
     """By each program that needs it; each element of out is stored once."""
     x, w, bias = matrices(m, k, n)
     out = check(x, w, bias)
@@ -631,7 +631,7 @@ class Operators(TorchDispatchMode):
 
 @triton
 @pytest.mark.cpu
-def test_the_kernel_does_all_of_it(launches: list[Launch]) -> None:
+def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     """No other operator than torch.empty: no product, no bias, no relu, no copy of PyTorch's."""
     x, w, bias = matrices(70, 40, 50)
     x = x.t().contiguous().t()
