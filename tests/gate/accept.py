@@ -1,9 +1,9 @@
-"""Accepts what the solutions print as the expected output of their expect tests.
+"""Accepts the output of the solutions as the expected output of their expect tests.
 
     python -m tests.gate.accept katas/lecture04/test_k14_torch_dispatch.py
 
-expecttest 0.3.0 compares line numbers from before and after its own edits of a file, so that one
-round may leave some outputs behind: rounds follow until a run that accepts nothing passes.
+expecttest 0.3.0 compares line numbers from before and after its own edits of a file, so one round
+may miss some outputs. Rounds repeat until the tests pass without accepting anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDS = 5
 
 
 def main(arguments: list[str]) -> int:
-    """Return 0 once the solutions pass as the files stand, 1 if they never do."""
+    """Return 0 once the solutions pass with the files unchanged, 1 if they never do."""
     command = [sys.executable, "-m", "pytest", "-q", "--solutions", *arguments]
     for _ in range(ROUNDS):
         subprocess.run(command, env={**os.environ, "EXPECTTEST_ACCEPT": "1"}, check=False)
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
             copy.unlink()
         if subprocess.run(command, check=False).returncode == 0:
             return 0
-    sys.stderr.write(f"after {ROUNDS} rounds the solutions still fail\n")
+    sys.stderr.write(f"the solutions still fail after {ROUNDS} rounds\n")
     return 1
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugins.lectures import torch_need
-from plugins.tomltable import read_toml
+from plugins.course.lectures import torch_need
+from plugins.tools.toml import read_toml
 
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plugins.layout import Kata
-    from plugins.layout import TorchNeed
-    from plugins.tomltable import TomlTable
+    from plugins.course.model import Kata
+    from plugins.course.model import TorchNeed
+    from plugins.tools.toml import TomlTable
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Equivalent:
 
 @dataclass(frozen=True)
 class Answers:
-    """What tests/wrong holds for one kata."""
+    """The contents of a kata's file under tests/wrong."""
 
     wrong: tuple[Wrong, ...]
     equivalent: tuple[Equivalent, ...]
 
 
 def answers_file(tests: Path, kata: Kata) -> Path:
-    """Return where a kata's wrong answers stand."""
+    """Return the path of a kata's wrong answers."""
     return tests / "wrong" / kata.lecture / f"{kata.name}.toml"
 
 

@@ -1,32 +1,32 @@
-"""Finds on disk what the gate has to check: lectures, katas and the answers beside them."""
+"""Finds the lectures, katas and answers on disk that the gate checks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plugins.layout import Course
-from plugins.lectures import read_course
+from plugins.course.lectures import read_course
+from plugins.course.model import Course
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from plugins.layout import Kata
-    from plugins.layout import Lecture
+    from plugins.course.model import Kata
+    from plugins.course.model import Lecture
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A course under test: its root folder, and what stands in it."""
+    """A course under test: its root folder and its lectures."""
 
     root: Path
     course: Course
 
     @property
     def tests(self) -> Path:
-        """Where wrong and right answers stand."""
+        """The folder of wrong and right answers."""
         return self.root / "tests"
 
     @property
@@ -40,7 +40,7 @@ class Gate:
         return Gate(self.root, Course(tuple(lectures), self.course.errors))
 
     def chosen(self, lectures: tuple[str, ...], names: tuple[str, ...]) -> tuple[Kata, ...]:
-        """Return the katas of these lectures; of these names or numbers, if any are given."""
+        """Return the katas of these lectures, only these names or numbers if any are given."""
         katas = [kata for kata in self.katas if not lectures or kata.lecture in lectures]
         return tuple(
             kata for kata in katas if not names or {kata.name, kata.name.split("_")[0]} & set(names)
@@ -54,7 +54,7 @@ class Gate:
 
 
 def read_gate(root: Path) -> Gate:
-    """Read the course that stands in `root`."""
+    """Read the course in `root`."""
     return Gate(root, read_course(sorted((root / "katas").glob("lecture*/"))))
 
 
@@ -70,6 +70,6 @@ def solution_text(kata: Kata, file: str) -> str:
 
 
 def stub_text(kata: Kata, file: str) -> str:
-    """Return what the learner starts from, empty if the file is the learner's to create."""
+    """Return the text of a stub, empty if the learner creates the file."""
     path = kata.folder / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -1,4 +1,4 @@
-"""Puts a kata through the gate: each check runs what it needs and returns what is wrong."""
+"""Puts a kata through the gate: each check runs tests and returns the problems it found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import field
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from plugins.torchversion import unmet
+from plugins.machine.torchversion import explain_mismatch
 from tests.gate import outcome
 from tests.gate.answers import Answers
 from tests.gate.answers import answers_file
@@ -24,7 +24,7 @@ from tests.gate.protocol import Run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
     from tests.gate.answers import Wrong
     from tests.gate.cases import Gate
     from tests.gate.protocol import Result
@@ -34,16 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Checks:
-    """The checks of one gate, over one warm process; solved runs are kept, since all ask."""
+    """The checks of one gate, in one warm process; solved runs are kept for all checks."""
 
     gate: Gate
     runner: Runner
-    # A wrong answer may make hypothesis look long for the smallest example.
+    # Seconds: a wrong answer may make hypothesis search long for the smallest example.
     slack: int = 30
     kept: dict[str, Result] = field(default_factory=dict)
+    kept_unsolved: dict[str, Result] = field(default_factory=dict)
 
     def run_of(self, kata: Kata, overlay: Path | None = None, **options: object) -> Run:
-        """Return the request for a kata's tests with the solutions, and `overlay` over them."""
+        """Return the run of a kata's tests with the solutions, and `overlay` over them."""
         return Run(
             root=str(self.gate.root),
             tests=(kata.test.relative_to(self.gate.root).as_posix(),),
@@ -51,9 +52,15 @@ class Checks:
             **{"solutions": True, **options},  # type: ignore[arg-type]
         )
 
+    def unsolved_result(self, kata: Kata) -> Result:
+        """Run the kata as the learner finds it, once."""
+        if kata.id not in self.kept_unsolved:
+            self.kept_unsolved[kata.id] = self.runner.one(self.run_of(kata, solutions=False))
+        return self.kept_unsolved[kata.id]
+
     def unsolved(self, kata: Kata) -> list[str]:
-        """Run the kata as the learner finds it."""
-        return outcome.unsolved(self.runner.one(self.run_of(kata, solutions=False)))
+        """Return what is wrong with the run of the kata as the learner finds it."""
+        return outcome.unsolved(self.unsolved_result(kata))
 
     def solved_result(self, kata: Kata) -> Result:
         """Run the kata with its solution, once."""
@@ -66,20 +73,20 @@ class Checks:
         return outcome.solved(self.solved_result(kata))
 
     def absent(self, kata: Kata, name: str = "") -> str:
-        """Return why this machine cannot run the kata at all, or its test `name`, if it cannot."""
+        """Return why this machine cannot run the kata, or its test `name`; empty if it can."""
         tests = self.solved_result(kata).tests
         tests = tuple(test for test in tests if not name or outcome.named(test.name, name))
         skipped = [test for test in tests if test.outcome == "skipped"]
         return tests[0].message if tests and len(skipped) == len(tests) else ""
 
     def left_out(self, kata: Kata, answer: Wrong) -> str:
-        """Return why a wrong answer is none here, or cannot be told, if that is so."""
-        if answer.torch and (reason := unmet(answer.torch, version("torch"))):
+        """Return why a wrong answer is left out: torch makes it right, or its test is skipped."""
+        if answer.torch and (reason := explain_mismatch(answer.torch, version("torch"))):
             return reason
         return self.absent(kata, answer.rejected_by)
 
     def lacks(self, kata: Kata) -> str:
-        """Return why a test of the kata cannot run here, if it is for what its table `needs`."""
+        """Return why a test is skipped here, if for something that the kata's table `needs`."""
         variants: dict[str, list[Test]] = {}
         for test in self.solved_result(kata).tests:
             variants.setdefault(test.name.partition("[")[0], []).append(test)
@@ -90,11 +97,11 @@ class Checks:
         return ""
 
     def limits(self, kata: Kata, slack: int) -> dict[str, object]:
-        """Return how long an altered solution may take, above what the solution takes."""
+        """Return the time limits of an altered solution, derived from the solution's times."""
         solved = self.solved_result(kata)
         return {
             "stop": True,
-            "cpu_seconds": int(slack + 4 * solved.cpu),
+            "cpu_seconds": int(slack + 2 * solved.cpu),
             "wall_seconds": 30 + slack + 10 * solved.seconds,
         }
 

@@ -1,7 +1,7 @@
-"""The one-edit mutants of a C++ or CUDA solution: of its text, since no parser is at hand.
+"""One-edit mutants of a C++ or CUDA solution, made by patterns since there is no parser.
 
-Comments, strings and preprocessor lines are blanked before anything is looked for, and what
-does not compile is drawn again, so the patterns may be rough.
+Comments, strings and preprocessor lines are blanked first, and another mutant replaces one
+that does not compile, so the patterns may be rough.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ COMPARISONS = {
 }
 ARITHMETIC = {"+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "+=": "-=", "-=": "+=", "*=": "+="}
 CALLS = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "begin": "end"}
+# The order of their arguments makes no difference.
+COMMUTATIVE = {"min", "max", "minimum", "maximum"}
 BINARY = re.compile(r"(?<=\s)(<=|>=|==|!=|<|>|\+=|-=|\*=|[-+*/%])(?=\s)")
 INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 FLOATING = re.compile(r"(?<![\w.])(\d+\.\d*|\d*\.\d+)(f?)(?![\w.])")
-# A whole statement on lines of its own. What begins with a type declares a name that is used.
+# A whole statement on its own lines. One that begins with a type declares a name in use.
 STATEMENT = re.compile(
     r"(?<=[;{}\n])[ \t]*(?=[A-Za-z_*+-])([^;{}\n]+(?:\n[^;{}\n]+)*);[ \t]*(?=\n)"
 )
@@ -52,7 +54,7 @@ PAIR = re.compile(r"\b\w+\((\w+), (\w+)\)")
 
 
 def cxx_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
-    """Return every mutant of the lines that the learner writes."""
+    """Return every mutant of the learner's lines."""
     written = _written(solution, stub)
     code = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), solution)
     lines = solution.splitlines()
@@ -70,7 +72,7 @@ def cxx_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
 
 
 def _written(solution: str, stub: str) -> set[int]:
-    """Return the numbers of the lines that are not given in the stub."""
+    """Return the numbers of the lines that are not in the stub."""
     lines = solution.splitlines()
     same: set[int] = set()
     matcher = difflib.SequenceMatcher(None, stub.splitlines(), lines, autojunk=False)
@@ -95,7 +97,7 @@ def _edits(code: str) -> Iterator[Edit]:
         if not DECLARATION.match(" ".join(found[1].split())):
             yield "removed statement", found.start(1), found.end(), ";"
     for found in PAIR.finditer(code):
-        if found[1] != found[2] and found[0].split("(")[0] not in CALLS:
+        if found[1] != found[2] and found[0].split("(")[0] not in COMMUTATIVE:
             new = f"{found[2]}, {found[1]}"
             yield "swapped arguments", found.start(1), found.end(2), new
     for found in re.finditer(r"\b(min|max|floor|ceil|begin)(?=\()", code):
@@ -112,7 +114,7 @@ def _operators(code: str) -> Iterator[Edit]:
         yield "arithmetic", found.start(), found.end(), "--" if found[0] == "++" else "++"
     for found in re.finditer(r"&&|\|\|", code):
         new = "||" if found[0] == "&&" else "&&"
-        # `Tensor&& x` is a type; what is not an operand before it does not compile.
+        # `Tensor&& x` is a type: without an operand before it, the mutant does not compile.
         yield "boolean", found.start(), found.end(), new
     for found in re.finditer(r"(?<=[\s(])!(?=[\w(])", code):
         yield "boolean", found.start(), found.end(), ""

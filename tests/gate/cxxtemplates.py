@@ -1,4 +1,4 @@
-"""The texts of a new C++ kata; `tests.gate.templates` has the others."""
+"""Templates of a new C++ kata; `tests.gate.templates` has the others."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ import torch
 
 
 if TYPE_CHECKING:
-    from plugins.native import Extension
+    from plugins.native.plugin import Extension
 
 
 pytestmark = pytest.mark.backend("cxx")
 
 
 def test_the_smallest_case(extension: Extension) -> None:
-    """TODO: say what is wanted, as a rule."""
+    """TODO: state the expected behaviour, as a rule."""
     found = extension.op("<word>")(torch.ones(1))
 
     assert found.item() == 1, f"<word> gave {found}, expected 1: TODO why it matters"

@@ -1,4 +1,4 @@
-"""A fork of the warm process: what it is set up with, what is left when it has ended."""
+"""Forks the warm process for a run, and reads the journal of a fork that has ended."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate.opened import read_opened
+from tests.gate.opened import watch
 from tests.gate.protocol import Result
 from tests.gate.protocol import Test
 from tests.gate.recorder import Recorder
 
 
 if TYPE_CHECKING:
-    from plugins.warm import Late
+    from plugins.course.late import Late
     from tests.gate.protocol import Run
 
 
@@ -41,19 +43,19 @@ class Child:
 
     @property
     def late(self) -> bool:
-        """Whether its time is over."""
+        """Whether it has used up its wall time."""
         return time.monotonic() - self.started > self.run.wall_seconds
 
 
 def kill(child: Child) -> None:
-    """End a child and whatever it has started."""
+    """Kill a child and every process of its group."""
     for send in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             send(child.pid, signal.SIGKILL)
 
 
 def start(run: Run, late: Late) -> Child:
-    """Fork, and let the child run the session; `late` learns what it had to import."""
+    """Fork a child that runs the session; `late` learns which modules it had to import."""
     folder = tempfile.TemporaryDirectory(prefix="gate-run-")
     pid = os.fork()
     if pid == 0:
@@ -67,7 +69,7 @@ def start(run: Run, late: Late) -> Child:
 
 def _session(run: Run, folder: Path, late: Late) -> int:
     os.setsid()
-    # The server's own handlers mean nothing here.
+    # The server's signal handlers do not apply to the child.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -81,14 +83,17 @@ def _session(run: Run, folder: Path, late: Late) -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for name in ("EXPECTTEST_ACCEPT", "PYTEST_ADDOPTS", "KATAS_SOLUTIONS", "KATAS_OVERLAY"):
         os.environ.pop(name, None)
+    # Makes conftest.py leave out the plugins that only a learner's session needs.
+    os.environ["KATAS_VERDICT"] = "1"
     if run.solutions:
         os.environ["KATAS_SOLUTIONS"] = "1"
     if run.overlay:
         os.environ["KATAS_OVERLAY"] = run.overlay
     os.chdir(run.root)
     sys.path.insert(0, run.root)
+    watch(run.root, folder / "opened")
     with (folder / "journal").open("w", encoding="utf-8") as journal:
-        recorder = Recorder(journal, run.shuffle)
+        recorder = Recorder(journal, run.shuffle, run.first)
         return int(pytest.main(arguments(run), plugins=[recorder, late]))
 
 
@@ -125,6 +130,7 @@ def finish(child: Child, status: int, usage: resource.struct_rusage) -> Result:
     output = folder / "output"
     tail = output.read_text("utf-8", "replace")[-TAIL:] if output.exists() else ""
     code = os.waitstatus_to_exitcode(status)
+    opened = read_opened(folder / "opened")
     late = code == -signal.SIGXCPU or (timed_out and code == -signal.SIGKILL)
     crash = "" if finished or late else _named(code)
     child.folder.cleanup()
@@ -139,6 +145,7 @@ def finish(child: Child, status: int, usage: resource.struct_rusage) -> Result:
         cpu=usage.ru_utime + usage.ru_stime,
         output=tail,
         label=child.run.label,
+        opened=opened,
     )
 
 

@@ -1,4 +1,4 @@
-"""A mutant: the solution with one edit, and the key by which a person can name it."""
+"""A mutant: the solution with one edit, and the key that a maintainer lists it by."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One edit of one file; ``nth`` counts those that no other part of the key tells apart."""
+    """One edit of one file; ``nth`` numbers the mutants that share a key."""
 
     file: str
     function: str
@@ -30,7 +30,7 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What names the mutant, however the lines around it move."""
+        """The name of the mutant, which stays when the lines around it move."""
         return self.file, self.function, self.operator, normal(self.diff)
 
 
@@ -42,14 +42,25 @@ def normal(diff: str) -> str:
 
 def diff_of(old: str, new: str) -> str:
     """Return the changed lines only, the old ones first."""
-    changes = list(difflib.ndiff(old.splitlines(), new.splitlines()))
+    before, after = old.splitlines(), new.splitlines()
+    # difflib is slow, and nearly all lines are the same.
+    head = _alike(before, after)
+    before, after = before[head:], after[head:]
+    tail = _alike(before[::-1], after[::-1])
+    changes = list(difflib.ndiff(before[: len(before) - tail], after[: len(after) - tail]))
     return "\n".join(
         sign + line[2:] for sign in "-+" for line in changes if line.startswith(f"{sign} ")
     )
 
 
+def _alike(first: list[str], second: list[str]) -> int:
+    """Return how many lines at the beginning are the same."""
+    pairs = zip(first, second, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+
+
 def numbered(mutants: Iterable[Mutant]) -> list[Mutant]:
-    """Count the mutants that share a key."""
+    """Number the mutants that share a key."""
     seen: Counter[tuple[str, str, str, str]] = Counter()
     result = []
     for mutant in mutants:
@@ -59,7 +70,7 @@ def numbered(mutants: Iterable[Mutant]) -> list[Mutant]:
 
 
 def sampled(mutants: Iterable[Mutant], seed: str) -> list[Mutant]:
-    """Return the mutants in a mixed order that an edit elsewhere in the file does not change."""
+    """Return the mutants in a shuffled order that edits elsewhere in the file do not change."""
 
     def place(mutant: Mutant) -> bytes:
         return sha256(repr((seed, mutant.key, mutant.nth)).encode()).digest()
@@ -68,6 +79,6 @@ def sampled(mutants: Iterable[Mutant], seed: str) -> list[Mutant]:
 
 
 def matches(mutant: Mutant, listed: Equivalent) -> bool:
-    """Whether `listed` in the answers file speaks of this mutant."""
+    """Whether the entry `listed` of the answers file names this mutant."""
     key = (listed.file, listed.function, listed.operator, normal(listed.diff))
     return key == mutant.key and listed.nth in (0, mutant.nth)

@@ -1,4 +1,4 @@
-"""Lays an answer over a kata from a temporary folder: an edited solution, or a whole other one."""
+"""Lays an answer over a kata from a temporary folder: an edited solution or another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
     from tests.gate.answers import Wrong
 
 
@@ -28,7 +28,7 @@ def edited(source: str, wrong: Wrong) -> str:
     Raises
     ------
     EditError
-        If what is to be replaced is not found exactly once.
+        If the text or function to replace is not found exactly once.
     """
     if wrong.function:
         return _with_body(source, wrong)
@@ -36,7 +36,7 @@ def edited(source: str, wrong: Wrong) -> str:
     if count != 1:
         raise EditError(
             f"the text of `replace` is found {count} times in solutions/{wrong.file}, expected "
-            f"once: copy more of the line, or its neighbours, from the solution as it is now\n"
+            f"once: copy more of the line, or its neighbours, from the current solution\n"
             f"{wrong.replace}"
         )
     return source.replace(wrong.replace, wrong.by)
@@ -64,7 +64,7 @@ def _with_body(source: str, wrong: Wrong) -> str:
 
 @contextmanager
 def laid_over(kata: Kata, texts: dict[str, str]) -> Iterator[Path]:
-    """Give a folder for ``KATAS_OVERLAY`` in which `texts` stand before the kata's own files."""
+    """Yield a folder for ``KATAS_OVERLAY`` in which `texts` override the kata's own files."""
     with TemporaryDirectory(prefix="gate-overlay-") as folder:
         for file, text in texts.items():
             target = Path(folder) / kata.lecture / file
@@ -75,7 +75,7 @@ def laid_over(kata: Kata, texts: dict[str, str]) -> Iterator[Path]:
 
 @contextmanager
 def right_laid_over(kata: Kata, answer: Path) -> Iterator[Path]:
-    """Lay a whole alternative solution over the kata: its one file, or a folder of them."""
+    """Lay an alternative solution over the kata: a single file or a folder."""
     if answer.is_file():
         file = kata.exercise.relative_to(kata.folder).as_posix()
         with laid_over(kata, {file: answer.read_text(encoding="utf-8")}) as folder:

@@ -1,4 +1,4 @@
-"""What the gate asks the server to run, and what comes back: one JSON line each way."""
+"""Messages between the gate and its server: a run and its result, one JSON line each."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class Run:
     solutions: bool = False
     overlay: str = ""
     stop: bool = False
+    # Tests to run before the others.
+    first: tuple[str, ...] = ()
     shuffle: int | None = None
-    # Processor seconds hold on a busy machine too; wall seconds end what only waits.
+    # Processor seconds hold on a busy machine too; wall seconds end a run that only waits.
     cpu_seconds: int = 60
     wall_seconds: float = 300.0
     label: str = ""
@@ -26,9 +28,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Test:
-    """What became of one test: where it ended, and by which exception."""
+    """The outcome of one test: the phase it ended in, and the classes of its exception."""
 
-    # pytest shall not take it for a class of tests.
+    # Keeps pytest from collecting it as a class of tests.
     __test__: ClassVar[bool] = False
 
     name: str
@@ -46,7 +48,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a run."""
+    """The outcome of a run."""
 
     tests: tuple[Test, ...] = ()
     collection: str = ""
@@ -58,10 +60,12 @@ class Result:
     cpu: float = 0.0
     output: str = ""
     label: str = ""
+    # Files of the repository, without those of the engine.
+    opened: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[Test, ...]:
-        """The tests that failed, in the order in which they ran."""
+        """The tests that failed, in the order they ran."""
         return tuple(test for test in self.tests if test.outcome == "failed")
 
 
@@ -73,11 +77,11 @@ def dump(value: Run | Result) -> str:
 def load_run(line: str) -> Run:
     """Read a request."""
     table = json.loads(line)
-    return Run(**{**table, "tests": tuple(table["tests"])})
+    return Run(**{**table, "tests": tuple(table["tests"]), "first": tuple(table["first"])})
 
 
 def load_result(line: str) -> Result:
     """Read an answer."""
     table = json.loads(line)
     tests = [Test(**{**test, "errors": tuple(test["errors"])}) for test in table["tests"]]
-    return Result(**{**table, "tests": tuple(tests)})
+    return Result(**{**table, "tests": tuple(tests), "opened": tuple(table["opened"])})

@@ -1,4 +1,4 @@
-"""What a one-edit mutant of Python may change: for a node, the edits at it.
+"""The edits that a one-edit mutant of Python may make, by kind of syntax node.
 
 cosmic-ray, mutmut and universalmutator were considered. cosmic-ray edits the file on disk
 and starts a shell command, so torch is imported for every mutant; mutmut 3 copies the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Edit = tuple[str, ast.AST, str]
 
 
-# The order of their arguments means nothing, or next to nothing.
+# The order of their arguments makes no difference, or hardly any.
 COMMUTATIVE = {"max", "min", "torch.equal", "torch.maximum", "torch.minimum", "math.gcd"}
 
 
@@ -117,7 +117,7 @@ BY_KIND: dict[type[ast.AST], Callable[..., Iterator[Edit]]] = {
 
 
 def edits(node: ast.AST) -> Iterator[Edit]:
-    """Yield every edit at this very node."""
+    """Yield every edit of the node itself."""
     for kind, make in BY_KIND.items():
         if isinstance(node, kind):
             yield from make(node)

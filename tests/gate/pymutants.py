@@ -1,4 +1,4 @@
-"""The one-edit mutants of a Python solution: where in the syntax tree an edit counts."""
+"""One-edit mutants of a Python solution: finds the nodes of the syntax tree to edit."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ FOR_TYPES = {"override", "overload", "final"}
 
 
 def python_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
-    """Return every mutant of what the learner writes; what the stub gives is left alone."""
+    """Return every mutant of the learner's code; code that the stub gives is left alone."""
     tree = ast.parse(solution)
     given = {dump for _, dump in _definitions(ast.parse(stub), "")}
+    given |= {dump for node, _ in _definitions(ast.parse(stub), "") for dump in _decorators(node)}
     places = Places(solution)
     seen = {ast.dump(tree)}
     found = []
@@ -54,7 +55,7 @@ class Places:
             self.starts.append(self.starts[-1] + len(line))
 
     def replaced(self, node: ast.AST, new: str) -> str:
-        """Return the whole text with `new` in the place of `node`."""
+        """Return the whole text with `new` instead of `node`."""
         place = [
             self.starts[getattr(node, f"{end}lineno") - 1] + getattr(node, f"{end}col_offset")
             for end in ("", "end_")
@@ -63,11 +64,18 @@ class Places:
 
 
 def _definitions(tree: Scope, prefix: str) -> Iterator[tuple[ast.stmt, str]]:
-    """Yield each statement of modules and classes with what identifies it in the stub."""
+    """Yield each statement of modules and classes with the text that finds it in the stub."""
     for node in tree.body:
         yield node, f"{prefix} {ast.dump(node)}"
         if isinstance(node, ast.ClassDef):
             yield from _definitions(node, f"{prefix}{node.name}.")
+
+
+def _decorators(node: ast.AST) -> dict[str, ast.expr]:
+    """Return the decorators of a function or class, by the text that finds them in the stub."""
+    if not isinstance(node, Function | ast.ClassDef):
+        return {}
+    return {f"{node.name} @{ast.dump(each)}": each for each in node.decorator_list}
 
 
 def _walk(node: ast.AST, scope: str, given: set[str]) -> Iterator[tuple[str, Edit]]:
@@ -75,17 +83,16 @@ def _walk(node: ast.AST, scope: str, given: set[str]) -> Iterator[tuple[str, Edi
         prefix = f"{scope}." if scope else ""
         if isinstance(node, Scope) and f"{prefix} {ast.dump(child)}" in given:
             continue
-        named = isinstance(child, Function | ast.ClassDef)
         inner = f"{prefix}{child.name}" if isinstance(child, Function | ast.ClassDef) else scope
-        if named:
-            for decorator in child.decorator_list:  # type: ignore[attr-defined]
-                if ast.unparse(decorator).rpartition(".")[2] not in FOR_TYPES:
-                    yield inner, ("removed decorator", decorator, "lambda it: it")
+        for text, decorator in _decorators(child).items():
+            # The learner finds the others in the stub.
+            if text not in given and ast.unparse(decorator).rpartition(".")[2] not in FOR_TYPES:
+                yield inner, ("removed decorator", decorator, "lambda it: it")
         if isinstance(child, ast.Assign) and _replaceable(child, node):
             yield inner, ("removed statement", child, "pass")
         for edit in edits(child):
             yield inner, edit
-        # What an exception says is between the solution and its reader.
+        # The message of an exception is for its reader, not for a test.
         if not isinstance(child, ast.Raise):
             yield from _walk(child, inner, given)
 
@@ -115,13 +122,13 @@ def _left_alone(node: ast.AST) -> bool:
         )
     if isinstance(node, ast.If):
         return ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
-    # A bare string or ellipsis is no statement.
+    # A bare string or ellipsis does nothing.
     bare = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return bare or isinstance(node, NOTHING_TO_MUTATE)
 
 
 def _replaceable(node: ast.Assign, parent: ast.AST) -> bool:
-    """Whether removing the assignment leaves something to read: else it dies of a NameError."""
+    """Whether removing the assignment is worth a try: removing a name's raises NameError."""
     return not isinstance(parent, ast.Module | ast.ClassDef) and any(
         isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets
     )

@@ -45,7 +45,7 @@ NEEDS_PARENTHESES = (ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp,
 
 
 def text_of(node: ast.expr) -> str:
-    """Return an expression as it may stand in the place of any other."""
+    """Return the text of an expression, in parentheses where it may need them."""
     text = ast.unparse(node)
     negative = isinstance(node, ast.Constant) and text.startswith("-")
     return f"({text})" if negative or isinstance(node, NEEDS_PARENTHESES) else text

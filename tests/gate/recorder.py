@@ -1,4 +1,4 @@
-"""The pytest plugin of a forked run: writes each test's fate to a file as it happens."""
+"""The pytest plugin of a forked run: writes each test's outcome to a file as it happens."""
 
 from __future__ import annotations
 
@@ -19,39 +19,45 @@ LONGEST = 4000
 
 
 class Recorder:
-    """Journals the session line by line, so that a crash loses only the running test."""
+    """Journals the session line by line, so a crash loses only the running test."""
 
-    def __init__(self, journal: TextIOWrapper, shuffle: int | None) -> None:
+    def __init__(
+        self, journal: TextIOWrapper, shuffle: int | None, first: tuple[str, ...] = ()
+    ) -> None:
         self.journal = journal
         self.shuffle = shuffle
+        self.first = {name: place for place, name in enumerate(first)}
 
     def write(self, **event: Any) -> None:
-        """Append one event and hand it to the system at once."""
+        """Append one event and flush it."""
         self.journal.write(json.dumps(event) + "\n")
         self.journal.flush()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mix the order of tests when asked to."""
+        """Shuffle the tests, or let some run first, if the run asks for it."""
         if self.shuffle is not None:
             random.Random(self.shuffle).shuffle(items)  # noqa: S311 - no secret
+        if self.first:
+            last = len(self.first)
+            items.sort(key=lambda item: self.first.get(item.nodeid.partition("::")[2], last))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep why a module could not be collected."""
+        """Record why a module could not be collected."""
         if report.failed:
             self.write(collection=str(report.longrepr)[-LONGEST:])
         elif report.skipped:
             self.write(collection=f"skipped at collection: {report.longrepr}"[-LONGEST:])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Say which test runs now."""
+        """Record which test starts."""
         self.write(start=nodeid.partition("::")[2])
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Keep where the test ended; a failure in any phase is the test's failure."""
+        """Record the phase the test ended in; a failure in any phase is the test's failure."""
         report = yield
         if report.when == "call" or report.outcome != "passed":
             self.write(
@@ -70,7 +76,7 @@ class Recorder:
         return report
 
     def pytest_sessionfinish(self) -> None:
-        """Say that the session came to its end."""
+        """Record that the session completed."""
         self.write(finished=True)
 
 
@@ -88,7 +94,7 @@ def _missing(item: pytest.Item) -> bool:
 
 
 def _built(item: pytest.Item) -> dict[str, bool]:
-    """Say how far a C++ kata came; its failure looks like a test's own assertion otherwise."""
+    """Return how far a C++ kata got; its failure would pass for the test's own assertion."""
     extension: Any = getattr(item, "funcargs", {}).get("extension")
     loaded = not getattr(extension, "problem", "")
     return {"loaded": loaded, "compiled": loaded or extension.path.name != ""}

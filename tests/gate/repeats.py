@@ -1,44 +1,43 @@
-"""Looks for flakes: a lecture's solved run again and again, in another order, other seeds."""
+"""Looks for flakes: repeats a solved kata, each time in another order with another seed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tests.gate import outcome
-from tests.gate.protocol import Run
 
 
 if TYPE_CHECKING:
-    from plugins.layout import Kata
+    from collections.abc import Callable
+
+    from plugins.course.model import Kata
     from tests.gate.checks import Checks
 
 
-def repeats(checks: Checks, katas: tuple[Kata, ...], times: int) -> dict[str, list[str]]:
-    """Return for each kata a line per repeat in which one of its tests failed."""
-    root = checks.gate.root
-    paths = {kata.test.relative_to(root).as_posix(): kata for kata in katas}
-    limit = sum(checks.solved_result(kata).cpu for kata in katas)
-    runs = [
-        Run(
-            root=str(root),
-            tests=tuple(paths),
-            solutions=True,
-            shuffle=seed,
-            cpu_seconds=int(60 + 10 * limit),
-            wall_seconds=300 + 40 * limit,
-        )
-        for seed in range(1, times + 1)
-    ]
-    found: dict[str, list[str]] = {kata.id: [] for kata in katas}
-    for run, result in checks.runner.each(runs):
-        again = f"seed {run.shuffle}"
-        for line in outcome.ended(result):
-            # Nobody knows whose fault it is.
-            for lines in found.values():
-                lines.append(f"{again}: {line}")
-        for path, kata in paths.items():
-            failed = [test for test in result.failed if test.module == path]
-            if failed:
-                shown = "\n".join(f"{test.name}\n{test.message}" for test in failed)
-                found[kata.id].append(f"{again}: {shown}")
+# As many of `MOST` repeats as fit into so many processor seconds, and at least `LEAST`.
+MOST = 20
+LEAST = 5
+SECONDS = 60
+
+
+def times_of(checks: Checks, kata: Kata) -> int:
+    """Return how often a kata is repeated: a slow one less often."""
+    return max(LEAST, min(MOST, int(SECONDS / max(checks.solved_result(kata).cpu, 0.01))))
+
+
+def repeats(
+    checks: Checks, kata: Kata, times: int, progress: Callable[[int, int], None] | None = None
+) -> list[str]:
+    """Return a line for each repeat in which a test failed, with the seed that shows it."""
+    solved = checks.solved_result(kata)
+    cpu, wall = int(60 + 10 * solved.cpu), 300 + 40 * solved.cpu
+    seeds = range(1, times + 1)
+    runs = [checks.run_of(kata, shuffle=s, cpu_seconds=cpu, wall_seconds=wall) for s in seeds]
+    found = []
+    for done, (run, result) in enumerate(checks.runner.each(runs), 1):
+        failed = "\n".join(f"{test.name}\n{test.message}" for test in result.failed)
+        lines = outcome.ended(result) + ([failed] if failed else [])
+        found += [f"seed {run.shuffle}: " + "\n".join(lines)] if lines else []
+        if progress:
+            progress(done, times)
     return found

@@ -1,4 +1,4 @@
-"""The rules a kata's files keep; each is a function from a kata to what is wrong with it."""
+"""The rules for a kata's files, each a function that yields the problems of a kata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
 
 
 TODO = re.compile(r"(#|//) TODO")
@@ -42,7 +42,10 @@ def has_a_brief(kata: Kata) -> Iterator[str]:
         yield "the first line must be // tier: stable, small, iter, full or vec"
     found = sources.brief(kata)
     if len(found) < SHORTEST_BRIEF:
-        yield f"the brief has {len(found)} characters: say what to build, what to raise, the size"
+        yield (
+            f"the brief has {len(found)} characters: say what to build, what to raise and about "
+            f"how many lines it takes"
+        )
     if "TODO" in found:
         yield "the brief still says TODO"
     if not any(place.path in found for place in kata.upstream):
@@ -66,15 +69,15 @@ def has_entries(kata: Kata) -> Iterator[str]:
             yield f"{key} is empty in lecture.toml"
     for place in kata.upstream:
         if not UPSTREAM.fullmatch(place.path):
-            yield f"upstream {place.path!r} is no path in PyTorch's repository"
+            yield f"upstream {place.path!r} is not a path in PyTorch's repository"
     words = [kata.title, *kata.hints]
     words += [word for episode in kata.episodes for word in (episode.slug, episode.why)]
     words += [word for place in kata.upstream for word in (place.path, place.symbol)]
     if any("TODO" in word or not word.strip() for word in words):
-        yield "lecture.toml still says TODO or nothing in a title, hint, episode or upstream"
+        yield "lecture.toml still says TODO, or is empty, in a title, hint, episode or upstream"
     numbers = [name for name in kata.after if name >= kata.name]
     if numbers:
-        yield f"after names {', '.join(numbers)}, which a learner meets later"
+        yield f"after names {', '.join(numbers)}, which come later: name earlier katas"
 
 
 def knows_its_episodes(kata: Kata) -> Iterator[str]:
@@ -117,13 +120,13 @@ def hints_without_giving_away(kata: Kata) -> Iterator[str]:
 
 
 def explains_its_tests(kata: Kata) -> Iterator[str]:
-    """Every test has a docstring that says what it wants."""
+    """Every test has a docstring that says what it expects."""
     found = sources.tests(kata.test)
     if not found:
         yield f"{kata.test.name} has no test"
     for name, docstring in found.items():
         if not docstring or docstring.startswith("TODO"):
-            yield f"{kata.test.name}: {name} has no docstring: say what it wants"
+            yield f"{kata.test.name}: {name} has no docstring: say what it expects"
 
 
 RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
@@ -139,6 +142,6 @@ RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
 
 
 def broken_rules(kata: Kata) -> list[str]:
-    """Return everything that is wrong with a kata's files."""
+    """Return all problems of a kata's files."""
     missing = list(has_its_files(kata))
     return missing or [line for rule in RULES for line in rule(kata)]

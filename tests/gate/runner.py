@@ -1,4 +1,4 @@
-"""The client of `tests.gate.server`: hands out runs, two at a time, and yields results."""
+"""The client of `tests.gate.server`: sends it up to `jobs` runs at a time, yields results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Self
 
+from plugins.tools.processes import usable_processors
 from tests.gate.protocol import Result
 from tests.gate.protocol import Run
 from tests.gate.protocol import dump
@@ -28,16 +29,24 @@ class Runner:
     """A warm process, started with the first run."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = jobs or min(os.cpu_count() or 1, 4)
+        self.jobs = jobs or min(usable_processors(), 4)
         self.count = 0
+        # Of all runs: their time, and the files of the repository that they opened.
+        self.seconds = 0.0
+        self.opened: set[str] = set()
         self.process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         return self
 
+    def stop(self) -> None:
+        """End the process and its runs; `each`, in another thread, raises RuntimeError."""
+        if self.process and self.process.stdin:
+            self.process.stdin.close()
+
     def __exit__(self, *_: object) -> None:
         if self.process and self.process.stdin:
-            # Its input ends: it kills what runs, cleans up and goes.
+            # At the end of its input it kills its children, cleans up and exits.
             self.process.stdin.close()
             self.process.wait()
         if self.process and self.process.stdout:
@@ -49,8 +58,10 @@ class Runner:
                 "PYTHONPATH": str(HOME),
                 "PYTHONHASHSEED": "0",
                 "COLUMNS": "100",
-                # Asking through CUDA itself would forbid CUDA to every fork.
+                # A check through CUDA itself would make CUDA unusable in every fork.
                 "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+                # Triton decides while it is imported how its own functions run.
+                "TRITON_INTERPRET": "1",
             }
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.gate.server"],
@@ -83,8 +94,10 @@ class Runner:
                 return
             line = server.stdout.readline()
             if not line:
-                raise RuntimeError("the gate's server has ended; its words are above")
+                raise RuntimeError("the gate's server has ended; its output is above")
             result = load_result(line)
-            # A caller that stopped early left runs behind: their answers are nobody's.
+            self.seconds += result.seconds
+            self.opened.update(result.opened)
+            # A caller that stopped early leaves runs behind: their results are dropped.
             if known := flying.pop(result.label, None):
                 yield known, result

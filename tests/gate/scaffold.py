@@ -1,7 +1,7 @@
-"""``nox -s new -- lecture02 strides "Contiguous strides"``: the files of a new kata.
+"""``nox -s new -- lecture02 strides "Contiguous strides"``: writes the files of a new kata.
 
-What it writes is red for the right reasons: the exercise raises NotImplementedError, so does
-the solution, and every text that a person has to write says TODO, which the layout refuses.
+The new kata is red for the right reasons: exercise and solution raise NotImplementedError, and
+every text that is yours to write says TODO, which the layout check refuses.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from plugins.layout import KINDS
-from plugins.lectures import read_lecture
+from plugins.course.lectures import read_lecture
+from plugins.course.model import KINDS
 from tests.gate import cxxtemplates
 from tests.gate import templates
 from tests.gate.runner import HOME
@@ -27,13 +27,13 @@ NATIVE = {"cpp": ".cpp", "cuda": ".cu"}
 
 
 def main(arguments: Sequence[str], root: Path = HOME) -> int:
-    """Write the files and say what comes next."""
+    """Write the files and print the next steps."""
     parser = argparse.ArgumentParser(prog="new", description=__doc__)
-    parser.add_argument("lecture", help="lecture02; made if it does not exist")
+    parser.add_argument("lecture", help="lecture02; created if it does not exist")
     parser.add_argument("name", help="one word or more_words, without the number")
     parser.add_argument("title", help="a title in words")
     parser.add_argument("--kind", choices=KINDS, default="lab")
-    parser.add_argument("--number", type=int, help="by default one more than the last")
+    parser.add_argument("--number", type=int, help="default: one more than the last")
     options = parser.parse_args(arguments)
     if not re.fullmatch(r"lecture\d\d", options.lecture):
         parser.error(f"expected lectureNN, found {options.lecture!r}")
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     taken = [int(kata.name[1:3]) for kata in read_lecture(folder).katas]
     number = options.number or max(taken, default=0) + 1
     if number in taken:
-        parser.error(f"{options.lecture} has a k{number:02} already")
+        parser.error(f"{options.lecture} already has a k{number:02}")
     written = _kata(root, folder, f"k{number:02}_{options.name}", options.title, options.kind)
     lines = [str(path.relative_to(root)) for path in written]
     sys.stdout.write("\n".join(["wrote", *lines, templates.NEXT.format(lecture=folder.name), ""]))

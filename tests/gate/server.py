@@ -1,22 +1,24 @@
-"""Imports torch and pytest once, then forks for each run that is asked for on stdin.
+"""Imports torch and pytest once, then forks for each run requested on stdin.
 
-The parent never runs a tensor operation and never starts a thread, so that a fork of it
-is as good as a fresh process, without the two seconds that importing takes.
+The parent never runs a tensor operation and never starts a thread, so a fork of it is as
+good as a fresh process, without the two seconds that importing takes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import selectors
 import signal
 import socket
 import sys
 import warnings
+from importlib import metadata
 from tempfile import TemporaryDirectory
 
-from plugins.warm import Late
+from plugins.course.late import Late
 from tests.gate.forks import Child
 from tests.gate.forks import finish
 from tests.gate.forks import kill
@@ -25,20 +27,33 @@ from tests.gate.protocol import dump
 from tests.gate.protocol import load_run
 
 
+PACKAGES = (
+    *("numpy", "torch", "torch.testing", "expecttest", "xdist", "_hypothesis_pytestplugin"),
+    *("hypothesis", "hypothesis.internal.conjecture.optimiser"),
+)
+
+
 def warm() -> None:
-    """Import what every kata imports; a machine without torch runs what needs none."""
-    for name in ("numpy", "torch", "torch.testing", "hypothesis", "expecttest", "xdist"):
+    """Import what every run imports; without torch, the others still run."""
+    from conftest import VERDICT  # noqa: PLC0415 - of this repository, not of the run's course
+
+    for name in (*PACKAGES, *VERDICT):
         with contextlib.suppress(ImportError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            __import__(name)
+            importlib.import_module(name)
+    # The course of a run may have others.
+    for name in {"conftest", "katas", "katas.compat"} & {*sys.modules}:
+        del sys.modules[name]
+    # pytest looks for plugins in every installed distribution, a fifth of a short run.
+    installed = metadata.distributions()
+    found = [each for each in installed if each.entry_points.select(group="pytest11")]
+    setattr(metadata, "distributions", lambda **_: iter(found))  # noqa: B010 - mypy refuses `=`
 
 
 def serve() -> None:
     """Answer runs until stdin ends."""
     warm()
-    # What is alive now stays so: no child needs to look at it when it collects garbage.
-    gc.collect()
-    gc.freeze()
+    freeze()
     woken, waker = socket.socketpair()
     for end in (woken, waker):
         end.settimeout(0)
@@ -65,12 +80,19 @@ def serve() -> None:
             *lines, pending = (pending + chunk).split(b"\n")
             children += [start(load_run(line.decode()), late) for line in lines]
         children = [child for child in children if not _answered(child)]
-        # Or half of the runs of lecture 10 would import what takes longer than their tests.
-        late.catch_up()
+        # Otherwise half of the runs of lecture 10 would spend longer on imports than on tests.
+        if late.catch_up():
+            freeze()
+
+
+def freeze() -> None:
+    """Spare each child's garbage collector from scanning the objects that stay alive."""
+    gc.collect()
+    gc.freeze()
 
 
 def _answered(child: Child) -> bool:
-    """Kill a child that is late, answer for one that has ended."""
+    """Kill a late child; send the result of one that has ended."""
     if child.late:
         kill(child)
     pid, status, usage = os.wait4(child.pid, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""What a kata's files say, read from their text and syntax trees; nothing is imported."""
+"""Reads a kata's files by their text and syntax trees; nothing is imported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
 
 
 # CUDA sources have one tier only, and do not name it.
@@ -80,7 +80,7 @@ def tests(path: Path) -> dict[str, str]:
 
 
 def written_lines(solution: str, stub: str) -> set[str]:
-    """Return the lines of code that the learner has to find, long enough to give it away."""
+    """Return the learner's lines of code that are long enough to give the solution away."""
     given = {_plain(line) for line in stub.splitlines()}
     lines = {_plain(line) for line in solution.splitlines()}
     return {line for line in lines - given if len(line) >= 12 and not line.startswith(("#", "//"))}
@@ -91,7 +91,7 @@ def _plain(line: str) -> str:
 
 
 def strays(folder: Path, katas: tuple[Kata, ...]) -> list[str]:
-    """Return the files of a lecture that belong to nothing."""
+    """Return the files of a lecture's folder that do not belong there."""
     expected = {"__init__.py", "README.md", "lecture.toml", "conftest.py"}
     for kata in katas:
         for file in (f"{kata.name}.py", *kata.csrc):

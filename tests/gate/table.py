@@ -1,38 +1,30 @@
-"""The table at the end of a run of the gate: one row per kata, survivors below it."""
+"""The report of a gate run, and the tables of proofs: one row per kata."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from tests.gate.ledger import ProofError
+from tests.gate.ledger import proof_file
+from tests.gate.ledger import read_proof
 
 
 if TYPE_CHECKING:
-    from tests.gate.mutant import Mutant
+    from collections.abc import Sequence
+
+    from tests.gate.cases import Gate
+    from tests.gate.ledger import Proof
+    from tests.gate.prove import Row
 
 
 MARKER = "<!-- verify -->"
 HEAD = ("kata", "tests", "unsolved", "solved", "wrong", "right", "mutants", "repeats", "seconds")
+PROOFS = ("kata", "tests", "wrong", "right", "mutants", "equivalent", "repeats", "blind", "proved")
 
 
-@dataclass
-class Row:
-    """What the gate found about one kata; an empty cell was not asked for."""
-
-    kata: str
-    cells: dict[str, str] = field(default_factory=dict)
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    survivors: tuple[Mutant, ...] = ()
-
-    def add(self, check: str, cell: str, problems: list[str]) -> None:
-        """Fill one cell, and keep what is wrong under the name of the check."""
-        self.cells[check] = cell
-        self.problems += [(check, problem) for problem in problems]
-
-
-def table(rows: list[Row], head: tuple[str, ...] = HEAD) -> str:
-    """Return the rows as a Markdown table, aligned so that a terminal shows it well."""
-    lines = [head, *((row.kata, *(row.cells.get(name, "") for name in head[1:])) for row in rows)]
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return the rows as a Markdown table with aligned columns, legible in a terminal."""
+    lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     text = [
         "| "
@@ -44,26 +36,8 @@ def table(rows: list[Row], head: tuple[str, ...] = HEAD) -> str:
     return "\n".join([text[0], rule, *text[1:]])
 
 
-def merged(text: str, rows: list[Row]) -> str:
-    """Return a page whose table, behind the marker, holds these rows and the others it had."""
-    before, marker, after = text.partition(MARKER)
-    known = {row.kata: row for row in map(_row, after.splitlines()) if "/" in row.kata}
-    for row in rows:
-        old = known.get(row.kata, row)
-        known[row.kata] = Row(row.kata, {**old.cells, **row.cells})
-    # The time a check took is the machine's affair.
-    head = tuple(name for name in HEAD if name != "seconds")
-    shown = table([known[kata] for kata in sorted(known)], head)
-    return f"{before}{marker}\n\n{shown}\n"
-
-
-def _row(line: str) -> Row:
-    kata, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-    return Row(kata, {name: cell for name, cell in zip(HEAD[1:], cells, strict=False) if cell})
-
-
-def report(rows: list[Row]) -> str:
-    """Return survivors, then problems, then the table: the verdict is what is seen last."""
+def report(rows: Sequence[Row]) -> str:
+    """Return survivors, then problems, then the table, so the verdict comes last."""
     parts = []
     for row in rows:
         for mutant in row.survivors:
@@ -71,4 +45,42 @@ def report(rows: list[Row]) -> str:
             parts.append(f"survivor  {row.kata}  {place}  ({mutant.operator})\n{mutant.diff}\n")
     for row in rows:
         parts += [f"PROBLEM  {row.kata}  {check}: {problem}\n" for check, problem in row.problems]
-    return "\n".join([*parts, table(rows)])
+    cells = [[row.kata, *(row.cells.get(name, "") for name in HEAD[1:])] for row in rows]
+    return "\n".join([*parts, table(HEAD, cells)])
+
+
+def proof_table(gate: Gate) -> str:
+    """Return the table of all entries of the ledger."""
+    rows = []
+    for kata in gate.katas:
+        try:
+            rows.append(_cells(read_proof(proof_file(gate, kata))))
+        except (OSError, ProofError):
+            rows.append([kata.id, *[""] * (len(PROOFS) - 1)])
+    return table(PROOFS, rows)
+
+
+def _cells(proof: Proof) -> list[str]:
+    wrong, mutants = proof.wrong, proof.mutants
+    sampled = mutants["tried"] + mutants["equivalent"] < mutants["possible"]
+    return [
+        proof.kata,
+        str(proof.tests["all"]),
+        f"{wrong['rejected']}/{wrong['listed']}",
+        str(proof.right["accepted"] or ""),
+        f"{mutants['killed']}/{mutants['tried']}"
+        + (f" of {mutants['possible']}" if sampled else ""),
+        str(mutants["equivalent"] or ""),
+        f"{proof.repeats['passed']}/{proof.repeats['run']}",
+        str(len(proof.blind) or ""),
+        proof.proved,
+    ]
+
+
+def write_table(gate: Gate) -> None:
+    """Renew the table at the end of tests/README.md."""
+    page = gate.tests / "README.md"
+    if not page.exists():
+        return
+    before, marker, _ = page.read_text(encoding="utf-8").partition(MARKER)
+    page.write_text(f"{before}{marker}\n\n{proof_table(gate)}\n", encoding="utf-8")

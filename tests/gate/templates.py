@@ -1,4 +1,4 @@
-"""The texts of a new kata; ``<name>`` and its like are filled in by `tests.gate.scaffold`."""
+"""Templates of a new kata; `tests.gate.scaffold` fills in ``<name>`` and the like."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ from katas.<lecture>.<name> import <word>
 
 
 def test_the_smallest_case() -> None:
-    """TODO: say what is wanted, as a rule."""
+    """TODO: state the expected behaviour, as a rule."""
     found = <word>(1)
 
     assert found == 1, f"<word>(1) is {found}, expected 1: TODO why it matters"
@@ -100,5 +100,5 @@ by = '''TODO'''
 """
 
 NEXT = """
-Now write what says TODO, in this order: the brief, the tests, the solution, the wrong answers.
-`nox -s verify -- {lecture}` says what is missing; CONTRIBUTING.md says what a kata needs."""
+Now replace every TODO, in this order: the brief, the tests, the solution, the wrong answers.
+`nox -s verify -- {lecture}` lists what is missing; CONTRIBUTING.md says what a kata needs."""

@@ -1,4 +1,4 @@
-"""A maintainer accepts all outputs of a file at once, and nothing is left lying around."""
+"""``nox -s accept`` accepts all outputs of a file at once, and leaves no copies behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEAD = (
 @pytest.fixture
 def kata(course: MiniCourse) -> MiniCourse:
     """A kata with four outputs of three lines each."""
-    course.plugins("plugins.course", "plugins.solutions", "plugins.snapshots")
+    course.plugins("plugins.course.session", "plugins.course.solutions")
     course.kata(
         test=f"{HEAD}\n{SNAPSHOTS}",
         solution="def answer(name):\n    return f'{name}\\nand\\n{name}'\n",
@@ -41,7 +41,7 @@ def accept(kata: MiniCourse) -> subprocess.CompletedProcess[str]:
 
 
 def test_all_outputs_are_accepted(kata: MiniCourse) -> None:
-    """Afterwards the solutions pass as the file stands, and no copy of it is left."""
+    """Afterwards the solutions pass with the file unchanged, and no copy of it is left."""
     done = accept(kata)
     text = (kata.katas / "lecture01/test_k01_first.py").read_text()
 
@@ -52,7 +52,7 @@ def test_all_outputs_are_accepted(kata: MiniCourse) -> None:
 
 
 def test_solutions_that_fail_otherwise_are_told(kata: MiniCourse) -> None:
-    """After some rounds it gives up."""
+    """It gives up after some rounds."""
     kata.write("katas/lecture01/solutions/k01_first.py", "def answer(name): return str(object())\n")
 
     done = accept(kata)

@@ -1,170 +1,32 @@
-"""The gate is a test too: katas that are wrong on purpose, and what it says about each."""
+"""The gate's own tests: katas that are wrong on purpose, and its verdict on each."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins import ROOT
 from tests.gate.answers import answers_file
 from tests.gate.cases import read_gate
-from tests.gate.checks import Checks
 from tests.gate.mutation import mutate
 from tests.gate.mutation import shown
 from tests.gate.protocol import Run
 from tests.gate.repeats import repeats
 from tests.gate.rules import broken_rules
-from tests.gate.runner import Runner
 from tests.gate.wrongrules import broken_answers
+from tests.support.smallkata import EQUAL
+from tests.support.smallkata import SOLUTION
+from tests.support.smallkata import STUB
+from tests.support.smallkata import WRONG
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from plugins.layout import Kata
     from tests.conftest import MiniCourse
-
-
-BRIEF = '''"""Move a number into a range.
-
-``clamp(x, low, high)`` returns the number of the range from `low` to `high`, both ends
-included, that is nearest to `x`. All three are ints and `low` is not above `high`; if it is,
-raise ``ValueError``. About five lines. In PyTorch: ``c10/core/DispatchKeySet.h``.
-"""
-'''
-HEAD = '''
-def clamp(x: int, low: int, high: int) -> int:
-    """Return the number of the range that is nearest to `x`."""
-'''
-STUB = f"{BRIEF}\n{HEAD}    # TODO: compare with both ends.\n    raise NotImplementedError\n"
-SOLUTION = f"""{BRIEF}
-{HEAD}    if low > high:
-        raise ValueError("low must not be above high")
-    if x <= low:
-        return low
-    return high if x >= high else x
-"""
-TEST = '''"""Clamp."""
-
-import pytest
-
-from katas.lecture01.k01_clamp import clamp
-
-
-def test_inside_nothing_changes():
-    """A number in the range stays."""
-    assert clamp(2, 1, 3) == 2
-
-
-def test_below_comes_the_low_end():
-    """A number below the range becomes its low end."""
-    assert clamp(0, 1, 3) == 1
-
-
-def test_above_comes_the_high_end():
-    """A number above the range becomes its high end."""
-    assert clamp(9, 1, 3) == 3
-
-
-def test_no_range():
-    """A range of one number is a range, one that ends before it begins is none."""
-    assert clamp(5, 1, 1) == 1
-    with pytest.raises(ValueError, match="low"):
-        clamp(1, 2, 1)
-'''
-WRONG = """
-[[wrong]]
-because = "the low end is forgotten"
-rejected_by = "test_below_comes_the_low_end"
-file = "k01_clamp.py"
-replace = "return low"
-by = "return x"
-
-[[wrong]]
-because = "the high end is forgotten"
-rejected_by = "test_above_comes_the_high_end"
-file = "k01_clamp.py"
-replace = "high if x >= high else x"
-by = "x"
-
-[[wrong]]
-because = "shortcut: sorts"
-shortcut = true
-rejected_by = "test_no_range"
-file = "k01_clamp.py"
-function = "clamp"
-body = '''
-return sorted((low, x, high))[1]
-'''
-"""
-EQUAL = """
-[[equivalent]]
-file = "k01_clamp.py"
-function = "clamp"
-operator = "comparison"
-diff = '''
--    if x <= low:
-+    if (x < low):
-'''
-reason = "x is low where they differ"
-
-[[equivalent]]
-file = "k01_clamp.py"
-function = "clamp"
-operator = "comparison"
-diff = '''
--    return high if x >= high else x
-+    return high if (x > high) else x
-'''
-reason = "x is high where they differ"
-"""
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    """Return one warm process for all katas of this module."""
-    with Runner() as runner:
-        yield runner
-
-
-class Small:
-    """A course of one kata, in which a test spoils what it wants to."""
-
-    def __init__(self, course: MiniCourse, runner: Runner) -> None:
-        self.course, self.runner = course, runner
-        course.plugins("plugins.course", "plugins.solutions", "plugins.randomness")
-        slugs = '[[episode]]\nslug = "strides"\n'
-        course.write("episodes.toml", slugs)
-        course.kata("k01_clamp", TEST, stub=STUB, solution=SOLUTION)
-        self.answers(WRONG + EQUAL)
-
-    def answers(self, text: str) -> None:
-        """Replace the file of wrong answers."""
-        self.course.write("tests/wrong/lecture01/k01_clamp.toml", text)
-
-    def edit(self, name: str, old: str, new: str) -> None:
-        """Change one place of one file of the lecture."""
-        file = self.course.katas / "lecture01" / name
-        before = file.read_text()
-        assert before.count(old) == 1, f"{old!r} in {file}"
-        file.write_text(before.replace(old, new))
-
-    @property
-    def kata(self) -> Kata:
-        """The kata as it is now."""
-        return read_gate(self.course.path).katas[0]
-
-    @property
-    def checks(self) -> Checks:
-        """The gate as it sees the course now."""
-        return Checks(read_gate(self.course.path), self.runner, slack=3)
-
-
-@pytest.fixture
-def small(course: MiniCourse, runner: Runner) -> Small:
-    """Return the course of one good kata."""
-    return Small(course, runner)
+    from tests.gate.runner import Runner
+    from tests.support.smallkata import Small
 
 
 def test_a_good_kata_passes(small: Small) -> None:
@@ -179,7 +41,33 @@ def test_a_good_kata_passes(small: Small) -> None:
     assert checks.wrong(kata, checks.answers(kata).wrong) == [[], [], []]
     assert mutation.problems == ()
     assert mutation.killed == mutation.tried > 10
-    assert repeats(checks, (kata,), 3) == {kata.id: []}
+    assert repeats(checks, kata, 3) == []
+
+
+def test_a_check_stores_nothing_about_the_learner(small: Small) -> None:
+    """The gate loads only what a verdict needs: its failures are not the learner's."""
+    shutil.copy(ROOT / "conftest.py", small.course.path / "conftest.py")
+
+    assert small.checks.unsolved(small.kata) == []
+    assert not (small.course.path / ".katas/progress").exists()
+
+
+def test_a_check_loads_no_plugin_of_a_learners_session(small: Small) -> None:
+    """Neither the crash guard, the progress, nor --watch can change a proof."""
+    text = (ROOT / "conftest.py").read_text(encoding="utf-8")
+    small.course.write(
+        "conftest.py",
+        f"""{text}
+
+def pytest_collection_finish(session):
+    loaded = [name for name, _ in session.config.pluginmanager.list_name_plugin()]
+    others = [name for name in loaded if name in SESSION]
+    if others:
+        raise RuntimeError(f"loaded: {{others}}")
+""",
+    )
+
+    assert small.checks.solved(small.kata) == []
 
 
 def test_tests_that_are_too_weak(small: Small) -> None:
@@ -215,25 +103,28 @@ def test_a_stub_that_does_not_import(small: Small) -> None:
 
 
 def test_a_stub_that_fails_by_an_import_in_the_test(small: Small) -> None:
-    """Nor is an ImportError inside a test what an unsolved kata may show."""
+    """Inside a test, too, an ImportError is not the failure of an unsolved kata."""
     small.edit("k01_clamp.py", "    raise NotImplementedError", "    import nothing_so_named")
 
     problems = small.checks.unsolved(small.kata)
 
     assert len(problems) == 4
-    assert "fails by ModuleNotFoundError, expected NotImplementedError or an" in problems[0]
+    assert "fails with ModuleNotFoundError, expected NotImplementedError or an" in problems[0]
 
 
 @pytest.mark.parametrize(
     ("decorator", "says"),
     [
-        ("@pytest.mark.skip(reason='later')", "is skipped: only a test with a device"),
+        (
+            "@pytest.mark.skip(reason='later')",
+            "is skipped: only a test with a device or a backend may skip",
+        ),
         ("@pytest.mark.usefixtures('absent')", "fails in its setup, expected in the test itself"),
         ("@pytest.mark.given", "is marked given, so it must pass"),
     ],
 )
 def test_a_test_that_is_not_red_in_its_call(small: Small, decorator: str, says: str) -> None:
-    """Skips, fixtures that fail and given tests that fail are told apart."""
+    """Skips, failing fixtures and failing given tests have different messages."""
     name = "def test_above_comes_the_high_end"
     small.edit("test_k01_clamp.py", name, f"{decorator}\n{name}")
 
@@ -262,7 +153,7 @@ def test_a_hint_that_gives_the_answer_away(small: Small) -> None:
 
 
 def test_a_wrong_answer_that_another_test_rejects(small: Small) -> None:
-    """The test that came first is named, and what can be done."""
+    """The message names the test that came first, and the remedies."""
     small.answers(WRONG.replace('"test_above_comes_the_high_end"', '"test_no_range"'))
     checks = small.checks
 
@@ -286,7 +177,7 @@ def test_a_wrong_answer_that_nothing_rejects(small: Small) -> None:
 
 
 def test_a_wrong_answer_whose_test_cannot_run_here(small: Small) -> None:
-    """Nothing can be said of it; the reason is that of the test."""
+    """It cannot be judged; the reason is that of the test."""
     name = "def test_no_range"
     small.edit("test_k01_clamp.py", name, f"@pytest.mark.skip(reason='no GPU')\n{name}")
     checks, kata = small.checks, small.kata
@@ -296,13 +187,12 @@ def test_a_wrong_answer_whose_test_cannot_run_here(small: Small) -> None:
     assert checks.absent(kata) == ""
 
 
-@pytest.mark.parametrize(
-    ("versions", "reason"), [("<2", "this is for torch<2, here is "), (">=2", "")]
-)
+@pytest.mark.torch
+@pytest.mark.parametrize(("versions", "reason"), [("<2", "this needs torch<2, but "), (">=2", "")])
 def test_a_wrong_answer_that_another_torch_makes_right(
     small: Small, versions: str, reason: str
 ) -> None:
-    """It is left out there, with the reason; the others are not."""
+    """It is left out with that torch, and the reason given; the others are not."""
     named = 'because = "the low end is forgotten"\n'
     said = f'torch = "{versions}"\ntorch_because = "Python does it there"\n'
     small.answers(WRONG.replace(named, named + said) + EQUAL)
@@ -334,14 +224,17 @@ def test_mutants_wait_for_what_the_kata_needs(small: Small) -> None:
 @pytest.mark.parametrize(
     ("by", "says"),
     [
-        ("return lo", "fails by NameError, which is a slip of the edit"),
-        ("return (", "does not import, so no test can reject it: mend the edit"),
-        ("while True: pass", "must fail by an assertion, but test_below_comes_the_low_end did not"),
+        ("return lo", "fails with NameError, a mistake in the edit: fix it"),
+        ("return (", "does not import, so no test can reject it: fix the edit"),
+        (
+            "while True: pass",
+            "must fail with an assertion, but test_below_comes_the_low_end did not",
+        ),
         ("__import__('os').abort()", "crashed the process (SIGABRT)"),
     ],
 )
 def test_a_wrong_answer_that_is_none(small: Small, by: str, says: str) -> None:
-    """Typing errors, endless loops and crashes are no misconceptions that a test rejects."""
+    """Typing errors, endless loops and crashes are not misconceptions that a test rejects."""
     small.answers(WRONG.replace('by = "return x"', f'by = "{by}"'))
     checks = small.checks
 
@@ -402,10 +295,11 @@ def test_right_answers_written_otherwise(small: Small) -> None:
 
 def test_a_listed_mutant_that_is_killed(small: Small) -> None:
     """An entry for a mutant that the tests notice is out of date."""
-    entry = EQUAL.partition("\n\n")[0].replace("+    if (x < low):", "+    if (x > low):")
-    small.answers(WRONG + EQUAL + entry)
+    first, _, second = EQUAL.partition("\n\n")
+    entry = first.replace("+    if (x < low):", "+    if (x > low):")
+    small.answers(WRONG + second + entry)
 
-    (problem,) = mutate(small.checks, small.kata, full=True).problems
+    problem = mutate(small.checks, small.kata, full=True).problems[0]
 
     assert problem.endswith("is listed as equivalent but killed: delete the entry")
 
@@ -416,11 +310,11 @@ def test_a_listed_mutant_that_is_none(small: Small) -> None:
 
     problems = mutate(small.checks, small.kata, full=True).problems
 
-    assert "is no mutant of the solution as it is now: copy it anew or delete it" in problems[0]
+    assert "is not a mutant of the current solution: copy it again or delete it" in problems[0]
 
 
 def test_a_survivor_can_be_pasted_into_the_list(small: Small) -> None:
-    """What is shown of a survivor is the entry that lists it, but for the reason."""
+    """A survivor is shown as the entry that lists it, without the reason."""
     small.answers(WRONG)
     survivors = mutate(small.checks, small.kata, full=True).survivors
     entries = [shown(mutant).replace('""', '"because"') for mutant in survivors]
@@ -432,7 +326,7 @@ def test_a_survivor_can_be_pasted_into_the_list(small: Small) -> None:
 
 
 def test_a_mutant_that_never_ends_is_killed(small: Small) -> None:
-    """Its processor time is over, which no other load on the machine can bring about."""
+    """It runs out of processor time, which other load on the machine cannot cause."""
     body = "    while x > high:\n        x = high\n    return max(x, low)\n"
     start = SOLUTION.index("    if x <= low")
     solution = small.course.katas / "lecture01" / "solutions" / "k01_clamp.py"
@@ -445,21 +339,22 @@ def test_a_mutant_that_never_ends_is_killed(small: Small) -> None:
 
 
 def test_a_flake(small: Small) -> None:
-    """A test that depends on what ran before it fails in some order, and the seed is told."""
+    """A test that depends on earlier tests fails in some order, and the message has the seed."""
     small.edit("test_k01_clamp.py", "def test_inside", "SEEN = []\n\n\ndef test_inside")
     small.edit("test_k01_clamp.py", "assert clamp(2, 1, 3) == 2", "SEEN.append(1)")
     small.edit("test_k01_clamp.py", "assert clamp(9, 1, 3) == 3", "assert SEEN")
 
-    lines = repeats(small.checks, (small.kata,), 6)[small.kata.id]
+    lines = repeats(small.checks, small.kata, 6)
 
     assert 0 < len(lines) < 6
     assert "seed " in lines[0]
     assert "test_above_comes_the_high_end" in lines[0]
 
 
+@pytest.mark.torch
 def test_what_takes_long_to_import_is_imported_once(course: MiniCourse, runner: Runner) -> None:
-    """A run finds in its process what one before it had to import."""
-    course.plugins("plugins.course", "plugins.solutions", "plugins.randomness")
+    """A module that one run had to import is already loaded in the next."""
+    course.plugins("plugins.course.session", "plugins.course.solutions", "plugins.course.seeds")
     test = """
 import sys
 

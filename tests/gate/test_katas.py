@@ -1,4 +1,4 @@
-"""Every kata's files are as they must be, told from their text alone: no torch, no run."""
+"""Every kata's files follow the rules, checked by their text alone: no torch, no run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from tests.gate.forms import gate_of
 from tests.gate.forms import judge
 from tests.gate.forms import per_kata
 from tests.gate.forms import per_lecture
+from tests.gate.ledger import orphans
+from tests.gate.ledger import proof_problems
 from tests.gate.rules import RULES
 from tests.gate.rules import has_its_files
 from tests.gate.sources import strays
+from tests.gate.table import MARKER
+from tests.gate.table import proof_table
 from tests.gate.wrongrules import broken_answers
 
 
@@ -22,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
 
-    from plugins.layout import Kata
-    from plugins.layout import Lecture
+    from plugins.course.model import Kata
+    from plugins.course.model import Lecture
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per kata and rule, and per lecture."""
+    """Parametrize the tests with every kata or every lecture."""
     if "kata" in metafunc.fixturenames:
         per_kata(metafunc)
     if "lecture" in metafunc.fixturenames:
@@ -36,7 +40,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.__name__.replace("_", "-") for rule in RULES])
 def test_a_kata_keeps_the_rule(kata: Kata, rule: Callable[[Kata], Iterator[str]]) -> None:
-    """The kata's files keep the rule of this name; tests/gate/rules.py says what it asks."""
+    """The kata's files keep the rule of this name, which is in tests/gate/rules.py."""
     if rule is not has_its_files and list(has_its_files(kata)):
         pytest.fail(f"{kata.id} lacks files", pytrace=False)
     judge(kata, list(rule(kata)))
@@ -47,8 +51,26 @@ def test_wrong_answers_can_be_tried(pytestconfig: pytest.Config, kata: Kata) -> 
     judge(kata, broken_answers(gate_of(pytestconfig), kata))
 
 
+def test_its_proof_stands(pytestconfig: pytest.Config, kata: Kata) -> None:
+    """The entry in tests/proofs is that of these files, and of this gate."""
+    judge(kata, proof_problems(gate_of(pytestconfig), kata))
+
+
+def test_every_proof_is_that_of_a_kata(pytestconfig: pytest.Config) -> None:
+    """No entry is left of a kata that was renamed or deleted."""
+    assert orphans(gate_of(pytestconfig)) == []
+
+
+def test_the_table_of_proofs_is_that_of_the_entries(pytestconfig: pytest.Config) -> None:
+    """`nox -s verify -- --due --write` renews it."""
+    gate = gate_of(pytestconfig)
+    table = (gate.tests / "README.md").read_text(encoding="utf-8").partition(MARKER)[2]
+
+    assert table.strip() == proof_table(gate)
+
+
 def test_every_lecture_can_be_read(pytestconfig: pytest.Config) -> None:
-    """No lecture.toml is broken, and none of the plugins has to say so in a header."""
+    """No lecture.toml is broken."""
     assert gate_of(pytestconfig).course.errors == ()
 
 

@@ -1,4 +1,4 @@
-"""The mutants themselves: which edits are made, how they are named, what is left alone."""
+"""The mutants: which edits are made, how they are named, and which code is left alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.gate.pymutants import python_mutants
 
 
 def changes(line: str, operator: str) -> set[str]:
-    """Return what a line of a function becomes under one operator."""
+    """Return the mutants of a line of a function by one operator."""
     solution = f"def f(a, b, x):\n    {line}\n"
     mutants = python_mutants(solution, "", "k01_first.py")
     assert all(mutant.function == "f" for mutant in mutants)
@@ -99,7 +99,7 @@ def g(a, b):
 
 
 def test_what_the_stub_gives_is_left_alone() -> None:
-    """A function, a method or an assignment that the stub has as well is not the learner's."""
+    """Functions, methods and assignments that the stub has too are not the learner's."""
     given = "LIMIT = 3\n\n\ndef given(a):\n    return a + 1\n\n\n"
     body = "    size = 4\n\n    def mine(self):\n        raise NotImplementedError\n"
     stub = f"{given}class C:\n{body}"
@@ -109,7 +109,7 @@ def test_what_the_stub_gives_is_left_alone() -> None:
 
 
 def test_decorators_are_removed_but_those_for_types() -> None:
-    """A decorator that does something is replaced by one that does nothing."""
+    """A decorator with an effect is replaced by one without."""
     solution = "@a.cache\n@typing.override\ndef f(): return 1\n"
     diffs = [m.diff for m in python_mutants(solution, "", "f.py") if "decorator" in m.operator]
 
@@ -165,7 +165,7 @@ def test_lines_of_the_cxx_stub_are_left_alone() -> None:
 
 
 def mutant(line: int, diff: str, nth: int = 1) -> Mutant:
-    """Return a mutant that differs from others in this."""
+    """Return a mutant with this line, diff and number."""
     return Mutant("f.py", "f", "constant", line, diff, "", nth)
 
 
@@ -193,8 +193,8 @@ def test_an_equivalent_mutant_is_known_by_its_key() -> None:
 
 
 def test_every_mutant_of_a_real_solution_compiles() -> None:
-    """What is written over the solution is Python again, and differs from it."""
-    folder = Path(__file__).parents[1] / "katas" / "lecture02"
+    """Each mutant is valid Python, and differs from the solution."""
+    folder = Path(__file__).parents[2] / "katas" / "lecture02"
     name = "k01_strides.py"
     solution = (folder / "solutions" / name).read_text()
     mutants = python_mutants(solution, (folder / name).read_text(), name)

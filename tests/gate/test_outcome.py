@@ -1,4 +1,4 @@
-"""The gate's verdicts on runs that a Python kata cannot show: builds, crashes, missing devices."""
+"""The gate's verdicts on runs that no Python kata has: builds, crashes, missing devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRONG = Wrong("because", "test_a", "csrc/k01.cpp")
 
 
 def run(*tests: Test) -> Result:
-    """Return a run that came to its end."""
+    """Return a run that completed."""
     return Result(tests=tests, finished=True)
 
 
@@ -41,7 +41,7 @@ def run(*tests: Test) -> Result:
     ],
 )
 def test_the_fate_of_a_mutant(result: Result, expected: Fate) -> None:
-    """All that a learner would notice kills; what does not compile proves nothing."""
+    """Anything that a learner would notice kills; a mutant that does not compile is invalid."""
     assert fate(result) is expected
 
 
@@ -58,11 +58,11 @@ def test_a_wrong_answer_in_cxx_must_build(test: Test) -> None:
     """A wrong answer that does not compile or load is rejected by the compiler, by no test."""
     (problem,) = rejected(run(test), WRONG, ("test_a",))
 
-    assert problem.startswith("does not compile and load, so no test can reject it")
+    assert problem.startswith("does not compile or load, so no test can reject it")
 
 
 def test_a_missing_device_is_no_problem() -> None:
-    """A test that is skipped for want of a device is neither red nor green."""
+    """A test that is skipped for lack of a device is neither red nor green."""
     assert unsolved(run(FAILED, SKIPPED)) == []
     assert solved(run(PASSED, SKIPPED)) == []
 

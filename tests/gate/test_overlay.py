@@ -1,4 +1,4 @@
-"""Whose answers a lecture package shows: the learner's, the solutions, or an overlay."""
+"""The answers that a lecture package shows: the learner's, the solutions, or an overlay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A lecture's folder with solutions, and an environment that asks for nothing."""
+    """Return a lecture's folder with solutions, in an environment without our variables."""
     monkeypatch.delenv("KATAS_SOLUTIONS", raising=False)
     monkeypatch.delenv("KATAS_OVERLAY", raising=False)
     package = tmp_path / "lecture77"
@@ -32,7 +32,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_learner_comes_first(package: Path) -> None:
-    """Without any variable only the package's own folder is looked in."""
+    """Without any variable only the package's own folder is searched."""
     assert overlay([str(package)]) == [str(package)]
 
 
@@ -84,7 +84,7 @@ def test_sources_follow_the_same_path(package: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_missing_source_names_the_folders(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error says where the file was looked for."""
+    """The error names the folders that were searched."""
     module = ModuleType("lecture77")
     module.__path__ = [str(package)]
     monkeypatch.setitem(sys.modules, "lecture77", module)

@@ -1,4 +1,4 @@
-"""``nox -s new``: what it writes is red for the right reasons until a person has written it."""
+"""``nox -s new``: the files it writes are red for the right reasons until every TODO is gone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def test_a_new_kata_is_red(course: MiniCourse, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its test fails by NotImplementedError, with the stub and with the solution."""
-    course.plugins("plugins.course", "plugins.solutions")
+    """Its test fails with NotImplementedError, for the stub and for the solution."""
+    course.plugins("plugins.course.session", "plugins.course.solutions")
     course.write("episodes.toml", "episode = []\n")
 
     assert main(["lecture07", "strides", "Contiguous strides"], course.path) == 0
@@ -40,7 +40,7 @@ def test_a_new_kata_is_red(course: MiniCourse, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("kind", ["lab", "cpp"])
 def test_what_says_todo_is_refused(course: MiniCourse, kind: str) -> None:
-    """Until it is written the layout asks for brief, table, tests and wrong answers."""
+    """The layout check asks for brief, table, tests and wrong answers until they are written."""
     course.write("episodes.toml", "episode = []\n")
     main(["lecture07", "strides", "Contiguous strides", "--kind", kind], course.path)
 
@@ -76,13 +76,13 @@ def test_numbers_go_on(course: MiniCourse) -> None:
     [
         (["seven", "first", "The first"], "expected lectureNN, found 'seven'"),
         (["lecture07", "First", "The first"], "expected a name in lower case"),
-        (["lecture07", "again", "Again", "--number", "1"], "lecture07 has a k01 already"),
+        (["lecture07", "again", "Again", "--number", "1"], "lecture07 already has a k01"),
     ],
 )
 def test_names_that_cannot_be(
     course: MiniCourse, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
-    """A lecture, a name or a number that cannot be is refused in one line."""
+    """An invalid lecture, name or number is refused in one line."""
     main(["lecture07", "first", "The first"], course.path)
 
     with pytest.raises(SystemExit):

@@ -1,152 +1,308 @@
-"""``nox -s verify``: the report of a run of the gate, and which lectures come first."""
+"""``nox -s verify``: its report, what it enters in the ledger, and what a stop leaves behind."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate import due
 from tests.gate import verify
-from tests.gate.changes import changed_lectures
-from tests.gate.forms import words
+from tests.gate.ledger import proof_file
+from tests.gate.ledger import proof_problems
+from tests.gate.ledger import read_proof
+from tests.gate.ledger import write_proof
 from tests.gate.mutant import Mutant
+from tests.gate.prove import Prover
+from tests.gate.prove import Row
 from tests.gate.runner import HOME
-from tests.gate.table import Row
-from tests.gate.table import merged
+from tests.gate.table import proof_table
 from tests.gate.table import report
 from tests.gate.table import table
+from tests.support.smallkata import SOLUTION
+from tests.support.smallkata import STUB
+from tests.support.smallkata import TEST
 
 
 if TYPE_CHECKING:
-    from plugins.layout import Kata
-    from tests.conftest import MiniCourse
-    from tests.gate.checks import Checks
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from plugins.course.model import Kata
+    from tests.support.smallkata import Small
+
+    Verify = Callable[..., tuple[int, str]]
 
 
-STUB = '"""Twice: see c10/core/DispatchKeySet.h."""\n\n\ndef twice(n: int) -> int:\n    "Double."\n'
-TEST = '''"""Twice."""
-
-from katas.lecture01.k01_twice import twice
-
-
-def test_of_two():
-    """Two twice is four."""
-    assert twice(2) == 4
-'''
+PAGE = "Words.\n\n<!-- verify -->\n"
 
 
 @pytest.fixture
-def small(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> MiniCourse:
-    """Return a course of one kata whose test cannot tell doubling from adding two."""
-    course.plugins("plugins.course", "plugins.solutions", "plugins.randomness")
-    course.write("episodes.toml", '[[episode]]\nslug = "strides"\n')
-    stub = f"{STUB}    # TODO\n    raise NotImplementedError\n"
-    course.kata("k01_twice", TEST, stub=stub, solution=f"{STUB}    return n * 2\n")
-    monkeypatch.setattr(verify, "HOME", course.path)
-    return course
+def run(
+    small: Small, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Verify:
+    """Return a function that runs the command on the small course: the status, what it prints."""
+    monkeypatch.setattr(verify, "HOME", small.course.path)
+    small.course.write("tests/README.md", PAGE)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        status = verify.main([*arguments, "--jobs", "1"])
+        return status, capsys.readouterr().out
+
+    return run
 
 
-@pytest.mark.usefixtures("small")
-def test_survivors_and_problems_come_first(capsys: pytest.CaptureFixture[str]) -> None:
-    """The status is 1; the survivor is shown as a diff and the table counts it."""
-    assert verify.main(["lecture01", "k01", "--repeats", "2", "--jobs", "1"]) == 1
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Prove katas without running them, and return the list of their names."""
+    proved: list[str] = []
 
-    out = capsys.readouterr().out
-    assert "survivor  lecture01/k01_twice  k01_twice.py:6 in twice  (arithmetic)" in out
-    assert "-    return n * 2\n+    return (n + 2)" in out
-    assert "3 of 4 mutants killed" in out
-    assert "PROBLEM  lecture01/k01_twice  layout: the brief has" in out
-    assert "PROBLEM  lecture01/k01_twice  mutants: " in out
-    last = [cell.strip() for cell in out.splitlines()[-1].split("|")[1:-1]]
-    assert last[:4] == ["lecture01/k01_twice", "1", "red", "yes"]
-    assert last[7] == "2/2"
+    def prove(_: Prover, kata: Kata) -> Row:
+        proved.append(kata.name)
+        return Row(kata.id, cells={"seconds": "1"})
+
+    monkeypatch.setattr(Prover, "prove", prove)
+    return proved
 
 
-@pytest.mark.usefixtures("small")
-def test_only_what_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def more_katas(small: Small) -> None:
+    """Add a second and a third kata, each as good as the first."""
+    for name in ("k02_clamp", "k03_clamp"):
+        test = TEST.replace("k01_clamp", name)
+        small.course.kata(name, test, stub=STUB, solution=SOLUTION)
+        wrong = (small.gate.tests / "wrong/lecture01/k01_clamp.toml").read_text()
+        small.course.write(f"tests/wrong/lecture01/{name}.toml", wrong.replace("k01_clamp", name))
+
+
+def commit(small: Small, *names: str) -> None:
+    """Commit these files of the course, or all."""
+    identity = ("-c", "user.name=k", "-c", "user.email=k@example.com")
+    for arguments in (("init", "-q"), ("add", *(names or (".",))), ("commit", "-qm", "more")):
+        subprocess.run(["git", *identity, *arguments], cwd=small.course.path, check=True)
+
+
+def test_a_good_kata_is_entered(small: Small, run: Verify) -> None:
+    """The report says so, the entry stands, and the table of tests/README.md has it."""
+    status, out = run("lecture01", "k01", "--write", "--repeats", "5")
+
+    assert status == 0
+    row = [cell.strip() for cell in out.splitlines()[2].split("|")[1:-2]]
+    assert row == ["lecture01/k01_clamp", "4", "red", "yes", "3/3", "", "13/13", "5/5"]
+    assert "1 of 1 katas proved and entered in tests/proofs." in out
+    assert proof_problems(small.gate, small.kata) == []
+    page = (small.gate.tests / "README.md").read_text()
+    assert page == f"{PAGE}\n{proof_table(small.gate)}\n"
+    assert "| lecture01/k01_clamp | 4     | 3/3   |       | 13/13   | 2          | 5/5" in page
+
+    assert run("--due") == (0, "Every proof is up to date.\n")
+
+
+def test_survivors_and_problems_come_first(small: Small, run: Verify) -> None:
+    """The status is 1, the survivor is shown as a diff, and nothing is entered."""
+    small.edit("test_k01_clamp.py", "assert clamp(0, 1, 3) == 1", "assert clamp(0, 1, 3) < 2")
+    status, out = run("lecture01", "k01", "--repeats", "1", "--write", "--only", "mutants,flakes")
+
+    assert status == 1
+    assert out.startswith("survivor  lecture01/k01_clamp  k01_clamp.py:")
+    assert "PROBLEM  lecture01/k01_clamp  mutants: " in out
+    assert "0 of 1 katas proved" in out
+    assert "no proof  lecture01/k01_clamp  not all checks were run" in out
+    assert not proof_file(small.gate, small.kata).exists()
+
+
+def test_only_what_is_asked_for(run: Verify) -> None:
     """--only leaves the other cells empty."""
-    assert verify.main(["all", "--only", "unsolved", "--jobs", "1"]) == 1
+    status, out = run("all", "--only", "unsolved")
 
-    row = capsys.readouterr().out.splitlines()[-1]
-    assert [cell.strip() for cell in row.split("|")[2:8]] == ["1", "red", "yes", "", "", ""]
+    assert status == 0
+    row = out.splitlines()[2]
+    assert [cell.strip() for cell in row.split("|")[2:8]] == ["4", "red", "yes", "", "", ""]
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("arguments", [["lecture09"], ["lecture01", "k09"]])
-def test_a_kata_that_is_not_there(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    """A name that fits nothing is an error of its own, not a green table."""
-    assert verify.main(arguments) == 2
-    assert "no such kata" in capsys.readouterr().out
+def test_a_kata_that_is_not_there(run: Verify, arguments: list[str]) -> None:
+    """A name that matches no kata is an error, not a green table."""
+    assert run(*arguments) == (2, "no such kata\n")
 
 
-def test_a_lecture_that_cannot_be_read(
-    small: MiniCourse, capsys: pytest.CaptureFixture[str]
+def test_a_lecture_that_cannot_be_read(small: Small, run: Verify) -> None:
+    """The error in lecture.toml is printed instead of a report."""
+    small.course.write("katas/lecture01/lecture.toml", 'title = "no syllabus"\n')
+    status, out = run("lecture01")
+
+    assert status == 2
+    assert "lecture.toml: syllabus: expected" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["lecture01", "--only", "mutant"],
+            "expected unsolved, solved, wrong, right, mutants, flakes; found mutant",
+        ),
+        (["--again"], "--again needs --minutes"),
+        ([], "name a lecture, or all, or give --due, --base or --again"),
+        (["--due", "--again", "--minutes", "1"], "not allowed with argument --due"),
+    ],
+)
+def test_a_command_line_that_says_too_little(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
-    """The line that says what is wrong with lecture.toml is all there is to say."""
-    small.write("katas/lecture01/lecture.toml", 'title = "no syllabus"\n')
-
-    assert verify.main(["lecture01"]) == 2
-    assert "lecture.toml: syllabus: expected" in capsys.readouterr().out
-
-
-def test_the_rows_of_an_ended_run_are_kept(
-    small: MiniCourse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ctrl-C in the second kata loses nothing of the first."""
-    small.kata("k02_ended", TEST, stub=STUB, solution=STUB)
-    page = small.write("tests/README.md", "<!-- verify -->\n")
-    check = verify.check
-
-    def ended(checks: Checks, kata: Kata, only: list[str], *, full: bool) -> Row:
-        if kata.name == "k02_ended":
-            raise KeyboardInterrupt
-        return check(checks, kata, only, full=full)
-
-    monkeypatch.setattr(verify, "check", ended)
-    with pytest.raises(KeyboardInterrupt):
-        verify.main(["lecture01", "--only", "solved", "--jobs", "1", "--write"])
-
-    assert "| lecture01/k01_twice |" in page.read_text()
-
-
-def test_a_check_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    """A misspelt check is refused with the names of those there are."""
+    """It is refused with what is missing."""
     with pytest.raises(SystemExit):
-        verify.main(["lecture01", "--only", "mutant"])
+        verify.main(arguments)
 
-    assert "expected unsolved, solved, wrong, right, mutants, flakes; found mutant" in (
-        capsys.readouterr().err
+    assert says in capsys.readouterr().err
+
+
+def test_what_is_due_is_proved_and_nothing_else(
+    small: Small, run: Verify, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Katas whose entry is missing or stale."""
+    more_katas(small)
+    stale = {small.gate.katas[0].id, small.gate.katas[2].id}
+    monkeypatch.setattr(due, "proof_problems", lambda _, kata: ["stale"] * (kata.id in stale))
+    run("--due")
+
+    assert sorted(quick) == ["k01_clamp", "k03_clamp"]
+
+
+def test_time_over(small: Small, run: Verify, quick: list[str]) -> None:
+    """A kata that would not end in time is not begun; with --base that is red, with the command."""
+    commit(small)
+    more_katas(small)
+    status, out = run("--base", "HEAD", "--minutes", "0.01")
+
+    assert quick == []
+    assert status == 1
+    assert "Not proved, since the time was over: lecture01/k01_clamp" in out
+    assert "nox -s verify -- lecture01 k02_clamp\n" in out
+
+
+def test_a_base_that_git_does_not_know(small: Small, run: Verify) -> None:
+    """It is an error in git's words."""
+    commit(small)
+    status, out = run("--base", "origin/nowhere")
+
+    assert status == 2
+    assert out.startswith("--base origin/nowhere: git merge-base: ")
+
+
+def test_proofs_that_a_branch_changes_are_made_again(
+    small: Small, run: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forged entry is found, by its counts."""
+    status, _ = run("lecture01", "--write", "--repeats", "5")
+    assert status == 0
+    proof = read_proof(proof_file(small.gate, small.kata))
+    commit(small)
+    assert run("--base", "HEAD") == (0, "Every proof is up to date.\n")
+
+    forged = replace(proof, tests={**proof.tests, "all": 9, "red": 9})
+    write_proof(small.gate, small.kata, forged)
+    commit(small)
+    status, out = run("--base", "HEAD~1", "--repeats", "5")
+    assert status == 1
+    assert "PROBLEM  lecture01/k01_clamp  proof: the entry says tests: all 9, but it is 4" in out
+
+    monkeypatch.setattr(due, "proof_problems", lambda *_: [])
+    status, out = run("--again", "--minutes", "60", "--seed", "7", "--repeats", "5")
+    assert status == 1
+    assert "Proved again in 60 minutes, seed 7: lecture01/k01_clamp." in out
+    assert "Not proved again: 0 of 1 katas.\nEverything: nox -s verify -- all\n" in out
+
+
+def test_a_sample_says_what_it_leaves_out(small: Small, run: Verify, quick: list[str]) -> None:
+    """Where three katas take two minutes each, five minutes are enough for two."""
+    more_katas(small)
+    status, out = run("--again", "--minutes", "5", "--seed", "3")
+
+    assert status == 0
+    assert len(quick) == 2
+    assert "Not proved again: 1 of 3 katas." in out
+
+
+def test_the_parts_are_the_whole(small: Small, run: Verify, quick: list[str]) -> None:
+    """Each kata is in one shard."""
+    more_katas(small)
+    for part in ("1/2", "2/2"):
+        run("all", "--shard", part)
+
+    assert sorted(quick) == ["k01_clamp", "k02_clamp", "k03_clamp"]
+
+
+def test_a_blind_run_is_entered(small: Small, run: Verify, tmp_path: Path) -> None:
+    """How many tests a whole other answer passes, in the entry and in the table."""
+    answer = tmp_path / "answer.py"
+    answer.write_text(SOLUTION.replace("return low", "return x"))
+    status, out = run("lecture01", "k01", "--blind", str(answer))
+    assert status == 2
+    assert "; first nox -s verify -- lecture01 k01_clamp --write" in out
+
+    run("lecture01", "--write", "--repeats", "5")
+    assert run("lecture01", "k01", "--blind", str(answer)) == (
+        0,
+        "lecture01/k01_clamp: 3 of 4 tests pass\n",
     )
+    (line,) = read_proof(proof_file(small.gate, small.kata)).blind
+    assert (line["tests"], line["passed"]) == (4, 3)
+    assert proof_problems(small.gate, small.kata) == []
+    page = (small.gate.tests / "README.md").read_text()
+    assert page == f"{PAGE}\n{proof_table(small.gate)}\n"
+
+    more_katas(small)
+    assert run("lecture01", "--blind", str(answer))[1] == "--blind is for one kata, these are 3\n"
+
+
+def test_what_was_proved_is_kept_when_it_is_stopped(small: Small) -> None:
+    """Ctrl-C in the second kata loses nothing of the first; the same command goes on there."""
+    more_katas(small)
+    small.course.write("tests/README.md", PAGE)
+    code = (
+        "import pathlib, signal, sys\n"
+        "from tests.gate import verify\n"
+        # A shell's background job, and so every process in it, ignores the signal.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"verify.HOME = pathlib.Path({str(small.course.path)!r})\n"
+        "sys.exit(verify.main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", code, "--due", "--write", "--repeats", "5", "--jobs", "1"]
+    process = subprocess.Popen(
+        command,
+        cwd=HOME,
+        env={**os.environ, "PYTHONPATH": str(HOME)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    assert process.stderr.readline().startswith("1/3 lecture01/")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Stopped; the same command goes on where this one ended." in out
+    left = [kata for kata in small.gate.katas if proof_problems(small.gate, kata)]
+    assert len(left) in {1, 2}
+    done = [kata for kata in small.gate.katas if kata not in left]
+    entry = json.loads(proof_file(small.gate, done[0]).read_text())
+    assert entry["kata"] == done[0].id
 
 
 def test_the_table_is_aligned() -> None:
     """Rows of any width make one Markdown table."""
-    rows = [Row("lecture01/k01_first"), Row("a")]
-    rows[0].add("wrong", "3/3", [])
-
-    lines = table(rows).splitlines()
+    lines = table(("kata", "wrong"), [("lecture01/k01_first", "3/3"), ("a", "")]).splitlines()
 
     assert len({len(line) for line in lines}) == 1
     assert lines[1].strip("|-") == ""
     assert "3/3" in lines[2]
-
-
-def test_the_table_in_the_readme_is_renewed_row_by_row() -> None:
-    """Rows of other katas and other checks stay, in order; seconds are left out."""
-    first, second = Row("lecture01/k01_first"), Row("lecture01/k02_second")
-    for row in (first, second):
-        row.cells = {"tests": "3", "wrong": "3/3", "seconds": "9"}
-    page = merged("Words.\n\n<!-- verify -->\n", [second])
-    page = merged(page, [first])
-    again = Row("lecture01/k02_second", {"wrong": "4/4"})
-
-    assert merged(page, [again]).startswith("Words.\n\n<!-- verify -->\n\n| kata ")
-    rows = merged(page, [again]).splitlines()[-2:]
-    cells = [[cell.strip() for cell in row.split("|")] for row in rows]
-    assert cells[0][1:6] == ["lecture01/k01_first", "3", "", "", "3/3"]
-    assert cells[1][1:6] == ["lecture01/k02_second", "3", "", "", "4/4"]
-    assert "9" not in merged(page, [again])
 
 
 def test_the_report_shows_what_survived() -> None:
@@ -157,48 +313,3 @@ def test_the_report_shows_what_survived() -> None:
     assert report([row]).startswith(
         "survivor  lecture01/k01_first  k01_first.py:7 in the module  (constant)\n-a = 1\n+a = 2\n"
     )
-
-
-def test_changed_lectures_are_those_git_sees(course: MiniCourse) -> None:
-    """Committed and uncommitted changes count, of katas and of their answers."""
-
-    def git(*arguments: str) -> None:
-        identity = ("-c", "user.name=k", "-c", "user.email=k@example.com")
-        subprocess.run(["git", *identity, *arguments], cwd=course.path, check=True)
-
-    git("init", "--quiet")
-    for number in range(1, 5):
-        course.write(f"katas/lecture0{number}/README.md", "first")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "first")
-    course.write("katas/lecture02/README.md", "second")
-    git("commit", "--quiet", "-am", "second")
-    course.write("katas/lecture03/README.md", "third")
-    course.write("tests/wrong/lecture04/k01_first.toml", "")
-    git("add", "-N", "tests")
-
-    assert changed_lectures(course.path) == {"lecture02", "lecture03", "lecture04"}
-
-
-def test_without_git_nothing_has_changed(course: MiniCourse) -> None:
-    """A folder that is no repository changes nothing, and fails nothing."""
-    assert changed_lectures(course.path) == set()
-
-
-@pytest.mark.parametrize("name", ["test_gate_wrong.py", "test_gate_mutants.py"])
-def test_nothing_is_started_when_the_time_is_over(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """With --gate-minutes 0 all of these are skipped, and it says how to run them."""
-    monkeypatch.chdir(HOME)
-    result = pytester.runpytest_subprocess(
-        f"tests/{name}", "--rootdir", HOME, "--gate-minutes", "0", "-rs", timeout=600
-    )
-
-    result.stdout.fnmatch_lines(["*--gate-minutes 0 are over; nox -s verify -- lecture*"])
-    assert set(result.parseoutcomes()) == {"skipped"}
-
-
-def test_an_answer_is_told_by_kata_number_and_misconception() -> None:
-    """What a learner thinks stands in the test's id, in the characters of an id."""
-    assert words("shortcut: calls `torch.clamp`") == "shortcut-calls-torch-clamp"

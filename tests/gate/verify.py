@@ -1,137 +1,296 @@
-"""``python -m tests.gate.verify lecture04 k03_clamp``: the whole gate for a lecture, or a kata."""
+"""``nox -s verify -- lecture04 k03_clamp``: puts a lecture or a kata through the gate.
+
+With ``--write``, what passes every check is entered in the ledger, tests/proofs. ``--due`` chooses
+the katas whose entry is missing or stale, ``--base origin/main`` those whose entry a branch has
+changed, and ``--again`` some that are proved already: the youngest entries, then random ones.
+Each kata is entered as soon as it is proved, so a run may be stopped and started again.
+"""
 
 from __future__ import annotations
 
 import argparse
+import random
+import shutil
 import sys
+import threading
 import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from dataclasses import field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plugins.tomltable import TomlError
+from plugins.tools.git import GitError
+from plugins.tools.processes import usable_processors
+from tests.gate import due
+from tests.gate.blind import enter_blind_run
 from tests.gate.cases import read_gate
 from tests.gate.checks import Checks
-from tests.gate.mutation import mutate
-from tests.gate.repeats import repeats
-from tests.gate.rules import broken_rules
+from tests.gate.ledger import ProofError
+from tests.gate.ledger import command
+from tests.gate.ledger import differences
+from tests.gate.ledger import proof_file
+from tests.gate.ledger import read_proof
+from tests.gate.ledger import write_proof
+from tests.gate.prove import CHECKS
+from tests.gate.prove import Prover
+from tests.gate.prove import Row
 from tests.gate.runner import HOME
 from tests.gate.runner import Runner
-from tests.gate.table import Row
-from tests.gate.table import merged
 from tests.gate.table import report
-from tests.gate.wrongrules import broken_answers
+from tests.gate.table import write_table
+from tests.shards import part_of
+from tests.shards import shards
 
 
 if TYPE_CHECKING:
-    from plugins.layout import Kata
+    from collections.abc import Sequence
+
+    from plugins.course.model import Kata
+    from tests.gate.cases import Gate
 
 
-CHECKS = ("unsolved", "solved", "wrong", "right", "mutants", "flakes")
+INTERRUPTED = 130
+BAR = 20
 
 
-def main(arguments: list[str]) -> int:
-    """Run the chosen checks and print the report; the status says whether all is well."""
-    parser = argparse.ArgumentParser(prog="verify", description=__doc__)
-    parser.add_argument("lecture", help="lecture04, or all")
-    parser.add_argument("kata", nargs="*", help="k03_clamp or k03; all of the lecture by default")
-    parser.add_argument("--only", default=",".join(CHECKS), help="a comma between: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="a sample of the mutants")
-    parser.add_argument("--repeats", type=int, default=20, help="runs in random order: %(default)s")
-    parser.add_argument("--jobs", type=int, help="runs at a time; by default one per core, up to 4")
-    parser.add_argument("--write", action="store_true", help="put the rows into tests/README.md")
-    options = parser.parse_args(arguments)
-    only = options.only.split(",")
-    if unknown := set(only) - set(CHECKS):
-        parser.error(f"--only: expected {', '.join(CHECKS)}; found {', '.join(sorted(unknown))}")
+def main(arguments: Sequence[str]) -> int:
+    """Prove the chosen katas, print the report, and return the exit status: 0 if all pass."""
+    options = read_options(arguments)
     gate = read_gate(HOME)
-    lectures = () if options.lecture == "all" else (options.lecture,)
-    katas = gate.chosen(lectures, tuple(options.kata))
-    broken = [e for e in gate.course.errors if options.lecture == "all" or options.lecture in e]
+    every = options.lecture == "all"
+    katas = list(gate.chosen(() if every else (options.lecture,), tuple(options.kata)))
+    broken = [line for line in gate.course.errors if every or options.lecture in line]
     if broken or not katas:
         sys.stdout.write("\n".join(broken or ["no such kata"]) + "\n")
         return 2
-    page = gate.tests / "README.md"
-    rows: list[Row] = []
-
-    def save() -> None:
-        if options.write:
-            page.write_text(merged(page.read_text("utf-8"), rows), encoding="utf-8")
-
-    with Runner(options.jobs) as runner:
-        checks = Checks(gate, runner)
-        for kata in katas:
-            rows.append(check(checks, kata, only, full=not options.quick))
-            # Kept if somebody ends the run: a lecture takes a quarter of an hour.
-            save()
-        if "flakes" in only:
-            _progress(f"{options.repeats} repeats of {len(katas)} katas in random order")
-            lines = repeats(checks, katas, options.repeats)
-            for kata, row in zip(katas, rows, strict=True):
-                found = lines[kata.id]
-                row.add("repeats", f"{options.repeats - len(found)}/{options.repeats}", found)
-    _progress("")
+    if options.blind:
+        return blind(gate, katas, options.blind)
+    try:
+        katas, others = choose(gate, katas, options)
+    except GitError as error:
+        sys.stdout.write(f"--base {options.base}: {error}\n")
+        return 2
+    if not katas and not others:
+        sys.stdout.write("Every proof is up to date.\n")
+        return 0
+    work = Work(gate, katas, options)
+    work.run()
+    rows = work.rows
     sys.stdout.write(report(rows) + "\n")
-    save()
-    return int(any(row.problems for row in rows))
+    for line in summary(work, others, options):
+        sys.stdout.write(f"{line}\n")
+    if options.write:
+        write_table(gate)
+    if work.stopped:
+        return INTERRUPTED
+    left = work.left if options.base else []
+    return int(bool(left) or any(row.problems for row in rows))
 
 
-def check(checks: Checks, kata: Kata, only: list[str], *, full: bool) -> Row:
-    """Put one kata through the gate; what needs a green solution waits for one."""
-    started = time.monotonic()
-    row = Row(kata.id)
-    _progress(f"{kata.id} solved")
-    solved = checks.solved_result(kata)
-    row.cells["tests"] = str(len(solved.tests))
-    row.add("layout", "", broken_rules(kata) + broken_answers(checks.gate, kata))
-    problems = checks.solved(kata)
-    row.add("solved", "no" if problems else "yes", problems)
-    if "unsolved" in only:
-        _progress(f"{kata.id} unsolved")
-        found = checks.unsolved(kata)
-        row.add("unsolved", "no" if found else "red", found)
-    if absent := checks.absent(kata):
-        row.cells["solved"] = f"skipped: {absent}"
-    elif not problems:
+def read_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="verify", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("lecture", nargs="?", default="all", help="lecture04; default: all")
+    parser.add_argument("kata", nargs="*", help="k03_clamp or k03; default: all of the lecture")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--due", action="store_true", help="katas whose proof is missing or stale")
+    which.add_argument("--base", metavar="REF", help="katas whose proof differs from this branch")
+    which.add_argument(
+        "--again", action="store_true", help="katas that are proved: the youngest, then random ones"
+    )
+    every = ",".join(CHECKS)
+    which.add_argument(
+        "--blind",
+        metavar="ANSWER",
+        type=Path,
+        help="enter how an answer fares whose author had seen neither tests nor solution",
+    )
+    parser.add_argument("--only", default=every, help="comma-separated; default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help="try a sample of the mutants")
+    parser.add_argument("--repeats", type=int, help="shuffled runs; default: 20, of slow katas 5")
+    parser.add_argument("--jobs", type=int, help="katas at a time; default: one per core")
+    parser.add_argument("--minutes", type=float, help="start no kata that would not end in time")
+    parser.add_argument("--seed", type=int, help="of the random katas; default: another each time")
+    parser.add_argument("--shard", metavar="N/OF", default="1/1", help="one part of these katas")
+    parser.add_argument("--write", action="store_true", help="enter the proofs in tests/proofs")
+    options = parser.parse_args(arguments)
+    options.only = tuple(options.only.split(","))
+    if unknown := set(options.only) - set(CHECKS):
+        parser.error(f"--only: expected {', '.join(CHECKS)}; found {', '.join(sorted(unknown))}")
+    if options.lecture == "all" and not arguments:
+        parser.error("name a lecture, or all, or give --due, --base or --again")
+    if options.again and options.minutes is None:
+        parser.error("--again needs --minutes")
+    options.jobs = options.jobs or usable_processors()
+    options.seed = random.randrange(1 << 16) if options.seed is None else options.seed  # noqa: S311
+    return options
+
+
+def blind(gate: Gate, katas: list[Kata], answer: Path) -> int:
+    """Enter the run of an answer by somebody who had seen neither tests nor solution."""
+    if len(katas) != 1:
+        sys.stdout.write(f"--blind is for one kata, these are {len(katas)}\n")
+        return 2
+    with Runner(1) as runner:
         try:
-            _answers(checks, kata, only, row, full=full)
-        except TomlError as error:
-            row.add("wrong", "no", [str(error)])
-    row.cells["seconds"] = f"{time.monotonic() - started:.0f}"
-    return row
+            line = enter_blind_run(Checks(gate, runner), katas[0], answer)
+        except (OSError, ProofError) as error:
+            sys.stdout.write(f"--blind {answer}: {error}; first {command(katas[0])}\n")
+            return 2
+    write_table(gate)
+    sys.stdout.write(f"{line}\n")
+    return 0
 
 
-def _answers(checks: Checks, kata: Kata, only: list[str], row: Row, *, full: bool) -> None:
-    if "wrong" in only:
-        _progress(f"{kata.id} wrong answers")
-        every = checks.answers(kata).wrong
-        # The cell shows that the others were left out.
-        answers = tuple(answer for answer in every if not checks.left_out(kata, answer))
-        tried = checks.wrong(kata, answers)
-        pairs = zip(answers, tried, strict=True)
-        named = [f"{answer.because!r}: {line}" for answer, lines in pairs for line in lines]
-        cell = f"{sum(not lines for lines in tried)}/{len(every)}"
-        row.add("wrong", cell, named)
-    if "right" in only:
-        paths = checks.gate.right(kata)
-        lines = [f"{path.name}: {line}" for path in paths for line in checks.right(kata, path)]
-        row.add("right", str(len(paths)) if paths else "", lines)
-    if "mutants" in only and (reason := checks.lacks(kata)):
-        # Mutants of what only skipped tests judge would survive.
-        row.cells["mutants"] = f"skipped: {reason}"
-    elif "mutants" in only:
-
-        def progress(done: int, wanted: int) -> None:
-            _progress(f"{kata.id} mutants {'#' * (20 * done // wanted):.<20} {done}/{wanted}")
-
-        mutation = mutate(checks, kata, full=full, progress=progress)
-        row.add("mutants", f"{mutation.killed}/{mutation.tried}", list(mutation.problems))
-        row.survivors = mutation.survivors
+def choose(
+    gate: Gate, katas: list[Kata], options: argparse.Namespace
+) -> tuple[list[Kata], list[Kata]]:
+    """Return the katas to prove, in this order, and those that are left out."""
+    others: list[Kata] = []
+    if options.due:
+        katas = due.due(gate, katas)
+    elif options.base:
+        katas = due.differing(gate, katas, options.base)
+    elif options.again:
+        work = 60 * options.minutes * options.jobs
+        katas, others = due.sample(gate, katas, work, options.seed)
+    number, count = part_of(options.shard)
+    if count > 1:
+        times = {kata.id: due.seconds_of(gate, kata) for kata in katas}
+        mine = shards(times, times, count)[number - 1]
+        katas = [kata for kata in katas if kata.id in mine]
+    if not options.again:
+        # The longest first, so that no core ends up with it alone.
+        katas = sorted(katas, key=lambda kata: -due.seconds_of(gate, kata))
+    return katas, others
 
 
-def _progress(text: str) -> None:
+@dataclass
+class Work:
+    """Several katas at a time, each in a warm process of its own, until all are done."""
+
+    gate: Gate
+    katas: list[Kata]
+    options: argparse.Namespace
+    rows: list[Row] = field(default_factory=list)
+    left: list[Kata] = field(default_factory=list)
+    stopped: bool = False
+
+    def run(self) -> None:
+        """Prove the katas; Ctrl-C stops, and keeps what is proved."""
+        self._queue, self._lock = list(self.katas), threading.Lock()
+        self._started, self._doing = time.monotonic(), dict[str, str]()
+        workers = min(self.options.jobs, len(self.katas))
+        with ExitStack() as stack:
+            each = max(1, self.options.jobs // workers) if workers else 1
+            runners = [stack.enter_context(Runner(each)) for _ in range(workers)]
+            threads = [threading.Thread(target=self._work, args=(runner,)) for runner in runners]
+            for thread in threads:
+                thread.start()
+            try:
+                for thread in threads:
+                    thread.join()
+            except KeyboardInterrupt:
+                self.stopped = True
+                self.left += self._queue
+                # A worker's reading ends with its process.
+                for runner in runners:
+                    runner.stop()
+                for thread in threads:
+                    thread.join()
+        self.rows.sort(key=lambda row: row.kata)
+        _show("")
+
+    def _work(self, runner: Runner) -> None:
+        while kata := self._next():
+            prover = Prover(
+                Checks(self.gate, runner),
+                only=self.options.only,
+                full=not self.options.quick,
+                times=self.options.repeats,
+                say=partial(self._say, kata),
+            )
+            try:
+                row = prover.prove(kata)
+            except RuntimeError:
+                if self.stopped:
+                    return
+                raise
+            with self._lock:
+                self._conclude(kata, row)
+
+    def _next(self) -> Kata | None:
+        with self._lock:
+            while self._queue and not self.stopped:
+                kata = self._queue.pop(0)
+                if self._fits(kata):
+                    return kata
+                self.left.append(kata)
+            return None
+
+    def _fits(self, kata: Kata) -> bool:
+        if self.options.minutes is None:
+            return True
+        used = time.monotonic() - self._started
+        return bool(used + due.seconds_of(self.gate, kata) <= 60 * self.options.minutes)
+
+    def _conclude(self, kata: Kata, row: Row) -> None:
+        self._doing.pop(kata.id, None)
+        if self.options.write and row.proof:
+            write_proof(self.gate, kata, row.proof)
+        elif row.proof:
+            try:
+                entry = read_proof(proof_file(self.gate, kata))
+            except (OSError, ProofError):
+                pass
+            else:
+                if entry.key == row.proof.key:
+                    row.add("proof", "", differences(entry, row.proof))
+        self.rows.append(row)
+        if not sys.stderr.isatty():
+            _show(f"{len(self.rows)}/{len(self.katas)} {row.kata} {row.cells['seconds']} s")
+
+    def _say(self, kata: Kata, check: str, done: int, wanted: int) -> None:
+        with self._lock:
+            part = f" {done}/{wanted}" if wanted > 1 else ""
+            self._doing[kata.id] = f"{kata.id} {check}{part}"
+            if sys.stderr.isatty():
+                ended = len(self.rows)
+                bar = "#" * (BAR * ended // len(self.katas))
+                _show(f"{bar:.<{BAR}} {ended}/{len(self.katas)}  {', '.join(self._doing.values())}")
+
+
+def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list[str]:
+    """Return what is to be said of the run as a whole: what was proved, and what was not."""
+    lines = []
+    proved = [row for row in work.rows if row.proof and not row.problems]
+    entered = " and entered in tests/proofs" if options.write else ""
+    lines.append(f"{len(proved)} of {len(work.katas)} katas proved{entered}.")
+    lines += [f"no proof  {row.kata}  {row.no_proof}" for row in work.rows if row.no_proof]
+    if work.stopped:
+        lines.append("Stopped; the same command goes on where this one ended.")
+    if options.again:
+        rest = [*work.left, *others]
+        names = ", ".join(row.kata for row in work.rows)
+        lines.append(f"Proved again in {options.minutes:g} minutes, seed {options.seed}: {names}.")
+        lines.append(f"Not proved again: {len(rest)} of {len(rest) + len(work.rows)} katas.")
+        lines.append("Everything: nox -s verify -- all")
+    elif work.left:
+        names = " ".join(kata.id for kata in work.left)
+        lines.append(f"Not proved, since the time was over: {names}")
+        lines += [f"nox -s verify -- {kata.lecture} {kata.name}" for kata in work.left]
+    return lines
+
+
+def _show(text: str) -> None:
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{text}")
-    elif text and not text[-1].isdigit():
-        # A log needs no bar.
+        # Cut, since a line that wraps cannot be written over.
+        sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
+    elif text:
         sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 

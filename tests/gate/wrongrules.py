@@ -1,10 +1,10 @@
-"""What can be said of a kata's answers without running them."""
+"""Checks a kata's wrong answers without running them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plugins.tomltable import TomlError
+from plugins.tools.toml import TomlError
 from tests.gate import sources
 from tests.gate.answers import answers_file
 from tests.gate.answers import read_answers
@@ -16,7 +16,7 @@ from tests.gate.overlay import edited
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plugins.layout import Kata
+    from plugins.course.model import Kata
     from tests.gate.cases import Gate
 
 
@@ -24,7 +24,7 @@ LEAST = 3
 
 
 def broken_answers(gate: Gate, kata: Kata) -> list[str]:
-    """Return what is wrong with the file of wrong answers, found or not."""
+    """Return the problems of a kata's file of wrong answers, which may be missing."""
     file = answers_file(gate.tests, kata)
     named = file.relative_to(gate.root)
     try:
@@ -49,8 +49,8 @@ def broken_answers(gate: Gate, kata: Kata) -> list[str]:
 def _count(shortcuts: list[bool]) -> Iterator[str]:
     if len(shortcuts) < LEAST:
         yield (
-            f"expected at least {LEAST} [[wrong]] answers, found {len(shortcuts)}: write down "
-            f"what learners get wrong about it"
+            f"expected at least {LEAST} [[wrong]] answers, found {len(shortcuts)}: add mistakes "
+            f"that learners make"
         )
     if not any(shortcuts):
-        yield "expected one [[wrong]] with shortcut = true: it calls the library function"
+        yield "expected one [[wrong]] with shortcut = true: one that calls the library function"

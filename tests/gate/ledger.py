@@ -1,0 +1,204 @@
+"""The ledger of proofs: ``tests/proofs/lectureNN/kNN_name.json``, one entry per kata.
+
+``nox -s verify -- lecture02 k01 --write`` writes an entry, and nothing else does. It says what
+was run and found, when, with which torch, and the key of what it rests on (`content`). A key that
+does not fit any more is red at once: the kata must be proved again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
+
+from plugins.tools.files import write_whole
+from plugins.tools.toml import TomlError
+from tests.gate.answers import answers_file
+from tests.gate.answers import read_answers
+from tests.gate.content import content_of
+from tests.gate.content import key_of
+from tests.gate.mutation import too_few_killed
+from tests.gate.mutation import too_many_equivalent
+from tests.gate.repeats import LEAST
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plugins.course.model import Kata
+    from tests.gate.cases import Gate
+
+
+FOLDER = "proofs"
+# Enough of a digest to name the part that has changed; the key has all of it.
+SHORT = 12
+
+
+class ProofError(Exception):
+    """An entry cannot be read; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """An entry: counts per check, and the key of the content that they were found with."""
+
+    kata: str
+    key: str
+    # The day, as in 2026-11-23, and the minor version, as in 2.13.
+    proved: str
+    torch: str
+    # The time of all runs, one after the other.
+    seconds: int
+    tests: dict[str, int]
+    wrong: dict[str, int]
+    right: dict[str, int]
+    mutants: dict[str, int]
+    repeats: dict[str, int]
+    content: dict[str, str]
+    # Runs of people who had seen neither tests nor solution, until stub or tests change.
+    blind: list[dict[str, Any]] = field(default_factory=list)
+
+
+COUNTS = {
+    "tests": {"all", "red", "given", "skipped"},
+    "wrong": {"listed", "tried", "rejected"},
+    "right": {"tried", "accepted"},
+    "mutants": {"possible", "tried", "killed", "equivalent"},
+    "repeats": {"run", "passed"},
+}
+
+
+def proof_file(gate: Gate, kata: Kata) -> Path:
+    """Return the path of a kata's entry."""
+    return gate.tests / FOLDER / kata.lecture / f"{kata.name}.json"
+
+
+def read_proof(file: Path) -> Proof:
+    """Read an entry.
+
+    Raises
+    ------
+    ProofError
+        If it is no JSON, or lacks a field or has one too many.
+    """
+    try:
+        table = json.loads(file.read_text(encoding="utf-8"))
+        proof = Proof(**table)
+        for name, counts in COUNTS.items():
+            found = getattr(proof, name)
+            if set(found) != counts or not all(type(n) is int and n >= 0 for n in found.values()):
+                raise ProofError(f"{file.name}: {name} must count {', '.join(sorted(counts))}")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ProofError(f"{file.name}: {error}") from None
+    return proof
+
+
+def write_proof(gate: Gate, kata: Kata, proof: Proof) -> None:
+    """Write an entry."""
+    file = proof_file(gate, kata)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asdict(proof), indent=2, ensure_ascii=False)
+    write_whole(file, f"{text}\n".encode(), file.parent)
+
+
+def command(kata: Kata) -> str:
+    """Return the command that proves a kata."""
+    return f"nox -s verify -- {kata.lecture} {kata.name} --write"
+
+
+def proof_problems(gate: Gate, kata: Kata) -> list[str]:
+    """Return what is wrong with a kata's entry, each with the command that mends it."""
+    file = proof_file(gate, kata)
+    name = file.relative_to(gate.root).as_posix()
+    if not file.exists():
+        return [f"{kata.id} has no proof ({name}): {command(kata)}"]
+    try:
+        proof = read_proof(file)
+    except ProofError as error:
+        return [f"{name} cannot be read ({error}): {command(kata)}"]
+    content = content_of(gate, kata)
+    if proof.kata != kata.id:
+        return [f"{name} is the proof of {proof.kata}: {command(kata)}"]
+    if proof.key != key_of(content):
+        changed = ", ".join(changes(proof.content, content)) or "the key itself"
+        return [f"{name} is stale, since these have changed: {changed}. {command(kata)}"]
+    if changed_content := changes(proof.content, content):
+        parts = ", ".join(changed_content)
+        return [f"{name}: its content does not fit its key: {parts}. {command(kata)}"]
+    return [f"{name}: {line}: {command(kata)}" for line in unsound(gate, kata, proof)]
+
+
+def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the parts that differ, those that are gone or new included."""
+    now = shortened(after)
+    return sorted(name for name in before.keys() | now if before.get(name) != now.get(name))
+
+
+def shortened(content: dict[str, str]) -> dict[str, str]:
+    """Return the content as an entry holds it."""
+    return {name: digest[:SHORT] for name, digest in content.items()}
+
+
+def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
+    """Return where the counts of an entry are not those of a proof."""
+    tests, wrong, right = proof.tests, proof.wrong, proof.right
+    mutants, repeats = proof.mutants, proof.repeats
+    try:
+        listed = len(read_answers(answers_file(gate.tests, kata)).wrong)
+    except TomlError:
+        # The rules report the file.
+        listed = wrong["listed"]
+    checks = {
+        "a test is neither red nor given nor skipped": tests["all"]
+        != tests["red"] + tests["given"] + tests["skipped"],
+        "no test was red": not tests["red"],
+        f"it lists {wrong['listed']} wrong answers, the kata has {listed}": wrong["listed"]
+        != listed,
+        "a wrong answer was not rejected": wrong["rejected"] != wrong["tried"],
+        "not one wrong answer was tried": not wrong["tried"],
+        f"it tried {right['tried']} right answers, the kata has {len(gate.right(kata))}": (
+            right["tried"] != len(gate.right(kata))
+        ),
+        "a right answer was not accepted": right["accepted"] != right["tried"],
+        "too few mutants were killed": too_few_killed(mutants["killed"], mutants["tried"])
+        or mutants["killed"] > mutants["tried"],
+        "not all mutants were tried": not kata.csrc
+        and mutants["tried"] + mutants["equivalent"] != mutants["possible"],
+        "not one mutant was tried": not mutants["tried"],
+        "too many mutants are listed as equivalent": too_many_equivalent(
+            mutants["equivalent"], mutants["possible"]
+        ),
+        f"it was repeated {repeats['run']} times, expected {LEAST}": repeats["run"] < LEAST,
+        "a repeat did not pass": repeats["passed"] != repeats["run"],
+    }
+    return [line for line, found in checks.items() if found]
+
+
+def differences(entry: Proof, found: Proof) -> list[str]:
+    """Return where a proof made anew differs from the entry; the machine may skip other tests."""
+    lines = []
+    for name, counts in COUNTS.items():
+        if name == "repeats":
+            continue
+        for count in sorted(counts - {"red", "skipped", "killed", "tried", "rejected"}):
+            old, new = getattr(entry, name)[count], getattr(found, name)[count]
+            if old != new:
+                lines.append(f"the entry says {name}: {count} {old}, but it is {new}")
+    killed, tried = entry.mutants["killed"], entry.mutants["tried"]
+    if found.mutants["tried"] == tried and found.mutants["killed"] < killed:
+        lines.append(f"the entry says {killed} mutants killed, but it is {found.mutants['killed']}")
+    return lines
+
+
+def orphans(gate: Gate) -> list[str]:
+    """Return the files in tests/proofs that are no kata's entry."""
+    folder = gate.tests / FOLDER
+    known = {proof_file(gate, kata) for kata in gate.katas}
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path not in known)
+    return [
+        f"{path.relative_to(gate.root).as_posix()} is the proof of no kata: delete it"
+        for path in found
+    ]

@@ -1,0 +1,511 @@
+"""The ledger of proofs: what makes an entry stale, what does not, and what is no proof."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins import ROOT
+from tests.gate import content
+from tests.gate import prove
+from tests.gate.content import content_of
+from tests.gate.content import key_of
+from tests.gate.content import syntax_of
+from tests.gate.ledger import Proof
+from tests.gate.ledger import differences
+from tests.gate.ledger import orphans
+from tests.gate.ledger import proof_file
+from tests.gate.ledger import proof_problems
+from tests.gate.ledger import read_proof
+from tests.gate.ledger import write_proof
+from tests.gate.prove import CHECKS
+from tests.gate.prove import Prover
+from tests.support.smallkata import EQUAL
+from tests.support.smallkata import WRONG
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.gate.prove import Row
+    from tests.support.smallkata import Small
+
+
+KEPT: list[Proof] = []
+COMMAND = "nox -s verify -- lecture01 k01_clamp --write"
+TESTS = "test_k01_clamp.py"
+
+
+@pytest.fixture
+def proof(small: Small) -> Proof:
+    """Return the proof of the good kata, which is entered; it is made once for all tests."""
+    if not KEPT:
+        row = prove_it(small)
+        assert row.problems == []
+        assert row.proof
+        KEPT.append(row.proof)
+    write_proof(small.gate, small.kata, KEPT[0])
+    return KEPT[0]
+
+
+def prove_it(small: Small, times: int = 5) -> Row:
+    """Put the kata through the gate."""
+    return Prover(small.checks, times=times).prove(small.kata)
+
+
+def problems(small: Small) -> list[str]:
+    """Return what is wrong with the entry of the kata."""
+    return proof_problems(small.gate, small.kata)
+
+
+def enter(small: Small, proof: Proof, **counts: dict[str, int]) -> None:
+    """Write an entry with other counts by hand."""
+    changed = {name: {**getattr(proof, name), **values} for name, values in counts.items()}
+    write_proof(small.gate, small.kata, Proof(**{**asdict(proof), **changed}))
+
+
+def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None:
+    """Its entry is a file of JSON that people can read, and it stands."""
+    assert problems(small) == []
+    assert proof.tests == {"all": 4, "red": 4, "given": 0, "skipped": 0}
+    assert proof.wrong == {"listed": 3, "tried": 3, "rejected": 3}
+    assert proof.right == {"tried": 0, "accepted": 0}
+    assert proof.mutants == {"possible": 15, "tried": 13, "killed": 13, "equivalent": 2}
+    assert proof.repeats == {"run": 5, "passed": 5}
+    assert set(proof.content) == {
+        "[[kata]] in lecture.toml",
+        "katas/__init__.py",
+        "katas/lecture01/__init__.py",
+        "katas/lecture01/k01_clamp.py",
+        "katas/lecture01/solutions/k01_clamp.py",
+        f"katas/lecture01/{TESTS}",
+        "tests/wrong/lecture01/k01_clamp.toml",
+        "the gate (Python)",
+        "the gate (all)",
+        "torch",
+    }
+    text = proof_file(small.gate, small.kata).read_text()
+    assert json.loads(text) == asdict(proof)
+    assert '\n  "tests": {\n' in text
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("katas/lecture01/k01_clamp.py", "TODO", "TODO now"),
+        ("katas/lecture01/solutions/k01_clamp.py", "x <= low", "x < low"),
+        (f"katas/lecture01/{TESTS}", "== 3", "== 3 "),
+        ("tests/wrong/lecture01/k01_clamp.toml", "forgotten", "left out"),
+        ("katas/lecture01/__init__.py", "overlay", "overlay "),
+        ("katas/__init__.py", "The lectures", "Lectures"),
+    ],
+)
+def test_a_change_of_what_it_rests_on_makes_it_stale(
+    small: Small, proof: Proof, name: str, old: str, new: str
+) -> None:
+    """The message names the file and the command."""
+    file = small.course.path / name
+    assert proof.content[name]
+    file.write_text(file.read_text().replace(old, new, 1))
+
+    (problem,) = problems(small)
+    assert f"is stale, since these have changed: {name}. {COMMAND}" in problem
+
+
+@pytest.mark.usefixtures("proof")
+def test_new_files_make_it_stale(small: Small) -> None:
+    """An alternative solution, and a file that the katas of the lecture share."""
+    small.course.write("tests/right/lecture01/k01_clamp.sorted.py", "")
+    small.course.write("katas/lecture01/csrc/shared.h", "")
+
+    (problem,) = problems(small)
+    names = "katas/lecture01/csrc/shared.h, tests/right/lecture01/k01_clamp.sorted.py"
+    assert f"these have changed: {names}." in problem
+
+
+@pytest.mark.usefixtures("proof")
+def test_the_table_in_lecture_toml_counts_where_it_decides(small: Small) -> None:
+    """What the kata needs does; title, hints, episodes and README do not."""
+    small.edit("lecture.toml", "the first hint", "another hint")
+    small.edit("lecture.toml", "The title of k01_clamp", "Another title")
+    small.course.write("katas/lecture01/README.md", "Words.")
+    assert problems(small) == []
+
+    small.edit("lecture.toml", "needs = []", 'needs = ["cxx"]')
+    (problem,) = problems(small)
+    assert "these have changed: [[kata]] in lecture.toml." in problem
+
+
+@pytest.mark.usefixtures("proof")
+def test_another_kata_does_not_count(small: Small) -> None:
+    """A kata's proof stands while its lecture grows."""
+    small.course.kata("k02_next", "def test_it(): pass")
+    small.course.write("tests/wrong/lecture01/k02_next.toml", "")
+
+    assert problems(small) == []
+
+
+@pytest.mark.usefixtures("proof")
+def test_line_ends_do_not_count(small: Small) -> None:
+    """Git may have written those of Windows."""
+    for name in ("k01_clamp.py", TESTS):
+        file = small.course.katas / "lecture01" / name
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+
+    assert problems(small) == []
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_pinned_torch_counts_by_its_minor_version(small: Small) -> None:
+    """A proof with torch 2.13 is none for 2.14."""
+    small.course.write("requirements.txt", "torch==2.13.0\n")
+    (problem,) = problems(small)
+
+    assert "these have changed: torch." in problem
+    first = content_of(small.gate, small.kata)
+    small.course.write("requirements.txt", "numpy==1\ntorch==2.13.1\n")
+    assert first == content_of(small.gate, small.kata)
+
+
+def gate_with(tmp_path: Path, name: str, old: str, new: str) -> dict[str, str]:
+    """Return the digests of a copy of the gate in which one text is another."""
+    folder = tmp_path / "gate"
+    shutil.copytree(content.HERE, folder, dirs_exist_ok=True)
+    file = folder / name
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    return {language: content.gate_digest(language, folder) for language in content.DECIDES}
+
+
+def test_a_softened_gate_makes_proofs_stale(tmp_path: Path) -> None:
+    """Those of all katas, or of the katas of the language that it is about."""
+    digests = {language: content.gate_digest(language) for language in content.DECIDES}
+
+    softer = gate_with(tmp_path, "mutation.py", "SHARE = 0.95", "SHARE = 0.5")
+    assert {"all"} == {name for name in digests if digests[name] != softer[name]}
+    content.gate_digest.cache_clear()
+    softer = gate_with(tmp_path, "cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)')
+    assert {"C++"} == {name for name in digests if digests[name] != softer[name]}
+
+
+def test_a_comment_in_the_gate_makes_none_stale(tmp_path: Path) -> None:
+    """Nor does a docstring: the syntax trees are compared without them."""
+    digests = {language: content.gate_digest(language) for language in content.DECIDES}
+
+    assert digests == gate_with(
+        tmp_path, "mutation.py", '"""Runs a kata\'s mutants', '# Why.\n"""Tries a kata\'s mutants'
+    )
+    content.gate_digest.cache_clear()
+
+
+def test_a_stale_gate_is_named(small: Small, proof: Proof, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry says of which part of the gate it does not hold any more."""
+    assert proof.content["the gate (all)"]
+    monkeypatch.setattr(content, "gate_digest", lambda language: language)
+
+    (problem,) = problems(small)
+    assert "these have changed: the gate (Python), the gate (all)." in problem
+
+
+def test_the_parts_that_decide_are_chosen_among_all() -> None:
+    """A new module of the gate is put into one of the two lists."""
+    others = {
+        *("__init__", "accept", "blind", "conftest", "due", "forms", "ledger", "rules", "scaffold"),
+        *("sources", "table", "templates", "cxxtemplates", "verify", "wrongrules"),
+    }
+    found = {path.stem for path in content.HERE.glob("*.py") if not path.stem.startswith("test_")}
+
+    assert found - others == {name for names in content.DECIDES.values() for name in names}
+
+
+def test_nothing_of_a_learners_session_counts() -> None:
+    """A message of --next, or the words of a failure, can be changed without a proof."""
+    names = [name for names in content.DECIDES.values() for name in names]
+    common = [name for name in content.COMMON if name.startswith("plugins")]
+
+    assert common == ["plugins/kit.py"]
+    for name in names:
+        text = (content.HERE / f"{name}.py").read_text()
+        for wing in ("loop", "guide", "progress", "crash", "fork", "feed"):
+            assert f"plugins.{wing}" not in text
+
+
+def test_syntax_is_the_same_in_another_layout() -> None:
+    """Comments, docstrings, brackets and empty lines are no syntax; text and numbers are."""
+    text = 'def f(a):\n    """Say."""\n    return a + 1\n'
+
+    assert syntax_of(text) == syntax_of('# Why.\ndef f(a):\n    """Do."""\n\n    return (a + 1)\n')
+    assert syntax_of(text) != syntax_of('def f(a):\n    """Say."""\n    return a + 2\n')
+    assert syntax_of("x = 'a'") != syntax_of("x = 'b'")
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ({"tests": {"red": 3}}, "a test is neither red nor given nor skipped"),
+        ({"tests": {"red": 0, "given": 4}}, "no test was red"),
+        ({"wrong": {"listed": 9}}, "it lists 9 wrong answers, the kata has 3"),
+        ({"wrong": {"rejected": 2}}, "a wrong answer was not rejected"),
+        ({"wrong": {"tried": 0, "rejected": 0}}, "not one wrong answer was tried"),
+        ({"right": {"tried": 1, "accepted": 1}}, "it tried 1 right answers, the kata has 0"),
+        ({"mutants": {"killed": 12}}, "too few mutants were killed"),
+        ({"mutants": {"killed": 14}}, "too few mutants were killed"),
+        ({"mutants": {"tried": 3, "killed": 3}}, "not all mutants were tried"),
+        ({"mutants": {"tried": 0, "killed": 0}}, "not one mutant was tried"),
+        (
+            {"mutants": {"tried": 10, "killed": 10, "equivalent": 5}},
+            "too many mutants are listed as equivalent",
+        ),
+        ({"repeats": {"run": 1, "passed": 1}}, "it was repeated 1 times, expected 5"),
+        ({"repeats": {"passed": 4}}, "a repeat did not pass"),
+    ],
+)
+def test_an_entry_whose_counts_are_no_proof(
+    small: Small, proof: Proof, counts: dict[str, dict[str, int]], says: str
+) -> None:
+    """Whoever wrote it by hand must have counted better."""
+    enter(small, proof, **counts)
+
+    assert any(f"{says}: {COMMAND}" in problem for problem in problems(small))
+
+
+def test_a_forged_entry_is_found_when_it_is_proved_again(small: Small, proof: Proof) -> None:
+    """Its counts are sound and its key is right: only running the kata shows that they are not."""
+    enter(
+        small,
+        proof,
+        tests={"all": 9, "red": 9},
+        mutants={"possible": 40, "tried": 38, "killed": 38},
+    )
+    assert problems(small) == []
+
+    found = differences(read_proof(proof_file(small.gate, small.kata)), proof)
+    assert "the entry says tests: all 9, but it is 4" in found
+    assert "the entry says mutants: possible 40, but it is 15" in found
+
+
+def test_an_entry_that_counts_more_kills(proof: Proof) -> None:
+    """Of the same mutants, more were killed than are."""
+    forged = replace(proof, mutants={**proof.mutants, "killed": 13})
+    found = replace(proof, mutants={**proof.mutants, "killed": 12})
+
+    assert ["the entry says 13 mutants killed, but it is 12"] == differences(forged, found)
+    assert [] == differences(found, forged)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "cannot be read"),
+        ("{}", "cannot be read"),
+    ],
+)
+@pytest.mark.usefixtures("proof")
+def test_an_entry_that_cannot_be_read(small: Small, text: str, says: str) -> None:
+    """A merge conflict, say."""
+    proof_file(small.gate, small.kata).write_text(text)
+
+    (problem,) = problems(small)
+    assert says in problem
+    assert COMMAND in problem
+
+
+@pytest.mark.parametrize("count", [-1, True, 2.5, "3", None])
+def test_a_count_that_is_none(small: Small, proof: Proof, count: object) -> None:
+    """Counts are numbers from 0."""
+    enter(small, proof, tests={"all": count})  # type: ignore[dict-item]
+
+    (problem,) = problems(small)
+    assert "tests must count all, given, red, skipped" in problem
+
+
+def test_the_entry_of_another_kata(small: Small, proof: Proof) -> None:
+    """A copied entry is red, with its own name in it or with the other's."""
+    small.course.kata("k02_next", "def test_it(): pass")
+    other = small.gate.katas[1]
+    write_proof(small.gate, other, proof)
+    (problem,) = proof_problems(small.gate, other)
+    assert "k02_next.json is the proof of lecture01/k01_clamp" in problem
+
+    write_proof(small.gate, other, replace(proof, kata=other.id))
+    assert "is stale" in proof_problems(small.gate, other)[0]
+
+
+def test_an_entry_with_a_key_of_its_own(small: Small, proof: Proof) -> None:
+    """The content is right, the key is not."""
+    write_proof(small.gate, small.kata, replace(proof, key="0" * 64))
+
+    (problem,) = problems(small)
+    assert "these have changed: the key itself." in problem
+
+
+def test_a_key_without_its_content(small: Small, proof: Proof) -> None:
+    """A stale entry with a new key: the digests of the content are compared as well."""
+    small.edit(TESTS, "== 3", "== 3 ")
+    key = key_of(content_of(small.gate, small.kata))
+    write_proof(small.gate, small.kata, replace(proof, key=key))
+
+    assert any("its content" in problem for problem in problems(small))
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_deleted_entry(small: Small) -> None:
+    """It is missing by name."""
+    proof_file(small.gate, small.kata).unlink()
+
+    assert problems(small) == [
+        f"lecture01/k01_clamp has no proof (tests/proofs/lecture01/k01_clamp.json): {COMMAND}"
+    ]
+
+
+@pytest.mark.usefixtures("proof")
+def test_an_entry_without_a_kata(small: Small) -> None:
+    """A kata that was renamed or deleted leaves no entry behind."""
+    assert orphans(small.gate) == []
+    small.course.write("tests/proofs/lecture01/k09_gone.json", "{}")
+
+    assert orphans(small.gate) == [
+        "tests/proofs/lecture01/k09_gone.json is the proof of no kata: delete it"
+    ]
+
+
+READS = {
+    "open": 'open("notes.txt").read()',
+    "pathlib": 'pathlib.Path("notes.txt").read_bytes()',
+    "absolute": 'pathlib.Path(__file__).parents[2].joinpath("notes.txt").read_text()',
+    "descriptor": 'os.close(os.open("notes.txt", os.O_RDONLY))',
+    "numpy": 'numpy.fromfile("notes.txt", dtype="uint8")',
+    "program": 'subprocess.run(["cat", "notes.txt"], check=True)',
+    "fork": 'os.waitpid(os.fork() or (open("notes.txt"), os._exit(0)), 0)',
+}
+
+
+@pytest.mark.parametrize("way", READS)
+def test_a_file_on_which_the_key_does_not_rest(small: Small, way: str) -> None:
+    """A test that reads a file of the repository from elsewhere is no proof."""
+    small.course.write("notes.txt", "3")
+    imports = "import os, pathlib, subprocess\n"
+    imports += "import numpy\n" if way == "numpy" else ""
+    small.edit(TESTS, "import pytest\n", f"{imports}import pytest\n")
+    small.edit(
+        TESTS, "    assert clamp(2, 1, 3) == 2", f"    {READS[way]}\n    assert clamp(2, 1, 3) == 2"
+    )
+    row = Prover(small.checks, only=("solved",)).prove(small.kata)
+
+    (problem,) = [line for check, line in row.problems if check == "files"]
+    assert problem.startswith("a run opened notes.txt, on which the key of the proof does not rest")
+
+
+def test_a_module_of_another_kata(small: Small) -> None:
+    """Imported, it is found even where Python reads the cached bytecode alone."""
+    small.course.kata("k02_next", "def test_it(): pass", stub="HIGH = 3\n", solution="HIGH = 3\n")
+    small.edit(
+        TESTS, "import pytest\n", "import pytest\nfrom katas.lecture01.k02_next import HIGH\n"
+    )
+
+    for _ in range(2):
+        row = Prover(small.checks, only=("solved",)).prove(small.kata)
+        opened = [line.split()[3] for check, line in row.problems if check == "files"]
+        assert opened == ["katas/lecture01/solutions/k02_next.py,"]
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_file_of_the_lecture_may_be_read(small: Small) -> None:
+    """The key rests on files that belong to no kata."""
+    small.course.write("katas/lecture01/data.txt", "3")
+    small.edit(TESTS, "import pytest\n", "import pytest\nfrom pathlib import Path\n")
+    read = 'Path(__file__).with_name("data.txt").read_text()'
+    small.edit(
+        TESTS, "    assert clamp(2, 1, 3) == 2", f"    {read}\n    assert clamp(2, 1, 3) == 2"
+    )
+    row = Prover(small.checks, only=("solved",)).prove(small.kata)
+
+    assert [line for check, line in row.problems if check == "files"] == []
+
+
+def test_some_checks_are_no_proof(small: Small) -> None:
+    """A run with --only or --quick finds problems and proves nothing."""
+    for prover in (Prover(small.checks, only=("unsolved",)), Prover(small.checks, full=False)):
+        row = prover.prove(small.kata)
+        assert row.problems == []
+        assert row.proof is None
+        assert row.no_proof == "not all checks were run"
+
+
+def test_what_was_skipped_is_not_proved(small: Small) -> None:
+    """Neither a kata of which this machine can run nothing, nor one that lacks what it needs."""
+    small.edit("lecture.toml", "needs = []", 'needs = ["gpu"]')
+    name = "def test_no_range"
+    small.edit(TESTS, name, f"@pytest.mark.skip(reason='gpu: no GPU')\n{name}")
+    row = prove_it(small)
+    assert (row.proof, row.no_proof) == (None, "gpu: no GPU")
+
+    small.edit(TESTS, "import pytest\n", 'import pytest\npytestmark = pytest.mark.skip("no GPU")\n')
+    row = prove_it(small)
+    assert (row.proof, row.no_proof) == (None, "no GPU")
+
+
+def test_a_kata_with_a_problem_is_not_proved(small: Small) -> None:
+    """Whichever check found it."""
+    small.edit("k01_clamp.py", "    raise NotImplementedError", "    return 2")
+
+    assert prove_it(small).proof is None
+
+
+def test_proofs_are_made_with_the_pinned_torch(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version finds problems, and enters nothing."""
+    small.course.write("requirements.txt", "torch==2.13.0\n")
+    monkeypatch.setattr(prove, "version", lambda _name: "2.14.1+cpu")
+    row = prove_it(small)
+    assert row.proof is None
+    assert row.no_proof == "proofs are made with torch 2.13, this is 2.14.1+cpu"
+
+    monkeypatch.setattr(prove, "version", lambda _name: "2.13.1+cpu")
+    proof = prove_it(small).proof
+    assert proof
+    assert proof.torch == "2.13"
+
+
+def test_files_that_change_meanwhile(small: Small) -> None:
+    """The proof would be of neither text."""
+
+    def edit(check: str, done: int, wanted: int) -> None:
+        if check == "repeats" and done == wanted:
+            file = small.course.katas / "lecture01" / TESTS
+            file.write_text(file.read_text() + "\n# Changed.\n")
+
+    row = Prover(small.checks, times=5, say=edit).prove(small.kata)
+
+    assert row.problems == []
+    assert (row.proof, row.no_proof) == (None, "its files have changed meanwhile")
+
+
+def test_blind_runs_are_kept_while_stub_and_tests_are_the_same(small: Small, proof: Proof) -> None:
+    """They say how people fared with this stub and these tests, whatever the solution is."""
+    run = {"date": "2026-11-23", "tests": 4, "passed": 4}
+    write_proof(small.gate, small.kata, replace(proof, blind=[run]))
+    small.answers(f"{WRONG}{EQUAL}\n")
+    again = prove_it(small).proof
+    assert again
+    assert again.blind == [run]
+
+    write_proof(small.gate, small.kata, replace(proof, blind=[run]))
+    small.edit(TESTS, "== 3", "== 3 ")
+    again = prove_it(small).proof
+    assert again
+    assert again.blind == []
+
+
+def test_every_step_is_a_check() -> None:
+    """``verify --only`` knows them by these names."""
+    assert CHECKS == ("unsolved", "solved", "wrong", "right", "mutants", "flakes")
+    assert (ROOT / "tests/gate").is_dir()
