@@ -1,7 +1,7 @@
-"""What `.github/workflows/ci.yml` runs: tox environments, by torch, by Python, in parts.
+"""Plans the jobs of `.github/workflows/ci.yml`: tox environments by torch, by Python, in parts.
 
-    python -m tests.ciplan                   the plan, as JSON, for the workflow or to look at
-    python -m tests.ciplan --check "$NEEDS"  whether all jobs that had to succeed did
+    python -m tests.ciplan                   the plan as JSON, for the workflow or for you
+    python -m tests.ciplan --check "$NEEDS"  whether all required jobs succeeded
 
 The versions of torch are the groups of pyproject.toml.
 """
@@ -29,12 +29,13 @@ ROOT = Path(__file__).parents[1]
 # The pinned course edition, and the Python it is written for.
 PINNED = "torch213"
 PYTHON = "3.11"
-# There are wheels of every torch of the matrix for these.
+# Every torch of the matrix has wheels for these.
 OTHERS = ("3.12", "3.13", "3.14")
 QUICK = ("lint", "types")
-# Of each environment so many parts of about the same time; see tests/shards.py.
+# The parts of each environment, which take about the same time; see tests/shards.py.
 TESTS = {"harness": 2, f"{PINNED}-tests": 3}
-GATE = {f"{PINNED}-gate": 4}
+# The parts of the proofs that a branch changes, or of all.
+PROOFS = 4
 
 
 def plan(groups: Iterable[str]) -> dict[str, list[Any]]:
@@ -46,7 +47,8 @@ def plan(groups: Iterable[str]) -> dict[str, list[Any]]:
         for version, python in pairs
         for run in ("solved", "unsolved")
     ]
-    return {"quick": [*QUICK], "tests": parts(TESTS), "gate": parts(GATE), "matrix": matrix}
+    proofs = [f"{number}/{PROOFS}" for number in range(1, PROOFS + 1)]
+    return {"quick": [*QUICK], "tests": parts(TESTS), "proofs": proofs, "matrix": matrix}
 
 
 def parts(counts: Mapping[str, int]) -> list[dict[str, str]]:
@@ -65,12 +67,12 @@ def groups() -> list[str]:
 
 
 def failed(needs: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the jobs that did not succeed; one that was skipped waited for one that failed."""
+    """Return the jobs that did not succeed; a skipped one had waited for one that failed."""
     return [f"{name}: {job['result']}" for name, job in needs.items() if job["result"] != "success"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the plan, or what failed."""
+    """Print the plan, or the jobs that did not succeed."""
     parser = argparse.ArgumentParser(prog="ciplan", description=__doc__)
     parser.add_argument("--check", metavar="JSON", help="the context `needs` of a workflow")
     options = parser.parse_args(arguments)

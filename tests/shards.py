@@ -1,8 +1,7 @@
-"""``--shard 2/4`` runs one of four parts of the project's own tests, of about the same time.
+"""``--shard 2/4`` runs one of four parts of the project's own tests, which take equally long.
 
-A module is never divided, since its tests share what was built; of the gate it is a kata that is
-not. The times stand in tests/times.json, where ``--store-times`` writes those of a run.
-With ``-n 2 --dist loadgroup`` each worker takes such a part.
+A module is never divided, since its tests share builds.
+``--store-times`` writes the times of a run to tests/times.json, from which the parts are made.
 """
 
 from __future__ import annotations
@@ -14,20 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
-from plugins.wholefile import write_whole
+from plugins.tools.files import write_whole
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
 
-    from xdist.remote import Producer
-
 TIMES = Path(__file__).with_name("times.json")
-GATE = "test_gate"
-OF_A_KATA = re.compile(r"\[(lecture\d\d(?:/k\d\d_[a-z0-9_]+)?)")
 SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
 
@@ -45,9 +39,9 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def shards(units: Iterable[str], times: Mapping[str, float], count: int) -> list[set[str]]:
-    """Divide the units: the longest first, each to the part that has the least to do yet.
+    """Divide the units: the longest first, each to the part with the least to do so far.
 
-    One whose time is not known counts as an average one.
+    A unit without a time counts as an average one.
     """
     units = sorted(set(units))
     known = [times[unit] for unit in units if unit in times]
@@ -62,7 +56,7 @@ def shards(units: Iterable[str], times: Mapping[str, float], count: int) -> list
 
 
 def part_of(text: str) -> tuple[int, int]:
-    """Return the number of the part, and of how many."""
+    """Return the number of the part and the number of parts."""
     match = SHARD.fullmatch(text)
     if not match or int(match[1]) > int(match[2]):
         raise pytest.UsageError(f"--shard wants a part such as 2/4, found {text!r}")
@@ -70,20 +64,17 @@ def part_of(text: str) -> tuple[int, int]:
 
 
 def unit_of(nodeid: str) -> str:
-    """Return what a test belongs to: its module, or for a test of the gate kata or lecture."""
-    module = nodeid.partition("::")[0]
-    # Other modules ask little of a kata, and their times are not those of its gate.
-    match = OF_A_KATA.search(nodeid) if GATE in module else None
-    return match[1] if match else module
+    """Return the unit of a test: its module."""
+    return nodeid.partition("::")[0]
 
 
 def read_times() -> dict[str, float]:
-    """Return the seconds of each unit, as far as they are known."""
+    """Return the stored seconds of each unit."""
     return json.loads(TIMES.read_text()) if TIMES.exists() else {}
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests of the other parts out."""
+    """Deselect the tests of the other parts."""
     number, count = part_of(config.getoption("shard", "1/1"))
     mine = shards((unit_of(item.nodeid) for item in items), read_times(), count)[number - 1]
     others = [item for item in items if unit_of(item.nodeid) not in mine]
@@ -92,33 +83,14 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=others)
 
 
-class Parts(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Gives each worker one part, whose tests it runs in their order.
-
-    Handed out one by one, a kata would be prepared in each worker, and the first wrong answer of
-    every kata would not come before the second. Groups by mark are no way: pytest 9.2 does not
-    see the names that xdist 3.8 gives for them.
-    """
-
-    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
-        super().__init__(config, log)
-        self.parts: dict[str, str] = {}
-
-    def _split_scope(self, nodeid: str) -> str:
-        if not self.parts:
-            found = shards(map(unit_of, self.collection or ()), read_times(), self.numnodes)
-            self.parts = {unit: str(n) for n, part in enumerate(found) for unit in part}
-        return self.parts[unit_of(nodeid)]
-
-
 class Times:
-    """Adds up how long the units of a run take, and stores it: those of other runs are kept."""
+    """Adds up the time of each unit of a run and stores it; other units keep their times."""
 
     def __init__(self) -> None:
         self.seconds = defaultdict[str, float](float)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Let the reports of a test say what it belongs to."""
+        """Add its unit to the reports of a test."""
         item.user_properties.append(("unit", unit_of(item.nodeid)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -127,7 +99,7 @@ class Times:
         self.seconds[str(unit)] += report.duration
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Store the sums; workers only send their reports."""
+        """Store the sums; an xdist worker only sends its reports."""
         if not hasattr(session.config, "workerinput"):
             times = {**read_times(), **{name: round(t, 1) for name, t in self.seconds.items()}}
             text = json.dumps(dict(sorted(times.items())), indent=2)

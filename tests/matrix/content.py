@@ -1,4 +1,4 @@
-"""A digest of everything that a run of a lecture depends on, torch aside."""
+"""Digests everything that a run of a lecture depends on, except torch."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def content_of(root: Path, lecture: str) -> str:
 
 
 def files_of(root: Path, lecture: str) -> Iterator[Path]:
-    """Return the files in a fixed order."""
+    """Yield the files in a fixed order."""
     yield root / "conftest.py"
     yield root / "requirements.txt"
     yield root / "katas/__init__.py"
     for folder in (root / "plugins", root / "katas" / lecture):
         yield from sorted(file for file in folder.rglob("*") if file.suffix in SOURCES)
-    # A difference between versions that is noted for one lecture is none of the others'.
+    # A compatibility entry for one lecture must not have all the others run again.
     modules = sorted((root / "katas" / lecture).glob("**/*.py"))
     if any(COMPAT in file.read_text(encoding="utf-8") for file in modules):
         yield root / "katas/compat.py"

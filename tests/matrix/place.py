@@ -1,4 +1,4 @@
-"""A virtual environment for one version of torch: made, used and removed."""
+"""Makes, uses and removes a virtual environment for one version of torch."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 # PyTorch's own wheels for the CPU, a tenth of the CUDA builds that PyPI has for Linux.
 INDEX = "https://download.pytorch.org/whl/cpu"
-# A CUDA build: 3 GB of wheels, 6 GB when they are unpacked, and what the katas build.
+# A CUDA build: 3 GB of wheels, 6 GB unpacked, and the libraries that the katas build.
 GIGABYTES = 12
-# One lecture takes minutes; whatever takes so long hangs.
+# A lecture takes minutes; a run that takes this long hangs.
 SECONDS = 3600
-# What a shell may have set and must not reach the runs.
+# Variables of the shell that must not reach the runs.
 FOREIGN = ("KATAS_", "TORCH", "CUDA_", "PYTEST_", "PYTHON", "TRITON_", "VIRTUAL_ENV", "TOX_")
 
 
 class PlaceError(Exception):
-    """The version cannot be tried here; the message says why and what to do."""
+    """The version cannot be tried here; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The folder of an environment, which holds everything that its runs leave behind too."""
+    """The folder of an environment, which also holds all that its runs leave behind."""
 
     folder: Path
     root: Path
@@ -46,27 +46,27 @@ class Place:
         return str(self.folder / "bin/python")
 
     def make(self, version: Version, index: str) -> None:
-        """Install torch for the CPU from `index`, or where there is none, pip's own choice.
+        """Install torch for the CPU from `index`, or pip's choice if it has none.
 
         Raises
         ------
         PlaceError
-            If the disk is too full, or something cannot be installed.
+            If the disk is too full, or a package cannot be installed.
         """
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         if refusal := too_full(self.folder.parent):
             raise PlaceError(refusal)
         pip = [self.python, "-m", "pip", "install", "--quiet"]
-        # What is removed in an hour need not stay in pip's cache.
+        # It is removed in an hour: pip need not cache it.
         large = [*pip, "--no-cache-dir"]
         self.must([sys.executable, "-m", "venv", "--clear", str(self.folder)])
         self.must([*pip, "pip>=25.1"])  # the first one that knows --group
-        # It may be out of reach: a second line would say what the next command says anyway.
+        # The index may be unreachable: the next command then installs torch, or fails.
         self.call([*large, "--retries=1", f"--index-url={index}", "--group", version.name])
         self.must([*large, *(f"--group={group}" for group in version.groups)])
 
     def must(self, command: Sequence[str]) -> None:
-        """Run a command of the installation."""
+        """Run a command of the installation, which must succeed."""
         status, output = self.call(command)
         if status:
             tail = "\n".join(output.strip().splitlines()[-5:])
@@ -75,7 +75,7 @@ class Place:
     def call(self, command: Sequence[str], log: Path | None = None) -> tuple[int, str]:
         """Run a command in the root and return its status and, unless it goes to `log`, output.
 
-        Whatever ends the tour ends the command, and the processes that it has started.
+        If the tour ends, so do the command and the processes that it has started.
         """
         with (log or self.folder.parent / "install.txt").open("w+b") as stream:
             process = subprocess.Popen(
@@ -99,19 +99,19 @@ class Place:
             return status, "" if log else stream.read().decode(errors="replace")
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables of a run: those of tox, and builds in a folder that goes too."""
+        """Return the variables of a run: tox's, and a folder for builds that is removed too."""
         kept = {key: value for key, value in inherited.items() if not key.startswith(FOREIGN)}
         path = os.pathsep.join((str(self.folder / "bin"), kept.get("PATH", os.defpath)))
         builds = str(self.folder / "builds")
         return kept | {"PATH": path, "KATAS_BUILD": builds, "PYTHONHASHSEED": "0", "COLUMNS": "80"}
 
     def torch(self) -> str:
-        """Return which build of torch was found: 2.15.0+cpu."""
+        """Return the installed build of torch, such as 2.15.0+cpu."""
         ask = "from importlib.metadata import version; print(version('torch'))"
         return self.call([self.python, "-c", ask])[1].strip()
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -122,5 +122,5 @@ def too_full(folder: Path) -> str | None:
         return None
     return (
         f"{free:.0f} GB are free at {folder}, and a version of torch may need {GIGABYTES}:"
-        " make room, and say the same command again; what has been run is kept"
+        " make room and repeat the command; finished runs are kept"
     )

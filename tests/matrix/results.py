@@ -1,4 +1,4 @@
-"""What one run of a lecture found out, read from its JUnit XML and kept as JSON."""
+"""Reads the result of a run of a lecture from its JUnit XML, and keeps it as JSON."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from plugins.absent import PROPERTY
-from plugins.wholefile import write_whole
+from plugins.machine.absent import PROPERTY
+from plugins.tools.files import write_whole
 
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-# What a run of a lecture expects of its tests, and the option of pytest that says so.
+# The modes of a run, and pytest's option for each.
 MODES = {"solved": "--solutions", "unsolved": "--unsolved"}
 
 
 @dataclass(frozen=True)
 class Result:
-    """One lecture, solved or unsolved, with one version of torch.
+    """The result of one lecture, solved or unsolved, with one version of torch.
 
     Attributes
     ----------
     red
-        How many tests of the unsolved lecture failed as they must.
+        The number of tests of the unsolved lecture that failed as they must.
     failed
-        The names of the tests that were not as expected, or what ended the run.
+        The names of the unexpected tests, or the status that ended the run.
     absent
-        How many tests could not run, by the reason that they gave.
+        The number of tests that could not run, by reason.
     content
-        A digest of what was run: another content is to be run again.
+        A digest of the files that ran: if they change, the run is repeated.
     torch, python, date
         The build of torch, such as 2.15.0+cpu; the version of Python; the day, in ISO 8601.
     """
@@ -57,7 +57,7 @@ class Result:
 
 
 def read_junit(file: Path, status: int) -> Result:
-    """Return what a run of pytest reported that ended with `status`."""
+    """Return the result of a run of pytest that ended with `status`."""
     try:
         cases = list(ET.parse(file).iter("testcase"))  # noqa: S314 - our own file
     except (OSError, ET.ParseError):
@@ -83,7 +83,7 @@ def read_junit(file: Path, status: int) -> Result:
 
 
 def kind_of(case: ET.Element) -> str:
-    """Return how a test ended: passed, failed, skipped, or red as an unsolved one must be."""
+    """Return the outcome of a test: passed, failed, skipped, or red as an unsolved one must be."""
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
     skipped = case.find("skipped")
@@ -102,15 +102,15 @@ class Results:
             data = json.loads(file.read_bytes())
             self.known = {key: _result(values) for key, values in data.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            # Nothing, or what another version of this module wrote: the tour begins anew.
+            # Missing, damaged, or written by another version of this module: begin anew.
             self.known = {}
 
     def get(self, version: str, lecture: str, mode: str) -> Result | None:
-        """Return what the newest run found out, whatever it ran."""
+        """Return the result of the newest run, whatever its content."""
         return self.known.get(f"{version} {lecture} {mode}")
 
     def keep(self, version: str, lecture: str, mode: str, result: Result) -> None:
-        """Store a result at once: the tour may be ended at any time."""
+        """Store a result at once: the tour may end at any time."""
         self.known[f"{version} {lecture} {mode}"] = result
         self.file.parent.mkdir(parents=True, exist_ok=True)
         data = {key: asdict(value) for key, value in sorted(self.known.items())}
@@ -119,6 +119,6 @@ class Results:
 
 def _result(values: dict[str, object]) -> Result:
     result = Result(**values)  # type: ignore[arg-type]
-    # JSON knows no tuples.
+    # JSON has no tuples.
     absent = tuple((reason, number) for reason, number in result.absent)
     return replace(result, failed=tuple(result.failed), absent=absent)

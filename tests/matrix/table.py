@@ -1,4 +1,4 @@
-"""The page ``tests/MATRIX.md``, from the results of a tour."""
+"""Writes the page ``tests/MATRIX.md`` from the results of a tour."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Solved, every test passes; unsolved, every test is red for the right reason, unl
 | --- | --- | --- | --- | --- | --- |
 """
 NOT_RUN = "not run"
-# What a machine or a day puts into a reason: where a file lies, which build of torch it is.
+# The parts of a reason that differ between machines or days: paths, builds of torch.
 PARTICULAR = re.compile(r" \(\S*\d\S*\)|\+(cpu|cu\d+)\b")
 
 
@@ -72,7 +72,7 @@ def row(number: str, lecture: str, results: Mapping[tuple[str, str], Result]) ->
 
 
 def cell(result: Result | None) -> str:
-    """Return how the tests ended, but for the skipped ones."""
+    """Return the numbers of tests by outcome, without the skipped ones."""
     if result is None:
         return NOT_RUN
     counts = {
@@ -84,12 +84,12 @@ def cell(result: Result | None) -> str:
 
 
 def run_of(result: Result) -> str:
-    """Return with what a run was made, and when."""
+    """Return the versions and the date of a run."""
     return f"torch {result.torch}, Python {result.python}, {result.date}"
 
 
 def skips(reasons: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Return a line for each reason, with the number of tests by version of torch."""
+    """Yield a line for each reason, with the number of tests by version of torch."""
     for reason, counts in sorted(reasons.items()):
         versions: dict[int, list[str]] = {}
         for version, count in counts.items():
@@ -99,5 +99,5 @@ def skips(reasons: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
 
 
 def tests(count: int) -> str:
-    """Return so many tests in words."""
+    """Return a number of tests in words."""
     return "1 test" if count == 1 else f"{count} tests"

@@ -1,4 +1,4 @@
-"""The torch matrix: one list, the environments made of it, and the tour that writes the table."""
+"""The torch matrix: the versions, their tox environments, and the tour that writes the table."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from plugins import ROOT
+from plugins.tools.capability import install_group
 from tests.matrix import place as place_module
 from tests.matrix.content import content_of
 from tests.matrix.place import Place
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-ROOT = Path(__file__).parents[1]
 VERSIONS = read_versions(ROOT / "pyproject.toml")
 with (ROOT / "pyproject.toml").open("rb") as _file:
     GROUPS = tomllib.load(_file)["dependency-groups"]
@@ -56,7 +57,7 @@ torch215 = ["torch==2.15.0"]
 
 
 def expanded(text: str) -> list[str]:
-    """Return what tox makes of ``a-{b,c}, d``."""
+    """Return the environments that tox expands ``a-{b,c}, d`` to."""
     if ", " in text:
         return [name for part in text.split(", ") for name in expanded(part)]
     match = re.search(r"\{([^}]*)\}", text)
@@ -74,7 +75,7 @@ def tox_ini() -> configparser.ConfigParser:
 
 
 def test_tox_has_an_environment_for_each_version() -> None:
-    """The label holds the groups of pyproject.toml, each solved and unsolved, and no others."""
+    """The label has each group of pyproject.toml, solved and unsolved, and no others."""
     labels = dict(line.split(" = ") for line in tox_ini()["tox"]["labels"].strip().splitlines())
 
     wanted = [f"{it.name}-{mode}" for it in VERSIONS for mode in ("solved", "unsolved")]
@@ -100,7 +101,7 @@ def test_the_matrix_is_five_minors_in_a_row() -> None:
 
 
 def test_what_is_pinned_lies_in_its_range() -> None:
-    """The range speaks of the same packages as the pins, and the pins are in it."""
+    """The range has the same packages as the pins, and contains the pins."""
     from packaging.requirements import Requirement  # noqa: PLC0415 - pytest brings it along
 
     pins = {it.name: it.specifier for it in map(Requirement, GROUPS["course"])}
@@ -113,7 +114,7 @@ def test_what_is_pinned_lies_in_its_range() -> None:
 
 
 def test_the_page_is_about_the_versions_of_today() -> None:
-    """The table in the repository has rows for these versions and no others."""
+    """The committed table has rows for these versions only."""
     text = (ROOT / "tests/MATRIX.md").read_text(encoding="utf-8")
 
     rows = re.findall(r"^\| (\d\S*) \|", text, re.MULTILINE)
@@ -130,7 +131,7 @@ def test_the_readme_names_these_versions() -> None:
 
 
 def test_what_contributing_says_of_tox_can_be_run() -> None:
-    """Its labels exist, its environments are in one of them, and its groups are there."""
+    """Its labels exist, each environment is in one of them, and its groups exist."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     part = text.partition("\n## The torch matrix\n")[2].partition("\n## ")[0]
     labels = dict(line.split(" = ") for line in tox_ini()["tox"]["labels"].strip().splitlines())
@@ -145,7 +146,7 @@ def test_what_contributing_says_of_tox_can_be_run() -> None:
 
 
 def test_versions_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    """2.9 stands before 2.10; Triton is installed where there is a group for it."""
+    """2.9 comes before 2.10; Triton is installed if it has a group."""
     file = tmp_path / "pyproject.toml"
     file.write_text(
         '[dependency-groups]\ntorch210 = ["torch==2.10.0"]\ntorch29 = ["torch==2.9.1"]\n'
@@ -159,7 +160,7 @@ def test_versions_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 
 def test_a_group_that_is_no_pin_is_refused(tmp_path: Path) -> None:
-    """The line says which group, what was expected and what was found."""
+    """The error names the group, the expected pin and the found one."""
     file = tmp_path / "pyproject.toml"
     file.write_text('[dependency-groups]\ntorch29 = ["torch>=2.9"]\n')
 
@@ -178,12 +179,12 @@ def test_a_group_that_is_no_pin_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_test_ends_in_one_of_four_ways(inside: str, kind: str) -> None:
-    """What is expected to fail and does is red; what passes against that is a failure."""
+    """An expected failure is red; an unexpected pass is a failure."""
     assert kind == kind_of(ET.fromstring(f"<testcase>{inside}</testcase>"))  # noqa: S314
 
 
 def test_a_report_is_counted(tmp_path: Path) -> None:
-    """Failures by name, and what could not run by its reason."""
+    """Failures are listed by name, skips by reason."""
     report = tmp_path / "report.xml"
     reason = '<properties><property name="not run here" value="cuda: none"/></properties>'
     case = '<testcase classname="katas.lecture02.test_k01" name="test_a">'
@@ -207,7 +208,7 @@ def test_a_run_without_a_report_has_failed(tmp_path: Path) -> None:
 
 
 def test_results_survive_the_process(tmp_path: Path) -> None:
-    """What was kept is read back as it was; a damaged file is the same as none."""
+    """Stored results are read back unchanged; a damaged file counts as none."""
     file = tmp_path / "state/results.json"
     result = Result(3, 2, 1, ("a::b",), (("cuda: none", 2),), 1.5, "abc", "2.15.0+cpu")
     Results(file).keep("torch215", "lecture02", "solved", result)
@@ -221,7 +222,7 @@ def test_results_survive_the_process(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_every_version_and_lecture() -> None:
-    """What was not run says so; failures and reasons stand below the table."""
+    """A missing run is marked; failures and reasons follow the table."""
     results = {
         ("torch215", "lecture02", "solved"): Result(
             9, 0, 2, (), (("cuda: no GPU for (2.15.0+cu132)", 2),), 3.4, "", "2.15.0+cpu", "3", "d"
@@ -249,7 +250,7 @@ def test_the_page_shows_every_version_and_lecture() -> None:
 
 
 def test_versions_that_skip_differently_are_told_apart() -> None:
-    """The same number is said once."""
+    """An equal number appears once."""
     numbers = {"torch211": 1, "torch215": 2}
 
     text = page(
@@ -280,7 +281,7 @@ def checkout(path: Path) -> Path:
 
 
 def test_a_result_is_about_the_files_that_were_run(tmp_path: Path) -> None:
-    """An edit of the lecture, of a plugin or of the pins asks for another run."""
+    """An edit of the lecture, a plugin or the pins needs another run."""
     root = checkout(tmp_path)
     before = content_of(root, "lecture02")
 
@@ -297,7 +298,7 @@ def test_a_result_is_about_the_files_that_were_run(tmp_path: Path) -> None:
 
 
 def test_only_who_asks_where_versions_differ_depends_on_it(tmp_path: Path) -> None:
-    """An entry for one lecture does not have all others run again."""
+    """An entry for one lecture does not repeat the runs of the others."""
     root = checkout(tmp_path)
     (root / "katas/compat.py").write_text("one")
     (root / "katas/lecture02/test_k01.py").write_text("from katas import compat\n")
@@ -310,24 +311,24 @@ def test_only_who_asks_where_versions_differ_depends_on_it(tmp_path: Path) -> No
 
 
 class FakePlace(Place):
-    """A place where nothing is installed, and pytest writes a report of one test."""
+    """A place that installs nothing, and whose pytest reports one test."""
 
     made: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
     stop = ""
 
     def make(self, version: Version, index: str) -> None:
-        """Note that the version was wanted."""
+        """Record the version."""
         type(self).made += (version.name,)
         assert index
         self.folder.mkdir(parents=True)
 
     def torch(self) -> str:
-        """Return what a wheel for the CPU says."""
+        """Return the version of a CPU wheel."""
         return "2.15.0+cpu"
 
     def call(self, command: Sequence[str], log: Path | None = None) -> tuple[int, str]:
-        """Write the report that is asked for, or be interrupted."""
+        """Write the requested report, or be interrupted."""
         lecture, mode = command[3], command[4]
         if type(self).stop == lecture:
             raise KeyboardInterrupt
@@ -344,7 +345,7 @@ class FakePlace(Place):
 def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a checkout whose tours install nothing."""
     monkeypatch.setattr("tests.matrix.tour.Place", FakePlace)
-    pytest.importorskip("tqdm", reason="python -m pip install --group matrix")
+    pytest.importorskip("tqdm", reason=install_group("matrix"))
     for name, value in {"made": (), "ran": (), "stop": ""}.items():
         monkeypatch.setattr(FakePlace, name, value)
     before = signal.getsignal(signal.SIGTERM)
@@ -374,7 +375,7 @@ def test_a_tour_runs_everything_once(tour: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_an_interrupted_tour_goes_on_where_it_stopped(tour: Path) -> None:
-    """What had been run is in the table at once, and the environment is gone."""
+    """Finished runs are in the table, and the environment is gone."""
     FakePlace.stop = "katas/lecture03"
     with pytest.raises(KeyboardInterrupt):
         main([], tour)
@@ -389,7 +390,7 @@ def test_an_interrupted_tour_goes_on_where_it_stopped(tour: Path) -> None:
 
 
 def test_a_tour_that_is_told_to_stop_cleans_up(tour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By SIGTERM, as a tour in the background is; the next one removes what a killed one left."""
+    """By SIGTERM, as in the background; the next tour removes what a killed one left."""
 
     def told(*_: object) -> tuple[int, str]:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -409,7 +410,7 @@ def test_a_tour_that_is_told_to_stop_cleans_up(tour: Path, monkeypatch: pytest.M
 
 
 def test_what_failed_is_run_again(tour: Path) -> None:
-    """The status says that something failed, and a tour after it was mended does not."""
+    """The status is that of a failure; once fixed, the next tour's is 0."""
     FakePlace.stop = "--solutions"
     assert 1 == main(["torch215"], tour)
     assert "| 2.15.0 | lecture03 | 0 passed | 1 passed |" not in rows(tour)
@@ -422,7 +423,7 @@ def test_what_failed_is_run_again(tour: Path) -> None:
 
 
 def test_an_edited_lecture_is_run_again(tour: Path) -> None:
-    """The others are not."""
+    """The others are not run."""
     main([], tour)
     (tour / "katas/lecture03/k01.py").write_text("another solution")
     main(["lecture02", "torch211"], tour)
@@ -433,7 +434,7 @@ def test_an_edited_lecture_is_run_again(tour: Path) -> None:
 
 
 def test_names_choose_versions_and_lectures(tour: Path) -> None:
-    """A name that is neither is refused before anything is installed."""
+    """An unknown name is refused before anything is installed."""
     main(["torch215", "lecture03"], tour)
     assert (
         "torch215 katas/lecture03 --solutions",
@@ -445,7 +446,7 @@ def test_names_choose_versions_and_lectures(tour: Path) -> None:
 
 
 def test_a_broken_lecture_ends_the_tour(tour: Path) -> None:
-    """The message is that of the course."""
+    """The message is the course's own."""
     (tour / "katas/lecture02/lecture.toml").write_text("title")
 
     with pytest.raises(SystemExit, match=r"lecture02/lecture\.toml"):
@@ -455,18 +456,18 @@ def test_a_broken_lecture_ends_the_tour(tour: Path) -> None:
 def test_what_shows_the_progress_may_be_missing(
     tour: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command that installs it is all that is said."""
+    """The message is the command that installs it."""
     monkeypatch.setitem(sys.modules, "tqdm", None)
 
     assert 2 == main([], tour)
-    expected = "tqdm is not installed; python -m pip install --group matrix\n"
+    expected = f"tqdm is not installed; {install_group('matrix')}\n"
     assert expected == capsys.readouterr().err
 
 
 def test_too_full_a_disk_is_said(
     tour: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is installed; what is known is written all the same."""
+    """It refuses before anything is installed; known results are still written."""
 
     def refuse(*_: object) -> None:
         raise PlaceError("3 GB are free")
@@ -479,7 +480,7 @@ def test_too_full_a_disk_is_said(
 
 
 def test_free_disk_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says how much there is, how much is wanted, and that nothing is lost."""
+    """The message has the free space, the needed space, and that finished runs are kept."""
     disk = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: disk._replace(free=3_200_000_000))
     assert str(too_full(tmp_path)).startswith(f"3 GB are free at {tmp_path}, and")
@@ -489,13 +490,13 @@ def test_free_disk_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 class Installing(Place):
-    """A place that only notes the commands; those with `fails` in them fail."""
+    """A place that only records the commands; those with `fails` in them fail."""
 
     commands: tuple[tuple[str, ...], ...] = ()
     fails = "never"
 
     def call(self, command: Sequence[str], log: Path | None = None) -> tuple[int, str]:
-        """Note the command."""
+        """Record the command."""
         assert log is None
         type(self).commands += (tuple(command),)
         failed = any(type(self).fails in part for part in command)
@@ -522,7 +523,7 @@ def test_wheels_for_the_cpu_are_tried_first(installing: Installing) -> None:
 
 
 def test_wheels_for_the_cpu_need_not_be_there(installing: Installing) -> None:
-    """Out of reach is no error; that nothing can be installed at all is one."""
+    """An unreachable index is no error; a failed installation is."""
     Installing.fails = "index-url"
     installing.make(NEW, "https://example.org/cpu")
 
@@ -558,7 +559,7 @@ def test_a_run_sees_only_its_own_environment(tmp_path: Path) -> None:
 
 
 def test_a_command_has_its_output_kept(tmp_path: Path) -> None:
-    """In a file if one is named; else it is returned."""
+    """To a file if one is given; otherwise it is returned."""
     place = Place(tmp_path / "torch215", tmp_path)
     script = [sys.executable, "-c", "import sys; print('said'); sys.exit(3)"]
 
@@ -579,7 +580,7 @@ def test_a_command_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.torch
 def test_the_build_of_torch_is_that_of_the_environment(tmp_path: Path) -> None:
-    """It is asked for without importing torch."""
+    """It is read without importing torch."""
     place = Place(tmp_path / "torch215", tmp_path)
     (tmp_path / "torch215/bin").mkdir(parents=True)
     python = tmp_path / "torch215/bin/python"

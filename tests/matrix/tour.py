@@ -1,4 +1,4 @@
-"""``python -m tests.matrix.tour``: each version of torch installed, run, written down, removed."""
+"""``python -m tests.matrix.tour`` installs, runs, records and removes each version of torch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
-from plugins.lectures import read_course
-from plugins.locks import locked
-from plugins.wholefile import write_whole
+from plugins.course.lectures import read_course
+from plugins.tools.capability import install_group
+from plugins.tools.files import write_whole
+from plugins.tools.locks import locked
 from tests.matrix.content import content_of
 from tests.matrix.place import INDEX
 from tests.matrix.place import Place
@@ -42,7 +43,7 @@ HOME = Path(__file__).parents[2]
 
 @dataclass
 class Tour:
-    """A course in `root`, the versions it is tried with, and what is known so far."""
+    """A course in `root`, the versions to try it with, and the results so far."""
 
     root: Path
     versions: tuple[Version, ...]
@@ -60,17 +61,17 @@ class Tour:
         return cls(root, read_versions(root / "pyproject.toml"), lectures, known)
 
     def find(self, version: str, lecture: str, mode: str) -> Result | None:
-        """Return a result if it is about the files as they are now."""
+        """Return a result if it is about the current files."""
         result = self.results.get(version, lecture, mode)
         return result if result and result.content == content_of(self.root, lecture) else None
 
     def open(self, version: Version, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the lectures and modes that are to be run, of those that `names` choose."""
+        """Return the lectures and modes chosen by `names` that are still to be run."""
         if chosen(names, [it.name for it in self.versions]).isdisjoint({version.name}):
             return []
         return [
             (lecture, mode)
-            # What has to be mended shows in the solved lectures, so they come first.
+            # First the solved lectures: they show what needs a fix.
             for mode in MODES
             for lecture in self.lectures
             if lecture in chosen(names, self.lectures)
@@ -109,7 +110,7 @@ def chosen(names: Sequence[str], known: Sequence[str]) -> set[str]:
 
 
 def main(arguments: Sequence[str], root: Path = HOME) -> int:
-    """Run what is not known yet; the status says whether everything is as it must be."""
+    """Run what has no result yet; return 0 if all runs were as expected."""
     tour = Tour.of(root)
     names = [*(version.name for version in tour.versions), *tour.lectures]
     about = "Run every lecture with each version of torch, and write tests/MATRIX.md."
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
         parser.error(f"expected any of {', '.join(names)}; found {', '.join(sorted(unknown))}")
     folder = tour.results.file.parent
     folder.mkdir(parents=True, exist_ok=True)
-    # As by Ctrl-C: the run ends too, and what was installed is removed.
+    # As for Ctrl-C: the run ends too, and the environment is removed.
     signal.signal(signal.SIGTERM, stopped)
     try:
         with locked(folder / "lock"):
@@ -135,19 +136,19 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
 
 
 def stopped(number: int, _: object) -> NoReturn:
-    """End the tour, and say by the status which signal did it."""
+    """End the tour with the shell's status for the signal."""
     raise SystemExit(128 + number)
 
 
 def travel(tour: Tour, names: Sequence[str], index: str, workers: int) -> int:
-    """Try one version after the other, and say how each of its runs ended."""
+    """Try one version after the other, and print the outcome of each run."""
     try:
-        from tqdm import tqdm  # noqa: PLC0415 - whoever does without the tour need not have it
+        from tqdm import tqdm  # noqa: PLC0415 - only the tour needs it
     except ImportError:
-        raise PlaceError("tqdm is not installed; python -m pip install --group matrix") from None
+        raise PlaceError(f"tqdm is not installed; {install_group('matrix')}") from None
 
     for version in tour.versions:
-        # What a tour has left that was killed.
+        # A tour that was killed has left its environment.
         Place(tour.results.file.with_name(version.name), tour.root).remove()
     todo = {version: tour.open(version, names) for version in tour.versions}
     bad = 0

@@ -1,4 +1,4 @@
-"""The torch matrix, from the dependency groups of pyproject.toml."""
+"""Reads the torch matrix from the dependency groups of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIN = re.compile(r"torch==(\d+\.\d+\.\d+)")
 
 @dataclass(frozen=True)
 class Version:
-    """A version of torch, and the dependency groups that are installed for it."""
+    """A version of torch, and the dependency groups to install for it."""
 
     name: str
     number: str
@@ -26,7 +26,7 @@ class Version:
 
 
 def read_versions(pyproject: Path) -> tuple[Version, ...]:
-    """Return what the groups ``torchNNN`` pin, the oldest first.
+    """Return the versions that the groups ``torchNNN`` pin, the oldest first.
 
     Raises
     ------
