@@ -1,4 +1,4 @@
-"""What a person does here, on this machine, with the Python that is active; tox proves the rest."""
+"""Commands for people: they run on this machine with the active Python; tox checks the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ nox.options.default_venv_backend = "none"
 
 @nox.session(default=False)
 def verify(session: nox.Session) -> None:
-    """Put a lecture through the gate: nox -s verify -- lecture02 [k03_clamp] [--quick]."""
+    """Prove katas: nox -s verify -- lecture02 [k03_clamp] [--write], or -- --due --write."""
     session.run(sys.executable, "-m", "tests.gate.verify", *(session.posargs or ["--help"]))
 
 
@@ -24,19 +24,19 @@ def new(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def reset(session: nox.Session) -> None:
-    """Restore the stub of a kata, and keep a copy: nox -s reset -- lecture04/k03_clamp."""
+    """Restore the stub of a kata and keep a copy: nox -s reset -- lecture04/k03_clamp."""
     session.run(sys.executable, "-m", "plugins.reset", *(session.posargs or ["--help"]))
 
 
 @nox.session(default=False)
 def update(session: nox.Session) -> None:
-    """Bring new katas into your fork, and keep your answers: nox -s update [-- upstream/main]."""
+    """Bring new katas into your fork and keep your answers: nox -s update [-- upstream/main]."""
     session.run(sys.executable, "-m", "plugins.update", *session.posargs)
 
 
 @nox.session(default=False)
 def practice(session: nox.Session) -> None:
-    """Run the katas that you have worked on: nox -s practice [-- --base upstream/main]."""
+    """Run the katas that you have edited: nox -s practice [-- --base upstream/main]."""
     session.run(sys.executable, "-m", "plugins.practice", *session.posargs)
 
 
@@ -48,9 +48,9 @@ def accept(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def page(session: nox.Session) -> None:
-    """Write the page of the course, and say where it is: nox -s page [-- FILE]."""
+    """Write the page of the course, and print its path: nox -s page [-- FILE]."""
     (file,) = session.posargs or [".katas/page.html"]
-    session.run(sys.executable, "-m", "pytest", "--page", file)
+    session.run(sys.executable, "-m", "pytest", f"--page={file}")
 
 
 @nox.session(default=False)
@@ -66,8 +66,14 @@ def recording(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def wings(session: nox.Session) -> None:
+    """Draw the wings of plugins/ in CONTRIBUTING.md from their imports."""
+    session.run(sys.executable, "-m", "tests.wings", *session.posargs)
+
+
+@nox.session(default=False)
 def device(session: nox.Session) -> None:
-    """Run the solutions on the GPU at hand: nox -s device [-- cuda|mps]."""
+    """Run the solutions on this machine's GPU: nox -s device [-- cuda|mps]."""
     (name,) = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
     session.run(sys.executable, "-m", "pytest", "katas", "--solutions", f"--device={name}", "-q")
 
@@ -75,7 +81,7 @@ def device(session: nox.Session) -> None:
 @nox.session(default=False)
 def cluster(session: nox.Session) -> None:
     """Run lecture 13, or other tests, as a job of four ranks: nox -s cluster [-- katas -q]."""
-    session.run(sys.executable, "-m", "tests.cluster", *session.posargs)
+    session.run(sys.executable, "-m", "tests.support.cluster", *session.posargs)
 
 
 @nox.session(default=False)
