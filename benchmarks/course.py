@@ -1,8 +1,8 @@
-"""What the map costs: ``pytest --course`` against ``pytest --version``, which loads no plugin.
+"""Times the map: ``pytest --course`` against ``pytest --version``, which loads no plugin.
 
     python benchmarks/course.py [RUNS]
 
-Both commands run in turn, in this one script; the medians are compared.
+Both commands run in turn; the medians are compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 GOAL = 1.5
-# A learner's Python keeps bytecode.
+# A learner's Python writes bytecode.
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
 }

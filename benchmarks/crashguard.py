@@ -1,8 +1,8 @@
-"""What the crash guard costs: a cold run that imports torch, with the guard and without.
+"""Times the crash guard: a cold run that imports torch, with the guard and without.
 
     python benchmarks/crashguard.py [RUNS]
 
-Both commands run in turn, in this one script, on this machine; the medians are compared.
+Both commands run in turn; the medians are compared.
 """
 
 from __future__ import annotations

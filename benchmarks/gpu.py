@@ -1,15 +1,15 @@
-"""What the reference kernels of lecture 09 reach on an NVIDIA GPU.
+"""Times the reference kernels of lecture 09 on an NVIDIA GPU.
 
     python -m benchmarks.gpu [POWER]
 
-Each kernel runs on 2^POWER float32 elements per tensor, 2^26 unless another power is given,
-which are 256 MiB; matrix products on matrices of 2^(POWER / 2) rows and columns. A time is the
-median of several calls between two events on the stream, after a warm-up; what stands in the
-caches from the call before is less than one part in five at that size.
+Each kernel runs on 2^POWER float32 elements per tensor, by default 2^26 (256 MiB); matrix
+products on matrices of 2^(POWER / 2) rows and columns. A time is the median of several calls
+between two events on the stream, after a warm-up; at that size the caches hold less than a fifth
+of the data from the call before.
 
-Columns: milliseconds, bytes that must be moved and floating-point operations that must be done,
-the share of the rate of a copy (or, for products, of torch.mm in float32 without TF32), measured
-in the same run, and the time of PyTorch's own operator divided by the kernel's.
+Columns: milliseconds; the bytes to move and the floating-point operations to do; the share of the
+rate of a copy (for products, of torch.mm in float32 without TF32) measured in the same run; and
+the time of PyTorch's own operator divided by the kernel's.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from typing import Any
 
 import torch
 
-from plugins.builder import Builder
-from plugins.folder import build_folder
-from plugins.gpu import kernels
-from plugins.nvcc import find_nvcc
-from plugins.nvcc import no_nvcc
-from plugins.probe import load
-from plugins.sources import read_unit
-from plugins.toolchain import find_toolchain
+from plugins.kernels.nvcc import build_kernels
+from plugins.kernels.nvcc import device_architecture
+from plugins.kernels.nvcc import find_nvcc
+from plugins.kernels.nvcc import no_nvcc
+from plugins.native.builder import Builder
+from plugins.native.builder import build_folder
+from plugins.native.loader import load_library
+from plugins.native.sources import read_unit
+from plugins.native.toolchain import find_toolchain
 
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ BINS = 1024
 
 @dataclass(frozen=True)
 class Work:
-    """A kernel at a size: two ways to call it, and what it has to do."""
+    """A kernel at a size: a call of ours, a call of PyTorch's, and the work to do."""
 
     kata: str
     name: str
@@ -55,12 +56,12 @@ class Work:
     torchs: Callable[[], Any]
     bytes: int
     flops: int
-    # The rate it is held against: that of torch.mm, or that of a copy.
+    # Compare with the rate of torch.mm, not with that of a copy.
     product: bool = False
 
 
 def works(ops: Callable[[str], Any], power: int, device: str) -> list[Work]:
-    """Return all kernels at 2^power elements; `ops` gives the operators of a kata."""
+    """Return all kernels at 2^power elements; `ops` returns the operators of a kata."""
     n = 1 << power
     side = 1 << power // 2
     x, y = torch.rand(n, device=device), torch.rand(n, device=device)
@@ -100,10 +101,10 @@ def built(kata: str, device: str) -> Any:
     if device == "cuda":
         nvcc = find_nvcc()
         assert nvcc, no_nvcc()
-        library = kernels(nvcc, source, GIVEN, folder)
+        library = build_kernels(nvcc, source, GIVEN, folder, device_architecture())
     else:
         library = builder.build(read_unit(f"lecture09_{kata}_cuda", [source], ROOT, GIVEN))
-    if problem := load(around):
+    if problem := load_library(around):
         raise RuntimeError(problem)
     bind = ctypes.CDLL(str(around)).kata_bind
     bind(device.encode(), bytes(library), b"", ctypes.c_uint64(0))

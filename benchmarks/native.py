@@ -1,10 +1,10 @@
-"""What a C++ kata costs: our build against ``load_inline``, and the whole command.
+"""Times a C++ kata: our build against ``load_inline``, and the whole command.
 
     python benchmarks/native.py [RUNS]
 
-Every measurement is a process of its own, after a changed line of the operator; those that
-are compared run in turn. The headers of each tier are compiled before the clock starts.
-The last column is the ratio of processor times, which a busy machine changes less.
+Every measurement is a new process, after a changed line of the operator; compared ones run in
+turn. The headers of each tier are compiled before the clock starts. The last column is the ratio
+of processor times, which a busy machine distorts less.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ OURS = f"""{CLOCK}
 import sys
 from pathlib import Path
 import torch
-from plugins.builder import Builder
-from plugins.probe import load
-from plugins.sources import read_unit
-from plugins.toolchain import find_toolchain
+from plugins.native.builder import Builder
+from plugins.native.loader import load_library
+from plugins.native.sources import read_unit
+from plugins.native.toolchain import find_toolchain
 
 source = Path(sys.argv[1])
 start = clock()
 unit = read_unit("lecture01_k01", [source], source.parent, source.parent)
-reason = load(Builder(find_toolchain(), Path(sys.argv[2])).build(unit))
+reason = load_library(Builder(find_toolchain(), Path(sys.argv[2])).build(unit))
 end = clock()
 assert reason is None and torch.ops.lecture01_k01.twice(torch.ones(1)), reason
 print(end[0] - start[0], end[1] - start[1])
@@ -98,7 +98,7 @@ Times = tuple[float, float]
 
 
 def edit(tier: str, target: Path) -> Path:
-    """Write the operator with another factor in its kernel than ever before."""
+    """Write the operator with a new factor in its kernel."""
     text = (SOURCES / f"{tier}.cpp").read_text(encoding="utf-8")
     factor = next(FACTORS)
     for line in ("2 * from[i]", "self.mul(2)"):
@@ -117,13 +117,13 @@ def run(command: list[str | Path], folder: Path, **variables: str) -> str:
 
 
 def times(text: str) -> Times:
-    """Return the seconds that passed and those that processors worked."""
+    """Return the seconds of wall time and of processor time."""
     wall, cpu = text.split()
     return float(wall), float(cpu)
 
 
 def ours(tier: str, folder: Path, **variables: str) -> Times:
-    """Return the times from a changed line to a loaded operator, the fixture's way."""
+    """Return the times from a changed line to a loaded operator, built as the fixture does."""
     source = edit(tier, folder / f"{tier}.cpp")
     return times(run([sys.executable, "-c", OURS, source, BUILD], folder, **variables))
 
@@ -175,7 +175,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, whole = Path(name), course(Path(name) / "course")
         gxx = {"KATAS_CXX": "g++"}
-        # The headers, and the files that every later run finds in memory.
+        # Compile the headers, and get the files into the page cache.
         BUILD.mkdir(parents=True, exist_ok=True)
         ours("full", folder), ours("small", folder), ours("full", folder, **gxx)
         command(whole, edited=True), command(whole, edited=False)

@@ -1,8 +1,8 @@
-"""What the plugins cost: a solved Python kata with them and with none of them.
+"""Times the plugins: a solved Python kata with all of them and with none.
 
     python benchmarks/plugins.py [RUNS]
 
-Both commands run in turn, in this one script, on this machine; the medians are compared.
+Both commands run in turn; the medians are compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 ROOT = Path(__file__).parents[1]
-# Not one that draws by hypothesis: the plugins set how many examples it draws.
+# Not a kata with Hypothesis: the plugins set how many examples it draws.
 KATA = "katas/lecture04/test_k14_torch_dispatch.py"
 GOAL = 1.05
 
@@ -41,7 +41,7 @@ def main() -> None:
     """Run both in turn and print the medians and their ratio."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     without = [option for name in plugins() for option in ("-p", f"no:{name}")]
-    # Unknown marks are errors under strict, and the plugins declare them.
+    # Strict makes unknown marks errors, and the plugins declare the marks.
     without += ["-o", "strict=false"]
     seconds(), seconds(*without)
     times = [(seconds(), seconds(*without)) for _ in range(runs)]

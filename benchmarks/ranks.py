@@ -1,9 +1,9 @@
-"""What ranks cost: against torch.multiprocessing.spawn, and against importing torch.
+"""Times ranks: against torch.multiprocessing.spawn, and against importing torch.
 
     python benchmarks/ranks.py [RUNS]
 
-The same function, four ranks that make one all_reduce, is run in one test by both, in turn. The
-first start of the fixture's server is not among them: it happens once, before the first test.
+One test runs the same function, an all_reduce of four ranks, both ways in turn. The start of the
+fixture's server is not counted: it happens once, before the first test.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_both(world):
 
 
 def importing() -> float:
-    """Return how long a fresh Python takes to import torch, beyond starting."""
+    """Return the seconds that a fresh Python takes to import torch, without its start."""
     code = "import time; s = time.perf_counter(); import torch; print(time.perf_counter() - s)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(done.stdout)

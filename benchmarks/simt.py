@@ -1,9 +1,9 @@
-"""What a CUDA kata costs on the CPU: against a plain C++ kata, and against Numba's simulator.
+"""Times a CUDA kata on the CPU: against a plain C++ kata, and against Numba's simulator.
 
     python benchmarks/simt.py [RUNS]
 
-Every measurement is a process of its own; those that are compared run in turn. Numba's row
-needs ``python -m pip install numba``: its simulator runs CUDA Python, thread by thread too.
+Every measurement is a new process; compared ones run in turn. Numba's rows need
+``python -m pip install numba``: its simulator also runs CUDA Python thread by thread.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ OURS = f"""{CLOCK}
 import ctypes, sys
 from pathlib import Path
 import torch
-from plugins.builder import Builder
-from plugins.folder import build_folder
-from plugins.probe import load
-from plugins.sources import read_unit
-from plugins.toolchain import find_toolchain
+from plugins.native.builder import Builder
+from plugins.native.builder import build_folder
+from plugins.native.loader import load_library
+from plugins.native.sources import read_unit
+from plugins.native.toolchain import find_toolchain
 
 root, name, what, n = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 given = root / "katas/lecture09/csrc"
@@ -74,7 +74,7 @@ kernels = [root / "katas/lecture09/solutions/csrc" / f"{{stem}}.cu"]
 kernels = builder.build(read_unit(f"lecture09_{{name}}_cuda", kernels, root, given))
 around = [given / f"{{stem}}.cpp"]
 around = builder.build(read_unit(f"lecture09_{{name}}", around, root, given))
-assert load(kernels) is None and load(around) is None
+assert load_library(kernels) is None and load_library(around) is None
 ctypes.CDLL(str(around)).kata_bind(b"cpu", bytes(kernels), b"", ctypes.c_uint64(0))
 operators = getattr(torch.ops, f"lecture09_{{name}}")
 shape = (n, n) if what == "matmul" else (n,)

@@ -1,11 +1,11 @@
-"""What ``--watch`` saves: from a save to the verdict, against a fresh ``pytest`` on the same kata.
+"""Times ``--watch``: from a save to the verdict, against a fresh ``pytest`` on the same kata.
 
     python benchmarks/watch.py [RUNS [KIND ...]]
 
 For a Python, a C++ and a CUDA kata: `--watch` runs in a terminal, a line is added to the solved
-exercise, and the clock stops at the verdict; then the whole command runs with
-another line added. Both in turn, in this one script, on a copy of the course in a temporary
-folder; the medians are compared. Needs `python -m pip install --group terminal`.
+exercise, and the clock stops at the verdict; then the whole command runs with another line added.
+Both run in turn on a copy of the course in a temporary folder; the medians are compared. Needs
+`python -m pip install -U pip && python -m pip install --group terminal`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KATAS = {
     "CUDA C++": "lecture09/csrc/k03_axpy.cu",
 }
 SECONDS = 600
-# A learner's Python keeps bytecode, of the tests too.
+# A learner's Python writes bytecode, for the tests too.
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
 }
@@ -47,7 +47,7 @@ def test_of(name: str) -> str:
 
 
 def solve(folder: Path, name: str) -> None:
-    """Put the solution in the place of a kata's files."""
+    """Copy the solution over a kata's files."""
     lecture = folder / "katas" / Path(name).parts[0]
     for file in (lecture / "solutions").rglob(f"{Path(name).stem}.*"):
         shutil.copy(file, lecture / file.relative_to(lecture / "solutions"))
@@ -62,7 +62,7 @@ def cold(folder: Path, test: str) -> float:
 
 
 def measured(folder: Path, name: str, runs: int) -> list[tuple[float, float]]:
-    """Return the seconds from a save to its verdict, and those of a fresh pytest, for each run."""
+    """Return, for each run, the seconds from a save to its verdict and of a fresh pytest."""
     exercise, test = folder / "katas" / name, test_of(name)
     mark = "#" if exercise.suffix == ".py" else "//"
     solve(folder, name)
@@ -89,11 +89,14 @@ def measured(folder: Path, name: str, runs: int) -> list[tuple[float, float]]:
         terminal.expect_exact(VERDICT)
         warm = time.perf_counter() - start
         terminal.expect_exact(KEYS)
-        # The process that stays must not run what is saved for the other.
+        # The watching process must not run the save meant for the fresh one.
         terminal.sendcontrol("z")
         save()
         times.append((warm, cold(folder, test)))
         terminal.kill(signal.SIGCONT)
+        # The screen is drawn anew, and then the save is run after all.
+        terminal.expect_exact(KEYS)
+        terminal.expect_exact(VERDICT)
         terminal.expect_exact(KEYS)
     terminal.send("q")
     terminal.expect(pexpect.EOF)
