@@ -231,8 +231,7 @@ def argument_names(operator: Any) -> list[str]:
 def dispatch_mode() -> Any:
     """Return the base class of modes that see each operator when it is called.
 
-    `torch.utils._python_dispatch`: the module is private, though PyTorch's own documentation of
-    ``__torch_dispatch__`` names it (torch 2.13.0).
+    `torch.utils._python_dispatch`: private, though PyTorch's documentation names it (2.13.0).
     """
     from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415 - heavy
 
@@ -261,6 +260,40 @@ def without_overrides() -> AbstractContextManager[Any]:
 
     context: AbstractContextManager[Any] = torch._C.DisableTorchFunctionSubclass()  # noqa: SLF001
     return context
+
+
+def thread_state() -> dict[str, object]:
+    """Return what PyTorch keeps for the calling thread and no public name tells (torch 2.13.0)."""
+    from torch import _C  # noqa: PLC0415 - takes a second
+    from torch import overrides  # noqa: PLC0415 - takes a second
+    from torch.utils import _python_dispatch as modes  # noqa: PLC0415 - heavy
+
+    return {
+        "included dispatch keys": str(_C._dispatch_tls_local_include_set()),  # noqa: SLF001
+        "excluded dispatch keys": str(_C._dispatch_tls_local_exclude_set()),  # noqa: SLF001
+        "open function modes": overrides._get_current_function_mode_stack(),  # noqa: SLF001
+        "open dispatch modes": modes._get_current_dispatch_mode_stack(),  # noqa: SLF001
+        "saved-tensor hooks": _C._autograd._top_saved_tensors_default_hooks(True),  # noqa: FBT003, SLF001
+    }
+
+
+def version_of(tensor: Any) -> int | None:
+    """Return how often operators have written to a tensor in place; None for an inference tensor.
+
+    `Tensor._version`: no public name tells it (torch 2.13.0).
+    """
+    return None if tensor.is_inference() else int(tensor._version)  # noqa: SLF001
+
+
+def profile_every_thread(**options: Any) -> Any:
+    """Return a profiler that sees the operators of all threads.
+
+    `torch.profiler._ExperimentalConfig`: the option ``profile_all_threads`` is its (torch 2.13.0).
+    """
+    from torch import profiler  # noqa: PLC0415 - takes a second
+
+    everywhere = profiler._ExperimentalConfig(profile_all_threads=True)  # type: ignore[attr-defined] # noqa: SLF001
+    return profiler.profile(experimental_config=everywhere, **options)
 
 
 # Triton (3.7.1)

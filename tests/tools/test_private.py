@@ -6,6 +6,7 @@ import ast
 import io
 import os
 import sys
+import threading
 from datetime import UTC
 from datetime import datetime
 from datetime import timedelta
@@ -351,6 +352,55 @@ def test_torch_gives_an_overload_its_schema() -> None:
     assert not private.is_overload(torch.add)
     assert ("aten::add", "Tensor") == (private.operator_name(add), private.overload_name(add))
     assert ["self", "other", "alpha"] == private.argument_names(add)
+
+
+@pytest.mark.torch
+def test_what_a_thread_keeps_is_told() -> None:
+    """Dispatch keys, open modes and hooks for saved tensors, each as it changes."""
+    import torch  # noqa: PLC0415 - for tests that need it
+    from torch.overrides import BaseTorchFunctionMode  # noqa: PLC0415
+    from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415
+
+    before = private.thread_state()
+    with torch.inference_mode():
+        keys = private.thread_state()
+    with (
+        BaseTorchFunctionMode(),
+        FlopCounterMode(display=False),
+        torch.autograd.graph.save_on_cpu(),
+    ):
+        modes = private.thread_state()
+
+    assert before == private.thread_state()
+    assert {"included dispatch keys", "excluded dispatch keys"} == {
+        name for name in keys if keys[name] != before[name]
+    }
+    assert {"open function modes", "open dispatch modes", "saved-tensor hooks"} <= {
+        name for name in modes if modes[name] != before[name]
+    }
+
+
+@pytest.mark.torch
+def test_a_version_counts_writes() -> None:
+    """An inference tensor has none."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    with torch.inference_mode():
+        assert private.version_of(torch.ones(2)) is None
+    assert 1 == private.version_of(torch.ones(2).add_(1))
+
+
+@pytest.mark.torch
+def test_the_profiler_sees_every_thread() -> None:
+    """One that runs beside the profiled one."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    thread = threading.Thread(target=lambda: torch.ones(2).exp())
+    with private.profile_every_thread(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        thread.start()
+        thread.join()
+
+    assert "aten::exp" in {event.name for event in profile.events()}
 
 
 @pytest.mark.torch
