@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from plugins.crash.crashed import Crash
 from plugins.crash.journal import Reader
+from plugins.crash.stacks import add_calls
 from plugins.crash.stacks import read_stack
-from plugins.crash.symbols import add_calls
 from plugins.crash.verdict import Death
 from plugins.crash.verdict import Stop
 from plugins.crash.verdict import describe_death

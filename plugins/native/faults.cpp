@@ -1,7 +1,7 @@
 // Writes the C++ calls of a fault to the crash guard's file; every kata's library has this.
 //
 // faulthandler knows Python's calls alone. The addresses are looked up after the process has died,
-// by plugins/crash/symbols.py: here nothing may allocate.
+// by plugins/crash/stacks.py: here nothing may allocate.
 #include <dlfcn.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr int KINDS = sizeof(SIGNALS) / sizeof(*SIGNALS);
-constexpr int MOST = 64;  // calls, as in plugins/crash/symbols.py
+constexpr int MOST = 64;  // calls, as in plugins/crash/stacks.py
 
 struct sigaction before[KINDS];
 int file = -1;

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from datetime import datetime
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from plugins.course.files import content_of
 from plugins.course.files import count_lines
 from plugins.course.syllabus import with_others
 from plugins.guide.reading import reading_of
-from plugins.progress.drawing import solved_by_day
 from plugins.progress.map import count_skip_reasons
 from plugins.progress.map import next_place
 from plugins.progress.proofs import count_tests
@@ -28,8 +31,6 @@ from plugins.tools.text import readable
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
-    from datetime import date
-    from datetime import datetime
 
     from plugins.course.model import Course
     from plugins.course.model import Kata
@@ -269,3 +270,17 @@ def count_of(number: int, noun: str) -> str:
 def spent(seconds: float) -> str:
     """Return ``12 min spent``, or "" for no time."""
     return f"{format_duration(seconds)} spent" if seconds else ""
+
+
+def solved_by_day(moments: Iterable[str], now: datetime) -> list[tuple[date, int]]:
+    """Return each day with a solution, and how many katas were solved by its end.
+
+    The moments are in ISO 8601; other texts, such as "", do not count. The days are those of the
+    time zone of `now`.
+    """
+    days = Counter[date]()
+    for moment in moments:
+        with suppress(ValueError, OverflowError):
+            days[datetime.fromisoformat(moment).astimezone(now.tzinfo).date()] += 1
+    ordered = sorted(days)
+    return list(zip(ordered, accumulate(days[day] for day in ordered), strict=True))

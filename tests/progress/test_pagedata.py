@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC
+from datetime import date
+from datetime import datetime
+from datetime import timedelta
+from datetime import timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +16,7 @@ import pytest
 from plugins.course.syllabus import OTHERS
 from plugins.guide.reading import Pointer
 from plugins.progress.pagedata import Alike
+from plugins.progress.pagedata import solved_by_day
 from plugins.progress.standing import TestOutcome
 from tests.support.pages import PASSED
 from tests.support.pages import a_page
@@ -24,6 +30,9 @@ if TYPE_CHECKING:
 
     from plugins.progress.map import Place
     from plugins.progress.pagedata import Card
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+FIRST, SECOND = date(2026, 11, 20), date(2026, 11, 22)
 
 
 def enter(place: Place, tests: dict[str, int]) -> None:
@@ -198,3 +207,24 @@ def test_a_kata_has_sources_and_episodes() -> None:
 
     assert (Pointer("c10/core/Storage.h: Storage", address),) == kata.sources
     assert ((an_episode(1), "why 1 fits"),) == kata.episodes
+
+
+def test_solutions_add_up_day_by_day() -> None:
+    """Moments come in any order; a day without a solution is left out."""
+    moments = ["2026-11-22T10:00:00+00:00", "2026-11-20T09:00:00+00:00", "2026-11-22T11:00:00Z"]
+
+    assert [(FIRST, 1), (SECOND, 3)] == solved_by_day(moments, NOW)
+
+
+def test_a_text_that_is_no_moment_does_not_count() -> None:
+    """An unsolved kata has none, and a file may be damaged."""
+    west = NOW.astimezone(timezone(timedelta(hours=-12)))
+
+    assert [] == solved_by_day(["", "yesterday", "0001-01-01T00:00:00+12:00"], west)
+
+
+def test_a_day_is_that_of_the_learner() -> None:
+    """23:30 in UTC is the next day in Berlin."""
+    berlin = NOW.astimezone(timezone(timedelta(hours=1)))
+
+    assert [(SECOND, 1)] == solved_by_day(["2026-11-21T23:30:00+00:00"], berlin)
