@@ -50,8 +50,10 @@ def read_imports(wings: set[str]) -> dict[str, set[str]]:
 
 
 def count_modules(wing: str) -> int:
-    """Return how many modules a wing has."""
-    return sum(file.stem != "__init__" for file in (ROOT / "plugins" / wing).glob("*.py"))
+    """Return how many modules a wing has; a package within it is one."""
+    folder = ROOT / "plugins" / wing
+    modules = [file for file in folder.glob("*.py") if file.stem != "__init__"]
+    return len([*modules, *folder.glob("*/__init__.py")])
 
 
 def reachable(imports: Mapping[str, set[str]], start: str) -> set[str]:

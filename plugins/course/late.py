@@ -12,15 +12,11 @@ from contextlib import suppress
 
 import pytest
 
+from plugins.tools.private import SLOW_MODULES
 
-# They take seconds, only some katas import them, mostly not by name, and none starts a thread or
-# touches a device when it is imported.
-LATE = (
-    "torch._dynamo",
-    "torch.testing._internal.common_methods_invocations",
-    "torch._dynamo.repro.after_dynamo",
-    "torch._inductor.compile_fx",
-)
+
+# Only some katas import them, and mostly not by name.
+LATE = SLOW_MODULES
 
 
 class Late:

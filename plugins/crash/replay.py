@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import TextIO
 
-    from plugins.tools.private import Instant
+    from plugins.tools.private.pytest import Instant
 
 
 IMPORTING = "importing"

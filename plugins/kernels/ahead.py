@@ -26,6 +26,7 @@ import pytest
 
 from plugins.course.session import course_root
 from plugins.kernels.triton import VARIABLE
+from plugins.tools import private
 
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-# After so many seconds the second process is stopped.
+# Timeout of the compiling process, in seconds.
 SECONDS = 100
 INSTRUCTION = re.compile(r"^\s*(?:@!?%\w+ )?([a-z][\w.:]*)", re.MULTILINE)
 # Hopper, and the threads of a warp.
@@ -122,9 +123,7 @@ class Target:
 
     def get_current_target(self) -> Any:
         """Return which GPU to compile for."""
-        from triton.backends.compiler import GPUTarget  # noqa: PLC0415 - may be missing
-
-        return GPUTarget(*TARGET)
+        return private.triton_target(*TARGET)
 
     def get_current_device(self) -> int:
         """Return the number of a GPU."""
@@ -138,17 +137,16 @@ class Target:
 def main(kata: str, calls: dict[str, str], result: Path) -> None:
     """Make the calls and write the kernel of each to `result`."""
     import torch  # noqa: PLC0415 - importing a plugin imports no torch
-    from triton.runtime.driver import driver  # noqa: PLC0415 - may be missing
-    from triton.runtime.jit import JITFunction  # noqa: PLC0415 - may be missing
 
     kernels: list[Any] = []
-    run = JITFunction.run
+    owner, method = private.triton_compiled_launch()
+    run = getattr(owner, method)
 
     def warm_up(self: Any, *args: Any, **kwargs: Any) -> None:
         kernels.append(run(self, *args, **{**kwargs, "warmup": True}))
 
-    driver.set_active(Target())
-    JITFunction.run = warm_up
+    private.use_triton_driver(Target())
+    setattr(owner, method, warm_up)
     names = {"kata": importlib.import_module(kata), "torch": torch}
     found = {}
     for name, call in calls.items():

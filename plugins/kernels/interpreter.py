@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 
-# The interpreter's methods that access memory: the kind of access, and which of their arguments
-# are the pointers and the mask.
-ACCESSES = {
-    "create_masked_load": ("load", 0, 1),
-    "create_masked_store": ("store", 0, 2),
-    "create_atomic_rmw": ("atomic", 1, 3),
-}
-# Which argument of a load has the values of masked lanes.
-OTHER = 2
-
 launches_key = pytest.StashKey["list[TritonLaunch]"]()
 
 
@@ -56,60 +46,61 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 def watch_interpreter(found: list[TritonLaunch], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the interpreter add each launch and its accesses to `found`."""
-    from triton.runtime import interpreter  # noqa: PLC0415 - may be missing
-
-    builder, run = interpreter.InterpreterBuilder, interpreter.GridExecutor.__call__
-    module, setup = private.triton_tensor_setup()
-    prepare = getattr(module, setup)
+    owner, method = private.triton_launch()
+    builder, grid_setup = private.triton_grid_setup()
+    module, tensor_setup = private.triton_tensor_setup()
+    run, set_grid = getattr(owner, method), getattr(builder, grid_setup)
+    prepare = getattr(module, tensor_setup)
 
     def launch(executor: Any, *args: Any, **kwargs: Any) -> None:
-        options = {name: value for name, value in kwargs.items() if name in executor.arg_names}
-        named = inspect.getcallargs(executor.fn, *args, **options)
+        kernel, names = private.triton_kernel(executor)
+        options = {name: value for name, value in kwargs.items() if name in names}
+        named = inspect.getcallargs(kernel, *args, **options)
         tensors = {name: value for name, value in named.items() if hasattr(value, "data_ptr")}
         # The operators by which the interpreter reads the tensors are not the learner's.
         with private.without_modes():
-            found.append(TritonLaunch(executor.fn.__name__, tensors))
+            found.append(TritonLaunch(kernel.__name__, tensors))
             run(executor, *args, **kwargs)
 
     def prepare_tensor(tensor: Any, *scope: Any) -> None:
         prepare(tensor, *scope)
         # As Triton does since 3.7. Older ones let NumPy convert an array of one dim, which NumPy
         # refuses since 2.4.
-        tensor.__index__ = lambda self: int(self.handle.data.squeeze())
+        tensor.__index__ = lambda self: int(private.triton_values(self.handle).squeeze())
 
     def set_grid_dim(self: Any, *grid: int) -> None:
         found[-1].grid = grid
-        self.grid_dim = grid
+        set_grid(self, *grid)
 
-    def watched(name: str) -> Any:
-        (kind, pointer, mask), original = ACCESSES[name], getattr(builder, name)
+    monkeypatch.setattr(owner, method, launch)
+    monkeypatch.setattr(module, tensor_setup, prepare_tensor)
+    monkeypatch.setattr(builder, grid_setup, set_grid_dim)
+    for access in private.triton_accesses():
+        monkeypatch.setattr(access.owner, access.name, watch_access(access, found))
 
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            # A mask may be one value for all, and a block of pointers may be one pointer.
-            addresses, lanes = interpreter.np.broadcast_arrays(args[pointer].data, args[mask].data)
-            found[-1].touch(kind, addresses[lanes], self.grid_idx)
-            if kind == "load" and args[OTHER] is None:
-                # Undefined on a GPU, zero in the interpreter: here NaN, and -1 of integers.
-                element = args[pointer].get_element_ty()
-                dtype = private.triton_numpy_dtype(element)
-                value = (
-                    float("nan") if dtype.kind == "f" else interpreter.np.array(-1).astype(dtype)
-                )
-                undefined = interpreter.np.full(addresses.shape, value, dtype)
-                args = (
-                    *args[:OTHER],
-                    interpreter.TensorHandle(undefined, element),
-                    *args[OTHER + 1 :],
-                )
-            return original(self, *args, **kwargs)
 
-        return method
+def watch_access(access: private.TritonAccess, found: list[TritonLaunch]) -> Any:
+    """Return a method for the interpreter that adds each access to the last launch in `found`."""
+    import numpy as np  # noqa: PLC0415 - takes a while; Triton's interpreter has imported it
 
-    monkeypatch.setattr(interpreter.GridExecutor, "__call__", launch)
-    monkeypatch.setattr(module, setup, prepare_tensor)
-    monkeypatch.setattr(builder, "set_grid_dim", set_grid_dim)
-    for name in ACCESSES:
-        monkeypatch.setattr(builder, name, watched(name))
+    original = getattr(access.owner, access.name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # A mask may be one value for all, and a block of pointers may be one pointer.
+        addresses, lanes = np.broadcast_arrays(
+            private.triton_values(args[access.pointer]), private.triton_values(args[access.mask])
+        )
+        found[-1].touch(access.kind, addresses[lanes], private.triton_program(self))
+        if access.other is not None and args[access.other] is None:
+            # Undefined on a GPU, zero in the interpreter: here NaN, and -1 of integers.
+            element = private.triton_element(args[access.pointer])
+            dtype = private.triton_numpy_dtype(element)
+            value = float("nan") if dtype.kind == "f" else np.array(-1).astype(dtype)
+            undefined = private.triton_block(np.full(addresses.shape, value, dtype), element)
+            args = (*args[: access.other], undefined, *args[access.other + 1 :])
+        return original(self, *args, **kwargs)
+
+    return method
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from plugins.ranks.traffic import Call
-    from plugins.tools.private import Traceback
+    from plugins.tools.private.pytest import Traceback
 
 
 # Why a rank was stopped: its time was over, or another one had failed.

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
 
+from plugins.tools.private import BASE_COLLECTIVES
+from plugins.tools.private import FUNCTIONAL_SPACE
+from plugins.tools.private import WRAPPING_OPERATOR
+from plugins.tools.private import MissingNameError
 from plugins.tools.private import argument_names
 from plugins.tools.private import dispatch_mode
 from plugins.tools.private import operator_name
@@ -25,13 +29,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-SPACES = ("c10d", "_c10d_functional")
+SPACES = ("c10d", FUNCTIONAL_SPACE)
 # What an operator is called in torch.distributed, where the names differ by more than `_`. A call
 # has the same name with every PyTorch, so all_gather_single and reduce_scatter_single, which
 # PyTorch 2.13 recommends, are counted by the names that it deprecates.
-NAMES = {
-    "_allgather_base": "all_gather_into_tensor",
-    "_reduce_scatter_base": "reduce_scatter_tensor",
+NAMES = BASE_COLLECTIVES | {
     "all_gather_into_tensor_coalesced": "all_gather_into_tensor",
     "all_gather_into_tensor_out": "all_gather_into_tensor",
     "all_gather_single": "all_gather_into_tensor",
@@ -51,7 +53,7 @@ NAMES = {
     "reduce_scatter_tensor_out": "reduce_scatter_tensor",
 }
 # Operators of these namespaces that send nothing.
-SILENT = {"check_for_nan", "wait_tensor", "_wrap_tensor_autograd"}
+SILENT = {"check_for_nan", "wait_tensor", WRAPPING_OPERATOR}
 # The arguments that hold the tensors a rank contributes, and its partner.
 CONTRIBUTED = (
     "input_tensors",
@@ -63,6 +65,18 @@ CONTRIBUTED = (
     "tensor",
 )
 PEERS = ("dst", "src")
+# Operators that the functions of torch.distributed call. If one of them is gone, or has arguments
+# of other names, calls would be lost or count no bytes.
+PROBED = {
+    "c10d": (
+        *("send", "recv_", "broadcast_", "reduce_", "gather_", "scatter_", "allreduce_"),
+        *("allgather_", "reduce_scatter_", "alltoall_", "alltoall_base_"),
+        *(f"{name}_" for name in BASE_COLLECTIVES),
+    ),
+    FUNCTIONAL_SPACE: (
+        *("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single"),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -117,19 +131,34 @@ class RankResults(list[Any]):
 
 
 def why_uncounted() -> str:
-    """Return which private name of PyTorch is missing, without which no call is seen, or ""."""
+    """Return which private name of PyTorch is missing, without which calls are lost, or ""."""
     import torch  # noqa: PLC0415 - importing a plugin imports no torch
 
     try:
         dispatch_mode()
-        for operator in (torch.ops.c10d.send.default, torch.ops.c10d.allreduce_.default):
-            operator_name(operator)
-            argument_names(operator)
-    except (ImportError, AttributeError) as error:
+        for space, names in PROBED.items():
+            for name in names:
+                check_operator(getattr(getattr(torch.ops, space), name).default)
+    except (ImportError, AttributeError, MissingNameError) as error:
         return (
             f"calls of torch.distributed cannot be counted with torch {torch.__version__}: {error}"
         )
     return ""
+
+
+def check_operator(operator: Any) -> None:
+    """Check that a call of `operator` can be counted.
+
+    Raises
+    ------
+    MissingNameError
+        If it has no argument of the names that `call_of` looks for.
+    """
+    name, arguments = operator_name(operator), dict.fromkeys(argument_names(operator), ())
+    to_a_peer = name.partition("::")[2] in {"send", "recv_"}
+    for wanted in (CONTRIBUTED, PEERS) if to_a_peer else (CONTRIBUTED,):
+        if not arguments.keys() & wanted:
+            raise MissingNameError(f"{name} has no argument {' or '.join(wanted)}")
 
 
 def record_calls(note: Callable[[Call], object]) -> AbstractContextManager[object]:
@@ -141,11 +170,6 @@ def record_calls(note: Callable[[Call], object]) -> AbstractContextManager[objec
         def ignore_compile_internals(cls) -> bool:
             # What is compiled stays compiled, and calls its collectives through the dispatcher.
             return True
-
-        @classmethod
-        def _should_skip_dynamo(cls) -> bool:
-            # PyTorch would wrap __torch_dispatch__, and import all of Dynamo with the first tensor.
-            return False
 
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None

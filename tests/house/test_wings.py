@@ -22,7 +22,12 @@ from plugins import ROOT
 
 TESTS = ROOT / "tests"
 WINGS = sorted(file.parent for file in HERE.glob("*/__init__.py"))
-MODULES = sorted(file for wing in WINGS for file in wing.glob("*.py") if file.stem != "__init__")
+MODULES = sorted(
+    file
+    for wing in WINGS
+    for file in wing.rglob("*.py")
+    if file.parent != wing or file.stem != "__init__"
+)
 # The one wing that has more modules on purpose: from a source to something that can be called.
 LARGE = {"native": 14}
 MOST = 12
@@ -56,6 +61,17 @@ BREAKS = {
         "plugins.tools",
     ),
 }
+
+
+def modules_of(wing: Path) -> list[str]:
+    """Return the names that a reader of a wing sees: of modules, and of packages."""
+    return sorted(
+        {
+            file.relative_to(wing).parts[0].removesuffix(".py")
+            for file in MODULES
+            if wing in file.parents
+        }
+    )
 
 
 def name_of(file: Path) -> str:
@@ -131,7 +147,7 @@ def arrows_in_strings(file: Path) -> set[str]:
     ]
     wings = {wing.name for wing in WINGS}
     parts = [text.split(".") for text in texts if text.startswith("plugins.")]
-    return {part[1] for part in parts if part[1] in wings} - {file.parent.name}
+    return {part[1] for part in parts if part[1] in wings} - {file.relative_to(HERE).parts[0]}
 
 
 @pytest.mark.parametrize("file", MODULES, ids=name_of)
@@ -143,9 +159,7 @@ def test_no_string_is_an_arrow(file: Path) -> None:
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
 def test_a_wing_has_at_most_a_dozen_modules(wing: Path) -> None:
     """A reader in search of something reads the names of one wing, not of all."""
-    modules = [file for file in MODULES if file.parent == wing]
-
-    assert len(modules) <= LARGE.get(wing.name, MOST)
+    assert len(modules_of(wing)) <= LARGE.get(wing.name, MOST)
 
 
 @pytest.mark.parametrize("wing", WINGS, ids=lambda wing: wing.name)
@@ -179,13 +193,16 @@ def test_a_module_is_short_enough_to_read(file: Path) -> None:
 @pytest.mark.parametrize("file", MODULES, ids=name_of)
 def test_a_module_has_a_test_module(file: Path) -> None:
     """``tests/<wing>/test_<module>.py``: the tests of a module are easy to find."""
-    assert (TESTS / file.parent.name / f"test_{file.name}").is_file()
+    wing, *parts = file.relative_to(HERE).with_suffix("").parts
+    name = "_".join(part for part in parts if part != "__init__")
+
+    assert (TESTS / wing / f"test_{name}.py").is_file()
 
 
 def test_a_test_module_has_a_module() -> None:
     """``test_<module>.py``, or ``test_<module>_<what>.py`` for a part that needs a tool."""
     files = [file for wing in WINGS for file in (TESTS / wing.name).glob("test_*.py")]
-    modules = {wing.name: {f.stem for f in MODULES if f.parent == wing} for wing in WINGS}
+    modules = {wing.name: modules_of(wing) for wing in WINGS}
     others = [
         file.relative_to(TESTS).as_posix()
         for file in files

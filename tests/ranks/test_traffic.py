@@ -198,6 +198,25 @@ def test_the_installed_torch_can_be_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("PROBED", {"c10d": ("send", "no_such")}, "no_such"),
+        ("PROBED", {"_no_such": ("all_reduce",)}, "_no_such"),
+        ("CONTRIBUTED", ("given",), "c10d::send has no argument given"),
+        ("PEERS", ("to", "by"), "c10d::send has no argument to or by"),
+    ],
+)
+def test_a_torch_whose_operators_have_changed_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object, reason: str
+) -> None:
+    """An operator of another name is not seen, and one with other arguments counts no bytes."""
+    monkeypatch.setattr(traffic, name, value)
+
+    assert reason in why_uncounted()
+
+
+@pytest.mark.torch
 def test_a_torch_that_has_changed_runs_ranks_and_counts_nothing(course: MiniCourse) -> None:
     """A test that asks for calls fails with the reason; the ranks write it to stderr."""
     be_patient(course)
