@@ -10,7 +10,7 @@ pluggy calls the one that was registered last: the last line below has the first
 ``pytest_cmdline_main`` is answered, in this order, by
 
 1. `ranks.job`, a wrapper: which process of a job this is must be known before one forks;
-2. `course.session`, a wrapper: the names of katas become paths before anybody reads them;
+2. `course.session`, a wrapper: the names of katas become paths before other plugins read them;
 3. `machine.edition`, which stops what could not import the katas;
 4. `loop.watch`, which stays, and forks the sessions for which the others answer then;
 5. `progress.page`, `progress.export`, `loop.reference` and `loop.hint`, which show something and

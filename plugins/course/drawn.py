@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hypothesis.vendor.pretty import RepresentationPrinter
 
 
-# So many values of a tensor are shown, the first of each dim.
+# Maximum number of values shown per tensor, the first of each dim.
 VALUES = 36
 STRIDED = "torch.strided"
 # What is said of every tensor, as far as it has it: one that is sparse has no strides.

@@ -17,7 +17,7 @@ SHARE = re.compile(r"(\d{1,3})%")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the settings."""
+    """Add `kata_timeout` and `kata_memory`."""
     parser.addini(
         "kata_timeout",
         "Seconds after which a test of a kata, or its import, is stopped (0: never).",
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Register `time_limit`."""
     config.addinivalue_line(
         "markers", "time_limit(seconds): this test of a kata is stopped when it runs for longer."
     )
@@ -53,7 +53,7 @@ def time_limit(config: pytest.Config) -> float | None:
 
 
 def memory_limit(config: pytest.Config, processes: int = 1) -> int:
-    """Return the bytes that each of so many processes may take; 0: any number.
+    """Return the memory limit per process when `processes` share it (0: unlimited).
 
     Raises
     ------
@@ -67,7 +67,7 @@ def memory_limit(config: pytest.Config, processes: int = 1) -> int:
 
 
 def allowance(text: str, machine: int, processes: int = 1) -> int:
-    """Return the bytes that each of so many processes may take; 0: any number.
+    """Return the memory limit per process when `processes` share it (0: unlimited).
 
     Raises
     ------

@@ -48,7 +48,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    """Put the paths of lectures and katas in the place of their names, before anybody reads them.
+    """Replace the names of lectures and katas by their paths, before other plugins read them.
 
     A name is what the summary shows of a lecture that is installed: its path would lead pytest to
     the settings beside it, which are not the course's.
@@ -81,7 +81,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish() -> None:
-    """Let it run again, before the ranks are forked, and leave alone what stays to the end."""
+    """Re-enable the garbage collector and freeze the collected objects, before ranks are forked."""
     gc.freeze()
     gc.enable()
 

@@ -20,7 +20,7 @@ from plugins.course.session import kata_of
 VARIABLE = "KATAS_SOLUTIONS"
 # With it, expecttest rewrites the expected outputs in the source of a test.
 ACCEPT = "EXPECTTEST_ACCEPT"
-# The end of expecttest's message is for whoever wrote the test; a learner needs to read the rest.
+# The end of expecttest's message addresses the test's author; a learner needs to read the rest.
 ADVICE = re.compile(r"To accept the new output, [^()]*EXPECTTEST_ACCEPT[^()]*(?:\([^()]*\))?")
 READ_IT = "A line with - is expected, one with + is yours."
 # How an untouched exercise fails; with any other exception, the kata is broken.

@@ -1,4 +1,4 @@
-"""Ends the session quietly when nobody reads its output any more, as in ``pytest katas | head``.
+"""Ends the session quietly once its output pipe is closed, as in ``pytest katas | head``.
 
 Otherwise the next write would raise an error wherever it stands: in pytest, which would call it an
 internal error, or in a hook or a print of a test, which would fail for it.
@@ -48,12 +48,12 @@ class Pipe:
             drop_output(self.stream)
 
     def __getattr__(self, name: str) -> Any:
-        """Be the stream in all else."""
+        """Delegate everything else to the stream."""
         return getattr(self.stream, name)
 
 
 class Listener:
-    """Stops the session between two tests once nobody reads what it says."""
+    """Stops the session between two tests once the pipe is closed."""
 
     def __init__(self, pipe: Pipe) -> None:
         self.pipe = pipe
@@ -70,7 +70,7 @@ class Listener:
 
     def _stop_if_unread(self) -> None:
         if self.pipe.unread:
-            raise pytest.Session.Interrupted("nobody reads the output")
+            raise pytest.Session.Interrupted("output pipe closed")
 
 
 @pytest.hookimpl(trylast=True)

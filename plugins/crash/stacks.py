@@ -35,7 +35,7 @@ MOST = 100
 RUNNER = "/pluggy/"
 # A virtual environment may stand in the checkout.
 OTHERS = ("/site-packages/", f"{HERE}/")
-# A call as plugins/native/faults.cpp writes it, which stops after so many.
+# A call as plugins/native/faults.cpp writes it, and the most calls that it writes.
 CALL = re.compile(r"^C\+\+ (0x[0-9a-f]+) (.+)$", re.MULTILINE)
 MOST_CPP = 64
 # The library of a kata, whose name ends with the hash of its sources. The others have no lines of

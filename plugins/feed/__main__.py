@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FeedError as error:
         return _fail(BAD_FEED, f"{options.source}: {error}")
     except BrokenPipeError:
-        # Nobody reads the report; the file is written.
+        # stdout was closed early; the file is written.
         raise
     except (TomlError, OSError) as error:
         return _fail(BAD_FILE, str(error))

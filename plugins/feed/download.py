@@ -103,7 +103,7 @@ def read_document(source: str, known: Mapping[str, str], limits: Limits | None =
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Leave the block when so many seconds have passed, whatever it waits for.
+    """Leave the block when the deadline of `seconds` passes, whatever it waits for.
 
     A timeout of a socket begins anew with each byte, and a FIFO has none.
 

@@ -1,6 +1,6 @@
 """Writes what GitHub's runner reads from a step: an error at a line, where to stop, a summary.
 
-Messages are a stranger's: nothing in them may end the command that they stand in, or begin one.
+Messages are untrusted: they are escaped so that they cannot end or start a workflow command.
 """
 
 from __future__ import annotations

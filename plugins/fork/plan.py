@@ -120,7 +120,7 @@ def plan_file(
 
 
 def are_plain_files(path: str, sources: Iterable[Mapping[str, GitEntry]]) -> bool:
-    """Whether all versions of a path are ordinary files."""
+    """Whether all versions of a path are regular files."""
     return all(source[path].mode in FILES for source in sources if path in source)
 
 

@@ -185,7 +185,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
     try:
         return practise(root, options.base, options.fetch, options.summary)
     except BrokenPipeError:
-        # Nobody reads the summary.
+        # stdout was closed early.
         raise
     except (RefusedError, GitError, OSError) as problem:
         sys.stderr.write(f"{problem}\n")

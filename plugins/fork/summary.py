@@ -95,7 +95,7 @@ def next_step(each: Practised) -> str:
             again, hint = markdown_code(f"{command} -x"), markdown_code(f"{command} --hint")
             return f"edit {markdown_code(f'{path}:{line}')}, then {again}; a hint: {hint}"
         case "cannot run here":
-            return "nothing: it counts neither way"
+            return "nothing: not counted"
     return f"see what pytest says: {markdown_code(f'{command} -x')}"
 
 
@@ -111,7 +111,7 @@ def collect_notes(repo: Repo, base: str, claims: Claims, errors: Iterable[str]) 
     for path in claims.tests:
         yield (
             f"{markdown_code(path)} is not upstream's: the verdict is that of your tests. "
-            f"Upstream's again: {markdown_code(f'git checkout {base} -- {path}')}"
+            f"To restore upstream's version: {markdown_code(f'git checkout {base} -- {path}')}"
         )
     for kata in claims.own:
         name = markdown_code(kata.id)
@@ -120,7 +120,7 @@ def collect_notes(repo: Repo, base: str, claims: Claims, errors: Iterable[str]) 
         fetch = markdown_code(f"git fetch --unshallow {remote_of(repo, base)}".strip())
         yield (
             "This clone has no history, so an exercise that upstream has changed since you took "
-            f"it counts as edited. All of it: {fetch}"
+            f"it counts as edited. Fetch the full history: {fetch}"
         )
     elif behind := int(repo.line("rev-list", "--count", f"HEAD..{base}") or 0):
         commits = "commit" if behind == 1 else "commits"

@@ -75,7 +75,7 @@ def update(root: Path, asked: str = "") -> list[str]:
     for path in odd:
         lines += [
             f"left    {path}",
-            f"        it is no ordinary file: git checkout {upstream} -- {path}",
+            f"        it is not a regular file: git checkout {upstream} -- {path}",
         ]
     return [*lines, f"{upstream} is in {branch.removeprefix('refs/heads/')} now."]
 
@@ -90,7 +90,7 @@ def check_branch(repo: Repo) -> str:
     """
     top = repo.run("rev-parse", "--show-toplevel").decode().strip()
     if Path(top).resolve() != repo.root.resolve():
-        raise RefusedError("This is not the root of a repository of git.")
+        raise RefusedError("Run this in the root of the repository.")
     branch = repo.line("symbolic-ref", "--quiet", "HEAD")
     if not branch:
         raise RefusedError("No branch is checked out: git switch main")
@@ -100,7 +100,9 @@ def check_branch(repo: Repo) -> str:
     if repo.line("ls-files", "--unmerged"):
         raise RefusedError("Some files are not merged yet: git status")
     if not repo.line("var", "GIT_COMMITTER_IDENT"):
-        raise RefusedError('Git does not know you: git config user.name "..." and user.email')
+        raise RefusedError(
+            'Git has no name and email configured: git config user.name "..." and user.email'
+        )
     return branch
 
 
@@ -112,7 +114,7 @@ def fetch_upstream(repo: Repo, asked: str) -> str:
         repo.run("fetch", "--quiet", remote)
     found = upstream_of(repo, asked)
     if not found:
-        raise RefusedError(f"There is no {asked or 'upstream'} to take from.\n{OTHERS}")
+        raise RefusedError(f"There is no {asked or 'upstream'} to update from.\n{OTHERS}")
     return found
 
 

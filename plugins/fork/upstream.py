@@ -34,7 +34,7 @@ def find_base(repo: Repo, asked: str, address: str = "") -> str:
         If there is none; the message says what to fetch.
     """
     if not repo.line("rev-parse", "--git-dir"):
-        raise RefusedError("This is no repository of git: there is nothing to compare with.")
+        raise RefusedError("Not a git repository: there is nothing to compare with.")
     if address:
         remote = (asked or REMOTE).partition("/")[0]
         if remote not in repo.line("remote").split():

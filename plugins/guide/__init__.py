@@ -1,7 +1,7 @@
 """What a failing kata points to: the line to edit, the source to read, the episode.
 
-Begin with `failures`, which adds this to a failed test; `traceback` finds the learner's line,
-`places` what is left to write, `reading` the sources, `episodes` and `catalogue` the episodes.
+Begin with `failures`, which adds this to a failed test; `traceback` finds the line, `reading` the
+sources. What of a failure the terminal shows, `summary`, `folding` and `shorten` decide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Decides which failures of a session the terminal shows in full: of each kata, the first.
 
-A kata that nobody has begun fails in every test, and says the same each time. What is not shown
-in full has a line below the kata's name, in "where to go on". The tests run all the same, and
-stand in JUnit XML and in the progress.
+An untouched kata fails every test with the same message. What is not shown in full has a line below
+the kata's name, in "where to go on". The tests run all the same, and stand in JUnit XML and in the
+progress.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ def choose(failed: Sequence[Failed], many: int) -> list[Failed]:
 
 
 def describe(causes: Sequence[Cause], lines: int) -> Iterator[str]:
-    """Return what other tests wait for, or say, in at most so many lines."""
+    """Summarize the remaining failures in at most `lines` lines."""
     groups: dict[tuple[str, str], list[Cause]] = defaultdict(list)
     for cause in causes:
         groups[cause.key].append(cause)
     if lines == 1 and (waiting := groups.get(("unwritten", ""))):
-        # Nobody has begun: what fails in another way waits as well.
+        # Untouched kata: count other failures as waiting too.
         yield describe_group([*waiting, *([waiting[0]] * (len(causes) - len(waiting)))])
         return
     if len(groups) <= lines:

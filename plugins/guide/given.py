@@ -1,4 +1,4 @@
-"""Finds the katas that nobody has begun, by the history of the course."""
+"""Finds untouched katas, by comparing with git history."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def katas_as_given(root: Path, katas: Iterable[Kata]) -> list[Kata]:
-    """Return the katas that nobody has begun: they are as authors of the course have left them.
+    """Return the untouched katas, whose files are those of the course's last commit.
 
-    In a hunt for bugs no code is missing; so only the history shows whether anybody has begun.
+    A hunt for bugs lacks no code, so only git history shows whether it is untouched.
     Those of other packages are not in this history.
     """
     ours = [kata for kata in katas if kata.folder.is_relative_to(root)]

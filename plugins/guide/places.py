@@ -187,7 +187,7 @@ class Bare(ast.NodeTransformer):
         return None if constant or is_unwritten(node) else node
 
     def visit_import(self, node: ast.stmt) -> None:
-        """Remove it."""
+        """Drop import and pass statements."""
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         """Remove the annotation."""

@@ -196,7 +196,7 @@ class Board:
         return self._told.read_text(encoding="utf-8").splitlines()
 
     def remove(self) -> None:
-        """Remove the files."""
+        """Remove the files of the run."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -188,7 +188,7 @@ class Moment:
 
 
 def solved_line(kata: Kata) -> ScreenLine:
-    """Return the line that says so."""
+    """Return the line that announces the solved kata."""
     return ScreenLine(f"{kata.id} is solved: {kata.title}", "green")
 
 

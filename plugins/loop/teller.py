@@ -133,7 +133,7 @@ class Teller:
         self.write([*before, bars, *lines, *self.last_lines()])
 
     def last_lines(self) -> Iterator[ScreenLine]:
-        """Return what stands below everything else."""
+        """Return the closing lines."""
         yield from ()
 
     def closing_lines(self) -> Iterator[ScreenLine]:

@@ -120,7 +120,7 @@ class OneKata(Walk):
         self.teller = OneTeller(config, katas, others, away)
 
     def mark(self, kata: Kata) -> None:
-        """Store nothing."""
+        """Keep the bookmark of `--next` unchanged."""
 
 
 class OneTeller(Teller):

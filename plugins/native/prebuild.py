@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from plugins.course.model import Kata
 
 
-# At most so many at a time: g++ takes a gigabyte for all of PyTorch's headers.
+# Builds at a time: g++ takes a gigabyte for all of PyTorch's headers.
 MOST = 4
 
 

@@ -1,7 +1,7 @@
 """Renders the page of the course in Markdown, for a pull request; needs no template engine.
 
 It is read in its source too, so what tests say stands in code, where nothing needs an escape. Its
-size has a limit, since a platform takes so many characters and no more.
+size has a limit: GitHub limits a description to 65,536 characters.
 """
 
 from __future__ import annotations

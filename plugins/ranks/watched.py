@@ -73,7 +73,7 @@ class Watched:
         return not (self.outcome or self._stop)
 
     def look(self) -> bool:
-        """Look once; return whether the rank has got its outcome by that."""
+        """Poll the rank once; return whether it finished."""
         if self.outcome:
             return False
         with suppress(EOFError, OSError):
@@ -108,7 +108,7 @@ class Watched:
             os.killpg(self.process, number)
 
     def end(self, seconds: float) -> None:
-        """Release the rank and wait until it is gone; kill it after so many seconds."""
+        """Release the rank and wait until it is gone; kill it after `seconds` seconds."""
         self.connection.close()
         until = time.monotonic() + seconds if self.outcome else 0.0
         while not self._ended and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Formats text for a terminal, and writes to one, or to a pipe that nobody may read on."""
+"""Formats text for a terminal, and writes to one, or to a pipe that may be closed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shows_blocks() -> bool:
 
 
 def run_command(main: Callable[[], int]) -> NoReturn:
-    """Run `main` and exit with its status; if nobody reads on, as in ``| head``, say nothing."""
+    """Run `main` and exit with its status; silently on a broken pipe, as in ``| head``."""
     atexit.register(let_go_of_stdout)
     status = 1
     with suppress(BrokenPipeError):

@@ -311,7 +311,7 @@ def test_a_folder_without_git(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
 
     assert 2 == main([], tmp_path)
-    assert "This is no repository of git" in capsys.readouterr().err
+    assert "Not a git repository" in capsys.readouterr().err
 
 
 def test_a_summary_that_nobody_reads(

@@ -58,7 +58,7 @@ def test_each_verdict_has_its_next_step() -> None:
     assert r"| **fails** | `test_it`: `AssertionError: no \| bar` |" in fails
     assert "edit `katas/lecture01/k01_first.py:7`, then `pytest test_k01.py -x`" in fails
     assert fails.endswith("a hint: `pytest test_k01.py --hint` |")
-    assert "| **cannot run here** | `no CUDA` |  | nothing: it counts neither way |" in away
+    assert "| **cannot run here** | `no CUDA` |  | nothing: not counted |" in away
     assert ended.endswith("| see what pytest says: `pytest test_k01.py -x` |")
     assert solved.startswith("| `lecture01/k01_first` A &#42;title&#42; of &#64;someone |")
 
@@ -128,4 +128,4 @@ def test_a_note_says_how_to_get_the_history(tmp_path: Path, base: str, command: 
     (note,) = collect_notes(repo, base, Claims((KATA,)), [])
 
     assert note.startswith("This clone has no history")
-    assert note.endswith(f"it counts as edited. All of it: `{command}`")
+    assert note.endswith(f"it counts as edited. Fetch the full history: `{command}`")

@@ -199,7 +199,9 @@ def test_modes_follow_upstream_and_links_are_left(
     assert os.access(fork.root / EXERCISE, os.X_OK)
     assert (SOLVED, []) == (fork.read(), status(fork))
     out = capsys.readouterr().out
-    assert "left    link\n        it is no ordinary file: git checkout upstream/main -- link" in out
+    assert (
+        "left    link\n        it is not a regular file: git checkout upstream/main -- link" in out
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,12 +210,15 @@ def test_modes_follow_upstream_and_links_are_left(
         (["checkout", "-q", "--detach"], "No branch is checked out"),
         (
             ["remote", "remove", "upstream"],
-            "There is no upstream to take from.\nName it once: git remote add",
+            "There is no upstream to update from.\nName it once: git remote add",
         ),
         (["update-ref", "MERGE_HEAD", "HEAD"], "A merge is under way: finish it, or git merge"),
         (["update-index", "--index-info"], "Some files are not merged yet: git status"),
         (["remote", "set-url", "upstream", "/nowhere"], "git fetch: fatal: '/nowhere'"),
-        (["config", "user.useConfigOnly", "true"], "Git does not know you: git config user.name"),
+        (
+            ["config", "user.useConfigOnly", "true"],
+            "Git has no name and email configured: git config user.name",
+        ),
         (["update-ref", "refs/heads/main", "0"], "have no commit in common"),
     ],
 )
@@ -245,7 +250,7 @@ def test_a_folder_of_a_repository_is_not_its_root(
 ) -> None:
     """An update begins at the root of the working tree only."""
     assert 1 == main([], fork.root / "katas")
-    assert "not the root of a repository" in capsys.readouterr().err
+    assert "Run this in the root of the repository" in capsys.readouterr().err
 
 
 def test_a_read_only_checkout_stays(fork: Fork, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_a_missing_base_is_refused(fork: Fork, monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(RefusedError, match="There is no nowhere/main"):
         find_base(Repo(fork.root), "nowhere/main")
-    with pytest.raises(RefusedError, match="no repository of git"):
+    with pytest.raises(RefusedError, match="Not a git repository"):
         find_base(Repo(fork.root.parent), "nowhere/main")
 
 

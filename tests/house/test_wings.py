@@ -215,17 +215,48 @@ def test_a_test_module_has_a_module() -> None:
     assert [] == sorted(others)
 
 
-def test_no_test_module_imports_another() -> None:
-    """Shared helpers are in tests/support/."""
-    pairs = [
-        (file.relative_to(ROOT).as_posix(), node.module)
-        for file in sorted(TESTS.rglob("test_*.py"))
-        if not {"wrong", "right"}.intersection(file.relative_to(TESTS).parts)
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module and ".test_" in node.module
-    ]
+def imported_test_modules(tree: ast.AST) -> list[str]:
+    """Return the test modules that a module imports, whole or names of them."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=aliases):
+                names += [alias.name for alias in aliases]
+            case ast.ImportFrom(module=module, names=aliases):
+                names += [f"{module}.{alias.name}" for alias in aliases]
+            case _:
+                pass
+    return [name for name in names if any(part.startswith("test_") for part in name.split("."))]
 
-    assert [] == pairs
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tests.crash.test_stacks",
+        "import tests.crash.test_stacks as stacks",
+        "from tests.crash import test_stacks",
+        "from tests.crash import conftest, test_stacks as stacks",
+        "from tests.crash.test_stacks import TEST",
+        "from . import test_stacks",
+        "from .test_stacks import TEST",
+        "def get():\n    from tests.crash import test_stacks",
+    ],
+)
+def test_each_import_of_a_test_module_is_found(text: str) -> None:
+    """However it is spelled."""
+    assert 1 == len(imported_test_modules(ast.parse(text)))
+
+
+def test_no_test_module_imports_another() -> None:
+    """Shared helpers are in tests/support/, which imports no test module either."""
+    found = {
+        file.relative_to(ROOT).as_posix(): names
+        for file in sorted(TESTS.rglob("*.py"))
+        if not {"wrong", "right"}.intersection(file.relative_to(TESTS).parts)
+        if (names := imported_test_modules(ast.parse(file.read_text(encoding="utf-8"))))
+    }
+
+    assert {} == found
 
 
 def test_the_kit_is_the_one_door_of_the_katas() -> None:
@@ -236,11 +267,59 @@ def test_the_kit_is_the_one_door_of_the_katas() -> None:
     names = {path.stem for path in HERE.iterdir() if path.suffix == ".py" or path in WINGS}
     ignored = lint["per-file-ignores"]
 
-    assert sorted(names - {"__init__", "kit"}) == sorted(
+    assert sorted({*names, "HERE", "ROOT"} - {"__init__", "kit"}) == sorted(
         name.removeprefix("plugins.") for name in lint["flake8-tidy-imports"]["banned-api"]
     )
     assert ["TID251"] == ignored["{plugins,tests,benchmarks}/**"]
     assert all("TID251" not in codes for glob, codes in ignored.items() if glob.startswith("katas"))
+
+
+# Every way past the kit, for a module and for a name of the package itself.
+FORBIDDEN = [
+    form.format(name=name)
+    for name in ("tools", "ROOT", "HERE")
+    for form in (
+        "from plugins import {name}\n\n\nprint({name})\n",
+        "from plugins import {name} as other\n\n\nprint(other)\n",
+        "import plugins\n\n\nprint(plugins.{name})\n",
+        "import plugins as other\n\n\nprint(other.{name})\n",
+        "import plugins.kit\n\n\nprint(plugins.{name})\n",
+    )
+] + [
+    "import plugins.tools.files\n",
+    "from plugins.tools import files\n",
+    "from plugins.tools.files import content_of\n",
+    "def test_it():\n    from plugins.tools import files\n",
+]
+
+
+def ruff(text: str, file: str) -> subprocess.CompletedProcess[str]:
+    """Check a text, as if it stood in a file of this name, for imports past the kit."""
+    command = [shutil.which("ruff", path=Path(sys.executable).parent) or "ruff", "check", "-"]
+    return subprocess.run(
+        [*command, "--select=TID251", "--no-cache", f"--stdin-filename={file}"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        input=text,
+    )
+
+
+@pytest.mark.parametrize("text", FORBIDDEN)
+def test_a_way_past_the_kit_is_red(text: str) -> None:
+    """Wherever it stands in a kata's tests, and however it is spelled."""
+    done = ruff(text, "katas/lecture02/test_k01_strides.py")
+
+    assert 1 == done.returncode, done.stdout + done.stderr
+    assert "TID251" in done.stdout
+    assert 0 == ruff(text, "tests/house/test_wings.py").returncode
+
+
+@pytest.mark.parametrize("text", ["from plugins.kit import Sent\n", "import plugins.kit\n"])
+def test_the_kit_is_green(text: str) -> None:
+    """For names of it, and for the module."""
+    assert 0 == ruff(text, "katas/lecture02/test_k01_strides.py").returncode
 
 
 def test_the_kit_says_what_each_name_is() -> None:
