@@ -74,7 +74,7 @@ class Stack:
     frames: tuple[Frame, ...] = ()
     endless: bool = False
 
-    def lines(self, root: Path) -> Iterator[str]:
+    def format_calls(self, root: Path) -> Iterator[str]:
         """Yield the calls as pytest's short tracebacks show them, each call once."""
         for frame in dict.fromkeys(self.frames):
             yield f"{frame}: in {frame.function}"

@@ -103,7 +103,7 @@ def describe_death(death: Death, root: Path) -> str:
     where = f" at {frames[-1]}" if frames else ""
     lines = [f"{what}{where}", *textwrap.wrap(means, WIDTH, break_on_hyphens=False)]
     if frames:
-        lines += ["", *death.stack.lines(root)]
+        lines += ["", *death.stack.format_calls(root)]
     return "\n".join(lines).replace(TIE, " ")
 
 

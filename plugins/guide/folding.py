@@ -111,7 +111,7 @@ def fold(failed: Iterable[Failed], given: Collection[str]) -> Folded:
         tests = {each.nodeid for each in first}
         others = {each.nodeid: each.cause for each in own if each.nodeid not in tests}
         lines = LINES if kata not in given else 1
-        notes[kata] = list(describe(list(others.values()), lines)) if others else []
+        notes[kata] = list(describe_causes(list(others.values()), lines)) if others else []
     return Folded(shown, notes)
 
 
@@ -123,7 +123,7 @@ def choose(failed: Sequence[Failed], many: int) -> list[Failed]:
     return (written if many > 1 and written else ordered)[:many]
 
 
-def describe(causes: Sequence[Cause], lines: int) -> Iterator[str]:
+def describe_causes(causes: Sequence[Cause], lines: int) -> Iterator[str]:
     """Summarize the remaining failures in at most `lines` lines."""
     groups: dict[tuple[str, str], list[Cause]] = defaultdict(list)
     for cause in causes:

@@ -79,14 +79,14 @@ class Lists:
         return [report for reports in self.whole.values() for report in reports]
 
     @property
-    def shown(self) -> list[Any]:
+    def printed_reports(self) -> list[Any]:
         """The reports that are printed in full."""
         ours = {id(report) for report in self.folded.shown}
         return [each for each in self.failures if not hasattr(each, CAUSE) or id(each) in ours]
 
     def narrow(self) -> None:
         """Leave out what is not printed in full."""
-        shown = {id(report) for report in self.shown}
+        shown = {id(report) for report in self.printed_reports}
         for name, reports in self.whole.items():
             self.stats[name] = [report for report in reports if id(report) in shown]
 
@@ -114,7 +114,7 @@ class Others:
         yield
         lists.narrow()
         if not shows_all(self.config) and self.config.option.tbstyle != "no":
-            show_compile_errors(terminalreporter, lists.shown)
+            show_compile_errors(terminalreporter, lists.printed_reports)
 
 
 def fold_session(stats: dict[str, list[Any]], config: pytest.Config) -> Folded:
@@ -158,9 +158,9 @@ def show_where_to_go_on(
         for line in (*notes, *lines):
             reporter.line(f"  {line}")
     if any(lists.folded.notes.values()):
-        reporter.line(f"All failures: {command(config, '--all-failures')}")
+        reporter.line(f"All failures: {format_command(config, '--all-failures')}")
     if len(katas) > 1:
-        reporter.line(f"One kata at a time: {command(config, '--next')}", bold=True)
+        reporter.line(f"One kata at a time: {format_command(config, '--next')}", bold=True)
     for line in errors:
         reporter.line(line, yellow=True)
 
@@ -174,7 +174,7 @@ def collect_summaries(reports: Iterable[object]) -> list[list[str]]:
     return [found[heading] for heading in sorted(found)]
 
 
-def command(config: pytest.Config, option: str) -> str:
+def format_command(config: pytest.Config, option: str) -> str:
     """Return a command that runs the same tests with another option."""
     start = config.invocation_params.dir
     course = config.stash[course_key]

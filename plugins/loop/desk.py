@@ -25,8 +25,8 @@ from plugins.loop.reference import reference_lines
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import Moment
 from plugins.loop.screen import ScreenLine
-from plugins.loop.screen import list_lines
-from plugins.loop.screen import moment_lines
+from plugins.loop.screen import format_list
+from plugins.loop.screen import format_moment
 from plugins.loop.walk import is_solved
 from plugins.progress.map import places_of
 from plugins.progress.order import order_katas
@@ -99,7 +99,7 @@ class Desk:
         return read_standing(self.root, kata).state(content_of(kata)) in {"solved", "unavailable"}
 
     @property
-    def shown(self) -> Kata | None:
+    def shown_kata(self) -> Kata | None:
         """The kata that ``--next`` has shown last, if it is among these and still open."""
         name = read_bookmark(self.root).shown
         return next((kata for kata in self.katas if kata.id == name and not self.done(kata)), None)
@@ -113,7 +113,7 @@ class Desk:
     def run(self, why: str = "") -> Order:
         """Return the order that runs the tests again of the kata at hand."""
         self._solved_before = is_solved(self.root, self.kata)
-        shown = self.shown if self.moving else None
+        shown = self.shown_kata if self.moving else None
         if self.flying and (shown is None or shown.id == self.kata.id):
             return Order("next", why=why)
         away = shown if shown and shown.id != self.kata.id else None
@@ -142,7 +142,7 @@ class Desk:
     def ran(self, order: Order) -> None:
         """Look, at the end of a run, which kata is at hand and whether it is solved."""
         if order.kind != "kata":
-            self.kata = self.shown or self.kata
+            self.kata = self.shown_kata or self.kata
         self.passed = self.kata if is_solved(self.root, self.kata) else None
 
     def moment(self, order: Order, width: int) -> list[ScreenLine]:
@@ -151,8 +151,10 @@ class Desk:
             return []
         standing = read_standing(self.root, self.passed)
         hints = read_counts(self.root).get(self.passed.id, 0)
-        moment = Moment(self.passed, standing.seconds, hints, self.shown or next(self.open(), None))
-        return list(moment_lines(moment, list(reference_lines(self.passed, width))))
+        moment = Moment(
+            self.passed, standing.seconds, hints, self.shown_kata or next(self.open(), None)
+        )
+        return list(format_moment(moment, list(reference_lines(self.passed, width))))
 
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
         """Return the order for a key, or the lines to show; None if the key means nothing."""
@@ -174,7 +176,7 @@ class Desk:
         shown = max(take_hint(self.root, self.kata), min(before + 1, len(self.kata.hints)))
         self._hints[self.kata.id] = shown
         text = format_hints(self.kata, shown, self.start, again="press h again")
-        return plain(text.splitlines())
+        return strip_styles(text.splitlines())
 
     def reference(self, width: int) -> list[ScreenLine]:
         """Return the reference beside the answer, once the kata is solved, or how to get there."""
@@ -182,7 +184,7 @@ class Desk:
             head = ScreenLine(f"{self.kata.id}: {self.kata.title}", "bold")
             return [head, *reference_lines(self.kata, width)]
         test = name_for_pytest(self.kata, self.start)
-        return plain(explain_unsolved(self.kata, read_standing(self.root, self.kata), test))
+        return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata), test))
 
     def listed(self) -> list[ScreenLine]:
         """Return the lectures, and the katas of the lecture that the learner is in."""
@@ -190,7 +192,7 @@ class Desk:
         lectures = [lecture for lecture in self.course.lectures if lecture.name in names]
         places = places_of(self.root, Course(tuple(lectures), ()))
         here = next(place for place in places if place.kata.id == self.kata.id)
-        return plain(list_lines(lectures, places, here, blocks=shows_blocks()))
+        return strip_styles(format_list(lectures, places, here, blocks=shows_blocks()))
 
     def following(self) -> Order | list[ScreenLine]:
         """Return the order that leaves the current kata for another open one."""
@@ -200,14 +202,14 @@ class Desk:
         places = {kata.id: place for place, kata in enumerate(self.katas)}
         later = [kata for kata in katas if places[kata.id] > places[self.kata.id]]
         if not katas:
-            return plain([NONE_OPEN])
+            return strip_styles([NONE_OPEN])
         self._left.append(self.kata)
         self.kata = (later or katas)[0]
         return self.run()
 
     def forward(self) -> Order:
         """Return the order that goes on: to the kata shown, if another was saved, or past it."""
-        shown = self.shown
+        shown = self.shown_kata
         if shown and shown.id != self.kata.id:
             self.kata = shown
             return self.run()
@@ -218,7 +220,7 @@ class Desk:
     def back(self) -> Order | list[ScreenLine]:
         """Return the order that goes back to the kata that a key has left."""
         if not self._left:
-            return plain([NOTHING_BACK])
+            return strip_styles([NOTHING_BACK])
         self.kata = kata = self._left.pop()
 
         def change(old: Bookmark) -> Bookmark:
@@ -234,7 +236,7 @@ class Desk:
         return bool(self._left)
 
 
-def plain(lines: Iterable[str]) -> list[ScreenLine]:
+def strip_styles(lines: Iterable[str]) -> list[ScreenLine]:
     """Return lines without a style."""
     return [ScreenLine(line) for line in lines]
 

@@ -20,7 +20,7 @@ from plugins.loop.desk import Order
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
-from plugins.loop.screen import end_lines
+from plugins.loop.screen import format_end
 from plugins.loop.screen import keys_line
 from plugins.loop.screen import knows_sequences
 from plugins.loop.teller import style_line
@@ -114,7 +114,7 @@ class Runner:
         # A kata may have changed the settings of the terminal.
         take()
         told = self.board.read_told()
-        after = list(end_lines(self.run.code or 0))
+        after = list(format_end(self.run.code or 0))
         self.run = None
         self.desk.ran(self.order)
         after += self.styled(self.desk.moment(self.order, self.width))

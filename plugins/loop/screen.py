@@ -192,7 +192,7 @@ def solved_line(kata: Kata) -> ScreenLine:
     return ScreenLine(f"{kata.id} is solved: {kata.title}", "green")
 
 
-def moment_lines(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[ScreenLine]:
+def format_moment(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[ScreenLine]:
     """Return the lines that celebrate a solved kata; below the reference, if that is short."""
     kata = moment.kata
     if len(reference) <= MOST:
@@ -211,7 +211,7 @@ def moment_lines(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[Sc
         yield ScreenLine("Nothing else is open here.")
 
 
-def away_lines(away: Mapping[str, str]) -> Iterator[ScreenLine]:
+def format_away(away: Mapping[str, str]) -> Iterator[ScreenLine]:
     """Return which katas were passed over, and the reasons, by their ids."""
     for kata, reason in away.items():
         text = f"{kata} cannot run here: {reason}"
@@ -219,7 +219,7 @@ def away_lines(away: Mapping[str, str]) -> Iterator[ScreenLine]:
             yield ScreenLine(line, "yellow")
 
 
-def done_lines(
+def format_done(
     where: str, solved: int, total: int, *, whole: bool, away: Mapping[str, str]
 ) -> Iterator[ScreenLine]:
     """Return that everything `where` is solved, apart from the katas that cannot run here."""
@@ -252,7 +252,7 @@ def keys_line(*, solved: bool, back: bool = False) -> str:
     return "  ".join(f"{key} {word}" for key, word in shown.items())
 
 
-def list_lines(
+def format_list(
     lectures: Sequence[Lecture], places: Sequence[Place], here: Place | None, *, blocks: bool
 ) -> Iterator[str]:
     """Return the lectures, and the katas of the lecture that the learner is in."""
@@ -271,7 +271,7 @@ def clock_line(seconds: float, status: str, width: int) -> str:
     return f"{head[: max(room, 0)]:{max(room, 0)}}  {keys}"[: max(width - 1, 0)]
 
 
-def end_lines(code: int) -> Iterator[str]:
+def format_end(code: int) -> Iterator[str]:
     """Return the signal that ended a run, which could not report it itself."""
     if code < 0:
         yield f"The run was ended by {signal.Signals(-code).name}."

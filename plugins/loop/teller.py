@@ -20,9 +20,9 @@ from plugins.guide.failures import SUMMARY
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
-from plugins.loop.screen import away_lines
-from plugins.loop.screen import done_lines
+from plugins.loop.screen import format_away
 from plugins.loop.screen import format_bar
+from plugins.loop.screen import format_done
 from plugins.loop.screen import knows_sequences
 from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
@@ -127,7 +127,7 @@ class Teller:
         else:
             lines = list(self.closing_lines())
         shown = self.kata.id if self.failed else ""
-        before = [*skipped_lines(self.skipped, shown), *away_lines(self.away)]
+        before = [*skipped_lines(self.skipped, shown), *format_away(self.away)]
         if self.failed:
             before += waiting_lines(passed_over(self.waiting, shown))
         self.write([*before, bars, *lines, *self.last_lines()])
@@ -139,7 +139,7 @@ class Teller:
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return the last lines when no test has failed."""
         total = len(self.katas)
-        return done_lines(self.scope(), self.solved, total, whole=self.whole, away=self.away)
+        return format_done(self.scope(), self.solved, total, whole=self.whole, away=self.away)
 
     def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return the lesson of the current kata's failed report."""

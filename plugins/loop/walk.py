@@ -91,7 +91,7 @@ class Walk:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self) -> tuple[str, str, str]:
         """Keep pytest from showing and counting the tests, which the teller describes."""
-        return "told", "", ""
+        return "described", "", ""
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

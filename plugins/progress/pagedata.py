@@ -115,7 +115,7 @@ class Card:
         return f"{passed} of {total} {'test passes' if total == 1 else 'tests pass'}" * bool(total)
 
     @property
-    def lines(self) -> str:
+    def code_size(self) -> str:
         """``45 lines of code``, in the reference, or ""."""
         lines = count_of(count_lines(self.kata), "line")
         return f"{lines} of code" if lines else ""

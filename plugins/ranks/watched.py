@@ -167,7 +167,7 @@ def describe_place(stack: str, calls: Sequence[Call], root: Path) -> str:
     For example ``waits in all_reduce, its 4th call``, and below it the learner's lines:
     ``katas/lecture13/k01_ring.py:30: in step``.
     """
-    lines = list(read_stack(stack, root).lines(root))
+    lines = list(read_stack(stack, root).format_calls(root))
     where = "\n".join(lines)
     if function := current_collective(stack):
         count = f", its {ordinal(len(calls))} call" if calls else ""

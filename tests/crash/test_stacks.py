@@ -92,13 +92,13 @@ def test_a_stack_is_shown_as_pytest_shows_calls(tmp_path: Path) -> None:
     (tmp_path / "k01.py").write_text("def f():\n    return f()\n")
     deep = Frame("k01.py", 2, "f")
 
-    assert ["k01.py:2: in f", "    return f()"] == list(Stack((deep,)).lines(tmp_path))
+    assert ["k01.py:2: in f", "    return f()"] == list(Stack((deep,)).format_calls(tmp_path))
     assert [
         "k01.py:99: in f",
         "k01.py:2: in f",
         "    return f()",
         "    (and the same calls again, at least 2 more)",
-    ] == list(Stack((Frame("k01.py", 99, "f"), deep, deep, deep)).lines(tmp_path))
+    ] == list(Stack((Frame("k01.py", 99, "f"), deep, deep, deep)).format_calls(tmp_path))
 
 
 def test_a_traceback_is_cut_too() -> None:
@@ -215,7 +215,7 @@ def test_functions_have_short_names(library: Path, root: Path) -> None:
     stack = add_calls(Stack((test,)), file.read_text(), root)
 
     assert (test, Frame(NAME, 13, "kata_null"), Frame(NAME, 5, "read")) == stack.frames
-    assert [f"{NAME}:5: in read", "    return *pointer;"] == list(stack.lines(root))[-2:]
+    assert [f"{NAME}:5: in read", "    return *pointer;"] == list(stack.format_calls(root))[-2:]
 
 
 def test_a_process_that_a_test_forked_writes_no_calls(library: Path, root: Path) -> None:

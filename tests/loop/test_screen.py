@@ -13,17 +13,17 @@ from plugins.loop.screen import CLEAR
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import Moment
-from plugins.loop.screen import away_lines
 from plugins.loop.screen import brief_title
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
-from plugins.loop.screen import done_lines
-from plugins.loop.screen import end_lines
+from plugins.loop.screen import format_away
 from plugins.loop.screen import format_bar
+from plugins.loop.screen import format_done
+from plugins.loop.screen import format_end
+from plugins.loop.screen import format_list
+from plugins.loop.screen import format_moment
 from plugins.loop.screen import keys_line
 from plugins.loop.screen import lesson_lines
-from plugins.loop.screen import list_lines
-from plugins.loop.screen import moment_lines
 from plugins.loop.screen import skipped_lines
 from plugins.loop.screen import waiting_lines
 from plugins.progress.map import Place
@@ -97,7 +97,7 @@ def test_the_end_names_how_much_is_solved() -> None:
     """All, all that can run here, or all that was asked for."""
 
     def text(solved: int, away: dict[str, str], *, whole: bool = True) -> list[str]:
-        return [line.text for line in done_lines("there", solved, 3, whole=whole, away=away)]
+        return [line.text for line in format_done("there", solved, 3, whole=whole, away=away)]
 
     assert text(3, {}) == ["Everything in there is solved: 3 of 3 katas."]
     assert text(2, {"k": "gpu"}) == [
@@ -118,7 +118,7 @@ def test_a_skip_is_described_by_what_is_shown_next() -> None:
 
 def test_a_long_reason_is_wrapped() -> None:
     """Each kata that cannot run here has its own, in yellow."""
-    lines = list(away_lines({"lecture01/k01": "why " * 30, "lecture01/k02": "nothing"}))
+    lines = list(format_away({"lecture01/k01": "why " * 30, "lecture01/k02": "nothing"}))
 
     assert {"yellow"} == {line.style for line in lines}
     assert ["lecture01/k01 cannot", "  why why why why wh", "lecture01/k02 cannot"] == [
@@ -141,10 +141,10 @@ def test_the_only_lecture_has_its_katas_listed(tmp_path: Path) -> None:
     second = Lecture("lecture02", "Second", {}, (), tmp_path)
 
     assert ["lecture01", "k01_a"] == [
-        line.split()[0] for line in list_lines([first], places, None, blocks=False)
+        line.split()[0] for line in format_list([first], places, None, blocks=False)
     ]
     assert ["lecture01", "lecture02"] == [
-        line.split()[0] for line in list_lines([first, second], places, None, blocks=False)
+        line.split()[0] for line in format_list([first, second], places, None, blocks=False)
     ]
 
 
@@ -159,8 +159,8 @@ def test_a_terminal_that_cannot_be_cleared_scrolls(environment: dict[str, str], 
 
 def test_a_run_that_was_killed_is_named() -> None:
     """A run that ended by itself needs no line."""
-    assert ["The run was ended by SIGKILL."] == list(end_lines(-9))
-    assert [] == list(end_lines(1))
+    assert ["The run was ended by SIGKILL."] == list(format_end(-9))
+    assert [] == list(format_end(1))
 
 
 def named(*names: str) -> list[Kata]:
@@ -203,5 +203,5 @@ def test_a_kata_without_an_episode_has_its_moment() -> None:
     (kata,) = named("k01_a")
 
     assert ["", "time    2 min, no hint", "Nothing else is open here."] == [
-        line.text for line in moment_lines(Moment(kata, 120.0, 0, None), [])
+        line.text for line in format_moment(Moment(kata, 120.0, 0, None), [])
     ]

@@ -153,7 +153,7 @@ def test_tests_that_did_not_run_count_too(tmp_path: Path) -> None:
 def test_a_kata_says_how_large_it_is(tmp_path: Path) -> None:
     """Untouched too: the tests of its proof, and the lines of its reference."""
     place = a_place("k01_a", folder=tmp_path / "katas/lecture01")
-    before = (card_for(place).tests, card_for(place).lines)
+    before = (card_for(place).tests, card_for(place).code_size)
     enter(place, {"all": 20})
     reference = place.kata.folder / "solutions/k01_a.py"
     reference.parent.mkdir(parents=True)
@@ -162,7 +162,7 @@ def test_a_kata_says_how_large_it_is(tmp_path: Path) -> None:
 
     assert ("", "") == before
     assert [("20 tests", "1 line of code")] == [
-        (card.tests, card.lines) for card in page.stops[0].cards
+        (card.tests, card.code_size) for card in page.stops[0].cards
     ]
 
 
