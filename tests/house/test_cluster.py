@@ -68,7 +68,7 @@ def job(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.torch
-@pytest.mark.skipif(bool(slurm.missing()), reason=f"slurm: {slurm.missing()}")
+@pytest.mark.tool("slurm")
 @pytest.mark.usefixtures("torchx", "job")
 def test_one_verdict_comes_back(course: MiniCourse, capfd: pytest.CaptureFixture[str]) -> None:
     """One session of pytest is seen, its status is that of the command, and no file is left."""

@@ -55,6 +55,11 @@ class Example:
         return found[1] if found and self.language == "python" else None
 
     @property
+    def needs_cluster(self) -> bool:
+        """Whether it submits a job, or brings up a cluster."""
+        return self.text.startswith("srun ") or "nox -s cluster" in self.text
+
+    @property
     def katas(self) -> int:
         """The number of katas that a command names, by a test module or by a lecture."""
         paths = [ROOT / name for name in KATAS.findall(self.text)]
@@ -95,8 +100,6 @@ def environment(
             found = shutil.which(name, path=settings({**os.environ})["PATH"])
             skip_without(name, found)
     on_cluster = example.text.startswith("srun ")
-    if (on_cluster or "nox -s cluster" in example.text) and slurm.missing():
-        pytest.skip(f"slurm: {slurm.missing()}")
     # Measured elsewhere, and a third of what it takes to import torch.
     for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
         monkeypatch.delenv(name)
@@ -115,8 +118,15 @@ def skip_without(name: str, found: str | None) -> None:
 @pytest.mark.torch
 @pytest.mark.parametrize(
     "example",
-    [each for each in EXAMPLES if not each.file],
-    ids=lambda each: f"{each.page}-{each.number}",
+    [
+        pytest.param(
+            each,
+            id=f"{each.page}-{each.number}",
+            marks=[pytest.mark.tool("slurm")] if each.needs_cluster else [],
+        )
+        for each in EXAMPLES
+        if not each.file
+    ],
 )
 def test_an_example_runs(example: Example, tmp_path: Path, environment: dict[str, str]) -> None:
     """It exits with status 0 and prints something; what runs katas prints one verdict."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # From prctl(2): orphans become children of the process that says so.
 PR_SET_CHILD_SUBREAPER = 36
-needs_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=f"slurm: {slurm.missing()}")
+needs_slurm = pytest.mark.tool("slurm")
 
 
 def processes(folder: Path) -> list[str]:

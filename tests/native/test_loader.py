@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.torch,
-    pytest.mark.skipif(not shutil.which("g++"), reason="g++ is not on PATH: apt install g++"),
+    pytest.mark.tool("g++"),
 ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,7 +108,7 @@ def test_every_tier_compiles_loads_and_computes(native: MiniCourse) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("g++"), reason="g++ is not on PATH: apt install g++")
+@pytest.mark.tool("g++")
 def test_gxx_builds_the_same_and_the_header_names_the_faster_compiler(native: MiniCourse) -> None:
     """A variable chooses the fallback; its errors look like those of clang."""
     native.monkeypatch.setenv("KATAS_CXX", "g++")

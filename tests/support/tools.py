@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from plugins.kernels.nvcc import no_nvcc
@@ -14,9 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def no_gxx() -> str | None:
+    """Return why there is no g++."""
+    return None if shutil.which("g++") else "g++ is not on PATH: apt install g++"
+
+
 # By name: why it cannot be used here, or None.
 TOOLS: dict[str, Callable[[], str | None]] = {
     "chromium": browser.missing,
+    "g++": no_gxx,
     "nvcc": no_nvcc,
     "slurm": slurm.missing,
     "triton": no_triton,
