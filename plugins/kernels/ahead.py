@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 # Timeout of the compiling process, in seconds.
 SECONDS = 100
 INSTRUCTION = re.compile(r"^\s*(?:@!?%\w+ )?([a-z][\w.:]*)", re.MULTILINE)
-# Hopper, and the threads of a warp.
+# Triton's name for the compiler of NVIDIA's GPUs, which is no device of this machine; Hopper; the
+# threads of a warp.
 TARGET = ("cuda", 90, 32)
 
 

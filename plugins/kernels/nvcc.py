@@ -26,6 +26,7 @@ from katas import source
 from plugins.course.session import kata_of
 from plugins.kernels.simt import CudaExtension
 from plugins.machine.builtin import CUDA_DEVICE
+from plugins.machine.builtin import cuda_architecture
 from plugins.native.compile import run_tool
 from plugins.native.plugin import native_key
 from plugins.tools.capability import Capability
@@ -44,6 +45,8 @@ MISSING = (
 )
 # As for the CPU, and for PyTorch's own kernels.
 STANDARD = "-std=c++20"
+# What a source may include from its folder.
+HEADERS = ("*.cuh", "*.h")
 OPTIONS = ("-shared", "-Xcompiler", "-fPIC", "-lineinfo")
 ERROR = re.compile(r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): error: (?P<text>.+)$", re.MULTILINE)
 
@@ -159,7 +162,7 @@ def bind_cuda_kernels(item: pytest.Function, extension: CudaExtension) -> None:
     folder = item.config.stash[native_key].folder[0]
     nvcc = session_nvcc(item.config)
     try:
-        library = build_kernels(nvcc, file, kata.folder / "csrc", folder, device_architecture())
+        library = build_kernels(nvcc, file, kata.folder / "csrc", folder, cuda_architecture())
     except NvccError as error:
         pytest.fail(str(error), pytrace=False)
     bind = ctypes.CDLL(str(extension.path)).kata_bind
@@ -176,14 +179,6 @@ def session_nvcc(config: pytest.Config) -> Nvcc:
     return config.stash[nvcc_key]
 
 
-def device_architecture() -> str:
-    """Return ``sm_90`` for a GPU of compute capability 9.0."""
-    import torch  # noqa: PLC0415 - importing a plugin imports no torch
-
-    major, minor = torch.cuda.get_device_capability()
-    return f"sm_{major}{minor}"
-
-
 def build_kernels(nvcc: Nvcc, file: Path, headers: Path, folder: Path, architecture: str) -> Path:
     """Return the library of the kernels in `file`, built into `folder` unless it is there.
 
@@ -196,7 +191,8 @@ def build_kernels(nvcc: Nvcc, file: Path, headers: Path, folder: Path, architect
     """
     options = [*OPTIONS, f"-arch={architecture}", f"-I{headers}"]
     facts = [file.read_text(encoding="utf-8"), str(nvcc.path), nvcc.version, *options]
-    facts += [header.read_text(encoding="utf-8") for header in sorted(headers.glob("*.cuh"))]
+    found = sorted(path for kind in HEADERS for path in headers.glob(kind))
+    facts += [f"{header.name}\0{header.read_text(encoding='utf-8')}" for header in found]
     name = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
     library = folder / f"{name}.so"
     with locked(folder / f"{name[-2:]}.lock"):

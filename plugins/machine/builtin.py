@@ -7,6 +7,7 @@ with a ROCm build of PyTorch) and ``mps`` (the GPU of a Mac with Apple silicon).
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from importlib.util import find_spec
 
@@ -59,6 +60,20 @@ def no_cuda() -> str | None:
         f"this PyTorch ({torch.__version__}) finds no GPU; run on a machine that has one and "
         f"its driver (nvidia-smi lists it)"
     )
+
+
+def has_cuda_context() -> bool:
+    """Whether this process has used CUDA, which does not survive a fork; import no torch for it."""
+    torch = sys.modules.get("torch")
+    return bool(torch and torch.cuda.is_initialized())
+
+
+def cuda_architecture() -> str:
+    """Return ``sm_90`` for a GPU of compute capability 9.0."""
+    import torch  # noqa: PLC0415 - importing a plugin imports no torch
+
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm_{major}{minor}"
 
 
 def no_mps() -> str | None:

@@ -21,6 +21,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 from typing import Any
 
+from plugins.machine.builtin import has_cuda_context
 from plugins.ranks.messages import AFTER
 from plugins.ranks.messages import LATE
 from plugins.ranks.rank import run_rank
@@ -54,9 +55,9 @@ UNGUARDED = "--no-crashguard"
 
 def why_fresh_here() -> str | None:
     """Return why a fork of this process would not do, or None if it would."""
-    torch = sys.modules.get("torch")
-    context = bool(torch and torch.cuda.is_initialized())
-    return why_fresh(sys.platform, context=context, engine=not context and has_threads(torch))
+    context = has_cuda_context()
+    engine = not context and has_threads(sys.modules.get("torch"))
+    return why_fresh(sys.platform, context=context, engine=engine)
 
 
 def why_fresh(platform: str, *, context: bool, engine: bool) -> str | None:

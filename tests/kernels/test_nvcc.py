@@ -16,7 +16,6 @@ from plugins.kernels import nvcc
 from plugins.kernels.nvcc import Nvcc
 from plugins.kernels.nvcc import NvccError
 from plugins.kernels.nvcc import build_kernels
-from plugins.kernels.nvcc import device_architecture
 from plugins.kernels.nvcc import find_nvcc
 from plugins.kernels.nvcc import no_nvcc
 from plugins.tools.capability import install_group
@@ -164,12 +163,14 @@ def test_a_library_is_named_by_what_went_into_it(tmp_path: Path) -> None:
     found = {first, build_kernels(nvcc, source, headers, folder, "sm_80")}
     (headers / "more.cuh").write_text("// a header")
     found.add(build_kernels(nvcc, source, headers, folder, "sm_90"))
+    (headers / "more.h").write_text("// a header of C's")
+    found.add(build_kernels(nvcc, source, headers, folder, "sm_90"))
     source.write_text(f"{KERNEL}// edited")
     found.add(build_kernels(nvcc, source, headers, folder, "sm_90"))
     updated = stand_in(tmp_path, "release 13.1")
     found.add(build_kernels(updated, source, headers, folder, "sm_90"))
 
-    assert 5 == len(found) == builds(tmp_path)
+    assert 6 == len(found) == builds(tmp_path)
     assert found == set(folder.glob("*.so"))
 
 
@@ -183,15 +184,6 @@ def test_the_version_of_an_nvcc_is_read_once(tmp_path: Path) -> None:
 
     assert "release 13.0" == nvcc.version
     assert 1 == (tmp_path / "log").read_text().splitlines().count("--version")
-
-
-@pytest.mark.torch
-def test_the_architecture_is_that_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its compute capability, as nvcc's -arch takes it."""
-    for capability, architecture in (((9, 0), "sm_90"), ((12, 1), "sm_121")):
-        monkeypatch.setattr("torch.cuda.get_device_capability", lambda found=capability: found)
-
-        assert architecture == device_architecture()
 
 
 @pytest.fixture(scope="module")

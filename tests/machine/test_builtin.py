@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins import HERE
 from plugins.machine import builtin
 from tests.support.fake_torch import NVML
 from tests.support.fake_torch import install_fake_torch
@@ -90,3 +93,50 @@ def test_runtimes(modules: Path) -> None:
     assert "executorch not installed; python -m pip install executorch" == executorch.missing
     assert ["onnxruntime", "executorch"] == [onnx.name, executorch.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
+
+
+@pytest.mark.torch
+def test_the_architecture_is_that_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its compute capability, as nvcc's -arch takes it."""
+    for capability, architecture in (((9, 0), "sm_90"), ((12, 1), "sm_121")):
+        monkeypatch.setattr("torch.cuda.get_device_capability", lambda found=capability: found)
+
+        assert architecture == builtin.cuda_architecture()
+
+
+def test_a_context_is_one_of_an_imported_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without torch there is none, and the question imports none."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert not builtin.has_cuda_context()
+
+    for used in (False, True):
+        cuda = SimpleNamespace(is_initialized=lambda used=used: used)
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+        assert used == builtin.has_cuda_context()
+
+
+# Other things that are called so: the kind of a kata, and Triton's compiler for these GPUs.
+SAME_WORD = {"course/model.py", "kernels/ahead.py"}
+
+
+def names_cuda(file: Path) -> bool:
+    """Whether a module names the device, or asks torch about it."""
+    return any(
+        (isinstance(node, ast.Constant) and node.value == builtin.CUDA_DEVICE)
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr == "cuda"
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "torch"
+        )
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    )
+
+
+def test_cuda_is_named_by_its_device_alone() -> None:
+    """Whatever else needs to know asks this module, so that a device is added in one place."""
+    files = [file for file in HERE.rglob("*.py") if names_cuda(file)]
+
+    assert {"machine/builtin.py", *SAME_WORD} == {
+        file.relative_to(HERE).as_posix() for file in files
+    }
