@@ -78,6 +78,7 @@ def learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learner:
     return Learner(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
     """With hints, a crash, a reset and an update; the map and the page show them."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Results = dict[str, pytest.RunResult]
 
 
-pytestmark = pytest.mark.torch
+# The first test installs the package, which takes more than each of them.
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -217,6 +217,7 @@ def written(course: MiniCourse, kernel: str) -> Path:
     return test
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.backend("cxx")
 def test_kernels_are_built_and_bound_for_the_first_test_on_a_gpu(

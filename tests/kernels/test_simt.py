@@ -72,6 +72,7 @@ def add(course: MiniCourse, kernel: str, test: str = TEST) -> None:
     shutil.copy(HEADER, course.katas / "lecture01/csrc/launch.h")
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_right_kernel_runs_and_is_counted(course: MiniCourse) -> None:
     """The operator takes tensors of the CPU; a wrong index in the stub is named with its line."""
@@ -94,6 +95,7 @@ def test_a_right_kernel_runs_and_is_counted(course: MiniCourse) -> None:
     assert "_ops.py" not in result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_other_faults_of_a_kernel_have_their_messages(course: MiniCourse) -> None:
     """It is unwritten, does not compile, lacks its function, or is launched with too much."""
@@ -120,6 +122,7 @@ def test_other_faults_of_a_kernel_have_their_messages(course: MiniCourse) -> Non
     )
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_other_errors_stay(course: MiniCourse) -> None:
     """A RuntimeError of PyTorch's is no fault; a fault keeps the example that hypothesis adds."""

@@ -154,6 +154,7 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert [] == [line for line in lines if len(line) > 80 and "https://" not in line]
 
 
+@pytest.mark.slow
 def test_it_goes_on_by_itself(three: MiniCourse) -> None:
     """With ``--go``, from kata to kata; one that is left out comes back; with -s, as told.
 
@@ -228,6 +229,7 @@ def test_it_stops_at_a_kata_that_is_solved(three: MiniCourse) -> None:
     assert f"{FIRST} is solved: " in panels
 
 
+@pytest.mark.slow
 def test_a_clock_shows_while_a_test_runs(three: MiniCourse) -> None:
     """With the name of the test and the keys; the result takes its place."""
     slow = "import time\n\ndef answer(n):\n    time.sleep(3)\n    return 2 * n\n"
