@@ -155,7 +155,7 @@ def state_changes(
 
 
 def pytorch_state() -> Mapping[str, object]:
-    """Return what a call may change for whoever comes next, by the name that a message uses."""
+    """Return what a call may change for the code after it, by the name that a message uses."""
     import torch  # noqa: PLC0415 - takes a second
 
     numpy = sys.modules.get("numpy")
@@ -177,7 +177,7 @@ def pytorch_state() -> Mapping[str, object]:
 
 
 def freed(make: Callable[[], object], why: str = "") -> None:
-    """Check that what `make` returns is freed as soon as nobody holds it.
+    """Check that what `make` returns is freed with the last reference to it.
 
     Parameters
     ----------

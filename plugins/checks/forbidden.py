@@ -20,6 +20,8 @@ from typing import Any
 
 from plugins.checks.names import callables
 from plugins.checks.names import names_in
+from plugins.tools.private import CALLERS_FRAME
+from plugins.tools.private import DECORATOR_MODULE
 from plugins.tools.private import profile_every_thread
 
 
@@ -34,11 +36,9 @@ PRIVATE = ("torch._", "torch.ops", "torch.?")
 # How names are had that a reader of the source cannot see.
 EVASIONS = (
     *("eval", "exec", "compile", "__import__", "globals", "importlib", "ctypes", "gc"),
-    *("sys.modules", "sys._getframe", "inspect.stack", "inspect.currentframe"),
+    *("sys.modules", CALLERS_FRAME, "inspect.stack", "inspect.currentframe"),
 )
 METHOD = "torch.Tensor."
-# The frames of `@torch.no_grad()` and the like, between a caller and what is decorated.
-DECORATORS = "torch.utils._contextlib"
 WRITE_IT = "that is what is to be written here"
 PAPER = "work it out on paper: nothing of torch is there while your answer is read"
 
@@ -176,7 +176,7 @@ def from_exercise(frame: FrameType | None, file: str | None) -> bool:
         if frame.f_code.co_filename == file:
             return True
         module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] not in sys.stdlib_module_names and module != DECORATORS:
+        if module.partition(".")[0] not in sys.stdlib_module_names and module != DECORATOR_MODULE:
             return False
         frame = frame.f_back
     return True

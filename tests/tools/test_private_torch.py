@@ -217,3 +217,25 @@ def test_profile_every_thread() -> None:
         thread.join()
 
     assert "aten::exp" in {event.name for event in profile.events()}
+
+
+def test_decorator_module() -> None:
+    """What is decorated is called from there."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    called_from = torch.no_grad()(lambda: private_frame(2))()
+
+    assert private.DECORATOR_MODULE == called_from
+
+
+def test_callers_frame() -> None:
+    """It leads to the names of the caller."""
+    module, name = private.CALLERS_FRAME.split(".")
+
+    assert __name__ == getattr(importlib.import_module(module), name)().f_globals["__name__"]
+
+
+def private_frame(depth: int) -> str:
+    """Return the name of the module so many frames above."""
+    module, name = private.CALLERS_FRAME.split(".")
+    return str(getattr(importlib.import_module(module), name)(depth).f_globals["__name__"])

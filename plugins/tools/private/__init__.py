@@ -19,6 +19,8 @@ from plugins.tools.private.pytest import tear_down_for
 from plugins.tools.private.pytest import terminal_writer
 from plugins.tools.private.pytest import unconfigure
 from plugins.tools.private.torch import BASE_COLLECTIVES
+from plugins.tools.private.torch import CALLERS_FRAME
+from plugins.tools.private.torch import DECORATOR_MODULE
 from plugins.tools.private.torch import FUNCTIONAL_SPACE
 from plugins.tools.private.torch import SLOW_MODULES
 from plugins.tools.private.torch import WRAPPING_OPERATOR
@@ -52,6 +54,8 @@ from plugins.tools.private.xdist import worker_process
 
 __all__ = [
     "BASE_COLLECTIVES",
+    "CALLERS_FRAME",
+    "DECORATOR_MODULE",
     "FUNCTIONAL_SPACE",
     "SLOW_MODULES",
     "WRAPPING_OPERATOR",

@@ -29,6 +29,11 @@ BASE_COLLECTIVES = {
 }
 # An operator of the functional ones that sends nothing (torch 2.13.0).
 WRAPPING_OPERATOR = "_wrap_tensor_autograd"
+# Where `@torch.no_grad()` and its like put a frame between a caller and what is decorated
+# (torch 2.13.0).
+DECORATOR_MODULE = "torch.utils._contextlib"
+# How an exercise could reach what its caller has imported (Python 3.11).
+CALLERS_FRAME = "sys._getframe"
 
 
 def demangle(symbol: str) -> str:
