@@ -86,6 +86,7 @@ class Prover:
             row.cells["solved"] = f"skipped: {absent}"
             row.no_proof = absent
         elif not problems:
+            row.no_proof = self.checks.lacks_a_tool(kata)
             try:
                 self._answers(kata, row)
             except TomlError as error:
@@ -115,11 +116,15 @@ class Prover:
             every = checks.answers(kata).wrong
             self.say("wrong answers", 0, len(every))
             # The cell counts all answers, to show that some were left out.
-            answers = tuple(answer for answer in every if not checks.left_out(kata, answer))
+            reasons = {answer: checks.left_out(kata, answer) for answer in every}
+            answers = tuple(answer for answer in every if not reasons[answer])
             tried = checks.wrong(kata, answers)
             pairs = zip(answers, tried, strict=True)
             named = [f"{answer.because!r}: {line}" for answer, lines in pairs for line in lines]
             rejected = sum(not lines for lines in tried)
+            for answer, reason in reasons.items():
+                if reason and not checks.made_right(answer):
+                    row.no_proof = f"the wrong answer {answer.because!r} was not tried: {reason}"
             row.add("wrong", f"{rejected}/{len(every)}", named)
             row.counts["wrong"] = {
                 "listed": len(every),
