@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 from dataclasses import asdict
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,16 +17,17 @@ from tests.gate import content
 from tests.gate import prove
 from tests.gate.content import content_of
 from tests.gate.content import key_of
-from tests.gate.content import syntax_of
 from tests.gate.ledger import Proof
 from tests.gate.ledger import differences
 from tests.gate.ledger import orphans
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
 from tests.gate.ledger import read_proof
+from tests.gate.ledger import shortened
 from tests.gate.ledger import write_proof
 from tests.gate.prove import CHECKS
 from tests.gate.prove import Prover
+from tests.gate.syntax import syntax_of
 from tests.support.smallkata import EQUAL
 from tests.support.smallkata import WRONG
 
@@ -160,6 +163,155 @@ def test_line_ends_do_not_count(small: Small) -> None:
     assert problems(small) == []
 
 
+KIT = """
+from plugins.checks.shapes import same_shape
+from plugins.kernels.ptx import Ptx
+"""
+SHAPES = """
+from plugins.checks import numbers
+from plugins.machine import devices
+
+def same_shape(first, second):
+    return numbers.same(first, second)
+"""
+NUMBERS = """
+def same(first, second):
+    from .deep import exact
+    return exact(first, second)
+"""
+
+
+def uses_the_kit(small: Small, imported: str) -> Proof:
+    """Write a kit, let the test import from it, and enter a proof of that."""
+    course = small.course
+    course.write("plugins/kit.py", KIT)
+    course.write("plugins/checks/__init__.py", "")
+    course.write("plugins/checks/shapes.py", SHAPES)
+    course.write("plugins/checks/numbers.py", NUMBERS)
+    course.write("plugins/checks/deep.py", "def exact(a, b):\n    return a == b\n")
+    course.write("plugins/checks/other.py", "")
+    small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
+    found = content_of(small.gate, small.kata)
+    proof = replace(KEPT[0], key=key_of(found), content=shortened(found))
+    write_proof(small.gate, small.kata, proof)
+    assert problems(small) == []
+    return proof
+
+
+def change(small: Small, name: str, old: str, new: str) -> None:
+    """Change one place of a file of the course."""
+    file = small.course.path / name
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
+STALE_KIT = "is stale, since these have changed: the kit."
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    "imported", ["from plugins.kit import same_shape", "from plugins.kit import Ptx"]
+)
+def test_another_name_in_the_kit_leaves_proofs_valid(small: Small, imported: str) -> None:
+    """Nor does it matter where others come from, or what a check does that is not used."""
+    uses_the_kit(small, imported)
+    change(
+        small, "plugins/kit.py", KIT, f'"""Words."""\nfrom a import b\n{KIT}\n__all__ = ("b",)\n'
+    )
+    change(small, "plugins/checks/deep.py", "def exact", '"""Compare."""\n\n\ndef exact')
+    change(small, "plugins/checks/numbers.py", "def same", "# Why.\ndef same")
+    small.course.write("plugins/checks/other.py", "x = 1")
+    small.course.write("plugins/checks/new.py", "x = 1")
+    small.course.write("plugins/machine/devices.py", "x = 1")
+
+    assert problems(small) == []
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("plugins/kit.py", "checks.shapes import", "checks.other import"),
+        ("plugins/checks/shapes.py", "return numbers", "return not numbers"),
+        ("plugins/checks/numbers.py", "return exact", "return not exact"),
+        ("plugins/checks/deep.py", "a == b", "a is b"),
+    ],
+)
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from plugins.kit import same_shape",
+        "from plugins.kit import same_shape as same, Ptx",
+        "from plugins import kit",
+        "import plugins.kit",
+        "from plugins.kit import *",
+        "def late():\n    from plugins.kit import same_shape",
+    ],
+)
+def test_a_change_of_what_it_uses_of_the_kit_makes_it_stale(
+    small: Small, imported: str, name: str, old: str, new: str
+) -> None:
+    """Where the name comes from, or a check behind it, also through another check."""
+    uses_the_kit(small, imported)
+    change(small, name, old, new)
+
+    (problem,) = problems(small)
+    assert STALE_KIT in problem
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_name_that_comes_from_another_wing(small: Small) -> None:
+    """It is the engine's what it does, but not which it is; all checks leave it alone."""
+    uses_the_kit(small, "from plugins.kit import Ptx")
+    change(small, "plugins/checks/deep.py", "a == b", "a is b")
+    assert problems(small) == []
+
+    change(small, "plugins/kit.py", "plugins.kernels.ptx", "plugins.kernels.simt")
+    assert STALE_KIT in problems(small)[0]
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    ("kit", "old", "new"),
+    [
+        ("LIMIT = 3\n\ndef same_shape(a, b):\n    return a < LIMIT\n", "LIMIT = 3", "LIMIT = 4"),
+        ("try:\n    from a import same_shape\nexcept ImportError:\n    same_shape = 1\n", "1", "2"),
+        ("def __getattr__(name):\n    return name\n", "return name", "return 3"),
+        ("import plugins.checks.deep as same_shape\n", "deep", "other"),
+        ("from .checks.deep import exact as same_shape\n", "exact", "other"),
+    ],
+)
+def test_other_ways_into_the_kit(small: Small, kit: str, old: str, new: str) -> None:
+    """A definition counts with what it mentions, and a name that only a function can bring."""
+    uses_the_kit(small, "from plugins.kit import same_shape")
+    small.course.write("plugins/kit.py", kit)
+    found = content_of(small.gate, small.kata)
+    proof = replace(KEPT[0], key=key_of(found), content=shortened(found))
+    write_proof(small.gate, small.kata, proof)
+    assert problems(small) == []
+
+    change(small, "plugins/kit.py", old, new)
+    assert STALE_KIT in problems(small)[0]
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_check_that_is_imported_past_the_kit(small: Small) -> None:
+    """The linter refuses it; the key rests on it all the same."""
+    uses_the_kit(small, "import plugins.checks.numbers")
+    change(small, "plugins/checks/deep.py", "a == b", "a is b")
+
+    assert STALE_KIT in problems(small)[0]
+
+
+def test_a_kata_without_the_kit(small: Small, proof: Proof) -> None:
+    """Its key has no entry for it, nor is text that is no Python searched for one."""
+    assert "the kit" not in proof.content
+    small.edit(TESTS, "import pytest\n", "import pytest\nfrom plugins.kit import (\n")
+
+    assert "the kit" not in content_of(small.gate, small.kata)
+
+
 @pytest.mark.usefixtures("proof")
 def test_a_pinned_torch_counts_by_its_minor_version(small: Small) -> None:
     """A proof with torch 2.13 is none for 2.14."""
@@ -172,36 +324,61 @@ def test_a_pinned_torch_counts_by_its_minor_version(small: Small) -> None:
     assert first == content_of(small.gate, small.kata)
 
 
-def gate_with(tmp_path: Path, name: str, old: str, new: str) -> dict[str, str]:
-    """Return the digests of a copy of the gate in which one text is another."""
+def other_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
+) -> None:
+    """Let a copy of the gate decide, in which one text is another."""
     folder = tmp_path / "gate"
-    shutil.copytree(content.HERE, folder, dirs_exist_ok=True)
+    shutil.copytree(content.HERE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     file = folder / name
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    return {language: content.gate_digest(language, folder) for language in content.DECIDES}
+    monkeypatch.setattr(content, "gate_digest", partial(content.gate_digest, folder=folder))
 
 
-def test_a_softened_gate_makes_proofs_stale(tmp_path: Path) -> None:
-    """Those of all katas, or of the katas of the language that it is about."""
-    digests = {language: content.gate_digest(language) for language in content.DECIDES}
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("mutation.py", "SHARE = 0.95", "SHARE = 0.5"),
+        ("wrongrules.py", "LEAST = 3", "LEAST = 0"),
+        ("opened.py", "def watch", "def not_watch"),
+        ("kit.py", 'CHECKS = "plugins.checks"', 'CHECKS = "plugins.nothing"'),
+    ],
+)
+def test_a_softened_gate_makes_proofs_stale(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: tuple[str, str, str]
+) -> None:
+    """The entry does not hold for it, and says of which part."""
+    other_gate(tmp_path, monkeypatch, *edit)
 
-    softer = gate_with(tmp_path, "mutation.py", "SHARE = 0.95", "SHARE = 0.5")
-    assert {"all"} == {name for name in digests if digests[name] != softer[name]}
-    content.gate_digest.cache_clear()
-    softer = gate_with(tmp_path, "cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)')
-    assert {"C++"} == {name for name in digests if digests[name] != softer[name]}
+    (problem,) = problems(small)
+    assert f"is stale, since these have changed: the gate (all). {COMMAND}" in problem
 
 
-def test_a_comment_in_the_gate_makes_none_stale(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("proof")
+def test_mutants_of_a_language_count_for_its_katas(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change of what is done to C++ leaves the proof of a kata in Python valid."""
+    other_gate(tmp_path, monkeypatch, "cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)')
+    assert problems(small) == []
+    assert content.gate_digest("C++") != content.gate_digest("C++", folder=content.HERE)
+
+    of_cxx = replace(small.kata, csrc=("csrc/k01_clamp.cpp",))
+    assert content_of(small.gate, of_cxx)["the gate (C++)"] == content.gate_digest("C++")
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_comment_in_the_gate_makes_none_stale(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nor does a docstring: the syntax trees are compared without them."""
-    digests = {language: content.gate_digest(language) for language in content.DECIDES}
+    old, new = '"""Runs a kata\'s mutants', '# Why.\n"""Tries a kata\'s mutants'
+    other_gate(tmp_path, monkeypatch, "mutation.py", old, new)
 
-    assert digests == gate_with(
-        tmp_path, "mutation.py", '"""Runs a kata\'s mutants', '# Why.\n"""Tries a kata\'s mutants'
-    )
-    content.gate_digest.cache_clear()
+    assert problems(small) == []
 
 
 def test_a_stale_gate_is_named(small: Small, proof: Proof, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,15 +390,48 @@ def test_a_stale_gate_is_named(small: Small, proof: Proof, monkeypatch: pytest.M
     assert "these have changed: the gate (Python), the gate (all)." in problem
 
 
+# The modules of the gate that are in no key, and why.
+EXEMPT = {
+    "__init__": "it is empty",
+    "accept": "it writes what solutions print, and the key has the tests",
+    "blind": "it enters runs of people, which decide nothing",
+    "conftest": "it is for the tests of the gate",
+    "cxxtemplates": "it writes the files of a new kata, which are in its key",
+    "due": "it chooses what to prove, and not how",
+    "forms": "it is for test_katas",
+    "ledger": "every run of tox reads every entry with it",
+    "rules": "every run of tox checks them on every kata, in test_katas",
+    "scaffold": "it writes the files of a new kata, which are in its key",
+    "sources": "it reads files for the rules, and every run of tox does with it",
+    "table": "it prints what the entries say",
+    "templates": "it writes the files of a new kata, which are in its key",
+    "verify": "it calls what decides; what it enters is in the entry",
+}
+
+
 def test_the_parts_that_decide_are_chosen_among_all() -> None:
     """A new module of the gate is put into one of the two lists."""
-    others = {
-        *("__init__", "accept", "blind", "conftest", "due", "forms", "ledger", "rules", "scaffold"),
-        *("sources", "table", "templates", "cxxtemplates", "verify", "wrongrules"),
-    }
     found = {path.stem for path in content.HERE.glob("*.py") if not path.stem.startswith("test_")}
 
-    assert found - others == {name for names in content.DECIDES.values() for name in names}
+    assert found - {*EXEMPT} == {name for names in content.DECIDES.values() for name in names}
+    assert {*EXEMPT} <= found
+
+
+def test_every_rule_is_checked_on_every_kata_by_tox() -> None:
+    """So none has to be in a key, although a kata that breaks one gets no entry."""
+    text = (content.HERE / "test_katas.py").read_text()
+    tests = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    for test, decides in (
+        ("test_a_kata_keeps_the_rule", "judge(kata, list(rule(kata)))"),
+        ("test_wrong_answers_can_be_tried", "judge(kata, broken_answers("),
+        ("test_its_proof_stands", "judge(kata, proof_problems("),
+    ):
+        assert decides in ast.unparse(tests[test])
+    assert "parametrize('rule', RULES" in ast.unparse(tests["test_a_kata_keeps_the_rule"])
+    # The environment without torch runs all tests without that mark.
+    settings = (ROOT / "tox.ini").read_text()
+    assert 'pytest -W error tests -m "not torch"' in settings
+    assert "pytestmark" not in text
 
 
 def test_nothing_of_a_learners_session_counts() -> None:
@@ -229,7 +439,7 @@ def test_nothing_of_a_learners_session_counts() -> None:
     names = [name for names in content.DECIDES.values() for name in names]
     common = [name for name in content.COMMON if name.startswith("plugins")]
 
-    assert common == ["plugins/kit.py"]
+    assert common == []
     for name in names:
         text = (content.HERE / f"{name}.py").read_text()
         for wing in ("loop", "guide", "progress", "crash", "fork", "feed"):
@@ -450,6 +660,65 @@ def test_what_was_skipped_is_not_proved(small: Small) -> None:
     small.edit(TESTS, "import pytest\n", 'import pytest\npytestmark = pytest.mark.skip("no GPU")\n')
     row = prove_it(small)
     assert (row.proof, row.no_proof) == (None, "no GPU")
+
+
+MORE = """def test_more(device):
+    \"\"\"It runs on some device.\"\"\"
+    clamp(2, 1, 3)
+
+
+def test_no_range():"""
+
+
+def add_a_skipped_test(small: Small, reason: str, variant: str) -> None:
+    """Add a test that is skipped for this reason in its one variant."""
+    skip = f"pytest.param(0, id={variant!r}, marks=pytest.mark.skip({reason!r}))"
+    mark = f"@pytest.mark.parametrize('device', [{skip}])\n"
+    small.edit(TESTS, "def test_no_range():", f"{mark}{MORE}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "variant", "lacks"),
+    [
+        ("nvcc: nvcc is not installed", "cpu", True),
+        ("triton: Triton is not installed", "float32-cpu", True),
+        ("cuda: this PyTorch finds no GPU", "cuda", False),
+        ("triton: kernels are interpreted here", "cuda-float32", False),
+        ("nccl: this PyTorch finds no GPU", "2", False),
+        ("exp is a scalar loop without AVX2", "cpu", False),
+    ],
+)
+def test_what_can_be_installed(small: Small, reason: str, variant: str, *, lacks: bool) -> None:
+    """Only a GPU may be missing, or what no name stands for."""
+    add_a_skipped_test(small, reason, variant)
+
+    assert small.checks.lacks_a_tool(small.kata) == (reason if lacks else "")
+
+
+def test_a_proof_needs_what_can_be_installed(small: Small) -> None:
+    """Whatever the kata's table needs."""
+    add_a_skipped_test(small, "nvcc: nvcc is not installed", "cpu")
+    row = prove_it(small)
+
+    assert row.problems == []
+    assert (row.proof, row.no_proof) == (None, "nvcc: nvcc is not installed")
+
+
+@pytest.mark.parametrize(("torch", "proved"), [("<2", True), ("", False)])
+def test_a_wrong_answer_that_was_not_tried(small: Small, torch: str, *, proved: bool) -> None:
+    """It is no proof, unless this torch makes the answer right."""
+    add_a_skipped_test(small, "no such machine", "cpu")
+    rejected_by = "test_no_range" if torch else "test_more"
+    more = f'torch = "{torch}"\ntorch_because = "it is"\n' if torch else ""
+    odd = f'[[wrong]]\nbecause = "odd"\nrejected_by = "{rejected_by}"\nfile = "k01_clamp.py"\n'
+    edit = 'replace = "return low"\nby = "return high"\n'
+    small.answers(f"{WRONG}{odd}{more}{edit}{EQUAL}")
+    row = prove_it(small)
+
+    assert row.problems == []
+    assert row.counts["wrong"] == {"listed": 4, "tried": 3, "rejected": 3}
+    says = "" if proved else "the wrong answer 'odd' was not tried: no such machine"
+    assert (row.proof is not None, row.no_proof) == (proved, says)
 
 
 def test_a_kata_with_a_problem_is_not_proved(small: Small) -> None:
