@@ -66,7 +66,7 @@ COUNTS = {
     "tests": {"all", "red", "given", "skipped"},
     "wrong": {"listed", "tried", "rejected"},
     "right": {"tried", "accepted"},
-    "mutants": {"possible", "tried", "killed", "equivalent"},
+    "mutants": {"possible", "unbuilt", "tried", "killed", "equivalent"},
     "repeats": {"run", "passed"},
 }
 

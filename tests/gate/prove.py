@@ -154,6 +154,7 @@ class Prover:
             row.survivors = mutation.survivors
             row.counts["mutants"] = {
                 "possible": mutation.possible,
+                "unbuilt": mutation.unbuilt,
                 "tried": mutation.tried,
                 "killed": mutation.killed,
                 "equivalent": mutation.equivalent,
@@ -187,6 +188,8 @@ class Prover:
             row.no_proof = row.no_proof or "not all checks were run"
         elif pinned and not version("torch").startswith(f"{pinned}."):
             row.no_proof = f"proofs are made with torch {pinned}, this is {version('torch')}"
+        elif self.times is not None and self.times < (due := times_of(self.checks, kata)):
+            row.no_proof = row.no_proof or f"it was repeated {self.times} times, expected {due}"
         elif content_of(gate, kata) != content:
             row.no_proof = "its files have changed meanwhile"
         if row.problems or row.no_proof:

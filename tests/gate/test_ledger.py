@@ -56,7 +56,7 @@ def proof(small: Small) -> Proof:
     return KEPT[0]
 
 
-def prove_it(small: Small, times: int = 5) -> Row:
+def prove_it(small: Small, times: int | None = None) -> Row:
     """Put the kata through the gate."""
     return Prover(small.checks, times=times).prove(small.kata)
 
@@ -78,8 +78,14 @@ def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None
     assert proof.tests == {"all": 4, "red": 4, "given": 0, "skipped": 0}
     assert proof.wrong == {"listed": 3, "tried": 3, "rejected": 3}
     assert proof.right == {"tried": 0, "accepted": 0}
-    assert proof.mutants == {"possible": 15, "tried": 13, "killed": 13, "equivalent": 2}
-    assert proof.repeats == {"run": 5, "passed": 5}
+    assert proof.mutants == {
+        "possible": 15,
+        "unbuilt": 0,
+        "tried": 13,
+        "killed": 13,
+        "equivalent": 2,
+    }
+    assert proof.repeats == {"run": 20, "passed": 20}
     assert set(proof.content) == {
         "[[kata]] in lecture.toml",
         "katas/__init__.py",
@@ -473,7 +479,7 @@ def test_syntax_is_the_same_in_another_layout() -> None:
             "too many mutants are listed as equivalent",
         ),
         ({"repeats": {"run": 1, "passed": 1}}, "it was repeated 1 times, expected 5"),
-        ({"repeats": {"passed": 4}}, "a repeat did not pass"),
+        ({"repeats": {"passed": 19}}, "a repeat did not pass"),
     ],
 )
 def test_an_entry_whose_counts_are_no_proof(
@@ -721,6 +727,14 @@ def test_a_wrong_answer_that_was_not_tried(small: Small, torch: str, *, proved: 
     assert (row.proof is not None, row.no_proof) == (proved, says)
 
 
+def test_fewer_repeats_are_no_proof(small: Small) -> None:
+    """A kata as fast as this one is repeated twenty times."""
+    row = prove_it(small, times=5)
+
+    assert row.problems == []
+    assert (row.proof, row.no_proof) == (None, "it was repeated 5 times, expected 20")
+
+
 def test_a_kata_with_a_problem_is_not_proved(small: Small) -> None:
     """Whichever check found it."""
     small.edit("k01_clamp.py", "    raise NotImplementedError", "    return 2")
@@ -752,7 +766,7 @@ def test_files_that_change_meanwhile(small: Small) -> None:
             file = small.course.katas / "lecture01" / TESTS
             file.write_text(file.read_text() + "\n# Changed.\n")
 
-    row = Prover(small.checks, times=5, say=edit).prove(small.kata)
+    row = Prover(small.checks, say=edit).prove(small.kata)
 
     assert row.problems == []
     assert (row.proof, row.no_proof) == (None, "its files have changed meanwhile")
