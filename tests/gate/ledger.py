@@ -7,19 +7,24 @@ does not fit any more is red at once: the kata must be proved again.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import re
 from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
 from typing import Any
 
+from plugins.machine.torchversion import explain_mismatch
 from plugins.tools.files import write_whole
 from plugins.tools.toml import TomlError
 from tests.gate.answers import answers_file
 from tests.gate.answers import read_answers
 from tests.gate.content import content_of
 from tests.gate.content import key_of
+from tests.gate.content import pinned_torch
+from tests.gate.mutation import FULL
 from tests.gate.mutation import too_few_killed
 from tests.gate.mutation import too_many_equivalent
 from tests.gate.repeats import LEAST
@@ -35,6 +40,13 @@ if TYPE_CHECKING:
 FOLDER = "proofs"
 # Enough of a digest to name the part that has changed; the key has all of it.
 SHORT = 12
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+# Seconds: no proof takes six hours, which is all that a job of continuous integration has.
+LONGEST = 6 * 60 * 60
+# A proof on another machine, or beside other work, takes that many times as long, or as short.
+SLOWER = 8
+# Seconds that no recorded time is held against.
+SOON = 60
 
 
 class ProofError(Exception):
@@ -82,7 +94,7 @@ def read_proof(file: Path) -> Proof:
     Raises
     ------
     ProofError
-        If it is no JSON, or lacks a field or has one too many.
+        If it is no JSON, lacks a field or has one too many, or one is of another type.
     """
     try:
         table = json.loads(file.read_text(encoding="utf-8"))
@@ -91,9 +103,46 @@ def read_proof(file: Path) -> Proof:
             found = getattr(proof, name)
             if set(found) != counts or not all(type(n) is int and n >= 0 for n in found.values()):
                 raise ProofError(f"{file.name}: {name} must count {', '.join(sorted(counts))}")
+        if wrong := _wrong_types(proof):
+            raise ProofError(f"{file.name}: {wrong}")
     except (ValueError, TypeError, AttributeError) as error:
         raise ProofError(f"{file.name}: {error}") from None
     return proof
+
+
+def _wrong_types(proof: Proof) -> str:
+    """Return which of the fields beside the counts has another type than it must have."""
+    for name in ("kata", "key", "proved", "torch"):
+        if type(getattr(proof, name)) is not str:
+            return f"{name} must be text"
+    if type(proof.seconds) is not int or not 0 <= proof.seconds <= LONGEST:
+        return f"seconds must be a number from 0 to {LONGEST}"
+    if type(proof.content) is not dict or {type(text) for text in proof.content.values()} - {str}:
+        return "content must be digests by name"
+    if type(proof.blind) is not list or not all(map(_is_blind_run, proof.blind)):
+        return "blind must be a list of runs: date, tests, passed"
+    return ""
+
+
+def _is_blind_run(run: object) -> bool:
+    return (
+        type(run) is dict
+        and set(run) == {"date", "tests", "passed"}
+        and _is_day(run["date"])
+        and all(type(run[name]) is int for name in ("tests", "passed"))
+        and 0 <= run["passed"] <= run["tests"]
+    )
+
+
+def _is_day(text: object) -> bool:
+    """Whether the text is a day that has begun somewhere on Earth."""
+    if type(text) is not str or not DAY.fullmatch(text):
+        return False
+    try:
+        day = dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return day <= dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=1)
 
 
 def write_proof(gate: Gate, kata: Kata, proof: Proof) -> None:
@@ -146,12 +195,21 @@ def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
     """Return where the counts of an entry are not those of a proof."""
     tests, wrong, right = proof.tests, proof.wrong, proof.right
     mutants, repeats = proof.mutants, proof.repeats
+    pinned = pinned_torch(gate.root)
     try:
-        listed = len(read_answers(answers_file(gate.tests, kata)).wrong)
+        answers = read_answers(answers_file(gate.tests, kata)).wrong
+        listed = len(answers)
+        right_here = [
+            a for a in answers if pinned and a.torch and explain_mismatch(a.torch, pinned)
+        ]
+        due = listed - len(right_here)
     except TomlError:
         # The rules report the file.
-        listed = wrong["listed"]
+        listed, due = wrong["listed"], wrong["tried"]
+    buildable = mutants["possible"] - mutants["equivalent"] - mutants["unbuilt"]
     checks = {
+        f"it was made with torch {proof.torch}, expected {pinned}": proof.torch != pinned,
+        f"it was proved on {proof.proved}, which is no day until today": not _is_day(proof.proved),
         "a test is neither red nor given nor skipped": tests["all"]
         != tests["red"] + tests["given"] + tests["skipped"],
         "no test was red": not tests["red"],
@@ -159,14 +217,17 @@ def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
         != listed,
         "a wrong answer was not rejected": wrong["rejected"] != wrong["tried"],
         "not one wrong answer was tried": not wrong["tried"],
+        f"it tried {wrong['tried']} wrong answers, expected {due}": wrong["tried"] != due,
         f"it tried {right['tried']} right answers, the kata has {len(gate.right(kata))}": (
             right["tried"] != len(gate.right(kata))
         ),
         "a right answer was not accepted": right["accepted"] != right["tried"],
         "too few mutants were killed": too_few_killed(mutants["killed"], mutants["tried"])
         or mutants["killed"] > mutants["tried"],
-        "not all mutants were tried": not kata.csrc
-        and mutants["tried"] + mutants["equivalent"] != mutants["possible"],
+        "not all mutants were tried": mutants["tried"] < min(FULL[True], buildable)
+        if kata.csrc
+        else mutants["tried"] + mutants["equivalent"] != mutants["possible"],
+        "more mutants were tried than there are": mutants["tried"] > buildable,
         "not one mutant was tried": not mutants["tried"],
         "too many mutants are listed as equivalent": too_many_equivalent(
             mutants["equivalent"], mutants["possible"]
@@ -177,16 +238,28 @@ def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
     return [line for line, found in checks.items() if found]
 
 
-def differences(entry: Proof, found: Proof) -> list[str]:
-    """Return where a proof made anew differs from the entry; the machine may skip other tests."""
+def differences(entry: Proof, found: Proof, *, gpu: bool = False) -> list[str]:
+    """Return where a proof made anew differs from the entry; a GPU, or none, skips other tests."""
     lines = []
+    alike = entry.tests["skipped"] == found.tests["skipped"]
+    machine = {"tests": {"red", "skipped"}, "mutants": {"tried", "unbuilt"}}
     for name, counts in COUNTS.items():
         if name == "repeats":
             continue
-        for count in sorted(counts - {"red", "skipped", "killed", "tried", "rejected"}):
+        left_out = {"killed"} | (set() if alike else machine.get(name, set()))
+        for count in sorted(counts - left_out):
             old, new = getattr(entry, name)[count], getattr(found, name)[count]
             if old != new:
                 lines.append(f"the entry says {name}: {count} {old}, but it is {new}")
+    if not gpu and entry.tests["skipped"] > found.tests["skipped"]:
+        old, new = entry.tests["skipped"], found.tests["skipped"]
+        lines.append(f"the entry says tests: skipped {old}, but without a GPU it is {new}")
+    if 2 * entry.repeats["run"] < found.repeats["run"]:
+        run, wanted = entry.repeats["run"], found.repeats["run"]
+        lines.append(f"the entry says repeats: run {run}, but {wanted} are due")
+    before, now = (max(SOON, proof.seconds) for proof in (entry, found))
+    if not now / SLOWER <= before <= now * SLOWER:
+        lines.append(f"the entry says {entry.seconds} seconds, but it took {found.seconds}")
     killed, tried = entry.mutants["killed"], entry.mutants["tried"]
     if found.mutants["tried"] == tried and found.mutants["killed"] < killed:
         lines.append(f"the entry says {killed} mutants killed, but it is {found.mutants['killed']}")

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
 from tests.gate.ledger import read_proof
 from tests.gate.ledger import shortened
+from tests.gate.ledger import unsound
 from tests.gate.ledger import write_proof
 from tests.gate.prove import CHECKS
 from tests.gate.prove import Prover
@@ -480,6 +482,9 @@ def test_syntax_is_the_same_in_another_layout() -> None:
         ),
         ({"repeats": {"run": 1, "passed": 1}}, "it was repeated 1 times, expected 5"),
         ({"repeats": {"passed": 19}}, "a repeat did not pass"),
+        ({"wrong": {"tried": 1, "rejected": 1}}, "it tried 1 wrong answers, expected 3"),
+        ({"mutants": {"tried": 14, "killed": 14}}, "more mutants were tried than there are"),
+        ({"mutants": {"unbuilt": 5}}, "more mutants were tried than there are"),
     ],
 )
 def test_an_entry_whose_counts_are_no_proof(
@@ -504,6 +509,99 @@ def test_a_forged_entry_is_found_when_it_is_proved_again(small: Small, proof: Pr
     found = differences(read_proof(proof_file(small.gate, small.kata)), proof)
     assert "the entry says tests: all 9, but it is 4" in found
     assert "the entry says mutants: possible 40, but it is 15" in found
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"torch": "1.0"}, "it was made with torch 1.0, expected "),
+        ({"proved": "banana"}, "it was proved on banana, which is no day until today"),
+        ({"proved": "2026-02-30"}, "it was proved on 2026-02-30, which is no day"),
+        ({"proved": "20260201"}, "it was proved on 20260201, which is no day"),
+        ({"proved": "2099-01-01"}, "it was proved on 2099-01-01, which is no day until today"),
+        ({"proved": 3}, "proved must be text"),
+        ({"torch": 2.13}, "torch must be text"),
+        ({"seconds": "x"}, "seconds must be a number from 0 to 21600"),
+        ({"seconds": 99999}, "seconds must be a number from 0 to 21600"),
+        ({"seconds": -1}, "seconds must be a number from 0 to 21600"),
+        ({"content": {"torch": 3}}, "content must be digests by name"),
+        ({"blind": 3}, "blind must be a list of runs"),
+        ({"blind": ["x"]}, "blind must be a list of runs"),
+        ({"blind": [{"date": "2026-11-23", "tests": 4, "passed": 5}]}, "blind must be a list"),
+        ({"blind": [{"date": "2099-11-23", "tests": 4, "passed": 4}]}, "blind must be a list"),
+        ({"blind": [{"date": "2026-11-23", "tests": 4}]}, "blind must be a list of runs"),
+    ],
+)
+def test_a_field_that_cannot_be(
+    small: Small, proof: Proof, fields: dict[str, Any], says: str
+) -> None:
+    """Neither the day nor the version is taken on trust."""
+    write_proof(small.gate, small.kata, replace(proof, **fields))
+
+    (problem,) = problems(small)
+    assert says in problem
+
+
+def test_a_kata_in_cxx_tries_a_sample(small: Small, proof: Proof) -> None:
+    """Thirty, or all that build."""
+    kata = replace(small.kata, csrc=("csrc/k01_clamp.cpp",))
+
+    def lines(**counts: int) -> list[str]:
+        tried = {**proof.mutants, "possible": 80, "killed": counts["tried"], **counts}
+        return unsound(small.gate, kata, replace(proof, mutants=tried))
+
+    assert lines(tried=30) == []
+    assert lines(tried=29) == ["not all mutants were tried"]
+    assert lines(tried=1) == ["not all mutants were tried"]
+    assert lines(tried=12, unbuilt=66) == []
+    assert lines(tried=11, unbuilt=66) == ["not all mutants were tried"]
+
+
+@pytest.mark.torch
+def test_a_wrong_answer_for_another_torch_need_not_be_tried(small: Small, proof: Proof) -> None:
+    """The pinned version decides."""
+    small.course.write("requirements.txt", "torch==2.13.0\n")
+    small.answers(
+        WRONG.replace(
+            'because = "the low end is forgotten"\n',
+            'because = "the low end is forgotten"\ntorch = "<2.13"\ntorch_because = "it is"\n',
+        )
+    )
+    two = {"listed": 3, "tried": 2, "rejected": 2}
+    pinned = replace(proof, torch="2.13")
+
+    assert unsound(small.gate, small.kata, replace(pinned, wrong=two)) == []
+    (line,) = unsound(small.gate, small.kata, pinned)
+    assert line == "it tried 3 wrong answers, expected 2"
+
+
+def test_what_a_run_of_the_same_machine_would_find(proof: Proof) -> None:
+    """Tests, tried mutants and repeats are those of the run, unless a GPU makes a difference."""
+
+    def found(entry: Proof, **gpu: bool) -> list[str]:
+        return differences(entry, proof, **gpu)
+
+    tests = replace(proof, tests={"all": 4, "red": 1, "given": 0, "skipped": 3})
+    assert found(tests) == ["the entry says tests: skipped 3, but without a GPU it is 0"]
+    assert found(tests, gpu=True) == []
+    given = replace(proof, tests={"all": 4, "red": 3, "given": 1, "skipped": 0})
+    assert found(given) == [
+        "the entry says tests: given 1, but it is 0",
+        "the entry says tests: red 3, but it is 4",
+    ]
+    mutants = replace(proof, mutants={**proof.mutants, "tried": 1, "killed": 1, "unbuilt": 12})
+    assert found(mutants) == [
+        "the entry says mutants: tried 1, but it is 13",
+        "the entry says mutants: unbuilt 12, but it is 0",
+    ]
+    wrong = replace(proof, wrong={"listed": 3, "tried": 1, "rejected": 1})
+    assert found(wrong)[-1] == "the entry says wrong: tried 1, but it is 3"
+    repeats = replace(proof, repeats={"run": 5, "passed": 5})
+    assert found(repeats) == ["the entry says repeats: run 5, but 20 are due"]
+    slow = replace(proof, seconds=9999)
+    assert found(slow) == [f"the entry says 9999 seconds, but it took {proof.seconds}"]
+    assert differences(replace(proof, seconds=3), replace(proof, seconds=9999))
+    assert differences(replace(proof, seconds=3), replace(proof, seconds=70)) == []
 
 
 def test_an_entry_that_counts_more_kills(proof: Proof) -> None:
