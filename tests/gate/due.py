@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING
 
 from plugins.tools.git import GitError
 from plugins.tools.git import Repo
 from tests.gate.ledger import FOLDER
-from tests.gate.ledger import ProofError
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
-from tests.gate.ledger import read_proof
 
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
 # How long the proof of a kata without an entry may take, in seconds.
 UNKNOWN = 120
+# No more is planned for one, whatever its entry says.
+LONGEST_PLANNED = 1800
 
 
 def due(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
@@ -54,25 +55,32 @@ def differing(gate: Gate, katas: Iterable[Kata], base: str) -> list[Kata]:
 
 
 def sample(
-    gate: Gate, katas: Sequence[Kata], seconds: float, seed: int
+    gate: Gate, katas: Sequence[Kata], seconds: float, seed: int, longest: float
 ) -> tuple[list[Kata], list[Kata]]:
     """Return the katas to prove again within so much work, and the others.
 
     Half of the work goes to the entries that the youngest commits have written, since nobody but
-    their author may have seen them yet; the other half to random ones, so that none is safe.
+    their author may have seen them yet; the other half to random ones, so that none is safe. The
+    youngest of all comes first whatever it costs. No other is chosen that takes longer than
+    `longest`, since it would not be begun.
     """
     order = list(katas)
     random.Random(seed).shuffle(order)  # noqa: S311 - no secret
+    never = too_long(gate, order, longest)
+    order = [kata for kata in order if kata not in never]
+    chosen = youngest(gate, [*order, *never])[:1]
     young = youngest(gate, order)
-    chosen: list[Kata] = []
     for candidates, share in ((young, seconds / 2), (order, seconds)):
         for kata in candidates:
             used = sum(seconds_of(gate, each) for each in chosen)
             if kata not in chosen and used + seconds_of(gate, kata) <= share:
                 chosen.append(kata)
-            elif kata not in chosen and candidates is young:
-                break
     return chosen, [kata for kata in katas if kata not in chosen]
+
+
+def too_long(gate: Gate, katas: Iterable[Kata], longest: float) -> list[Kata]:
+    """Return the katas whose proof takes longer than a run may take."""
+    return [kata for kata in katas if seconds_of(gate, kata) > longest]
 
 
 def youngest(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
@@ -99,8 +107,12 @@ def youngest(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
 
 
 def seconds_of(gate: Gate, kata: Kata) -> float:
-    """Return how long the proof of a kata took, or may take."""
+    """Return how long the proof of a kata took, or may take: at least a second, and no day.
+
+    Of an entry that is broken otherwise, too: its kata is due.
+    """
     try:
-        return max(1, read_proof(proof_file(gate, kata)).seconds)
-    except (OSError, ProofError):
+        seconds = json.loads(proof_file(gate, kata).read_text(encoding="utf-8"))["seconds"]
+    except (OSError, ValueError, LookupError, TypeError):
         return UNKNOWN
+    return min(max(1, seconds), LONGEST_PLANNED) if type(seconds) is int else UNKNOWN

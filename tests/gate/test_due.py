@@ -102,25 +102,63 @@ def test_half_of_a_sample_is_young_and_half_is_random(gate: Gate) -> None:
     for kata in gate.katas[4:7]:
         enter(gate, kata, 61)
     commit(gate)
-    found = [names(due.sample(gate, gate.katas, 250, seed)[0]) for seed in range(12)]
+    found = [names(due.sample(gate, gate.katas, 250, seed, 250)[0]) for seed in range(12)]
 
     for chosen in found:
         assert 4 == len(set(chosen))
         assert set(chosen[:2]) <= {"k05", "k06", "k07"}
-    assert names(due.sample(gate, gate.katas, 250, 3)[0]) == found[3]
+    assert names(due.sample(gate, gate.katas, 250, 3, 250)[0]) == found[3]
     assert 1 < len({tuple(sorted(chosen)) for chosen in found})
     assert {name for chosen in found for name in chosen} == {name[:3] for name in NAMES}
 
 
 def test_what_does_not_fit_is_left_out(gate: Gate) -> None:
-    """A kata that takes longer than all of the time is never begun."""
+    """A kata that takes longer than all of the time is not begun, and is named."""
     enter(gate, gate.katas[0], 1000)
-    chosen, others = due.sample(gate, gate.katas, 200, 1)
+    enter(gate, gate.katas[1], 59)
+    commit(gate)
+    enter(gate, gate.katas[2], 59)
+    chosen, others = due.sample(gate, gate.katas, 400, 1, 200)
 
     assert gate.katas[0] in others
-    assert 3 == len(chosen)
+    assert 6 == len(chosen)
     assert set(gate.katas) == {*chosen, *others}
-    assert ([], list(gate.katas)) == due.sample(gate, gate.katas, 10, 1)
+    assert [gate.katas[0]] == due.too_long(gate, gate.katas, 200)
+
+
+def test_the_youngest_is_proved_whatever_it_costs(gate: Gate) -> None:
+    """And those after it that cost less, however much one says that it takes."""
+    enter(gate, gate.katas[5], 300)
+    commit(gate)
+    enter(gate, gate.katas[2], 1000)
+    commit(gate)
+    assert ["k03"] == names(due.sample(gate, gate.katas, 10, 1, 10)[0])
+
+    enter(gate, gate.katas[6], 61)
+    commit(gate)
+    chosen, _ = due.sample(gate, gate.katas, 300, 1, 150)
+    assert "k07" == names(chosen)[0]
+    assert 4 == len(chosen)
+    assert not {"k03", "k06"} & set(names(chosen))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ('{"seconds": 99999}', due.LONGEST_PLANNED),
+        ('{"seconds": -1}', 1),
+        ('{"seconds": "x"}', due.UNKNOWN),
+        ('{"seconds": true}', due.UNKNOWN),
+        ('{"seconds": 70}', 70),
+        ("[]", due.UNKNOWN),
+        ("{", due.UNKNOWN),
+    ],
+)
+def test_a_time_is_within_reason(gate: Gate, text: str, seconds: int) -> None:
+    """Whatever an entry says, which may be broken otherwise."""
+    proof_file(gate, gate.katas[0]).write_text(text)
+
+    assert seconds == due.seconds_of(gate, gate.katas[0])
 
 
 def test_a_kata_without_an_entry_takes_a_guess(gate: Gate) -> None:

@@ -182,7 +182,7 @@ def test_time_over(small: Small, run: Verify, quick: list[str]) -> None:
 
     assert quick == []
     assert status == 1
-    assert "Not proved, since the time was over: lecture01/k01_clamp" in out
+    assert "Not proved, since the time was over or a process has ended: lecture01/k01_clamp" in out
     assert "nox -s verify -- lecture01 k02_clamp\n" in out
 
 
@@ -219,6 +219,82 @@ def test_proofs_that_a_branch_changes_are_made_again(
     assert "Not proved again: 0 of 1 katas.\nEverything: nox -s verify -- all\n" in out
 
 
+@pytest.mark.parametrize("error", [RuntimeError("the gate's server has ended"), KeyError("x")])
+def test_a_kata_that_cannot_be_proved_is_red(
+    small: Small, run: Verify, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """It is named with the error, and so is what a process that has ended leaves undone."""
+
+    def prove(_: Prover, _kata: Kata) -> Row:
+        raise error
+
+    more_katas(small)
+    monkeypatch.setattr(Prover, "prove", prove)
+    status, out = run("all")
+
+    assert status == 1
+    assert f"PROBLEM  lecture01/k01_clamp  gate: it could not be proved: {error!r}"[:60] in out
+    named = [kata for kata in small.gate.katas if out.count(kata.id)]
+    assert len(named) == 3
+    left = "Not proved, since the time was over or a process has ended: lecture01/k02_clamp"
+    assert (left in out) is isinstance(error, RuntimeError)
+
+
+@pytest.mark.parametrize("which", [["all"], ["--due"], ["--base", "HEAD"], ["lecture01", "k02"]])
+def test_a_kata_without_a_proof_is_red(
+    small: Small, run: Verify, quick: list[str], which: list[str]
+) -> None:
+    """If all checks were asked for, whatever the reason is; with fewer checks it is not."""
+    commit(small)
+    more_katas(small)
+    assert run(*which)[0] == 1
+    assert run(*which, "--quick")[0] == 0
+    assert run(*which, "--repeats", "1")[0] == 0
+    assert quick
+
+
+def test_the_table_is_renewed_where_nothing_is_due(small: Small, run: Verify) -> None:
+    """An entry may have been merged, or its kata may be gone."""
+    assert run("lecture01", "--write")[0] == 0
+    small.course.write("tests/README.md", PAGE)
+
+    assert run("--due") == (0, "Every proof is up to date.\n")
+    assert (small.gate.tests / "README.md").read_text() == PAGE
+    assert run("--due", "--write") == (0, "Every proof is up to date.\n")
+    assert proof_table(small.gate) in (small.gate.tests / "README.md").read_text()
+
+
+def test_a_forged_entry_is_found_where_it_is_written_anew(small: Small, run: Verify) -> None:
+    """Each night all proofs are written: the difference is red, and the right entry stands."""
+    assert run("lecture01", "--write")[0] == 0
+    proof = read_proof(proof_file(small.gate, small.kata))
+    forged = replace(proof, tests={**proof.tests, "all": 9, "red": 9}, seconds=9999)
+    write_proof(small.gate, small.kata, forged)
+    status, out = run("all", "--write")
+
+    assert status == 1
+    assert "proof: the entry says tests: all 9, but it is 4" in out
+    assert "proof: the entry says 9999 seconds, but it took" in out
+    assert read_proof(proof_file(small.gate, small.kata)).tests == proof.tests
+    assert run("all", "--write")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("workers", "arguments", "jobs"),
+    [("3", [], 3), ("3", ["--jobs", "2"], 2), ("auto", [], 7), ("", [], 7), (None, [], 7)],
+)
+def test_as_many_katas_at_a_time_as_workers(
+    monkeypatch: pytest.MonkeyPatch, workers: str | None, arguments: list[str], jobs: int
+) -> None:
+    """KATAS_WORKERS is what tox uses, too."""
+    monkeypatch.setattr(verify, "usable_processors", lambda: 7)
+    monkeypatch.delenv("KATAS_WORKERS", raising=False)
+    if workers is not None:
+        monkeypatch.setenv("KATAS_WORKERS", workers)
+
+    assert verify.read_options(["all", *arguments]).jobs == jobs
+
+
 def test_a_sample_says_what_it_leaves_out(small: Small, run: Verify, quick: list[str]) -> None:
     """Where three katas take two minutes each, five minutes are enough for two."""
     more_katas(small)
@@ -226,7 +302,13 @@ def test_a_sample_says_what_it_leaves_out(small: Small, run: Verify, quick: list
 
     assert status == 0
     assert len(quick) == 2
-    assert "Not proved again: 1 of 3 katas." in out
+    # Those two were run, and gave no proof.
+    assert "seed 3: none.\n" in out
+    assert "Not proved again: 3 of 3 katas: lecture01/k01_clamp, lecture01/k02_clamp, l" in out
+
+    _, out = run("--again", "--minutes", "1", "--seed", "3")
+    assert len(quick) == 3
+    assert "Too long for 1 minutes, whichever are drawn: lecture01/" in out
 
 
 def test_the_parts_are_the_whole(small: Small, run: Verify, quick: list[str]) -> None:

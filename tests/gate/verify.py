@@ -9,6 +9,7 @@ Each kata is entered as soon as it is proved, so a run may be stopped and starte
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import shutil
 import sys
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 BAR = 20
+# As the names of tests have them.
+GPUS = {"cuda", "mps"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -73,6 +76,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"--base {options.base}: {error}\n")
         return 2
     if not katas and not others:
+        if options.write:
+            write_table(gate)
         sys.stdout.write("Every proof is up to date.\n")
         return 0
     work = Work(gate, katas, options)
@@ -85,8 +90,16 @@ def main(arguments: Sequence[str]) -> int:
         write_table(gate)
     if work.stopped:
         return INTERRUPTED
-    left = work.left if options.base else []
-    return int(bool(left) or any(row.problems for row in rows))
+    # A sample is of what fits; whatever else is not proved although it was asked for is red.
+    lacking = [row for row in rows if not row.proof] if asks_for_proofs(options) else []
+    left = [] if options.again else work.left
+    return int(bool(left or lacking) or any(row.problems for row in rows))
+
+
+def asks_for_proofs(options: argparse.Namespace) -> bool:
+    """Whether every kata that is begun is to have a proof, since no check was left out."""
+    whole = set(options.only) == set(CHECKS) and not options.quick and options.repeats is None
+    return whole and not options.again
 
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -112,7 +125,9 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", default=every, help="comma-separated; default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="try a sample of the mutants")
     parser.add_argument("--repeats", type=int, help="shuffled runs; default: 20, of slow katas 5")
-    parser.add_argument("--jobs", type=int, help="katas at a time; default: one per core")
+    parser.add_argument(
+        "--jobs", type=int, help="katas at a time; default: KATAS_WORKERS, or all cores"
+    )
     parser.add_argument("--minutes", type=float, help="start no kata that would not end in time")
     parser.add_argument("--seed", type=int, help="of the random katas; default: another each time")
     parser.add_argument("--shard", metavar="N/OF", default="1/1", help="one part of these katas")
@@ -125,6 +140,9 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("name a lecture, or all, or give --due, --base or --again")
     if options.again and options.minutes is None:
         parser.error("--again needs --minutes")
+    # As tox does: "auto" is one for each processor.
+    workers = os.environ.get("KATAS_WORKERS", "auto")
+    options.jobs = options.jobs or (int(workers) if workers.isdecimal() else 0)
     options.jobs = options.jobs or usable_processors()
     options.seed = random.randrange(1 << 16) if options.seed is None else options.seed  # noqa: S311
     return options
@@ -157,7 +175,7 @@ def choose(
         katas = due.differing(gate, katas, options.base)
     elif options.again:
         work = 60 * options.minutes * options.jobs
-        katas, others = due.sample(gate, katas, work, options.seed)
+        katas, others = due.sample(gate, katas, work, options.seed, 60 * options.minutes)
     number, count = part_of(options.shard)
     if count > 1:
         times = {kata.id: due.seconds_of(gate, kata) for kata in katas}
@@ -196,19 +214,20 @@ class Work:
                     thread.join()
             except KeyboardInterrupt:
                 self.stopped = True
-                self.left += self._queue
                 # A worker's reading ends with its process.
                 for runner in runners:
                     runner.stop()
                 for thread in threads:
                     thread.join()
+        self.left += self._queue
         self.rows.sort(key=lambda row: row.kata)
         _show("")
 
     def _work(self, runner: Runner) -> None:
         while kata := self._next():
+            checks = Checks(self.gate, runner)
             prover = Prover(
-                Checks(self.gate, runner),
+                checks,
                 only=self.options.only,
                 full=not self.options.quick,
                 times=self.options.repeats,
@@ -216,12 +235,24 @@ class Work:
             )
             try:
                 row = prover.prove(kata)
-            except RuntimeError:
-                if self.stopped:
+                gpu = row.proof is not None and runs_on_a_gpu(checks, kata)
+                with self._lock:
+                    self._conclude(kata, row, gpu=gpu)
+            except Exception as error:  # noqa: BLE001 - a kata is never lost without a word
+                with self._lock:
+                    self._give_up(kata, error)
+                # Its process has ended, and the others do the rest of the work.
+                if self.stopped or isinstance(error, RuntimeError | OSError):
                     return
-                raise
-            with self._lock:
-                self._conclude(kata, row)
+
+    def _give_up(self, kata: Kata, error: Exception) -> None:
+        self._doing.pop(kata.id, None)
+        if self.stopped:
+            self.left.append(kata)
+            return
+        row = Row(kata.id)
+        row.add("gate", "", [f"it could not be proved: {type(error).__name__}: {error}"])
+        self.rows.append(row)
 
     def _next(self) -> Kata | None:
         with self._lock:
@@ -233,23 +264,23 @@ class Work:
             return None
 
     def _fits(self, kata: Kata) -> bool:
-        if self.options.minutes is None:
+        if self.options.minutes is None or (self.options.again and kata is self.katas[0]):
             return True
         used = time.monotonic() - self._started
         return bool(used + due.seconds_of(self.gate, kata) <= 60 * self.options.minutes)
 
-    def _conclude(self, kata: Kata, row: Row) -> None:
+    def _conclude(self, kata: Kata, row: Row, *, gpu: bool) -> None:
         self._doing.pop(kata.id, None)
-        if self.options.write and row.proof:
-            write_proof(self.gate, kata, row.proof)
-        elif row.proof:
+        if row.proof:
             try:
                 entry = read_proof(proof_file(self.gate, kata))
             except (OSError, ProofError):
-                pass
-            else:
-                if entry.key == row.proof.key:
-                    row.add("proof", "", differences(entry, row.proof))
+                entry = None
+            if entry and entry.key == row.proof.key:
+                row.add("proof", "", differences(entry, row.proof, gpu=gpu))
+            # The right one is written all the same, and the difference is red.
+            if self.options.write:
+                write_proof(self.gate, kata, row.proof)
         self.rows.append(row)
         if not sys.stderr.isatty():
             _show(f"{len(self.rows)}/{len(self.katas)} {row.kata} {row.cells['seconds']} s")
@@ -264,6 +295,12 @@ class Work:
                 _show(f"{bar:.<{BAR}} {ended}/{len(self.katas)}  {', '.join(self._doing.values())}")
 
 
+def runs_on_a_gpu(checks: Checks, kata: Kata) -> bool:
+    """Whether this machine has run a variant of a test for a GPU."""
+    ran = [test.name for test in checks.solved_result(kata).tests if test.outcome != "skipped"]
+    return any(GPUS & set(name.partition("[")[2].removesuffix("]").split("-")) for name in ran)
+
+
 def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list[str]:
     """Return what is to be said of the run as a whole: what was proved, and what was not."""
     lines = []
@@ -274,14 +311,19 @@ def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list
     if work.stopped:
         lines.append("Stopped; the same command goes on where this one ended.")
     if options.again:
-        rest = [*work.left, *others]
-        names = ", ".join(row.kata for row in work.rows)
-        lines.append(f"Proved again in {options.minutes:g} minutes, seed {options.seed}: {names}.")
-        lines.append(f"Not proved again: {len(rest)} of {len(rest) + len(work.rows)} katas.")
+        every = {row.kata for row in work.rows} | {kata.id for kata in (*work.left, *others)}
+        rest = sorted(every - {row.kata for row in work.rows if row.proof})
+        done = ", ".join(row.kata for row in work.rows if row.proof) or "none"
+        lines.append(f"Proved again in {options.minutes:g} minutes, seed {options.seed}: {done}.")
+        names = f": {', '.join(rest)}" if rest else ""
+        lines.append(f"Not proved again: {len(rest)} of {len(every)} katas{names}.")
+        if never := due.too_long(work.gate, others, 60 * options.minutes):
+            names = ", ".join(kata.id for kata in never)
+            lines.append(f"Too long for {options.minutes:g} minutes, whichever are drawn: {names}.")
         lines.append("Everything: nox -s verify -- all")
     elif work.left:
         names = " ".join(kata.id for kata in work.left)
-        lines.append(f"Not proved, since the time was over: {names}")
+        lines.append(f"Not proved, since the time was over or a process has ended: {names}")
         lines += [f"nox -s verify -- {kata.lecture} {kata.name}" for kata in work.left]
     return lines
 
