@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from plugins import ROOT
 from tests.shards import part_of
+from tests.shards import read_times
 from tests.shards import shards
 
 
@@ -94,6 +95,11 @@ def test_the_parts_are_the_whole(project: Run) -> None:
         seen += [line.split()[0] for line in lines if " PASSED" in line]
 
     assert 3 == len(seen) == len(set(seen))
+
+
+def test_times_are_those_of_modules_that_exist() -> None:
+    """What was renamed or deleted would make the parts unequal without a word."""
+    assert [name for name in read_times() if not (ROOT / name).is_file()] == []
 
 
 def test_times_are_stored(project: Run, pytester: pytest.Pytester) -> None:
