@@ -16,9 +16,13 @@ import yaml
 
 from plugins import ROOT
 from plugins.tools.capability import install_group
+from tests.ciplan import MOST
+from tests.ciplan import PART
+from tests.ciplan import PROOFS
 from tests.ciplan import failed
 from tests.ciplan import groups
 from tests.ciplan import main
+from tests.ciplan import parts_of_proofs
 from tests.ciplan import plan
 
 
@@ -199,11 +203,76 @@ def test_proofs_are_made_in_parts() -> None:
     assert ["1/4", "2/4", "3/4", "4/4"] == shards == nightly["strategy"]["matrix"]["shard"]
     assert f'{run}--base "$BASE" --shard "$SHARD" --minutes 55' == ci["steps"][-1]["run"]
     assert 0 == ci["steps"][0]["with"]["fetch-depth"]
+    asked = jobs(GITHUB / "workflows/ci.yml")["plan"]["steps"]
+    assert 'python -m tests.ciplan --base "$BASE"' == asked[-1]["run"]
+    assert 0 == asked[0]["with"]["fetch-depth"]
+    # A push may bring several commits.
+    before = "${{ github.event_name == 'push' && github.event.before || 'origin/main' }}"
+    assert before == asked[-1]["env"]["BASE"] == ci["steps"][-1]["env"]["BASE"]
+    sample = jobs(GITHUB / "workflows/ci.yml")["sample"]
+    assert f"{run}--again --minutes 10" == sample["steps"][-1]["run"]
+    assert 0 == sample["steps"][0]["with"]["fetch-depth"]
     assert 55 < ci["timeout-minutes"]
     assert f'{run}all --shard "$SHARD" --write' == nightly["steps"][-2]["run"]
     owned = (GITHUB / "CODEOWNERS").read_text(encoding="utf-8")
     for folder in ("tests/gate", "tests/proofs", ".github", ".ci"):
         assert f"\n/{folder}/ " in owned
+
+
+def test_nightly_runs_both_ends() -> None:
+    """All environments with the label `ends`, and before a release is announced, too."""
+    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    nightly = read(GITHUB / "workflows/nightly.yml")
+    named = nightly["jobs"]["nightly"]["strategy"]["matrix"]["env"]
+    found = {env for names in named for env in names.split(",")}
+
+    assert "ends = harness-{lowest,latest}, torch213-{solved,unsolved}-{lowest,latest}" in text
+    ends = {f"harness-{end}" for end in ("lowest", "latest")}
+    ends |= {f"torch213-{r}-{e}" for r in ("solved", "unsolved") for e in ("lowest", "latest")}
+    assert ends <= found
+    # YAML 1.1 reads the key `on` as a truth value.
+    assert {"schedule", "release", "workflow_dispatch"} == set(nightly[True])
+
+
+def test_skips_of_our_own_tests_are_named() -> None:
+    """The end of a run says why, and not only how many."""
+    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if " -m pytest " in line and " tests " in line]
+
+    assert 2 == len(lines)
+    assert all(" -rfEs " in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "parts"),
+    [([], 1), ([60, 60], 1), ([PART, 1], 2), ([PART] * 3, 3), ([100 * PART], MOST)],
+)
+def test_proofs_are_divided_by_their_times(tmp_path: Path, seconds: list[int], parts: int) -> None:
+    """Those of the branch alone, and as all where git does not know its base."""
+    folder = tmp_path / "tests/proofs/lecture02"
+    folder.mkdir(parents=True)
+
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=k", "-c", "user.email=k@example.com")
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
+
+    git("init", "-qb", "main")
+    (folder / "old.json").write_text(json.dumps({"seconds": 99 * PART}))
+    (folder / "gone.json").write_text("{}")
+    git("add", ".")
+    git("commit", "-qm", "old")
+    git("checkout", "-qb", "branch")
+    for number, each in enumerate(seconds):
+        (folder / f"k{number}.json").write_text(json.dumps({"seconds": each}))
+    (folder / "broken.json").write_text("{")
+    (folder / "gone.json").unlink()
+    git("add", ".")
+    git("commit", "-qm", "new")
+
+    assert parts == parts_of_proofs("main", tmp_path)
+    assert PROOFS == parts_of_proofs("nowhere", tmp_path)
+    assert [f"1/{parts}"] == plan([], parts)["proofs"][:1]
+    assert parts == len(plan([], parts)["proofs"])
 
 
 def known(env: str) -> list[str]:
