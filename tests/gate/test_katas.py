@@ -74,6 +74,15 @@ def test_every_lecture_can_be_read(pytestconfig: pytest.Config) -> None:
     assert gate_of(pytestconfig).course.errors == ()
 
 
+def test_a_course_is_its_lectures(pytestconfig: pytest.Config) -> None:
+    """No file beside them is read by several katas: it would be in no key of a proof."""
+    folder = gate_of(pytestconfig).root / "katas"
+    found = {path.name for path in folder.iterdir() if path.name != "__pycache__"}
+    others = {name for name in found if not re.fullmatch(r"lecture\d\d", name)}
+
+    assert others == {"__init__.py", "compat.py"}
+
+
 def test_a_lecture_holds_nothing_else(lecture: Lecture) -> None:
     """A lecture's folder holds its katas and nothing that belongs to none of them."""
     assert strays(lecture.folder, lecture.katas) == []
