@@ -50,14 +50,18 @@ def report(rows: Sequence[Row]) -> str:
 
 
 def proof_table(gate: Gate) -> str:
-    """Return the table of all entries of the ledger."""
-    rows = []
+    """Return the table of all entries of the ledger, and how long they took."""
+    rows, seconds = [], 0
     for kata in gate.katas:
         try:
-            rows.append(_cells(read_proof(proof_file(gate, kata))))
+            proof = read_proof(proof_file(gate, kata))
         except (OSError, ProofError):
             rows.append([kata.id, *[""] * (len(PROOFS) - 1)])
-    return table(PROOFS, rows)
+        else:
+            rows.append(_cells(proof))
+            seconds += proof.seconds
+    total = f"All runs of these proofs, one after the other, took {seconds} seconds."
+    return f"{table(PROOFS, rows)}\n\n{total}"
 
 
 def _cells(proof: Proof) -> list[str]:

@@ -442,16 +442,36 @@ def test_every_rule_is_checked_on_every_kata_by_tox() -> None:
     assert "pytestmark" not in text
 
 
-def test_nothing_of_a_learners_session_counts() -> None:
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("loop/next.py", "that is not solved.", "that you have not solved."),
+        ("guide/failures.py", "def ", "def other_"),
+        ("progress/page.py", "def ", "def other_"),
+    ],
+)
+def test_nothing_of_a_learners_session_counts(
+    small: Small, proof: Proof, name: str, old: str, new: str
+) -> None:
     """A message of --next, or the words of a failure, can be changed without a proof."""
-    names = [name for names in content.DECIDES.values() for name in names]
-    common = [name for name in content.COMMON if name.startswith("plugins")]
+    text = (ROOT / "plugins" / name).read_text()
+    assert old in text
+    small.course.write(f"plugins/{name}", text)
+    before = content_of(small.gate, small.kata)
+    assert problems(small) == []
 
-    assert common == []
-    for name in names:
-        text = (content.HERE / f"{name}.py").read_text()
+    small.course.write(f"plugins/{name}", text.replace(old, new))
+    assert problems(small) == []
+    assert key_of(before) == proof.key == key_of(content_of(small.gate, small.kata))
+
+
+def test_what_decides_imports_nothing_of_a_learners_session() -> None:
+    """So a change there cannot change a verdict."""
+    for module in (name for names in content.DECIDES.values() for name in names):
+        text = (content.HERE / f"{module}.py").read_text()
         for wing in ("loop", "guide", "progress", "crash", "fork", "feed"):
             assert f"plugins.{wing}" not in text
+    assert [name for name in content.COMMON if name.startswith("plugins")] == []
 
 
 def test_syntax_is_the_same_in_another_layout() -> None:
