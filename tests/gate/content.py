@@ -30,7 +30,18 @@ HERE = Path(__file__).parent
 # The modules of this folder that decide whether a kata passes, by what they decide about.
 DECIDES = {
     "all": (
-        *("answers", "cases", "checks", "content", "forks", "kit", "mutant", "mutation", "opened"),
+        *(
+            "answers",
+            "cases",
+            "checks",
+            "content",
+            "demands",
+            "forks",
+            "kit",
+            "mutant",
+            "mutation",
+            "opened",
+        ),
         *("outcome", "overlay", "protocol", "prove", "recorder", "repeats", "runner", "server"),
         *("syntax", "wrongrules"),
     ),
