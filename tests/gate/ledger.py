@@ -44,7 +44,7 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Seconds: no proof takes six hours, which is all that a job of continuous integration has.
 LONGEST = 6 * 60 * 60
 # A proof on another machine, or beside other work, takes that many times as long, or as short.
-SLOWER = 8
+SLOWER = 20
 # Seconds that no recorded time is held against.
 SOON = 60
 
