@@ -182,6 +182,19 @@ def test_tensors_without_strides_or_bytes_can_be_watched() -> None:
             pass
 
 
+def test_a_large_tensor_is_not_read_byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call for each byte of four megabytes would take a quarter of a minute."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("one byte was asked for")
+
+    for name in ("__iter__", "__getitem__"):
+        monkeypatch.setattr(torch.UntypedStorage, name, refuse)
+    x = torch.rand(1000, 1000)
+    with pytest.raises(AssertionError, match="x has other values"), unchanged(x=x[:, 1:]):
+        x[3, 3] += 1
+
+
 def test_an_inference_tensor_has_no_version_to_compare() -> None:
     """Its values count."""
     with torch.inference_mode():
