@@ -1,4 +1,4 @@
-"""Ring all-reduce: every rank ends with the sum of all, and none sends more than twice its size.
+"""Ring all-reduce: every rank ends with the sum of all, and sends less than twice its size.
 
 If everybody sends its tensor to rank 0, rank 0 receives n - 1 tensors and sends as many: the more
 ranks, the longer it takes. If the ranks stand in a ring, and each sends only to the next one, rank
@@ -36,9 +36,9 @@ About 20 lines. Out of scope: sub-groups, autograd, tensors whose elements share
 In PyTorch: ``torch/distributed/distributed_c10d.py`` (``all_reduce``, ``batch_isend_irecv``),
 ``torch/csrc/distributed/c10d/ProcessGroupGloo.cpp`` (``ProcessGroupGloo::allreduce``), which
 leaves the algorithm to gloo (``gloo/allreduce.cc``: a ring, unless it is told otherwise) as
-``ProcessGroupNCCL.cpp`` does to NCCL. That no algorithm can send fewer bytes than this one was
-shown by Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations"
-(2009).
+``ProcessGroupNCCL.cpp`` does to NCCL. Of ranks that send each other messages, the busiest cannot
+send fewer bytes than here (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
+clusters of workstations", 2009). A switch that adds up what passes through it halves them.
 """
 
 from __future__ import annotations

@@ -424,9 +424,7 @@ def test_a_rank_that_comes_later_hears_of_it() -> None:
 
     for come in (monitored, monitored_twice):
         results = Turns(late).run(with_ranks(come, 3))
-        assert results[0], (
-            "rank 0 of yours returns; its time ran out before the last rank had come"
-        )
+        assert results[0], "rank 0 of yours returns; its time ran out before the last rank had come"
         assert [results[0]] * 3 == results, (
             f"yours, by rank: {results} are missing; expected: all hear the first verdict"
         )
