@@ -1,9 +1,9 @@
 """DistributedDataParallel: all gradients are averaged while backward still runs.
 
 Each rank has a copy of the model and its own part of the batch. If all copies begin equal, and
-the gradients are averaged over the ranks before each step, then the copies stay equal. To average
-each gradient by itself would take many small messages, and to wait until backward has ended would
-leave the network idle meanwhile. So gradients travel in buckets, each as soon as it is full.
+the gradients are averaged over the ranks before each step, then the copies stay equal. One by one
+they would be many small messages, and all at the end would leave the network idle during backward.
+So gradients travel in buckets, each as soon as it is full.
 
 ``assign_buckets(sizes, cap)``: parameter i has a gradient of ``sizes[i]`` bytes. Return the
 buckets, which are lists of positions: go from the last parameter to the first, for that is about
@@ -19,8 +19,9 @@ keeps as the attribute ``module``.
 - The parameters that require gradients get buckets from ``assign_buckets``. Each bucket is one
   flat tensor, made once. (All of them have one dtype and device.)
 - Once ``loss.backward()`` has returned, the ``grad`` of each parameter is the mean over the ranks,
-  and is a view of its bucket. ``zero_grad()`` sets it to None, as it does by default, or writes
-  zeros to it; a gradient that is still there is accumulated to, as without DDP.
+  and is a view of its bucket, as in PyTorch with ``gradient_as_bucket_view=True`` (by default it
+  has memory of its own). ``zero_grad()`` sets it to None, as it does by default, or writes zeros to
+  it; a gradient that is still there is accumulated to, as without DDP.
 - A parameter's gradient is ready when its hook runs: ``register_post_accumulate_grad_hook``. When
   the last of a bucket is ready, begin its one all-reduce, ``async_op=True``, and return: the rest
   of backward must not wait for the other ranks. Divide by the world size before or after.
@@ -35,7 +36,8 @@ keeps as the attribute ``module``.
   place where backward is called. Contexts may be nested, and may be left by an exception.
 - A forward under ``torch.no_grad()`` may come between a forward and its backward. It changes
   nothing. Else each forward is followed by one backward, or by none. A backward through `module`,
-  called without DDP, sends nothing.
+  called without DDP, sends nothing; but if a forward of DDP still waits for its backward, it is
+  taken for that, as in PyTorch.
 
 Without `find_unused_parameters`, every forward uses every parameter. With it:
 
@@ -51,7 +53,7 @@ Without `find_unused_parameters`, every forward uses every parameter. With it:
   None, its ``grad`` stays None: an optimizer with weight decay is not to touch it. To tell these
   cases apart, one more all-reduce for each backward sums an int32 tensor that holds, for each
   parameter that requires gradients, a 1 if the rank has used it or has a ``grad`` of it, else a 0.
-  It is the first that begins, and asynchronous as well.
+  It is asynchronous as well, and begins before all buckets or, as in PyTorch, after all of them.
 
 Out of scope: what DDP does besides, the broadcast of buffers before each forward, a small first
 bucket, and buckets that are made anew, in the order that the first backward has shown.
