@@ -202,7 +202,9 @@ def reduces() -> None:
         for dtype in (torch.float32, torch.int64):
             given = [tensor.to(dtype) + 2**30 for tensor in tensors()]
             mine = given[rank].clone()
-            with unchanged(but={"value", "version", "storage"} if rank == root else {"version"}, mine=mine):
+            with unchanged(
+                but={"value", "version", "storage"} if rank == root else {"version"}, mine=mine
+            ):
                 waiting(reduce, mine, root)
             total = torch.stack(given).sum(0)
             check(mine, total if rank == root else given[rank], f"reduce to {root} of {size}")
