@@ -223,8 +223,9 @@ def test_gradients_are_those_of_one_process(world: World) -> None:
 
 def without_torch(x: torch.Tensor, y: torch.Tensor) -> bool:
     """Return whether DDP finds gradients where PyTorch's own is not to be used."""
-    names = ["nn.parallel", "nn.parallel.DistributedDataParallel", "distributed.Reducer"]
-    names += ["distributed._compute_bucket_assignment_by_size", "distributed.algorithms"]
+    # Those of Tensor by whatever path: torch.nn, torch.nn.parallel, torch.distributed, ...
+    names = ["Tensor.DistributedDataParallel", "Tensor.Reducer", "distributed.algorithms"]
+    names += ["Tensor._compute_bucket_assignment_by_size"]
     with forbids(k05_ddp, *(f"torch.{name}" for name in names)) as fresh:
         net = Net(0)
         loss_of(fresh.DDP(net, fresh.assign_buckets([SMALL], 1)[0][0] + SMALL), x, y).backward()
