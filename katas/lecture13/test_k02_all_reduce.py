@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from plugins.kit import World
 
 
-pytestmark = pytest.mark.backend("gloo")
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    # What `unchanged` looks at in each rank; imported once, and not by each of them.
+    pytest.mark.ranks_import("numpy.random"),
+]
 
 # More and fewer elements than ranks, multiples of 2, 3 and 4 and none of them, and nothing.
 LENGTHS = (12, 8, 5, 3, 2, 1, 0, 1025)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from plugins.kit import World
 
 
+# What `unchanged` looks at in each rank; imported once, and not by each of them.
+pytestmark = pytest.mark.ranks_import("numpy.random")
+
 # Ranks that wait for each other are stopped after so many seconds.
 SOON = 6
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.backend("gloo"),
     # DistributedDataParallel imports it when it is first used.
-    pytest.mark.ranks_import("torch._dynamo"),
+    pytest.mark.ranks_import("torch._dynamo", "numpy.random"),
 ]
 
 SMALL = 200

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 # PyTorch's tensor parallelism, and what it imports when it is first used.
 THEIRS = "torch.distributed.tensor.parallel"
-pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS, "torch._dynamo")]
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    pytest.mark.ranks_import(THEIRS, "torch._dynamo", "numpy.random"),
+]
 
 
 def close(found: Any, expected: Any, where: str, **tolerances: float) -> None:

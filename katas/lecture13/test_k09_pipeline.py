@@ -26,7 +26,7 @@ from plugins.kit import unchanged
 
 # PyTorch's pipelines, which take seconds to import.
 THEIRS = "torch.distributed.pipelining"
-pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS)]
+pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS, "numpy.random")]
 
 # Ranks that wait for each other are stopped after so many seconds.
 SOON = 6

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.backend("gloo")
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    # What `unchanged` looks at in each rank; imported once, and not by each of them.
+    pytest.mark.ranks_import("numpy.random"),
+]
 
 # A world that hangs is stopped after so many seconds.
 SOON = 6

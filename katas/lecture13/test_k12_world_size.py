@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.backend("gloo"),
     # The optimizers import it when they are first used.
-    pytest.mark.ranks_import("torch._dynamo"),
+    pytest.mark.ranks_import("torch._dynamo", "numpy.random"),
 ]
 
 SIZES = [1, 2, 3, 4]
