@@ -24,8 +24,8 @@ SLOW_MODULES = (
 FUNCTIONAL_SPACE = "_c10d_functional"
 # Operators of c10d by which public functions with these names are called (torch 2.13.0).
 BASE_COLLECTIVES = {
-    "_allgather_base": "all_gather_into_tensor",
-    "_reduce_scatter_base": "reduce_scatter_tensor",
+    "_allgather_base": "all_gather_single",
+    "_reduce_scatter_base": "reduce_scatter_single",
 }
 # An operator of the functional ones that sends nothing (torch 2.13.0).
 WRAPPING_OPERATOR = "_wrap_tensor_autograd"
