@@ -142,7 +142,10 @@ def callables(names: Collection[str]) -> tuple[dict[CodeType, str], dict[str, st
             if isinstance(function, FunctionType):
                 codes[function.__code__] = name
             elif callable(function) and not isinstance(function, type):
-                builtins[getattr(function, "__name__", name)] = name
+                called = str(getattr(function, "__name__", name))
+                # Of builtins the name alone is seen, and `__new__` is that of any class.
+                if not called.startswith("__"):
+                    builtins[called] = name
     return codes, builtins
 
 

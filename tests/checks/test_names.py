@@ -83,6 +83,14 @@ def test_names_lead_to_what_is_called() -> None:
     assert "torch.reshape" == builtins["reshape"]
 
 
+@pytest.mark.torch
+def test_a_builtin_that_any_class_has_leads_to_no_name() -> None:
+    """The deprecated class in torch.nn.parallel has a `__new__`: who makes an object calls one."""
+    _, builtins = callables(("torch.nn.parallel",))
+
+    assert "__new__" not in builtins
+
+
 def test_a_module_is_imported_to_resolve_a_name() -> None:
     """What does not exist is None."""
     assert resolve("xml.dom.minidom.parseString") is not None
