@@ -1,4 +1,4 @@
-"""Ring all-reduce: every rank ends with the sum of all, and sends less than twice its size.
+"""Ring all-reduce: every rank ends with the sum of all, and none sends more than twice its size.
 
 If everybody sends its tensor to rank 0, rank 0 receives n - 1 tensors and sends as many: the more
 ranks, the longer it takes. If the ranks stand in a ring, and each sends only to the next one, rank
