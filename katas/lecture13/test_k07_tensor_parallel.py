@@ -97,17 +97,20 @@ def test_a_part_is_cut_as_by_chunk(world: World, size: int) -> None:
             assert not asks, "a part requires no gradient; the parameter made of it will"
 
 
-def functions() -> dict[str, Any]:
-    """Return what both functions make of tensors that tell the ranks apart."""
-    rank = dist.get_rank()
+def copied() -> tuple[list[float], list[float]]:
+    """Return a copy, and its gradient of tensors that tell the ranks apart."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    given = torch.tensor([10.0, 20.0]) * (rank + 1)
+    given = torch.tensor([10.0, 20.0]) * (dist.get_rank() + 1)
     with unchanged(but={"grad"}, x=x, given=given):
         copy = copy_to_ranks(x)
         copy.backward(given)
+    return copy.tolist(), x.grad.tolist()
 
+
+def summed() -> dict[str, Any]:
+    """Return sums of tensors that tell the ranks apart, and the gradient of one."""
     y = torch.tensor([[1.0, 5.0], [2.0, 7.0]], requires_grad=True)
-    mine = y * (rank + 1)
+    mine = y * (dist.get_rank() + 1)
     part = mine.t()
     handed = torch.tensor([[1.0, 0.0], [2.0, 3.0]])
     with unchanged(part=part, mine=mine, handed=handed):
@@ -115,8 +118,6 @@ def functions() -> dict[str, Any]:
         contiguous = sum_over_ranks(mine)
         (grad,) = torch.autograd.grad(total, part, handed)
     return {
-        "copy": copy.tolist(),
-        "copy's gradient": x.grad.tolist(),
         "sum": total.tolist(),
         "contiguous sum": contiguous.tolist(),
         "sum's gradient": grad.tolist(),
@@ -125,15 +126,14 @@ def functions() -> dict[str, Any]:
 
 def test_a_copy_has_the_sum_of_the_gradients(world: World) -> None:
     """Forward sends nothing; the gradient that comes in is not written to."""
-    for found in world(functions, 3):
-        assert [1, 2] == found["copy"], f"forward returns x, [1, 2]; yours: {found['copy']}"
-        grad = found["copy's gradient"]
+    for copy, grad in world(copied, 3):
+        assert [1, 2] == copy, f"forward returns x, [1, 2]; yours: {copy}"
         assert [60, 120] == grad, f"10 + 20 + 30, one from each rank, and twice that; yours: {grad}"
 
 
 def test_a_sum_hands_its_gradient_on(world: World) -> None:
     """It is whole on each rank; the parts, which may be contiguous or not, are not written to."""
-    for found in world(functions, 3):
+    for found in world(summed, 3):
         for name, expected in (
             # 1 + 2 + 3 times the transpose, or the tensor itself.
             ("sum", [[6, 12], [30, 42]]),
