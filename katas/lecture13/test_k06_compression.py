@@ -181,9 +181,17 @@ def test_what_top_k_leaves_out_is_no_larger_than_what_it_sends(
 @given(flat=FLAT)
 def test_signs_bring_a_tensor_nearer(flat: torch.Tensor) -> None:
     """What is left is shorter by just what the magnitudes give, which makes feedback converge."""
-    left = (flat - there_and_back(Signs(), flat)).double()
-    flat, digits = flat.double(), 1e-4 if flat.dtype == torch.float32 else 1e-11
+    decoded = there_and_back(Signs(), flat).double()
+    digits = 1e-4 if flat.dtype == torch.float32 else 1e-11
+    flat, left = flat.double(), flat - decoded
 
+    torch.testing.assert_close(
+        decoded.abs(),
+        flat.abs().mean().expand(len(flat)),
+        rtol=digits,
+        atol=0.0,
+        msg=lambda text: f"the magnitude of each element of {flat.tolist()}: {text}",
+    )
     torch.testing.assert_close(
         left @ left,
         flat @ flat - flat.abs().sum() ** 2 / flat.numel(),
