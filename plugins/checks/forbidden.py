@@ -8,6 +8,7 @@ and watches what it calls, in every thread.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import sys
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.checks.names import callables
+from plugins.checks.names import imported
 from plugins.checks.names import names_in
 from plugins.tools.private import CALLERS_FRAME
 from plugins.tools.private import DECORATOR_MODULE
@@ -38,6 +40,16 @@ EVASIONS = (
     *("eval", "exec", "compile", "__import__", "globals", "importlib", "ctypes", "gc"),
     *("sys.modules", CALLERS_FRAME, "inspect.stack", "inspect.currentframe"),
 )
+# Where an answer is to be worked out on paper: how another process, a file, or a module that has
+# torch already, would lend it.
+LENDERS = (
+    *("subprocess", "multiprocessing", "os", "builtins", "runpy", "socket", "open", "pathlib"),
+    *(
+        "ProcessPoolExecutor",
+        "concurrent.futures.ProcessPoolExecutor",
+        "concurrent.futures.process",
+    ),
+)
 METHOD = "torch.Tensor."
 WRITE_IT = "that is what is to be written here"
 PAPER = "work it out on paper: nothing of torch is there while your answer is read"
@@ -56,12 +68,13 @@ def forbids(
     names
         What it must not use, each as PyTorch spells it: "torch.fx" with all that is in it,
         "torch.func.jacrev", or "torch.Tensor.view" for whatever is called ``.view``. Without
-        names and operators torch is forbidden as a whole: what the exercise takes from it raises.
+        names and operators torch is forbidden as a whole: what the exercise takes from it raises,
+        and it may import nothing else but the standard library, no process and no file.
     operators
         Operators that must not run in this ``with``, in any thread: "aten::view", or "aten::" for
         all of ATen. Operators that others run meanwhile, such as the test itself, count too.
     allow
-        What of `PRIVATE` and `EVASIONS` the exercise needs, such as "exec".
+        What of `PRIVATE`, `EVASIONS` and `LENDERS` the exercise needs, such as "exec".
 
     Yields
     ------
@@ -74,9 +87,11 @@ def forbids(
         That names what is used, when the ``with`` begins or ends.
     """
     __tracebackhide__ = True
-    evasions = [name for name in (*PRIVATE, *EVASIONS) if name not in allow]
-    refuse(names_in(inspect.getsource(exercise)), [*names, *evasions])
     anything = bool(names or operators)
+    evasions = [*PRIVATE, *EVASIONS, *(() if anything else LENDERS)]
+    source = inspect.getsource(exercise)
+    evasions += [] if anything else strangers(source)
+    refuse(names_in(source), [*names, *(name for name in evasions if name not in allow)])
     with (
         running(operators),
         calling(exercise, names) as called,
@@ -99,7 +114,18 @@ def covers(forbidden: str, name: str) -> bool:
         return name.startswith(forbidden) and not name.startswith("torch.__")
     if forbidden.startswith(METHOD):
         return name.endswith(f".{forbidden.removeprefix(METHOD)}")
+    if forbidden.startswith("sys."):
+        # Any module that imports sys has it as an attribute.
+        return f".{forbidden}." in f".{name}."
     return name == forbidden or name.startswith(f"{forbidden}.")
+
+
+def strangers(source: str) -> list[str]:
+    """Return the packages that a file imports, but for torch and the standard library."""
+    used, _ = imported(ast.parse(source))
+    known = {"torch", *sys.stdlib_module_names}
+    # A relative import is one of the course.
+    return sorted({name.partition(".")[0] or name for name in used} - known)
 
 
 def reimported(exercise: ModuleType) -> ModuleType:

@@ -79,6 +79,12 @@ def exercise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
         "def answer():\n    with torch._C.DisableTorchFunction(): return torch.ones(2)",
         "import gc\ndef answer(): return [x for x in gc.get_objects()]",
         "def answer(): return eval('torch.ones(2)')",
+        "import subprocess\ndef answer(): return subprocess.run(['python', '-c', 'import torch'])",
+        "from os import popen\ndef answer(): return popen('python -c \"import torch\"')",
+        "import plugins.kit as kit\ndef answer(): return kit.tensors()",
+        "import dataclasses as d\ndef answer(): return d.sys.modules['hypothesis']",
+        "import builtins\nbuiltins.table = 1\ndef answer(): return builtins.table",
+        "def answer(): return open(__file__).read()",
     ],
 )
 def test_a_prediction_cannot_be_looked_up(exercise: Callable[[str], ModuleType], text: str) -> None:
