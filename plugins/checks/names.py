@@ -142,8 +142,8 @@ def callables(names: Collection[str]) -> tuple[dict[CodeType, str], dict[str, st
             if isinstance(function, FunctionType):
                 codes[function.__code__] = name
             elif callable(function) and not isinstance(function, type):
-                called = str(getattr(function, "__name__", name))
-                # Of builtins the name alone is seen, and `__new__` is that of any class.
+                called = getattr(function, "__name__", name)
+                # An enum has object.__new__ among its own, which everything else calls as well.
                 if not called.startswith("__"):
                     builtins[called] = name
     return codes, builtins
@@ -169,7 +169,13 @@ def resolve(name: str) -> object:
 def members(found: object) -> Iterator[object]:
     """Yield what can be called of an object: itself, a class's methods, a module's functions."""
     if isinstance(found, type):
-        yield from (each for each in vars(found).values() if callable(each) or has_function(each))
+        # What `enum` has put into a class runs for every other enum too.
+        yield from (
+            each
+            for each in vars(found).values()
+            if (callable(each) or has_function(each))
+            and (found.__module__ == "enum" or getattr(each, "__module__", "") != "enum")
+        )
     elif isinstance(found, ModuleType):
         for each in vars(found).values():
             if getattr(each, "__module__", None) == found.__name__:

@@ -161,11 +161,12 @@ def test_a_method_is_forbidden_on_everything(
         "def answer(x): return torch.nn.functional.layer_norm(x, (4,))",
         "version = torch.__version__\ndef answer(x): return x.view(2, 2)",
         "def answer(x): return torch.func.hessian(lambda y: (y ** 3).sum())(x)",
+        "def answer(x): return object.__new__(type('A', (), {}))",
     ],
 )
 def test_what_only_resembles_it_passes(exercise: Callable[[str], ModuleType], text: str) -> None:
     """A longer name, another module's, and what PyTorch itself calls further down."""
-    names = ("torch.compile", "torch.Tensor.reshape", "torch.func.jacrev")
+    names = ("torch.compile", "torch.Tensor.reshape", "torch.func.jacrev", "torch.utils.checkpoint")
 
     with forbids(exercise(text), *names) as fresh:
         fresh.answer(torch.rand(4))
