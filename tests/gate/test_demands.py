@@ -88,6 +88,11 @@ def test_a_quotation_that_is_nowhere_is_stale(kata: Kata) -> None:
     )
 
 
+def test_a_file_without_quotations_is_asked_for_none(kata: Kata) -> None:
+    """It is older than the rule."""
+    assert [] == list(unbroken(kata, Answers((wrong(),), ())))
+
+
 def test_comments_are_the_briefs_of_cxx(course: MiniCourse) -> None:
     """Line comments and blocks."""
     course.kata(csrc=("csrc/k01_first.cpp",), stub=SOURCE)
