@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 from torch import nn
+from torch._subclasses import FakeTensorMode
 
 from katas.lecture10 import k11_backend as kata
 from katas.lecture10.k11_backend import Watch
@@ -355,7 +356,7 @@ def test_nothing_ready_made_counts() -> None:
         forget()
         return y.cos()
 
-    with forbids(kata, *READY_MADE, allow=("torch._",)) as fresh:
+    with forbids(kata, *READY_MADE, allow=("torch._", "torch.ops")) as fresh:
         watch = fresh.Watch(function)
         watch(torch.rand(3))
         fresh.guards(function, torch.rand(3))
@@ -477,6 +478,15 @@ def test_the_key_changes_when_dynamo_compiles_again(name: str) -> None:
         f"{name}: TorchDynamo {'compiles again' if expected[1] else 'compiles once'}, "
         f"the keys {'differ' if actual[1] else 'are equal'}"
     )
+
+
+def test_a_tensor_on_another_gpu_has_another_key() -> None:
+    """Two GPUs have the same dispatch keys, and not the same memory."""
+    with FakeTensorMode():  # which needs no GPU for a tensor on one
+        first, again, second = (torch.empty(3, device=f"cuda:{n}") for n in (0, 0, 1))
+
+    assert guards(looks, first) == guards(looks, again), "both are on one GPU"
+    assert guards(looks, first) != guards(looks, second), "cuda:0 and cuda:1 are two devices"
 
 
 def test_one_tensor_twice_is_not_two_tensors() -> None:

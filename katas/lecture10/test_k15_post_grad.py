@@ -185,32 +185,6 @@ def test_a_sum_with_a_factor_of_zero_stays() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("function", CHAINS)
-def test_a_stranger_stays_though_nobody_uses_it(function: Function, way: Function) -> None:
-    """Before, inside and behind the chain: only its own nodes are not needed any more."""
-    gm = traced(function, *inputs())
-    strangers = []
-    for node in list(gm.graph.nodes):
-        if node.op == "call_function":
-            with gm.graph.inserting_before(node):
-                stranger = gm.graph.call_function(aten.sin.default, (node.args[0],))
-            # Of the product inside the chain it would be a second user.
-            if stranger.args[0].op != "placeholder":
-                stranger.args = (next(iter(gm.graph.nodes)),)
-            stranger.meta["val"] = stranger.args[0].meta["val"]
-            strangers.append(stranger)
-    (output,) = gm.graph.find_nodes(op="output")
-    with gm.graph.inserting_before(output):
-        strangers.append(gm.graph.call_function(aten.cos.default, (output.args[0],)))
-        strangers.append(gm.graph.call_function(aten.rand.default, ([2],)))
-
-    assert 1 == way(gm.graph), graph_text(gm)
-    left = [node for node in strangers if node in set(gm.graph.nodes)]
-    gone = [str(node.target) for node in strangers if node not in left]
-    assert [] == gone, f"{gone} are no nodes of the chain: whoever put them there removes them"
-
-
-@pytest.mark.parametrize("way", WAYS)
 def test_what_others_need_is_not_computed_twice(way: Function) -> None:
     """An inner value that is an output, that another node uses, or that is added to itself."""
 
@@ -251,6 +225,32 @@ def test_a_result_may_have_many_users(function: Function, way: Function) -> None
     targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     expected = ["aten._addmm_activation.default", "aten.sin.default", "aten.mul.Tensor"]
     assert expected == targets, "product, sum and ReLU are gone, and nothing else is"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", CHAINS)
+def test_a_stranger_stays_though_nobody_uses_it(function: Function, way: Function) -> None:
+    """Before, inside and behind the chain: only its own nodes are not needed any more."""
+    gm = traced(function, *inputs())
+    strangers = []
+    for node in list(gm.graph.nodes):
+        if node.op == "call_function":
+            with gm.graph.inserting_before(node):
+                stranger = gm.graph.call_function(aten.sin.default, (node.args[0],))
+            # Of the product inside the chain it would be a second user.
+            if stranger.args[0].op != "placeholder":
+                stranger.args = (next(iter(gm.graph.nodes)),)
+            stranger.meta["val"] = stranger.args[0].meta["val"]
+            strangers.append(stranger)
+    (output,) = gm.graph.find_nodes(op="output")
+    with gm.graph.inserting_before(output):
+        strangers.append(gm.graph.call_function(aten.cos.default, (output.args[0],)))
+        strangers.append(gm.graph.call_function(aten.rand.default, ([2],)))
+
+    assert 1 == way(gm.graph), graph_text(gm)
+    left = [node for node in strangers if node in set(gm.graph.nodes)]
+    gone = [str(node.target) for node in strangers if node not in left]
+    assert [] == gone, f"{gone} are no nodes of the chain: whoever put them there removes them"
 
 
 @pytest.mark.parametrize("way", WAYS)

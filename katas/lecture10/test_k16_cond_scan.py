@@ -145,29 +145,6 @@ def test_a_loop_goes_through_the_rows() -> None:
     assert (3, 2) == results.shape
 
 
-def test_gradients_go_through_loops_and_choices() -> None:
-    """Of a loop in plain Python the same: nothing is detached, copied as data or written to."""
-    xs, init = vector(1, 2, 3).requires_grad_(), vector(3)[0].requires_grad_()
-
-    def looped(init: Any, xs: Any) -> Any:
-        results = []
-        for row in xs:
-            init, result = init * row, init + row
-            results.append(result)
-        return init + torch.stack(results).prod()
-
-    def scanned(init: Any, xs: Any) -> Any:
-        carry, results = scan(lambda carry, row: (carry * row, carry + row), init, xs)
-        return cond(carry > 0, lambda a, b: a + b, lambda a, b: a - b, (carry, results.prod()))
-
-    expected = torch.autograd.grad(looped(init, xs), (init, xs))
-    for name, function in (("without tracing", scanned), ("traced", trace(scanned))):
-        with unchanged(init=init, xs=xs):
-            found = torch.autograd.grad(function(init, xs), (init, xs))
-        for ours, theirs in zip(found, expected, strict=True):
-            torch.testing.assert_close(ours, theirs, msg=lambda text, name=name: f"{name}: {text}")
-
-
 def test_both_branches_are_recorded() -> None:
     """The example of the brief: y is closed over, and both branches get it."""
 
@@ -444,6 +421,29 @@ def test_gradients_go_through_a_loop() -> None:
     assert torch.autograd.gradcheck(module, inputs), "gradients of the graph, by differences"
     expected = torch.autograd.grad(function(*inputs), inputs)
     torch.testing.assert_close(torch.autograd.grad(module(*inputs), inputs), expected)
+
+
+def test_gradients_go_through_loops_and_choices() -> None:
+    """Of a loop in plain Python the same: nothing is detached, copied as data or written to."""
+    xs, init = vector(1, 2, 3).requires_grad_(), vector(3)[0].requires_grad_()
+
+    def looped(init: Any, xs: Any) -> Any:
+        results = []
+        for row in xs:
+            init, result = init * row, init + row
+            results.append(result)
+        return init + torch.stack(results).prod()
+
+    def scanned(init: Any, xs: Any) -> Any:
+        carry, results = scan(lambda carry, row: (carry * row, carry + row), init, xs)
+        return cond(carry > 0, lambda a, b: a + b, lambda a, b: a - b, (carry, results.prod()))
+
+    expected = torch.autograd.grad(looped(init, xs), (init, xs))
+    for name, function in (("without tracing", scanned), ("traced", trace(scanned))):
+        with unchanged(init=init, xs=xs):
+            found = torch.autograd.grad(function(init, xs), (init, xs))
+        for ours, theirs in zip(found, expected, strict=True):
+            torch.testing.assert_close(ours, theirs, msg=lambda text, name=name: f"{name}: {text}")
 
 
 def test_graphs_nest() -> None:
