@@ -6,15 +6,9 @@ own command line and goes on as pytest.
 
 from __future__ import annotations
 
-import importlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from typing import Literal
 
-import pytest
-
-from plugins.course.files import content_of
 from plugins.course.files import learners_files
 from plugins.course.model import Course
 from plugins.course.names import name_for_pytest
@@ -27,7 +21,9 @@ from plugins.loop.screen import Moment
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import format_list
 from plugins.loop.screen import format_moment
+from plugins.loop.walk import Order
 from plugins.loop.walk import is_solved
+from plugins.loop.walk import state_of
 from plugins.progress.map import places_of
 from plugins.progress.order import order_katas
 from plugins.progress.store import Bookmark
@@ -52,12 +48,6 @@ if TYPE_CHECKING:
 SHARED = frozenset({".py", ".cpp", ".cu", ".h", ".hpp", ".cuh"})
 NONE_OPEN = "No other kata here is open."
 NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
-BREAKPOINT = (
-    "breakpoint() needs the keys that --watch reads: run this test in another terminal, "
-    "without --watch"
-)
-
-order_key = pytest.StashKey["Order"]()
 
 
 class Desk:
@@ -82,7 +72,7 @@ class Desk:
         self.katas, self.moving, self.flying = katas, moving, flying
         self._files = {file: kata for kata in katas for file in watched_files(kata)}
         # The kata that the learner is at, and those that a key has left, the last one last.
-        self.kata = next(self.open(), katas[0])
+        self.kata = self.open_kata or katas[0]
         self._left: list[Kata] = []
         self._hints: dict[str, int] = {}
         # The kata at hand, if its tests pass, and whether it was known to, before they ran.
@@ -94,9 +84,22 @@ class Desk:
         left = [kata for kata in self.katas if not self.done(kata)]
         yield from order_katas(left, read_bookmark(self.root).skipped)
 
+    @property
+    def open_kata(self) -> Kata | None:
+        """The kata that ``--next`` shows."""
+        return next(self.open(), None)
+
+    @property
+    def later_kata(self) -> Kata | None:
+        """The open kata after the one at hand, or else the first; None if no other is open."""
+        katas = [kata for kata in self.open() if kata.id != self.kata.id]
+        places = {kata.id: place for place, kata in enumerate(self.katas)}
+        later = (kata for kata in katas if places[kata.id] > places[self.kata.id])
+        return next(later, next(iter(katas), None))
+
     def done(self, kata: Kata) -> bool:
         """Whether there is nothing left to do in a kata, on this machine."""
-        return read_standing(self.root, kata).state(content_of(kata)) in {"solved", "unavailable"}
+        return state_of(self.root, kata) in {"solved", "unavailable"}
 
     @property
     def shown_kata(self) -> Kata | None:
@@ -151,9 +154,8 @@ class Desk:
             return []
         standing = read_standing(self.root, self.passed)
         hints = read_counts(self.root).get(self.passed.id, 0)
-        moment = Moment(
-            self.passed, standing.seconds, hints, self.shown_kata or next(self.open(), None)
-        )
+        following = self.shown_kata or self.open_kata if self.moving else self.later_kata
+        moment = Moment(self.passed, standing.seconds, hints, following)
         return list(format_moment(moment, list(reference_lines(self.passed, width))))
 
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
@@ -198,13 +200,11 @@ class Desk:
         """Return the order that leaves the current kata for another open one."""
         if self.moving:
             return self.forward()
-        katas = [kata for kata in self.open() if kata.id != self.kata.id]
-        places = {kata.id: place for place, kata in enumerate(self.katas)}
-        later = [kata for kata in katas if places[kata.id] > places[self.kata.id]]
-        if not katas:
+        kata = self.later_kata
+        if kata is None:
             return strip_styles([NONE_OPEN])
         self._left.append(self.kata)
-        self.kata = (later or katas)[0]
+        self.kata = kata
         return self.run()
 
     def forward(self) -> Order:
@@ -244,46 +244,3 @@ def strip_styles(lines: Iterable[str]) -> list[ScreenLine]:
 def watched_files(kata: Kata) -> list[Path]:
     """Return the files that belong to one kata."""
     return [kata.test, kata.exercise, *learners_files(kata)]
-
-
-@dataclass(frozen=True)
-class Order:
-    """What a fork does: runs one kata, or goes on.
-
-    Attributes
-    ----------
-    kind
-        ``kata`` runs that kata alone; ``next`` and ``skip`` go through all of them.
-    why
-        The line above the output, for example which file was saved.
-    away
-        The kata to which the learner will come back, if this is another one.
-    """
-
-    kind: Literal["kata", "next", "skip"]
-    kata: Kata | None = None
-    why: str = ""
-    away: Kata | None = None
-
-    def apply(self, config: pytest.Config) -> None:
-        """Change the options of this process, a fork, to those of a command that does this."""
-        # The parent has cached the folders' contents, and files may have been saved since.
-        importlib.invalidate_caches()
-        option = config.option
-        option.next, option.skip = self.kind != "kata", self.kind == "skip"
-        if not option.next:
-            # It would mean --next.
-            setattr(option, "from", None)
-        if self.kata:
-            config.args = [str(self.kata.test)]
-            config.stash[order_key] = self
-        config.pluginmanager.register(NoDebugger())
-
-
-class NoDebugger:
-    """Lets a breakpoint fail its test: a fork cannot read from the keyboard."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_enter_pdb(self) -> None:
-        """Fail the test before pdb prompts."""
-        pytest.fail(BREAKPOINT, pytrace=False)

@@ -18,7 +18,7 @@ from plugins.course.session import course_root
 from plugins.course.session import katas_among
 from plugins.crash.plugin import is_distributed
 from plugins.loop.walk import Walk
-from plugins.loop.walk import is_solved
+from plugins.loop.walk import state_of
 from plugins.progress.order import order_katas
 from plugins.progress.plugin import learners_own
 from plugins.progress.store import change_bookmark
@@ -69,8 +69,12 @@ def pytest_configure(config: pytest.Config) -> None:
     katas = choose_katas(config.stash[course_key], config.args, start, config.getoption("from"))
     skipping = bool(config.option.skip)
     bookmark = skip_shown_kata(root) if skipping else read_bookmark(root)
-    unsolved = [kata for kata in katas if not is_solved(root, kata)]
-    walk = Walk(config, katas, order_katas(unsolved, bookmark.skipped))
+    states = {kata.id: state_of(root, kata) for kata in katas}
+    unsolved = [kata for kata in katas if states[kata.id] != "solved"]
+    # They are tried all the same: the learner may have got what they need.
+    away = {name for name, state in states.items() if state == "unavailable"}
+    walk = Walk(config, katas, order_katas(unsolved, bookmark.skipped, away))
+    walk.teller.unavailable = away
     walk.teller.skipped = bookmark.shown if skipping else ""
     start_walk(config, walk)
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from plugins.course.late import Late
 from plugins.course.session import status_key
-from plugins.loop.desk import Order
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
@@ -25,6 +24,7 @@ from plugins.loop.screen import keys_line
 from plugins.loop.screen import knows_sequences
 from plugins.loop.teller import style_line
 from plugins.loop.teller import told_key
+from plugins.loop.walk import Order
 from plugins.tools.private import terminal_writer
 from plugins.tools.processes import GRACE
 from plugins.tools.processes import end_with_parent

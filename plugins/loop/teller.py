@@ -37,6 +37,7 @@ from plugins.tools.terminal import shows_blocks
 
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Iterator
     from collections.abc import Sequence
     from pathlib import Path
@@ -56,8 +57,9 @@ class Teller:
         self.katas = katas
         # How many are solved.
         self.solved = solved
-        # Why katas cannot run here, by their ids.
+        # Why katas cannot run here, by their ids, and those that could not when it began.
         self.away: dict[str, str] = {}
+        self.unavailable: Collection[str] = ()
         # Whether the current kata has just been solved.
         self.solved_now = False
         # The kata that this command skips.
@@ -129,7 +131,9 @@ class Teller:
         shown = self.kata.id if self.failed else ""
         before = [*skipped_lines(self.skipped, shown), *format_away(self.away)]
         if self.failed:
-            before += waiting_lines(passed_over(self.waiting, shown))
+            before += waiting_lines(
+                passed_over(self.waiting, shown, {*self.away, *self.unavailable})
+            )
         self.write([*before, bars, *lines, *self.last_lines()])
 
     def last_lines(self) -> Iterator[ScreenLine]:

@@ -1,13 +1,17 @@
 """Runs kata after kata within one session of pytest, for ``--next`` and ``--watch``.
 
 `plugins.loop.next` registers a `Walk`, which stops at the first kata that fails. `OneKata` is the
-walk of ``--watch``: it runs the kata that was saved, solved or not.
+walk of ``--watch``: it runs the kata that was saved, solved or not. Which of the two a fork of
+``--watch`` does, its `Order` says.
 """
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+from typing import Literal
 
 import pytest
 
@@ -27,9 +31,16 @@ if TYPE_CHECKING:
 
     from plugins.course.model import Kata
     from plugins.progress.standing import Results
+    from plugins.progress.standing import State
 
 
 PARTLY = "Nothing failed, but not all of its tests ran."
+BREAKPOINT = (
+    "breakpoint() needs the keys that --watch reads: run this test in another terminal, "
+    "without --watch"
+)
+
+order_key = pytest.StashKey["Order"]()
 
 
 class Walk:
@@ -148,9 +159,57 @@ class OneTeller(Teller):
             yield from (ScreenLine(), ScreenLine(text, "yellow"))
 
 
+@dataclass(frozen=True)
+class Order:
+    """What a fork does: runs one kata, or goes on.
+
+    Attributes
+    ----------
+    kind
+        ``kata`` runs that kata alone; ``next`` and ``skip`` go through all of them.
+    why
+        The line above the output, for example which file was saved.
+    away
+        The kata to which the learner will come back, if this is another one.
+    """
+
+    kind: Literal["kata", "next", "skip"]
+    kata: Kata | None = None
+    why: str = ""
+    away: Kata | None = None
+
+    def apply(self, config: pytest.Config) -> None:
+        """Change the options of this process, a fork, to those of a command that does this."""
+        # The parent has cached the folders' contents, and files may have been saved since.
+        importlib.invalidate_caches()
+        option = config.option
+        option.next, option.skip = self.kind != "kata", self.kind == "skip"
+        if not option.next:
+            # It would mean --next.
+            setattr(option, "from", None)
+        if self.kata:
+            config.args = [str(self.kata.test)]
+            config.stash[order_key] = self
+        config.pluginmanager.register(NoDebugger())
+
+
+class NoDebugger:
+    """Lets a breakpoint fail its test: a fork cannot read from the keyboard."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_enter_pdb(self) -> None:
+        """Fail the test before pdb prompts."""
+        pytest.fail(BREAKPOINT, pytrace=False)
+
+
 def is_solved(root: Path, kata: Kata) -> bool:
     """Whether the current exercise is known to be solved."""
-    return read_standing(root, kata).state(content_of(kata)) == "solved"
+    return state_of(root, kata) == "solved"
+
+
+def state_of(root: Path, kata: Kata) -> State:
+    """Return what is known about the current exercise."""
+    return read_standing(root, kata).state(content_of(kata))
 
 
 def failed_first(items: Sequence[pytest.Item], last: Results) -> list[pytest.Item]:

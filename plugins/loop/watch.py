@@ -21,13 +21,13 @@ from plugins.course.session import course_root
 from plugins.course.session import read_session_course
 from plugins.crash.plugin import is_program
 from plugins.loop.desk import Desk
-from plugins.loop.desk import order_key
 from plugins.loop.next import choose_katas
 from plugins.loop.next import refuse_conflicts
 from plugins.loop.next import start_walk
 from plugins.loop.next import wants_next
 from plugins.loop.saves import Saves
 from plugins.loop.walk import OneKata
+from plugins.loop.walk import order_key
 from plugins.loop.warm import Loaded
 from plugins.loop.warm import warm_up
 from plugins.tools.showing import shows_only

@@ -43,19 +43,22 @@ def blocking(kata: Kata, left: Collection[str]) -> list[str]:
     return [name for each in kata.after if (name := f"{kata.lecture}/{each}") in left]
 
 
-def passed_over(katas: Sequence[Kata], shown: str) -> dict[str, list[Kata]]:
+def passed_over(
+    katas: Sequence[Kata], shown: str, away: Collection[str] = ()
+) -> dict[str, list[Kata]]:
     """Return the katas before the one shown that wait, by the id of the kata they wait for.
 
     `katas` are those that are left, in teaching order. One waits for another if it builds on it,
-    or on one that waits for it.
+    or on one that waits for it. Those in `away`, which cannot run on this machine, neither wait
+    nor are waited for.
     """
-    left = {kata.id for kata in katas}
+    left = {kata.id for kata in katas}.difference(away)
     found: dict[str, list[Kata]] = defaultdict(list)
     root: dict[str, str] = {}
     for kata in katas:
         if kata.id == shown:
             break
-        if names := blocking(kata, left):
+        if kata.id in left and (names := blocking(kata, left)):
             root[kata.id] = root.get(names[0], names[0])
             found[root[kata.id]].append(kata)
     return dict(found)

@@ -12,7 +12,7 @@ from plugins.course.files import content_of
 from plugins.course.lectures import read_course
 from plugins.loop.desk import NONE_OPEN
 from plugins.loop.desk import Desk
-from plugins.loop.desk import Order
+from plugins.loop.walk import Order
 from plugins.progress.plugin import remember_run
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
@@ -120,6 +120,18 @@ def test_the_next_kata_is_the_next_that_is_open(course: MiniCourse, read: Course
     found = [describe_order(desk.pressed("n"))[1] for _ in range(3)]
 
     assert [THIRD, FIRST, THIRD] == found
+
+
+def test_the_moment_names_the_kata_that_the_key_leads_to(course: MiniCourse, read: Course) -> None:
+    """Without ``--next`` that is the one after the kata at hand, though one before it is open."""
+    desk = desk_of(course, read)
+    desk.saved([course.katas / "lecture01/k02_second.py"])
+    solve(course, read, SECOND)
+    desk.ran(RUN)
+    moment = texts(desk.moment(RUN, 80))
+
+    assert f"next    press n: {THIRD}, The title of k03_third" == moment[-1]
+    assert THIRD == describe_order(desk.pressed("n"))[1]
 
 
 def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> None:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from plugins.course.files import content_of
+from plugins.course.lectures import read_course
 from plugins.course.model import Kata
+from plugins.loop.desk import Desk
 from plugins.loop.next import katas_from
 from plugins.loop.next import move_to_end
+from plugins.loop.walk import Order
+from plugins.progress.plugin import remember_run
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
 from plugins.progress.store import BOOKMARK
+from plugins.progress.store import Bookmark
+from plugins.progress.store import change_bookmark
+from tests.support.threekatas import CANNOT
+from tests.support.threekatas import NOTHING
+from tests.support.threekatas import PLUGINS
+from tests.support.threekatas import RIGHT
+from tests.support.threekatas import STUB
+from tests.support.threekatas import TEST
 from tests.support.threekatas import read_heading
 from tests.support.threekatas import solve
 
@@ -72,6 +90,56 @@ def test_a_kata_waits_for_what_it_builds_on(three: MiniCourse) -> None:
     three.run("katas", "--next")
 
     assert "lecture02/k01_third" == read_heading(three.run("katas", "--next", "--skip"))
+
+
+TESTED = {"failing": "failed", "solved": "passed", "unavailable": "skipped"}
+
+
+def remember(course: MiniCourse, kata: Kata, state: str, test: str) -> None:
+    """Store that a run of its one test has left a kata in this state."""
+    if state == "new":
+        return
+    verdict: Any = TESTED.get(state, "failed")
+    # Of an open kata the content that was tested was another one.
+    content = "another" if state == "open" else content_of(kata)
+    run = Results(content, {test: TestOutcome(verdict, "nothing: there is none")}, 1)
+    remember_run(course.path, kata, run, 0.0, datetime.now(UTC))
+
+
+@pytest.mark.parametrize("skipped", [False, True], ids=["not_skipped", "skipped"])
+@pytest.mark.parametrize("state", ["new", "open", "failing", "solved", "unavailable"])
+def test_all_agree_on_what_is_next(course: MiniCourse, state: str, *, skipped: bool) -> None:
+    """``--next``, the map and the moment under ``--watch``: in every state of the first kata.
+
+    The second builds on it, and waits only for what is skipped and can be solved here.
+    """
+    course.write("conftest.py", NOTHING.format(plugins=PLUGINS))
+    for name in ("k01_first", "k02_second", "k03_third", "k04_fourth"):
+        test = TEST.format(lecture="lecture01", name=name)
+        course.kata(name, test=test, stub=RIGHT if name == "k04_fourth" else STUB)
+    if state == "unavailable":
+        course.write("katas/lecture01/test_k01_first.py", CANNOT)
+    table = course.katas / "lecture01/lecture.toml"
+    second = 'name = "k02_second"\n'
+    table.write_text(table.read_text().replace(second, f'{second}after = ["k01_first"]\n'))
+    read = read_course([course.katas / "lecture01"])
+    first, *_, last = read.lectures[0].katas
+    remember(course, first, state, "test_small")
+    desk = Desk(course.path, course.path, read, read.lectures[0].katas, moving=True)
+    desk.saved([last.exercise])
+    remember(course, last, "solved", "test_small")
+    change_bookmark(course.path, lambda _: Bookmark("", (first.id,) if skipped else ()))
+    desk.ran(Order("kata", last))
+    moment = desk.moment(Order("kata", last), 80)[-1].text
+    where = course.run("--course").outlines
+    result = course.run("--next")
+
+    left = state not in {"solved", "unavailable"}
+    expected = "k03_third" if left and skipped else "k01_first" if left else "k02_second"
+    assert f"next    press n: lecture01/{expected}, The title of {expected}" == moment
+    assert f"Next, The title of {expected}:" == where[-2]
+    assert f"lecture01/{expected}" == read_heading(result)
+    assert (left and skipped) == any("waits for lecture01/k01" in line for line in result.outlines)
 
 
 def test_it_can_begin_elsewhere(three: MiniCourse) -> None:

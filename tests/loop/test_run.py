@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from plugins.loop import run as run_module
-from plugins.loop.desk import Order
 from plugins.loop.run import ForkedRun
 from plugins.loop.run import Runner
 from plugins.loop.run import fork_run
 from plugins.loop.run import keep_no_bytecode
 from plugins.loop.screen import ERASE
+from plugins.loop.walk import Order
 from tests.support.terminal import eventually
 from tests.support.terminal import gone
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.threekatas import CANNOT
+from tests.support.threekatas import NOTHING
 from tests.support.threekatas import PLUGINS
 from tests.support.threekatas import STUB
 from tests.support.threekatas import TEST
@@ -17,23 +19,6 @@ from tests.support.threekatas import solve
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
-
-
-CANNOT = """
-import pytest
-
-pytestmark = pytest.mark.backend("nothing")
-
-def test(): pass
-"""
-NOTHING = """
-from plugins.tools.capability import Capability
-
-pytest_plugins = {plugins!r}
-
-def pytest_kata_backends(config):
-    return [Capability("nothing", lambda: "there is none; get one")]
-"""
 
 
 def test_the_first_failing_test_is_all_that_is_shown(

@@ -83,3 +83,12 @@ def test_what_was_passed_over_waits_for_the_first_that_is_left() -> None:
     assert passed_over(katas, OTHER.id) == {"lecture01/k01_a": [SECOND, far]}
     assert passed_over(katas, FIRST.id) == {}
     assert passed_over([SECOND, THIRD], THIRD.id) == {}
+
+
+def test_what_cannot_run_here_neither_waits_nor_is_waited_for() -> None:
+    """Unless it is the kata shown, because it can run here since: it ends the list."""
+    far = a_kata("k04_d", "k02_b")
+
+    assert passed_over([FIRST, SECOND, THIRD], THIRD.id, {FIRST.id}) == {}
+    assert passed_over([FIRST, SECOND, THIRD], THIRD.id, {SECOND.id}) == {}
+    assert passed_over([FIRST, SECOND, far], SECOND.id, {SECOND.id}) == {}

@@ -61,6 +61,23 @@ def answer(n):
 RIGHT = "def answer(n): return 2 * n\n"
 WRONG = "def answer(n):\n    return 2\n"
 
+# A test that needs a backend which no machine has, and the plugin that says so.
+CANNOT = """
+import pytest
+
+pytestmark = pytest.mark.backend("nothing")
+
+def test(): pass
+"""
+NOTHING = """
+from plugins.tools.capability import Capability
+
+pytest_plugins = {plugins!r}
+
+def pytest_kata_backends(config):
+    return [Capability("nothing", lambda: "there is none; get one")]
+"""
+
 
 def write_three(course: MiniCourse) -> None:
     """Write the three katas."""
