@@ -113,14 +113,14 @@ class Runner:
             return
         # A kata may have changed the settings of the terminal.
         take()
-        told = self.board.read_told()
+        told, clock = self.board.read_told(), self.board.status is not None
         after = list(format_end(self.run.code or 0))
         self.run = None
         self.desk.ran(self.order)
         after += self.styled(self.desk.moment(self.order, self.width))
         self.shown += [*told, *after]
         # A run that was killed has left the clock.
-        print_lines(after, before=ERASE if not told and knows_sequences(os.environ) else "")
+        print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
         self.prompt()
         self.serve()
         if not self.waiting:
@@ -183,11 +183,17 @@ class Board:
 
     @property
     def status(self) -> str | None:
-        """What takes long just now; None once the run has begun to show its result."""
-        return None if self._told.stat().st_size else self._status.read_text()
+        """What takes long just now; None while the run shows a result."""
+        with suppress(FileNotFoundError):
+            return self._status.read_text()
+        return None
 
     def tell(self, lines: Iterable[str]) -> None:
-        """Note, in the run, lines that are going to be shown."""
+        """Note, in the run, lines that are going to be shown; the clock would cut through them.
+
+        What the run does next, another kata, it says again.
+        """
+        self._status.unlink(missing_ok=True)
         with self._told.open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
 

@@ -150,7 +150,10 @@ def test_a_key_that_was_pressed_meanwhile_is_served_at_the_end(runner: Runner) -
 def test_a_clock_shows_only_while_a_run_takes_long(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not once it has begun to show its result, and not on a terminal that cannot erase it."""
+    """Not while it shows a result, and not on a terminal that cannot erase it.
+
+    After a result the next kata has its clock.
+    """
     goes_on: Any = SimpleNamespace()
     monkeypatch.setenv("TERM", "xterm")
     runner.board.set_status("test_it")
@@ -167,6 +170,30 @@ def test_a_clock_shows_only_while_a_run_takes_long(
     runner.board.tell(["the result"])
     runner.tick()
 
+    result = capsys.readouterr().out
+    runner.board.set_status("test_of_the_next_kata")
+    runner.tick()
+
     assert "" == nothing
     assert clock.startswith(f"{ERASE}100 s  test_it ")
-    assert "" == capsys.readouterr().out
+    assert "" == result
+    assert capsys.readouterr().out.startswith(f"{ERASE}100 s  test_of_the_next_kata ")
+
+
+def test_a_run_that_was_ended_leaves_no_clock(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if it has shown a result before; a result that is shown last is not erased."""
+    monkeypatch.setenv("TERM", "xterm")
+    ended: Any = SimpleNamespace(ended=lambda: True, code=-signal.SIGKILL)
+    runner.run, runner.order = ended, Order("next")
+    runner.board.tell(["solved"])
+    runner.board.set_status("test_of_the_next_kata")
+    runner.look(lambda: None)
+    killed = capsys.readouterr().out
+    runner.run = ended
+    runner.board.tell(["the result"])
+    runner.look(lambda: None)
+
+    assert killed.startswith(f"{ERASE}The run was ended by SIGKILL.\n")
+    assert ERASE not in capsys.readouterr().out

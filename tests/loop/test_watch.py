@@ -249,6 +249,21 @@ def test_a_clock_shows_while_a_test_runs(three: MiniCourse) -> None:
     assert {79} == {len(clock) for clock in clocks}
 
 
+@pytest.mark.slow
+def test_the_clock_goes_on_behind_a_kata_that_is_solved(three: MiniCourse) -> None:
+    """With ``--go`` the next kata may run for ever."""
+    with Terminal(three.path, "katas", "--watch", "--next", "--go") as terminal:
+        terminal.shown()
+        solve(three, "lecture01/k02_second", ENDLESS)
+        began(three)
+        solve(three, FIRST)
+        terminal.shown(f"{FIRST} is solved: ")
+        began(three)
+        assert terminal.process.expect(r"\r\x1b\[K +\d+ s  test_small: .* r rerun  q quit") == 0
+        terminal.process.send("q")
+        terminal.end()
+
+
 def test_what_breaks_an_exercise_is_shown(three: MiniCourse) -> None:
     """A syntax error, a crash, a file that is gone, and one that is put in its place by rename.
 

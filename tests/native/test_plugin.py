@@ -11,7 +11,9 @@ import pytest
 
 from plugins.course.model import Course
 from plugins.course.model import Lecture
+from plugins.course.session import status_key
 from plugins.native.plugin import Native
+from plugins.native.plugin import announce_build
 from plugins.native.plugin import build_source
 from plugins.native.plugin import builds_ahead
 from plugins.native.plugin import describe_build
@@ -126,6 +128,27 @@ def test_the_line_about_a_build_says_how_long_the_first_one_takes(
     unit: Any = SimpleNamespace(tier="small")
 
     assert f"building lecture01/k01 {line}" == describe_build(builder, unit, "lecture01/k01")
+
+
+def test_the_clock_of_a_watch_shows_a_build_and_then_the_test(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line that a terminal would forget is not written: it would tear the clock."""
+    monkeypatch.setattr("plugins.native.plugin.describe_build", lambda *_: "building it ...")
+    told: list[str] = []
+    reporter = SimpleNamespace(isatty=True)
+    session: Any = SimpleNamespace(
+        pluginmanager=SimpleNamespace(getplugin=lambda _: reporter),
+        stash={status_key: told.append},
+    )
+    builder: Any = SimpleNamespace(ready=lambda unit: unit == "ready")
+    unit: Any
+    for unit in ("ready", "new"):
+        with announce_build(session, builder, unit, "lecture01/k01", "test_k01.py::test_it[1]"):
+            told.append(unit)
+
+    assert ["ready", "building it ...", "new", "test_it[1]"] == told
+    assert ("", "") == capsys.readouterr()
 
 
 def test_the_backend_needs_fork_and_a_compiler(

@@ -69,6 +69,22 @@ TORCH_LIBRARY(lecture01_k02, m) {
   m.class_<Counter>("Counter").def(torch::init<>()).def("next", &Counter::next);
 }
 """
+# Takes longer to build than a run may take without a clock.
+SLOW = """
+import time
+
+from plugins.native import plugin
+from plugins.native.builder import Builder
+
+plugin.builds_ahead = lambda config: False
+build = Builder.build
+
+def build_slowly(builder, unit):
+    time.sleep(3)
+    return build(builder, unit)
+
+Builder.build = build_slowly
+"""
 
 
 @pytest.fixture
@@ -434,6 +450,22 @@ def test_without_fork_the_backend_is_missing(native: MiniCourse) -> None:
 
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED * cxx: * on Windows, use WSL"])
+
+
+@pytest.mark.slow
+def test_the_clock_of_a_watch_shows_what_is_built(late: MiniCourse) -> None:
+    """In one row, with the keys; no other line about the build is drawn over it."""
+    late.plugins(*PLUGINS_OF_NEXT, "plugins.loop.watch", "plugins.native.plugin")
+    conftest = late.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SLOW)
+    add(late, 1, source("stable") + unique(late), TWICE)
+    with Terminal(late.path, "katas/lecture01", "--watch") as terminal:
+        text = terminal.shown("lecture01/k01_cpp is solved")
+
+    clock = r"\r\x1b\[K +\d s  building lecture01/k01_cpp \(stable, \S+\) \.\.\. .* r rerun  q quit"
+    assert re.search(clock, text)
+    assert "\rbuilding" not in text
+    assert "\nbuilding" not in text
 
 
 @pytest.mark.slow
