@@ -39,9 +39,7 @@ from plugins.fork.upstream import RefusedError
 from plugins.fork.upstream import find_base
 from plugins.guide.catalogue import read_catalogue
 from plugins.guide.reading import reading_of
-from plugins.guide.traceback import called_place
 from plugins.guide.traceback import edit_place
-from plugins.guide.traceback import find_mention
 from plugins.guide.traceback import read_failure
 from plugins.tools.git import GitError
 from plugins.tools.git import Repo
@@ -131,14 +129,7 @@ def add_advice(
 def find_place(
     repo: Repo, base: str, failure: Failure, files: Mapping[str, str]
 ) -> tuple[str, int]:
-    """Return the file and the line to edit.
-
-    A wrong result fails in the test: then it is the function that the test called.
-    """
-    raised = any(call.path in files for call in failure.calls)
-    named = raised or find_mention("\n".join(failure.message), files)
-    if not named and (found := called_place(failure, files)):
-        return found
+    """Return the file and the line to edit: the first changed one, if the failure names none."""
     path, line = edit_place(failure, files)
     return path, line if line > 1 else first_changed_line(repo, base, path)
 

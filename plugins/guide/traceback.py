@@ -82,14 +82,15 @@ def keep_own_calls(calls: Iterable[TracebackCall], own: Iterable[str]) -> list[s
 
 
 def edit_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
-    """Return the file and line to edit: where it failed, or else the first TODO.
+    """Return the file and line to edit: where it failed, what was called, or the first TODO.
 
-    `files` maps the exercise's paths, as the traceback has them, to their texts.
+    A wrong result fails in the test: then it is the function that the test called. `files` maps
+    the exercise's paths, as the traceback has them, to their texts.
     """
     found = [(call.path, call.line) for call in failure.calls if call.path in files]
     place = found[-1] if found else find_mention("\n".join(failure.message), files)
     if place is None:
-        return first_todo(files)
+        return called_place(failure, files) or first_todo(files)
     path, line = place
     lines = files[path].splitlines()
     if line <= len(lines) and UNWRITTEN.search(lines[line - 1]):

@@ -110,6 +110,16 @@ def test_a_place_in_a_message(text: str, expected: tuple[str, int] | None) -> No
     assert expected == find_mention(text, {"k.py": ""})
 
 
+def test_a_wrong_result_leads_to_what_the_test_called() -> None:
+    """Not to the first line of the file, or to the TODO of another function."""
+    text = "test_k.py:3: in test_it\n    assert 2 == outer()\nE   assert 2 == 1"
+    file = "def outer():\n    return 1\n\n\ndef other():\n    # TODO: write it\n"
+
+    assert ("k.py", 1) == place_in(text, **{"k.py": file})
+    assert ("k.py", 6) == place_in(text.replace("outer", "none"), **{"k.py": file})
+    assert ("k.py", 1) == place_in(text.replace("outer", "none"), **{"k.py": "x = 1"})
+
+
 def test_what_a_test_called_is_a_place() -> None:
     """The innermost call that names a definition of the learner's decides."""
     files = {"k.py": "def inner():\n    return 1\n\n\nasync def outer():\n    pass\n"}
