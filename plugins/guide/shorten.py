@@ -35,6 +35,7 @@ FOREIGN = (
 MARK = "E"
 # How many lines of a message are shown.
 MOST = 24
+CUT = "... {} more lines: -v shows them"
 
 
 def shows_all(config: pytest.Config) -> bool:
@@ -114,7 +115,17 @@ def shorten_message(lines: Iterable[str], mark: str = MARK) -> Sequence[str]:
         return lines
     rest = set(message[MOST - 1 :])
     kept = [line for number, line in enumerate(lines) if number not in rest]
-    return [*kept, f"{mark:4}... {len(rest)} more lines: -v shows them".lstrip()]
+    return [*kept, f"{mark:4}{CUT.format(len(rest))}".lstrip()]
+
+
+def take_rest(message: Sequence[str]) -> tuple[Sequence[str], int]:
+    """Return a message without the line that says how many were cut from its end, and how many."""
+    before, _, after = CUT.partition("{}")
+    last = message[-1] if message else ""
+    number = last.removeprefix(before).removesuffix(after)
+    if last == CUT.format(number) and number.isdecimal():
+        return message[:-1], int(number)
+    return message, 0
 
 
 def is_foreign(path: str, lecture: Path) -> bool:

@@ -14,13 +14,13 @@ from plugins.course.model import Course
 from plugins.course.names import name_for_pytest
 from plugins.loop.hint import format_hints
 from plugins.loop.hint import take_hint
+from plugins.loop.reference import Moment
 from plugins.loop.reference import explain_unsolved
+from plugins.loop.reference import format_moment
 from plugins.loop.reference import reference_lines
 from plugins.loop.screen import WIDTH
-from plugins.loop.screen import Moment
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import format_list
-from plugins.loop.screen import format_moment
 from plugins.loop.walk import Order
 from plugins.loop.walk import is_solved
 from plugins.loop.walk import state_of

@@ -22,9 +22,12 @@ from plugins.course.files import learners_files
 from plugins.course.names import name_for_pytest
 from plugins.course.session import course_root
 from plugins.loop.hint import require_kata
+from plugins.loop.screen import INDENT
 from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import label_paragraph
 from plugins.progress.store import read_standing
 from plugins.tools.showing import configured
+from plugins.tools.terminal import format_duration
 
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ HANGING = 2
 # The East Asian widths that take two columns, and the categories that take none.
 WIDE = {"W", "F"}
 COMBINING = {"Mn", "Me", "Cf"}
+# How many lines of a reference stand above what else there is to say of a solved kata.
+MOST = 40
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -116,6 +121,44 @@ def reference_lines(kata: Kata, width: int) -> Iterator[ScreenLine]:
             yield ScreenLine("They are the same.", "green")
             continue
         yield from (ScreenLine(row.text, STYLES[row.mark]) for row in rows)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A kata that has just been solved.
+
+    Attributes
+    ----------
+    kata
+        The kata.
+    seconds, hints
+        The time spent on it, and how many of its hints were taken.
+    following
+        The kata that comes next, if one is left.
+    """
+
+    kata: Kata
+    seconds: float
+    hints: int
+    following: Kata | None
+
+
+def format_moment(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[ScreenLine]:
+    """Return the lines that celebrate a solved kata, below the reference or its first lines."""
+    kata = moment.kata
+    yield from reference[:MOST]
+    if (more := len(reference) - MOST) > 0:
+        yield ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")
+    yield ScreenLine()
+    if kata.episodes:
+        yield from map(ScreenLine, label_paragraph("learned", kata.episodes[0].why))
+    hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
+    yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
+    if moment.following:
+        text = f"press n: {moment.following.id}, {moment.following.title}"
+        yield from map(ScreenLine, label_paragraph("next", text))
+    else:
+        yield ScreenLine("Nothing else is open here.")
 
 
 def pair_files(kata: Kata) -> Iterator[tuple[str, str, str]]:

@@ -7,31 +7,33 @@ import signal
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from plugins.guide.shorten import take_rest
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import keep_own_calls
 from plugins.guide.traceback import read_failure
 from plugins.progress.map import kata_line
 from plugins.progress.map import lecture_line
-from plugins.tools.terminal import format_duration
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Mapping
     from collections.abc import Sequence
 
     from plugins.course.model import Kata
     from plugins.course.model import Lecture
+    from plugins.guide.traceback import Failure
     from plugins.progress.map import Place
 
 
 WIDTH = 80
 INDENT = 8
 BAR = 20
-# How many lines to show of a test's output, and of a message.
-LAST = 20
-MOST = 40
+# A link as terminals take it, around its text.
+LINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
 # How the lines of a difference begin.
 ALIGNED = " +-?^"
 TITLE = re.compile(r'(?:r?"""|//[ ]*)(?P<title>(?!tier:)\S.*?)(?:""")?$', re.MULTILINE)
@@ -47,6 +49,18 @@ KEYS = {
     "r": "rerun",
     "q": "quit",
 }
+
+
+class Limits(NamedTuple):
+    """How many lines of a message, of calls, and of each output of a test are shown."""
+
+    message: int
+    calls: int
+    printed: int
+
+
+# The first that fits is taken; the first of all where there is room for any.
+LIMITS = (Limits(40, 1000, 20), Limits(10, 1000, 5), Limits(6, 6, 3), Limits(3, 4, 1))
 
 
 @dataclass(frozen=True)
@@ -87,8 +101,14 @@ class Lesson:
     printed: Sequence[tuple[str, str]] = ()
 
 
-def lesson_lines(lesson: Lesson, command: str) -> Iterator[ScreenLine]:
-    """Return the lines for a kata that is not solved; `command`, if any, runs it again."""
+def lesson_lines(
+    lesson: Lesson, command: str, rows: int | None = None, columns: int = WIDTH
+) -> Iterator[ScreenLine]:
+    """Return the lines for a kata that is not solved; `command`, if any, runs it again.
+
+    From the first line of the message on they take at most `rows` of a terminal, if that is given,
+    so that this line is still on the screen at the end.
+    """
     failure = read_failure(lesson.text)
     path, number = edit_place(failure, lesson.files)
     yield ScreenLine(lesson.heading, "bold")
@@ -96,22 +116,39 @@ def lesson_lines(lesson: Lesson, command: str) -> Iterator[ScreenLine]:
     yield ScreenLine(f"{'edit':<{INDENT}}{path}:{number}", "green")
     test = f"{lesson.test}: {lesson.says}".removesuffix(": ")
     yield from map(ScreenLine, [*label_paragraph("test", test), ""])
-    for line in failure.message[:MOST]:
-        yield from (ScreenLine(part, "red") for part in wrap_message(line))
-    if (more := len(failure.message) - MOST) > 0:
-        yield ScreenLine(f"({more} more lines: pytest {lesson.module} -x)")
+    forms = [list(failure_lines(lesson, failure, command, limits)) for limits in LIMITS]
+    fitting = (form for form in forms if rows is None or count_rows(form, columns) <= rows)
+    yield from next(fitting, forms[-1])
+
+
+def failure_lines(
+    lesson: Lesson, failure: Failure, command: str, limits: Limits
+) -> Iterator[ScreenLine]:
+    """Return the lines from the message on, no more of each part than `limits` says."""
+    rest = f"pytest {lesson.module} -x -v" + ("" if command else ", in another terminal")
+    message, more = take_rest(failure.message)
+    parts = [part for line in message for part in wrap_message(line)]
+    yield from (ScreenLine(part, "red") for part in parts[: limits.message])
+    if more := more + max(len(parts) - limits.message, 0):
+        yield ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: {rest})")
     if calls := keep_own_calls(failure.calls, {*lesson.files, lesson.module}):
-        yield from map(ScreenLine, ["", *calls])
+        yield from map(ScreenLine, ["", *calls[-limits.calls :]])
     for name, text in lesson.printed:
-        yield from (
-            ScreenLine(),
-            ScreenLine(name, "bold"),
-            *map(ScreenLine, text.splitlines()[-LAST:]),
-        )
+        printed = text.splitlines()
+        yield from (ScreenLine(), ScreenLine(name, "bold"))
+        if (more := len(printed) - limits.printed) > 0:
+            yield ScreenLine(f"({more} earlier {'line' if more == 1 else 'lines'}: {rest})")
+        yield from map(ScreenLine, printed[-limits.printed :])
     yield from map(ScreenLine, ["", *lesson.reading])
     if command:
         again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
         yield from map(ScreenLine, ["", *again])
+
+
+def count_rows(lines: Iterable[ScreenLine], columns: int) -> int:
+    """Return how many rows of a terminal the lines take; the address of a link takes none."""
+    lengths = (len(LINK.sub("", line.text).expandtabs()) for line in lines)
+    return sum(max(-(-length // columns), 1) for length in lengths)
 
 
 def brief_title(files: Mapping[str, str]) -> str:
@@ -167,48 +204,9 @@ def waiting_lines(waiting: Mapping[str, Sequence[Kata]]) -> Iterator[ScreenLine]
             yield ScreenLine(line, "yellow")
 
 
-@dataclass(frozen=True)
-class Moment:
-    """A kata that has just been solved.
-
-    Attributes
-    ----------
-    kata
-        The kata.
-    seconds, hints
-        The time spent on it, and how many of its hints were taken.
-    following
-        The kata that comes next, if one is left.
-    """
-
-    kata: Kata
-    seconds: float
-    hints: int
-    following: Kata | None
-
-
 def solved_line(kata: Kata) -> ScreenLine:
     """Return the line that announces the solved kata."""
     return ScreenLine(f"{kata.id} is solved: {kata.title}", "green")
-
-
-def format_moment(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[ScreenLine]:
-    """Return the lines that celebrate a solved kata; below the reference, if that is short."""
-    kata = moment.kata
-    if len(reference) <= MOST:
-        yield from reference
-    yield ScreenLine()
-    if kata.episodes:
-        yield from map(ScreenLine, label_paragraph("learned", kata.episodes[0].why))
-    hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
-    yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
-    if len(reference) > MOST:
-        yield ScreenLine(f"{'beside':<{INDENT}}press s: the reference beside your answer")
-    if moment.following:
-        text = f"press n: {moment.following.id}, {moment.following.title}"
-        yield from map(ScreenLine, label_paragraph("next", text))
-    else:
-        yield ScreenLine("Nothing else is open here.")
 
 
 def format_away(away: Mapping[str, str]) -> Iterator[ScreenLine]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Callable
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -124,8 +125,10 @@ class Teller:
         """Write the bar and the failing test, or the closing lines."""
         total = len(self.katas)
         bars = ScreenLine(format_bar(self.solved, total, blocks=shows_blocks()))
+        last = list(self.last_lines())
         if self.failed:
-            lines = list(lesson_lines(self.lesson_from(self.failed), self.command()))
+            lesson = self.lesson_from(self.failed)
+            lines = list(lesson_lines(lesson, self.command(), *self.room(last)))
         else:
             lines = list(self.closing_lines())
         shown = self.kata.id if self.failed else ""
@@ -134,7 +137,15 @@ class Teller:
             before += waiting_lines(
                 passed_over(self.waiting, shown, {*self.away, *self.unavailable})
             )
-        self.write([*before, bars, *lines, *self.last_lines()])
+        self.write([*before, bars, *lines, *last])
+
+    def room(self, last: Sequence[ScreenLine]) -> tuple[int | None, int]:
+        """Return the rows above the lines `last`, if this is a terminal, and its columns."""
+        size = shutil.get_terminal_size()
+        # pytest ends with a blank line; of --watch, another one and the keys follow.
+        prompt = 4 if self.watched else 2
+        rows = size.lines - prompt - len(last)
+        return rows if self.reporter.isatty else None, size.columns
 
     def last_lines(self) -> Iterator[ScreenLine]:
         """Return the closing lines."""

@@ -224,7 +224,7 @@ def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> 
 
 
 def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: Course) -> None:
-    """A key shows it; and the last kata has none after it."""
+    """Its first lines are shown, and a key shows all; the last kata has none after it."""
     course.write("katas/lecture01/solutions/k01_first.py", "a = 1\n" * 60)
     for name in (SECOND, THIRD):
         solve(course, read, name)
@@ -233,13 +233,16 @@ def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: C
     solve(course, read, FIRST)
     desk.ran(RUN)
 
+    lines = texts(desk.moment(RUN, 80))
+    assert "k01_first.py: your answer on the left, the reference on the right" == lines[1]
+    assert f"{'':38} > a = 1" == lines[39]
     assert [
+        "(22 more lines: press s)",
         "",
         "learned why strides fits",
         "time    0 min, no hint",
-        "beside  press s: the reference beside your answer",
         "Nothing else is open here.",
-    ] == texts(desk.moment(RUN, 80))
+    ] == lines[40:]
     assert 60 < len(texts(desk.pressed("s")))
 
 

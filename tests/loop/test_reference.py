@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from plugins.course.files import content_of
 from plugins.course.model import Kata
+from plugins.loop.reference import Moment
 from plugins.loop.reference import count_columns
+from plugins.loop.reference import format_moment
 from plugins.loop.reference import pair_files
 from plugins.loop.reference import side_by_side
 from plugins.loop.reference import strip_brief
@@ -278,3 +281,13 @@ def test_long_texts_take_no_time() -> None:
 
     assert 2000 == len(list(side_by_side(left, right, 80)))
     assert time.process_time() - begun < 30
+
+
+def test_a_kata_without_an_episode_has_its_moment() -> None:
+    """There is no line for what was learned."""
+    empty: tuple[()] = ()
+    kata = Kata("lecture04", "k01_a", "", "lab", (), empty, (), (), (), (), (), Path("lecture04"))
+
+    assert ["", "time    2 min, no hint", "Nothing else is open here."] == [
+        line.text for line in format_moment(Moment(kata, 120.0, 0, None), [])
+    ]

@@ -9,19 +9,21 @@ import pytest
 
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
+from plugins.guide.shorten import CUT
+from plugins.guide.traceback import read_failure
 from plugins.loop.screen import CLEAR
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import Lesson
-from plugins.loop.screen import Moment
+from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import brief_title
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
+from plugins.loop.screen import count_rows
 from plugins.loop.screen import format_away
 from plugins.loop.screen import format_bar
 from plugins.loop.screen import format_done
 from plugins.loop.screen import format_end
 from plugins.loop.screen import format_list
-from plugins.loop.screen import format_moment
 from plugins.loop.screen import keys_line
 from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
@@ -54,9 +56,9 @@ LESSON = Lesson(
 )
 
 
-def format_lesson(lesson: Lesson) -> list[str]:
+def format_lesson(lesson: Lesson, rows: int | None = None) -> list[str]:
     """Return the lines of a lesson."""
-    return [line.text for line in lesson_lines(lesson, "pytest katas --next")]
+    return [line.text for line in lesson_lines(lesson, "pytest katas --next", rows)]
 
 
 def test_long_texts_fit_the_terminal() -> None:
@@ -73,17 +75,57 @@ def test_a_very_long_message_is_cut() -> None:
     """And says where the rest is."""
     lines = format_lesson(replace(LESSON, text="\n".join(f"E   {n}" for n in range(100))))
 
-    assert "(60 more lines: pytest katas/lecture01/test_k01.py -x)" in lines
+    assert "(60 more lines: pytest katas/lecture01/test_k01.py -x -v)" in lines
     assert "39" in lines
     assert "40" not in lines
 
 
 def test_the_output_of_the_test_is_shown() -> None:
-    """The last lines of it."""
+    """The last lines of it, and how many came before."""
     printed = ("Captured stdout call", "\n".join(f"line {n}" for n in range(100)))
     lines = format_lesson(replace(LESSON, printed=[printed]))
 
-    assert lines[lines.index("Captured stdout call") :][:2] == ["Captured stdout call", "line 80"]
+    assert lines[lines.index("Captured stdout call") :][:3] == [
+        "Captured stdout call",
+        "(80 earlier lines: pytest katas/lecture01/test_k01.py -x -v)",
+        "line 80",
+    ]
+
+
+def test_what_was_cut_before_counts_too() -> None:
+    """A report has no more of a message than a screen; another terminal shows what --watch cuts."""
+    text = "\n".join([*(f"E   {n}" for n in range(3)), f"E   {CUT.format(7)}"])
+    lines = [line.text for line in lesson_lines(replace(LESSON, text=text), "")]
+
+    assert "(7 more lines: pytest katas/lecture01/test_k01.py -x -v, in another terminal)" in lines
+    assert CUT.format(7) not in lines
+
+
+LONG = "\n".join(f"E   {'-+'[n % 2]} row {n}" for n in range(14))
+CALLS = "".join(f"{PATH}:{n}: in f\n    return f(n - 1)\n" for n in range(40))
+PRINTED = (("Captured stdout call", "\n".join(f"line {n}" for n in range(20))),)
+
+
+@pytest.mark.parametrize("text", [LONG, f"{CALLS}E   boom", f"{CALLS}{LONG}"])
+@pytest.mark.parametrize("printed", [(), PRINTED])
+def test_a_message_stays_on_a_small_screen(text: str, printed: tuple[tuple[str, str], ...]) -> None:
+    """From its first line on, however long it is, the calls and the output are."""
+    lesson = replace(LESSON, text=text, printed=printed)
+    lines = format_lesson(lesson, 23)
+    shown = lines.index(read_failure(text).message[0])
+
+    assert len(lines) - shown <= 23
+    assert not printed or "line 19" in lines
+    assert "again   pytest katas --next" in lines
+    assert len(format_lesson(lesson, 1000)) == len(format_lesson(lesson))
+
+
+def test_a_row_is_as_wide_as_the_terminal() -> None:
+    """A long line takes several, a blank one takes one, and the address of a link takes none."""
+    link = f"\x1b]8;;https://{'x' * 200}\x1b\\text\x1b]8;;\x1b\\"
+    lines = [ScreenLine(text) for text in ("", "x" * 80, "x" * 81, link, "\tx" * 10)]
+
+    assert 1 + 1 + 2 + 1 + 2 == count_rows(lines, 80)
 
 
 def test_the_bar_is_what_the_terminal_can_show() -> None:
@@ -196,12 +238,3 @@ def test_the_clock_is_one_row(width: int) -> None:
     assert len(line) == width - 1
     assert line.startswith("  3 s  test_small"[: max(width - 18, 0)])
     assert line.endswith("r rerun  q quit") == (width > 20)
-
-
-def test_a_kata_without_an_episode_has_its_moment() -> None:
-    """There is no line for what was learned."""
-    (kata,) = named("k01_a")
-
-    assert ["", "time    2 min, no hint", "Nothing else is open here."] == [
-        line.text for line in format_moment(Moment(kata, 120.0, 0, None), [])
-    ]

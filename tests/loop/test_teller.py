@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.terminal import Terminal
 from tests.support.threekatas import CANNOT
 from tests.support.threekatas import NOTHING
 from tests.support.threekatas import PLUGINS
@@ -19,6 +20,15 @@ from tests.support.threekatas import solve
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
+# Fails with a long difference, and prints much before.
+LONG_TEST = """
+from katas.lecture01.k01_first import answer
+
+def test_it():
+    for n in range(40):
+        print("printed", n)
+    assert answer() == [n * n for n in range(20)], "the squares\\n" + 14 * "\\n- squares"
+"""
 
 
 def test_the_first_failing_test_is_all_that_is_shown(
@@ -73,6 +83,39 @@ def test_a_wrong_answer_shows_where_to_look(three: MiniCourse) -> None:
             "about to call",
         ]
     )
+
+
+def test_a_screen_of_24_rows_keeps_the_message(course: MiniCourse) -> None:
+    """In a terminal: with a long difference and much that the test has printed."""
+    course.plugins(*PLUGINS)
+    course.kata(test=LONG_TEST, stub="def answer():\n    return [2 * n for n in range(20)]\n")
+    with Terminal(course.path, "katas", "--next", rows=24) as terminal:
+        status, text = terminal.end()
+
+    screen = text.splitlines()[-23:]
+    assert 1 == status
+    assert "edit    katas/lecture01/k01_first.py:1\n" in text
+    assert "AssertionError: the squares" in screen
+    assert "printed 39" in screen
+    assert screen[-2].startswith("later   pytest ")
+
+
+def test_a_screen_of_24_rows_keeps_the_message_in_a_watch(
+    course: MiniCourse,
+) -> None:
+    """Above the keys, with the line to edit of what the test called."""
+    course.plugins(*PLUGINS, "plugins.loop.watch")
+    course.kata(test=LONG_TEST, stub="import os\n\ndef answer():\n    return [0]\n")
+    with Terminal(course.path, "katas", "--watch", rows=24) as terminal:
+        text = terminal.shown()
+        terminal.process.send("q")
+        terminal.end()
+
+    screen = text.splitlines()[-23:]
+    assert "edit    katas/lecture01/k01_first.py:3\n" in text
+    assert "AssertionError: the squares" in screen
+    assert any(line.endswith("-x -v, in another terminal)") for line in screen)
+    assert screen[-1].startswith("n next")
 
 
 def test_a_syntax_error_is_shown_in_its_line(three: MiniCourse) -> None:

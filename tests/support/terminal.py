@@ -27,7 +27,7 @@ KEYS = "q quit\n"
 class Terminal:
     """pytest in a terminal of 80 columns; ends with the ``with`` block."""
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, rows: int = 40, **environment: str) -> None:
         self.process: Any = pexpect.spawn(
             sys.executable,
             ["-m", "pytest", "--color=no", *arguments],
@@ -35,7 +35,7 @@ class Terminal:
             env={**os.environ, "TERM": "xterm", **environment},
             encoding="utf-8",
             timeout=SECONDS,
-            dimensions=(40, 80),
+            dimensions=(rows, 80),
             # As in a person's terminal; the process that runs the tests may ignore this signal.
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
