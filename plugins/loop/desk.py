@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from plugins.course.files import learners_files
 from plugins.course.model import Course
-from plugins.course.names import name_for_pytest
 from plugins.loop.hint import format_hints
 from plugins.loop.hint import take_hint
 from plugins.loop.reference import Moment
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
 # Files of a lecture that none of its katas owns, such as headers and helpers, end in one of these.
 SHARED = frozenset({".py", ".cpp", ".cu", ".h", ".hpp", ".cuh"})
+OUTSIDE = "{} is not among the katas of this command: its tests do not run."
 NONE_OPEN = "No other kata here is open."
 NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
 
@@ -71,6 +71,9 @@ class Desk:
         self.root, self.start, self.course = root, start, course
         self.katas, self.moving, self.flying = katas, moving, flying
         self._files = {file: kata for kata in katas for file in watched_files(kata)}
+        ids = {kata.id for kata in katas}
+        rest = (kata for each in course.lectures for kata in each.katas if kata.id not in ids)
+        self._others = {file: kata.id for kata in rest for file in watched_files(kata)}
         # The kata that the learner is at, and those that a key has left, the last one last.
         self.kata = self.open_kata or katas[0]
         self._left: list[Kata] = []
@@ -122,8 +125,11 @@ class Desk:
         away = shown if shown and shown.id != self.kata.id else None
         return Order("kata", self.kata, why, away)
 
-    def saved(self, files: Sequence[Path]) -> Order | None:
-        """Return the order for saved files; None if they belong to no kata here."""
+    def saved(self, files: Sequence[Path]) -> Order | list[ScreenLine] | None:
+        """Return the order for saved files; None if they belong to no kata.
+
+        Of a kata that the command has left out, return a line that says so.
+        """
         own = {kata.id: (kata, file) for file in files if (kata := self._files.get(file))}
         shared = [file for file in files if self.is_shared(file)]
         if own:
@@ -131,10 +137,17 @@ class Desk:
             self.kata, file = own.get(self.kata.id) or next(iter(own.values()))
         elif shared:
             file = shared[0]
+        elif others := [file for file in files if file in self._others]:
+            name = self._others[others[0]]
+            return strip_styles([self.describe_save(others[0]), OUTSIDE.format(name)])
         else:
             return None
+        return self.run(self.describe_save(file))
+
+    def describe_save(self, file: Path) -> str:
+        """Return the line above the output: what happened to which file."""
         what = "saved" if file.exists() else "removed"
-        return self.run(f"{what:8}{os.path.relpath(file, self.start)}")
+        return f"{what:8}{os.path.relpath(file, self.start)}"
 
     def is_shared(self, file: Path) -> bool:
         """Whether a file may be used by several katas of a lecture."""
@@ -185,8 +198,7 @@ class Desk:
         if is_solved(self.root, self.kata):
             head = ScreenLine(f"{self.kata.id}: {self.kata.title}", "bold")
             return [head, *reference_lines(self.kata, width)]
-        test = name_for_pytest(self.kata, self.start)
-        return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata), test))
+        return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata)))
 
     def listed(self) -> list[ScreenLine]:
         """Return the lectures, and the katas of the lecture that the learner is in."""

@@ -91,16 +91,22 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     return 0
 
 
-def explain_unsolved(kata: Kata, standing: Standing, test: str) -> Iterator[str]:
-    """Return why the reference is not shown, and the commands that lead to it."""
+def explain_unsolved(kata: Kata, standing: Standing, test: str = "") -> Iterator[str]:
+    """Return why the reference is not shown, and what leads to it.
+
+    These are commands for the test module `test`, or under ``--watch`` the key.
+    """
     known = standing.states.get(content_of(kata)) == "failing"
     yield f"{kata.id} is not solved yet: " + (
         f"{standing.results.passing} tests pass."
         if known and standing.results.passing
         else "its tests have not passed with your current answer."
     )
-    yield f"  Run them:               pytest {test} -x"
-    yield f"  The reference at once:  pytest {test} --solution=now"
+    if test:
+        yield f"  Run them:               pytest {test} -x"
+        yield f"  The reference at once:  pytest {test} --solution=now"
+    else:
+        yield "  s shows the reference once they pass."
 
 
 def show_reference(reporter: Any, kata: Kata) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import warnings
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plugins.course.late import Late
@@ -22,6 +19,7 @@ from plugins.loop.screen import clock_line
 from plugins.loop.screen import format_end
 from plugins.loop.screen import keys_line
 from plugins.loop.screen import knows_sequences
+from plugins.loop.teller import Board
 from plugins.loop.teller import style_line
 from plugins.loop.teller import told_key
 from plugins.loop.walk import Order
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterable
     from collections.abc import Sequence
+    from pathlib import Path
 
     import pytest
 
@@ -63,6 +62,8 @@ class Runner:
         self.board = Board()
         # What the screen shows of the last run, and when the one that goes on began.
         self.shown: list[str] = []
+        # What is to be said of a save that ran nothing.
+        self.note: list[str] = []
         self.began = 0.0
 
     def forked(self, blocked: Iterable[int], begin: Callable[[], None]) -> bool:
@@ -91,6 +92,16 @@ class Runner:
         """Do this next; a run of tests that goes on is out of date."""
         self.drop()
         self.waiting = order
+
+    def hear(self, meaning: Order | Sequence[ScreenLine] | None) -> None:
+        """Do what a save means: an order at once, lines as soon as nothing runs."""
+        match meaning:
+            case Order() as order:
+                self.demand(order)
+            case [*lines]:
+                self.note = self.styled(lines)
+                if not (self.run or self.waiting):
+                    self.draw()
 
     def drop(self) -> None:
         """End the run, if there is one."""
@@ -121,6 +132,9 @@ class Runner:
         self.shown += [*told, *after]
         # A run that was killed has left the clock.
         print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
+        if self.note:
+            print_lines(self.note, before="\n")
+        self.note = []
         self.prompt()
         self.serve()
         if not self.waiting:
@@ -136,10 +150,19 @@ class Runner:
                     self.draw(self.styled(lines))
 
     def draw(self, panel: Sequence[str] = ()) -> None:
-        """Draw the screen anew: the last run, and a panel below it instead of the one before."""
+        """Draw the screen anew: the last run, and a panel below it instead of the one before.
+
+        Of a run that goes on, that is what it has shown up to now.
+        """
+        if self.run:
+            told = [*self.shown, *self.board.read_told()]
+            print_lines(told, before=clear_sequence(os.environ))
+            self.tick()
+            return
         print_lines(self.shown, before=clear_sequence(os.environ))
-        if panel:
+        if panel := panel or self.note:
             print_lines(panel, before="\n")
+        self.note = []
         self.prompt()
 
     def prompt(self) -> None:
@@ -163,47 +186,6 @@ class Runner:
         """Return lines as the terminal shows them."""
         writer = terminal_writer(self.config)
         return [style_line(writer, line) for line in lines]
-
-
-class Board:
-    """The files by which a run tells the process that stays what it does, and what it has shown."""
-
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="katas-watch-"))
-        self._status, self._told = self._folder / "status", self._folder / "told"
-
-    def clear(self) -> None:
-        """Forget what the last run has told."""
-        self._status.write_text("")
-        self._told.write_text("")
-
-    def set_status(self, text: str) -> None:
-        """Say, in the run, what takes long just now."""
-        self._status.write_text(text)
-
-    @property
-    def status(self) -> str | None:
-        """What takes long just now; None while the run shows a result."""
-        with suppress(FileNotFoundError):
-            return self._status.read_text()
-        return None
-
-    def tell(self, lines: Iterable[str]) -> None:
-        """Note, in the run, lines that are going to be shown; the clock would cut through them.
-
-        What the run does next, another kata, it says again.
-        """
-        self._status.unlink(missing_ok=True)
-        with self._told.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-
-    def read_told(self) -> list[str]:
-        """Return the lines that the last run has shown."""
-        return self._told.read_text(encoding="utf-8").splitlines()
-
-    def remove(self) -> None:
-        """Remove the files of the run."""
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def print_lines(lines: Iterable[str], before: str = "") -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import tempfile
 from collections.abc import Callable
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterator
     from collections.abc import Sequence
-    from pathlib import Path
 
     from plugins.course.model import Kata
 
@@ -210,6 +212,47 @@ class Teller:
             self.reporter.write(ERASE if knows_sequences(os.environ) else "")
         for line in lines:
             self.reporter.line(line.text, **({line.style: True} if line.style else {}))
+
+
+class Board:
+    """The files by which a run tells the process that stays what it does, and what it has shown."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="katas-watch-"))
+        self._status, self._told = self._folder / "status", self._folder / "told"
+
+    def clear(self) -> None:
+        """Forget what the last run has told."""
+        self._status.write_text("")
+        self._told.write_text("")
+
+    def set_status(self, text: str) -> None:
+        """Say, in the run, what takes long just now."""
+        self._status.write_text(text)
+
+    @property
+    def status(self) -> str | None:
+        """What takes long just now; None while the run shows a result."""
+        with suppress(FileNotFoundError):
+            return self._status.read_text()
+        return None
+
+    def tell(self, lines: Iterable[str]) -> None:
+        """Note, in the run, lines that are going to be shown; the clock would cut through them.
+
+        What the run does next, another kata, it says again.
+        """
+        self._status.unlink(missing_ok=True)
+        with self._told.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def read_told(self) -> list[str]:
+        """Return the lines that the last run has shown."""
+        return self._told.read_text(encoding="utf-8").splitlines()
+
+    def remove(self) -> None:
+        """Remove the files of the run."""
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def style_line(writer: Any, line: ScreenLine) -> str:

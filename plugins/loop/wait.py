@@ -118,8 +118,7 @@ class Loop:
                 case signal.SIGCONT:
                     self.keyboard.take()
                     # The shell has written to the screen.
-                    if not self.runner.run:
-                        self.runner.draw()
+                    self.runner.draw()
                 case signal.SIGINT:
                     return INTERRUPTED
                 case _:
@@ -127,15 +126,15 @@ class Loop:
         return None
 
     def read_saves(self) -> None:
-        """Run the kata that was saved."""
+        """Run the kata that was saved, or say why it does not run."""
         self.watching = True
         files = self.saves.read()
         if files is None:
             del self.inputs[self.saves]
             why = f": {self.saves.trouble}" if self.saves.trouble else ""
             print_lines([UNSEEN.format(why)])
-        elif order := self.desk.saved(files):
-            self.runner.demand(order)
+        else:
+            self.runner.hear(self.desk.saved(files))
 
 
 class Keyboard:

@@ -98,6 +98,25 @@ def test_other_files_mean_nothing(course: MiniCourse, read: Course, name: str) -
     assert desk_of(course, read).saved([course.katas / name]) is None
 
 
+def test_a_save_of_a_kata_that_was_left_out_is_answered(course: MiniCourse, read: Course) -> None:
+    """It runs nothing, and a line says why; a kata of the command beside it runs."""
+    katas = read.lectures[1].katas
+    desk = Desk(course.path, course.path, read, katas, moving=False)
+    left_out, own = katas_files = [
+        course.katas / "lecture01/k01_first.py",
+        course.katas / "lecture02/k03_third.py",
+    ]
+
+    assert [
+        "saved   katas/lecture01/k01_first.py",
+        f"{FIRST} is not among the katas of this command: its tests do not run.",
+    ] == texts(desk.saved([left_out]))
+    assert ("kata", THIRD, "saved   katas/lecture02/k03_third.py") == describe_order(
+        desk.saved(katas_files)
+    )
+    assert desk.saved([own])
+
+
 def test_it_begins_with_the_first_that_is_open(course: MiniCourse, read: Course) -> None:
     """If all are solved, with the first."""
     first = describe_order(desk_of(course, read).first(skipping=False))
@@ -148,6 +167,7 @@ def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> No
         f"{SECOND} is not solved yet: its tests have not passed with your current answer."
         == (before[0])
     )
+    assert ["  s shows the reference once they pass."] == before[1:]
     assert f"{SECOND}: The title of k02_second" == texts(desk.pressed("s"))[0]
     assert ["Hint 1 of 3: the first hint", "2 more: press h again."] == texts(desk.pressed("h"))[1:]
     assert ("kata", SECOND, "") == describe_order(desk.pressed("r"))

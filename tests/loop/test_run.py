@@ -17,7 +17,9 @@ from plugins.loop.run import ForkedRun
 from plugins.loop.run import Runner
 from plugins.loop.run import fork_run
 from plugins.loop.run import keep_no_bytecode
+from plugins.loop.screen import CLEAR
 from plugins.loop.screen import ERASE
+from plugins.loop.screen import ScreenLine
 from plugins.loop.walk import Order
 from tests.support.terminal import eventually
 from tests.support.terminal import gone
@@ -178,6 +180,45 @@ def test_a_clock_shows_only_while_a_run_takes_long(
     assert clock.startswith(f"{ERASE}100 s  test_it ")
     assert "" == result
     assert capsys.readouterr().out.startswith(f"{ERASE}100 s  test_of_the_next_kata ")
+
+
+def test_what_goes_on_is_drawn_anew(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line above the output, what the run has shown, and the clock, without the keys."""
+    goes_on: Any = SimpleNamespace()
+    monkeypatch.setenv("TERM", "xterm")
+    runner.run, runner.began, runner.shown = goes_on, time.monotonic() - 100, ["saved   k.py"]
+    runner.board.tell(["k01 is solved"])
+    runner.board.set_status("test_it")
+    runner.draw()
+
+    drawn = capsys.readouterr().out
+    assert drawn.startswith(f"{CLEAR}saved   k.py\nk01 is solved\n{ERASE}100 s  test_it ")
+    assert "n next" not in drawn
+
+
+def test_a_save_that_runs_nothing_is_answered_when_nothing_runs(
+    runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At once, or below the result of the run that goes on; once, and not for no kata at all."""
+    note = [ScreenLine("saved   k09.py"), ScreenLine("k09 is not among the katas")]
+    runner.hear(None)
+    nothing = capsys.readouterr().out
+    runner.hear(note)
+    at_once = capsys.readouterr().out
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    runner.run, runner.order = ended, Order("next")
+    runner.hear(note)
+    meanwhile = capsys.readouterr().out
+    runner.look(lambda: None)
+    later = capsys.readouterr().out
+    runner.draw()
+
+    assert "" == nothing + meanwhile
+    for text in (at_once, later):
+        assert "\nsaved   k09.py\nk09 is not among the katas\n\nn next" in text
+    assert "k09" not in capsys.readouterr().out
 
 
 def test_a_run_that_was_ended_leaves_no_clock(

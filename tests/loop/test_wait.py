@@ -99,7 +99,7 @@ def test_a_terminal_that_is_gone_ends_it() -> None:
 
 
 def test_the_screen_is_drawn_anew_when_the_terminal_is_taken_again() -> None:
-    """Unless a run goes on, which draws it at its end."""
+    """Also while a run goes on."""
     drawn: list[str] = []
     runner = SimpleNamespace(run=None, draw=lambda: drawn.append("drawn"))
     loop = SimpleNamespace(
@@ -111,4 +111,4 @@ def test_the_screen_is_drawn_anew_when_the_terminal_is_taken_again() -> None:
     runner.run = object()
     assert Loop.read_signals(cast("Loop", loop)) is None
 
-    assert ["taken", "drawn", "taken"] == drawn
+    assert 2 * ["taken", "drawn"] == drawn
