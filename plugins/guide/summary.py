@@ -151,18 +151,30 @@ def show_where_to_go_on(
     errors = describe_problems(config)
     if not katas and not errors:
         return
+    unbuilt = set() if shows_all(config) else find_unbuilt(lists.failures)
     reporter.section("where to go on")
     for heading, *lines in katas:
         reporter.line(heading, bold=True)
-        notes = lists.folded.notes.get(heading.partition(":")[0], ())
-        for line in (*notes, *lines):
+        kata = heading.partition(":")[0]
+        notes = lists.folded.notes.get(kata, ())
+        # What the compiler says is what to read now, and it should stay on the screen.
+        wanted = [line for line in lines if kata not in unbuilt or line.startswith("hint")]
+        for line in (*notes, *wanted):
             reporter.line(f"  {line}")
-    if any(lists.folded.notes.values()):
+    if any(lines for kata, lines in lists.folded.notes.items() if kata not in unbuilt):
         reporter.line(f"All failures: {format_command(config, '--all-failures')}")
     if len(katas) > 1:
         reporter.line(f"One kata at a time: {format_command(config, '--next')}", bold=True)
     for line in errors:
         reporter.line(line, yellow=True)
+
+
+def find_unbuilt(reports: Iterable[Any]) -> set[str]:
+    """Return the ids of the katas whose tests all fail because nothing was built."""
+    causes = [Cause(*found) for report in reports if (found := getattr(report, CAUSE, None))]
+    return {cause.kata for cause in causes} - {
+        cause.kata for cause in causes if cause.kind != "unbuilt"
+    }
 
 
 def collect_summaries(reports: Iterable[object]) -> list[list[str]]:

@@ -196,3 +196,14 @@ def prune(folder: Path, megabytes: float = MEGABYTES, days: float = DAYS) -> Non
         for ready in folder.glob("*/ready"):
             if time.time() - ready.stat().st_mtime > days * 86400:
                 shutil.rmtree(ready.parent, ignore_errors=True)
+
+
+def describe_build(builder: Builder, unit: Unit, kata: str) -> str:
+    """Return the line shown while `unit` is built; a first build says how long it may take."""
+    compiler = builder.toolchain.compiler
+    text = f"building {kata} ({unit.tier}, {compiler.name}) ..."
+    if builder.needs_headers(unit):
+        clang, gxx = builder.recipe(unit).tier.seconds
+        seconds = clang if compiler.clang else gxx
+        text += f" first build: about {seconds} s"
+    return text

@@ -30,6 +30,7 @@ from plugins.native import hooks
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.builder import build_folder
+from plugins.native.builder import describe_build
 from plugins.native.compile import BrokenToolError
 from plugins.native.extension import Extension
 from plugins.native.loader import load_library
@@ -237,9 +238,11 @@ def announce_build(
     text = describe_build(builder, unit, kata)
     if tell := config.stash.get(status_key, None):
         tell(text)
-        yield
-        # The test goes on, and is what takes long now.
-        tell(nodeid.rpartition("::")[2])
+        try:
+            yield
+        finally:
+            # The test goes on, and is what takes long now.
+            tell(nodeid.rpartition("::")[2])
         return
     with past_capture(config):
         reporter.ensure_newline()
@@ -250,25 +253,23 @@ def announce_build(
         else:
             reporter.write_line(text)
         reporter.flush()
-    yield
+    try:
+        yield
+    finally:
+        # Also if it does not compile.
+        resume_dots(config, reporter, nodeid)
+
+
+def resume_dots(config: pytest.Config, reporter: pytest.TerminalReporter, nodeid: str) -> None:
+    """Let the dots go on: in a terminal behind the name of their file, elsewhere below it."""
+    if not reporter.isatty:
+        reporter.currentfspath = config.rootpath / nodeid.partition("::")[0]
+        return
     with past_capture(config):
-        if reporter.isatty:
-            reporter.rewrite("", erase=True)
-            reporter.rewrite("")
+        reporter.rewrite("", erase=True)
+        reporter.rewrite("")
         if reporter.showfspath:
-            # The dots go on behind the name of their file.
             reporter.write_fspath_result(nodeid, "")
-
-
-def describe_build(builder: Builder, unit: Unit, kata: str) -> str:
-    """Return the line shown while `unit` is built; a first build says how long it may take."""
-    compiler = builder.toolchain.compiler
-    text = f"building {kata} ({unit.tier}, {compiler.name}) ..."
-    if builder.needs_headers(unit):
-        clang, gxx = builder.recipe(unit).tier.seconds
-        seconds = clang if compiler.clang else gxx
-        text += f" first build of tier {unit.tier} takes about {seconds} s"
-    return text
 
 
 def past_capture(config: pytest.Config) -> AbstractContextManager[None]:

@@ -246,6 +246,9 @@ def test_a_compile_error_is_also_the_last_thing_before_the_summary(katas: MiniCo
 
     assert 1 == alone.count(error)
     assert "  4 more tests wait for katas/lecture01/csrc/k03_source.cpp to compile" in alone
+    at = alone.index("lecture01/k03_source: The title of k03_source")
+    assert [line[:10] for line in alone[at + 1 : -1]] == ["  4 more t", "  hint    "]
+    assert "  hint    pytest katas/lecture01/test_k03_source.py --hint" in result.outlines
     lines = result.outlines
     assert 2 == lines.count(error)
     at = lines.index(SHORT)

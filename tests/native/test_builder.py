@@ -12,6 +12,8 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from plugins import ROOT
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.builder import build_folder
+from plugins.native.builder import describe_build
 from plugins.native.builder import prune
 from plugins.native.compile import BrokenToolError
 from plugins.native.sources import Unit
@@ -388,3 +391,26 @@ def test_two_processes_may_prune_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("pathlib.Path.glob", lambda self, _pattern: [self / "gone"])
 
     prune(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("clang", "first", "line"),
+    [
+        (True, True, "(small, cc-19) ... first build: about 8 s"),
+        (False, True, "(small, cc-19) ... first build: about 13 s"),
+        (True, False, "(small, cc-19) ..."),
+    ],
+)
+def test_the_line_about_a_build_says_how_long_the_first_one_takes(
+    line: str, *, clang: bool, first: bool
+) -> None:
+    """It compiles the headers, which takes longer with g++."""
+    compiler = SimpleNamespace(name="cc-19", clang=clang)
+    builder: Any = SimpleNamespace(
+        toolchain=SimpleNamespace(compiler=compiler),
+        needs_headers=lambda _unit: first,
+        recipe=lambda _unit: SimpleNamespace(tier=SimpleNamespace(seconds=(8, 13))),
+    )
+    unit: Any = SimpleNamespace(tier="small")
+
+    assert f"building lecture01/k01 {line}" == describe_build(builder, unit, "lecture01/k01")

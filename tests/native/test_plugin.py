@@ -16,7 +16,6 @@ from plugins.native.plugin import Native
 from plugins.native.plugin import announce_build
 from plugins.native.plugin import build_source
 from plugins.native.plugin import builds_ahead
-from plugins.native.plugin import describe_build
 from plugins.native.plugin import native_katas
 from plugins.native.plugin import native_key
 from plugins.native.plugin import no_cxx
@@ -107,29 +106,6 @@ def test_one_process_that_runs_tests_builds_ahead(
     assert expected == builds_ahead(config(**values))
 
 
-@pytest.mark.parametrize(
-    ("clang", "first", "line"),
-    [
-        (True, True, "(small, cc-19) ... first build of tier small takes about 8 s"),
-        (False, True, "(small, cc-19) ... first build of tier small takes about 13 s"),
-        (True, False, "(small, cc-19) ..."),
-    ],
-)
-def test_the_line_about_a_build_says_how_long_the_first_one_takes(
-    line: str, *, clang: bool, first: bool
-) -> None:
-    """It compiles the headers, which takes longer with g++."""
-    compiler = SimpleNamespace(name="cc-19", clang=clang)
-    builder: Any = SimpleNamespace(
-        toolchain=SimpleNamespace(compiler=compiler),
-        needs_headers=lambda _unit: first,
-        recipe=lambda _unit: SimpleNamespace(tier=SimpleNamespace(seconds=(8, 13))),
-    )
-    unit: Any = SimpleNamespace(tier="small")
-
-    assert f"building lecture01/k01 {line}" == describe_build(builder, unit, "lecture01/k01")
-
-
 def test_the_clock_of_a_watch_shows_a_build_and_then_the_test(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +123,14 @@ def test_the_clock_of_a_watch_shows_a_build_and_then_the_test(
         with announce_build(session, builder, unit, "lecture01/k01", "test_k01.py::test_it[1]"):
             told.append(unit)
 
-    assert ["ready", "building it ...", "new", "test_it[1]"] == told
+    with (
+        pytest.raises(SourceError),
+        announce_build(session, builder, unit, "lecture01/k01", "test_k01.py::test_wrong"),
+    ):
+        raise SourceError
+
+    assert ["ready", "building it ...", "new", "test_it[1]"] == told[:4]
+    assert ["building it ...", "test_wrong"] == told[4:]
     assert ("", "") == capsys.readouterr()
 
 
