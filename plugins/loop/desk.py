@@ -30,6 +30,7 @@ from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_standing
+from plugins.tools.files import why_nothing_is_kept
 from plugins.tools.terminal import shows_blocks
 
 
@@ -70,6 +71,8 @@ class Desk:
     ) -> None:
         self.root, self.start, self.course = root, start, course
         self.katas, self.moving, self.flying = katas, moving, flying
+        # Whether --next knows what it has shown; a read-only checkout remembers nothing.
+        self.keeps = moving and not why_nothing_is_kept(root)
         self._files = {file: kata for kata in katas for file in watched_files(kata)}
         ids = {kata.id for kata in katas}
         rest = (kata for each in course.lectures for kata in each.katas if kata.id not in ids)
@@ -159,6 +162,9 @@ class Desk:
         """Look, at the end of a run, which kata is at hand and whether it is solved."""
         if order.kind != "kata":
             self.kata = self.shown_kata or self.kata
+            # The only open kata comes back to itself: it was not left.
+            if self._left and self._left[-1].id == self.kata.id:
+                self._left.pop()
         self.passed = self.kata if is_solved(self.root, self.kata) else None
 
     def moment(self, order: Order, width: int) -> list[ScreenLine]:
@@ -167,7 +173,7 @@ class Desk:
             return []
         standing = read_standing(self.root, self.passed)
         hints = read_counts(self.root).get(self.passed.id, 0)
-        following = self.shown_kata or self.open_kata if self.moving else self.later_kata
+        following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
         moment = Moment(self.passed, standing.seconds, hints, following)
         return list(format_moment(moment, list(reference_lines(self.passed, width))))
 
@@ -210,14 +216,15 @@ class Desk:
 
     def following(self) -> Order | list[ScreenLine]:
         """Return the order that leaves the current kata for another open one."""
-        if self.moving:
+        if self.keeps:
             return self.forward()
         kata = self.later_kata
         if kata is None:
             return strip_styles([NONE_OPEN])
         self._left.append(self.kata)
         self.kata = kata
-        return self.run()
+        # With `flying`, `run` would begin with the first again.
+        return Order("kata", kata) if self.flying else self.run()
 
     def forward(self) -> Order:
         """Return the order that goes on: to the kata shown, if another was saved, or past it."""

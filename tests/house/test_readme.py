@@ -37,6 +37,12 @@ def test_it_opens_with_the_two_commands() -> None:
     assert "" == README.partition("\n")[2].partition("```")[0].strip()
 
 
+def test_the_loop_comes_right_after_the_two_commands() -> None:
+    """Before anything else is explained: no heading stands above it."""
+    assert blocks()[2] == "pytest katas --next"
+    assert "\n## " not in README.partition("pytest katas --next\n")[0]
+
+
 def test_ci_runs_the_second_command() -> None:
     """Word for word, and after it makes some proofs anew with the command of everybody."""
     lines = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 COLUMNS = 80
+# Lecture 4 has a test of its own: the README begins with it.
+LECTURES = sorted({file.parent.name for file in ROOT.glob("katas/*/lecture.toml")} - {"lecture04"})
 FAILURES = f"{' FAILURES ':=^80}"
 
 
@@ -63,6 +65,18 @@ def test_the_first_command(clone: Path) -> None:
     assert katas == sum(row.startswith("  hint    pytest ") for row in rows)
     assert katas == sum(" more tests " in row for row in rows)
     assert "508 failed" in rows[-1]
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.parametrize("lecture", LECTURES)
+def test_any_lecture(clone: Path, lecture: str) -> None:
+    """No more than 40 rows a kata, and each kata has its command for a hint."""
+    rows = rows_of(clone, f"katas/{lecture}")
+
+    katas = len([*(clone / "katas" / lecture).glob("test_k*.py")])
+    assert len(rows) <= 40 * katas
+    assert katas >= sum(row.startswith("  hint    pytest ") for row in rows) > 0
 
 
 @pytest.mark.torch

@@ -287,6 +287,32 @@ def test_a_key_goes_back(course: MiniCourse, read: Course, *, moving: bool) -> N
         assert Bookmark(FIRST) == read_bookmark(course.path)
 
 
+def test_the_only_open_kata_is_not_left(course: MiniCourse, read: Course) -> None:
+    """The key for the next one comes back to it, and none leads back from there."""
+    desk = desk_of(course, read, moving=True)
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.ran(NEXT)
+    desk.pressed("n")
+    change_bookmark(course.path, lambda _: Bookmark(FIRST, (FIRST,)))
+    desk.ran(Order("skip"))
+
+    assert not desk.can_go_back
+
+
+@pytest.mark.parametrize("flying", [False, True])
+def test_a_key_goes_on_where_nothing_is_remembered(
+    course: MiniCourse, read: Course, *, flying: bool
+) -> None:
+    """With ``--next`` in a read-only checkout too: to one kata after the other, and back."""
+    course.write(".katas", "a file, so that nothing can be made in it")
+    katas = [kata for lecture in read.lectures for kata in lecture.katas]
+    desk = Desk(course.path, course.path, read, katas, moving=True, flying=flying)
+    found = [describe_order(desk.pressed("n"))[:2] for _ in range(3)]
+
+    assert [("kata", SECOND), ("kata", THIRD), ("kata", FIRST)] == found
+    assert desk.can_go_back
+
+
 def test_a_file_that_is_gone_was_removed(course: MiniCourse, read: Course) -> None:
     """Not saved."""
     file = course.katas / "lecture01/k01_first.py"

@@ -334,14 +334,21 @@ STOPS = """[...document.querySelectorAll("a, button, input, select, summary, aud
 
 
 @pytest.mark.parametrize("place", [all_wrong, as_stub, solved, untouched])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 6_000), (390, 12_000)])
 def test_a_whole_course_stays_short(
-    visit: Callable[..., Visit], tmp_path: Path, place: Invented, width: int, height: int
+    visit: Callable[..., Visit],
+    tmp_path: Path,
+    place: Invented,
+    *,
+    scheme: str,
+    width: int,
+    height: int,
 ) -> None:
-    """Whether every test fails, with long messages or as in a stub, or none does."""
+    """Whether every test fails, with long messages or as in a stub, or none does; dark too."""
     file = tmp_path / FILE
     file.write_text(html_of(whole_page(place)), encoding="utf-8")
-    found = visit(file.as_uri(), width=width)
+    found = visit(file.as_uri(), width=width, color_scheme=scheme)
 
     assert height >= found.page.evaluate("document.documentElement.scrollHeight")
     assert 120 >= found.page.evaluate(STOPS)
