@@ -23,6 +23,7 @@ from plugins.loop.teller import Board
 from plugins.loop.teller import style_line
 from plugins.loop.teller import told_key
 from plugins.loop.walk import Order
+from plugins.tools.phases import note_phase
 from plugins.tools.private import terminal_writer
 from plugins.tools.processes import GRACE
 from plugins.tools.processes import end_with_parent
@@ -81,6 +82,7 @@ class Runner:
 
     def become(self, order: Order) -> bool:
         """Make this process, a fork, a pytest that does what the order says."""
+        note_phase("fork")
         order.apply(self.config)
         self.config.pluginmanager.register(self.late)
         self.config.stash[told_key] = self.board.tell

@@ -15,6 +15,7 @@ from typing import NoReturn
 from plugins.loop.run import TICK
 from plugins.loop.run import Runner
 from plugins.loop.run import print_lines
+from plugins.tools.phases import note_phase
 
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Loop:
         """Run the kata that was saved, or say why it does not run."""
         self.watching = True
         files = self.saves.read()
+        note_phase("report")
         if files is None:
             del self.inputs[self.saves]
             why = f": {self.saves.trouble}" if self.saves.trouble else ""

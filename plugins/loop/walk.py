@@ -22,6 +22,7 @@ from plugins.loop.teller import Teller
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_standing
+from plugins.tools.phases import note_phase
 
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Walk:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run kata after kata until one fails."""
+        note_phase("configure")
         for kata in self.waiting:
             self.teller.begin(kata)
             self.run_kata(session, kata)
@@ -73,6 +75,7 @@ class Walk:
     def run_kata(self, session: pytest.Session, kata: Kata) -> None:
         """Run the tests of one kata, until one fails."""
         session.perform_collect([str(kata.test)])
+        note_phase("collect")
         items = failed_first(session.items, read_standing(self.root, kata).results)
         for item, following in zip_longest(items, items[1:]):
             if self.teller.failed:
@@ -116,7 +119,9 @@ class Walk:
             return
         # `plugins.guide.failures` would show the reading of a failed import a second time.
         self.teller.reporter.stats.pop("error", None)
+        note_phase("tests")
         self.teller.tell()
+        note_phase("tell")
 
 
 class OneKata(Walk):
