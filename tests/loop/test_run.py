@@ -182,6 +182,16 @@ def test_a_clock_shows_only_while_a_run_takes_long(
     assert capsys.readouterr().out.startswith(f"{ERASE}100 s  test_of_the_next_kata ")
 
 
+def test_a_fork_says_what_it_does(runner: Runner) -> None:
+    """However long that is; a character at the end is whole."""
+    run = begun(lambda: runner.board.set_status("\N{SNOWMAN}" * 1000))
+    assert eventually(run.ended)
+
+    status = runner.board.status
+    assert status
+    assert {"\N{SNOWMAN}"} == {*status}
+
+
 def test_what_goes_on_is_drawn_anew(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
