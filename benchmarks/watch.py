@@ -46,7 +46,7 @@ ENVIRONMENT = {
 VERDICT = " is solved: "
 KEYS = "q quit"
 FAILS = "test    test_"
-# What ends each phase, in the order of `plugins.tools.phases`.
+# What ends each phase, in their order.
 PHASES = ("report", "fork", "configure", "collect", "tests", "tell")
 
 

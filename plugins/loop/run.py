@@ -23,10 +23,10 @@ from plugins.loop.teller import Board
 from plugins.loop.teller import style_line
 from plugins.loop.teller import told_key
 from plugins.loop.walk import Order
-from plugins.tools.phases import note_phase
 from plugins.tools.private import terminal_writer
 from plugins.tools.processes import GRACE
 from plugins.tools.processes import end_with_parent
+from plugins.tools.processes import note_phase
 
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ KEYS = {
 }
 
 
-class Limits(NamedTuple):
+class LinesShown(NamedTuple):
     """How many lines of a message, of calls, and of each output of a test are shown."""
 
     message: int
@@ -60,7 +60,12 @@ class Limits(NamedTuple):
 
 
 # The first that fits is taken; the first of all where there is room for any.
-LIMITS = (Limits(40, 1000, 20), Limits(10, 1000, 5), Limits(6, 6, 3), Limits(3, 4, 1))
+LIMITS = (
+    LinesShown(40, 1000, 20),
+    LinesShown(10, 1000, 5),
+    LinesShown(6, 6, 3),
+    LinesShown(3, 4, 1),
+)
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ def lesson_lines(
 
 
 def failure_lines(
-    lesson: Lesson, failure: Failure, command: str, limits: Limits
+    lesson: Lesson, failure: Failure, command: str, limits: LinesShown
 ) -> Iterator[ScreenLine]:
     """Return the lines from the message on, no more of each part than `limits` says."""
     rest = f"pytest {lesson.module} -x -v" + ("" if command else ", in another terminal")

@@ -15,7 +15,7 @@ from typing import NoReturn
 from plugins.loop.run import TICK
 from plugins.loop.run import Runner
 from plugins.loop.run import print_lines
-from plugins.tools.phases import note_phase
+from plugins.tools.processes import note_phase
 
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from plugins.loop.teller import Teller
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_standing
-from plugins.tools.phases import note_phase
+from plugins.tools.processes import note_phase
 
 
 if TYPE_CHECKING:

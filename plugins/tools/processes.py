@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ TICK = 0.1
 GRACE = 2.0
 GIB = 1 << 30
 CGROUPS = Path("/sys/fs/cgroup")
+# Names the file to which the benchmark of --watch wants the phases of a run added.
+PHASES = "KATAS_PHASES"
 
 
 def fork_process(work: Callable[[], object]) -> int:
@@ -130,3 +133,13 @@ def cgroup_settings(names: tuple[str, ...], cgroups: Path, process: Path) -> Ite
         for name in names:
             with suppress(OSError):
                 yield (folder / name).read_text(encoding="utf-8").strip()
+
+
+def note_phase(name: str) -> None:
+    """Add a line with the phase of a run that has just ended and the time, if `PHASES` asks for it.
+
+    The clock is the same in all processes.
+    """
+    if wanted := os.environ.get(PHASES):
+        with Path(wanted).open("a", encoding="utf-8") as file:
+            file.write(f"{name} {time.monotonic():.6f}\n")

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.tools.processes import PHASES
 from plugins.tools.processes import cgroup_settings
 from plugins.tools.processes import dump_no_core
 from plugins.tools.processes import end_with_parent
 from plugins.tools.processes import fork_process
 from plugins.tools.processes import memory_of
+from plugins.tools.processes import note_phase
 from plugins.tools.processes import offer_to_oom_killer
 from plugins.tools.processes import usable_memory
 from plugins.tools.processes import usable_processors
@@ -293,3 +295,18 @@ def test_this_process_can_use_some_of_this_machine() -> None:
     """With the files of the system itself."""
     assert 0 < usable_memory() <= PHYSICAL
     assert 1 <= usable_processors() <= (os.cpu_count() or 1)
+
+
+def test_phases_are_noted_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with its moment; nothing is written unless that is asked for."""
+    monkeypatch.delenv(PHASES, raising=False)
+    note_phase("before")
+    monkeypatch.setenv(PHASES, str(tmp_path / "phases"))
+    begin = time.monotonic()
+    note_phase("fork")
+    note_phase("tests")
+
+    found = [line.split() for line in (tmp_path / "phases").read_text().splitlines()]
+    assert ["fork", "tests"] == [name for name, _ in found]
+    moments = [float(moment) for _, moment in found]
+    assert begin - 0.001 <= moments[0] <= moments[1] <= time.monotonic() + 0.001
