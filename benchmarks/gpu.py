@@ -25,9 +25,9 @@ from typing import Any
 import torch
 
 from plugins.kernels.nvcc import build_kernels
-from plugins.kernels.nvcc import device_architecture
 from plugins.kernels.nvcc import find_nvcc
 from plugins.kernels.nvcc import no_nvcc
+from plugins.machine.builtin import cuda_architecture
 from plugins.native.builder import Builder
 from plugins.native.builder import build_folder
 from plugins.native.loader import load_library
@@ -101,7 +101,7 @@ def built(kata: str, device: str) -> Any:
     if device == "cuda":
         nvcc = find_nvcc()
         assert nvcc, no_nvcc()
-        library = build_kernels(nvcc, source, GIVEN, folder, device_architecture())
+        library = build_kernels(nvcc, source, GIVEN, folder, cuda_architecture())
     else:
         library = builder.build(read_unit(f"lecture09_{kata}_cuda", [source], ROOT, GIVEN))
     if problem := load_library(around):
