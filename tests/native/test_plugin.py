@@ -19,6 +19,7 @@ from plugins.native.plugin import builds_ahead
 from plugins.native.plugin import native_katas
 from plugins.native.plugin import native_key
 from plugins.native.plugin import no_cxx
+from plugins.native.plugin import resume_dots
 from plugins.native.sources import SourceError
 from tests.support.native import native_kata
 from tests.support.warm import PYTEST
@@ -190,3 +191,22 @@ def test_the_cuda_side_may_replace_the_extension(
     conftest = course.path / "conftest.py"
     conftest.write_text(conftest.read_text() + ANSWER)
     course.run().stdout.fnmatch_lines([f"{source}, loaded={loaded}, ."])
+
+
+@pytest.mark.parametrize(("shows", "resumed"), [(True, ["k.py::test_it"]), (False, [])])
+def test_dots_go_on_in_a_terminal(shows: bool, resumed: list[str]) -> None:  # noqa: FBT001
+    """Behind the name of their file, unless ``-q`` shows none; the line of the build is gone."""
+    named: list[str] = []
+    written: list[str] = []
+    reporter: Any = SimpleNamespace(
+        isatty=True,
+        showfspath=shows,
+        rewrite=lambda text, **_: written.append(text),
+        write_fspath_result=lambda nodeid, _: named.append(nodeid),
+    )
+    config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(getplugin=lambda _: None))
+
+    resume_dots(config, reporter, "k.py::test_it")
+
+    assert named == resumed
+    assert ["", ""] == written
