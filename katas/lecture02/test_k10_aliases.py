@@ -13,6 +13,7 @@ from katas.lecture02.k10_aliases import Effects
 from katas.lecture02.k10_aliases import effects
 from katas.lecture02.k10_aliases import observe
 from katas.lecture02.k10_aliases import survey
+from plugins.kit import unchanged
 
 
 aten = torch.ops.aten
@@ -124,10 +125,16 @@ def test_a_view_is_observed() -> None:
 def test_no_effect_is_observed() -> None:
     """New results, results that are no tensors, results in a tuple."""
     x = torch.arange(12.0).reshape(3, 4)
+    other = x.clone()
+    # Switched on here: an earlier call may have left it off.
+    with torch.enable_grad(), unchanged(x=x, other=other):
+        seen = [
+            observe(aten.add.Tensor, x, other),
+            observe(aten.equal.default, x, other),
+            observe(aten.max.dim, x, 0),
+        ]
 
-    assert Effects(NONE, NONE) == observe(aten.add.Tensor, x, x.clone())
-    assert Effects(NONE, NONE) == observe(aten.equal.default, x, x.clone())
-    assert Effects(NONE, NONE) == observe(aten.max.dim, x, 0)
+    assert seen == [Effects(NONE, NONE)] * 3, f"nothing is written, no view comes back: {seen}"
 
 
 def test_a_schema_says_what_may_happen() -> None:

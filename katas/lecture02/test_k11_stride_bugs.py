@@ -12,6 +12,7 @@ from katas.lecture02.k11_stride_bugs import marked
 from katas.lecture02.k11_stride_bugs import peak
 from katas.lecture02.k11_stride_bugs import same_storage
 from katas.lecture02.k11_stride_bugs import windows
+from plugins.kit import unchanged
 
 
 @pytest.mark.given
@@ -135,3 +136,14 @@ def test_parts_of_a_tensor_share(device: str) -> None:
     assert same_storage(x, x[2:]) is True, "a view may start further on in the same storage"
     assert same_storage(x[:3], x[3:]) is True
     assert same_storage(x[1:], x.clone()[1:]) is False
+
+
+def test_what_is_only_read_stays() -> None:
+    """Four of the five write to nothing of the caller's."""
+    template, signal = torch.zeros(3), torch.arange(6.0).sqrt()[1:]
+    matrix = torch.arange(6.0).sqrt().reshape(2, 3).t()
+    with unchanged(template=template, signal=signal, matrix=matrix):
+        marked(template, [0, 2])
+        windows(signal, 2)
+        peak(matrix)
+        same_storage(matrix, matrix.t())

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from katas.lecture02.k13_loop_order import recurrence
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -171,3 +172,12 @@ def test_it_is_faster_than_the_naive_loop() -> None:
             break
 
     assert best >= BAR, f"{best:.1f} times as fast as the naive loop, the bar is {BAR}"
+
+
+def test_doubles_stay_doubles() -> None:
+    """Irrational float64 values, compared as such; and x stays as it is."""
+    x = torch.arange(1.0, 61.0, dtype=torch.float64).sqrt().reshape(10, 6).t()
+    with unchanged(x=x):
+        yours = recurrence(x, 0.7)
+
+    torch.testing.assert_close(yours, naive(x, 0.7), rtol=1e-12, atol=0)

@@ -9,14 +9,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas.lecture03 import k03_engine as kata
 from katas.lecture03.k03_engine import count_dependencies
 from katas.lecture03.k03_engine import run_backward
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pytest
     from torch.autograd.graph import Node
 
 
@@ -218,22 +220,27 @@ def test_a_deep_graph_is_no_recursion() -> None:
     assert [1.0] == x.grad.tolist()
 
 
-def test_pytorch_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pytorch_is_not_asked() -> None:
     """You are the engine."""
-    runs: list[object] = []
+    engine = ("autograd.grad", "autograd.backward", "autograd.Variable", "func", "Tensor.backward")
+    with forbids(kata, *(f"torch.{name}" for name in engine)) as fresh:
+        fresh.run_backward(edges(leaf(1.0).exp()), [torch.ones(1)])
 
-    class Watched:
-        """Notes each run of the engine."""
 
-        def run_backward(self, *args: object, **_: object) -> tuple[()]:
-            """Note the run."""
-            runs.append(args)
-            return ()
+def test_what_the_caller_has_stays() -> None:
+    """The gradients that come in, the results, and what two branches share."""
+    x = leaf(2**0.5)
+    y, z = x.exp(), x * 3
+    grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]
+    kept = [grad.clone() for grad in grads]
+    with unchanged(grads=grads, y=y, z=z), unchanged(x=x, but=("grad",)):
+        run_backward(edges(y, z), grads)
+        first = x.grad
+    with unchanged(grads=grads, first=first.clone()):
+        run_backward(edges(x * 2, x * 2), grads)
 
-    monkeypatch.setattr(torch.autograd.Variable, "_execution_engine", Watched())
-    run(leaf(1.0).exp())
-
-    assert [] == runs, "Tensor.backward and torch.autograd.grad run PyTorch's engine"
+    total = kept[0] * x.detach().exp() + 3 * kept[1] + 2 * (kept[0] + kept[1])
+    torch.testing.assert_close(x.grad, total)
 
 
 @st.composite

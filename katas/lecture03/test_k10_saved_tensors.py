@@ -19,6 +19,7 @@ from katas.lecture03.k10_saved_tensors import compressed
 from katas.lecture03.k10_saved_tensors import counting
 from katas.lecture03.k10_saved_tensors import on_disk
 from katas.lecture03.k10_saved_tensors import stacked
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -46,6 +47,23 @@ def test_a_result_that_is_kept_with_its_graph_is_a_cycle() -> None:
     """Packing a tensor as it is leaks the graph; a detached one does not."""
     assert outlives(saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor))
     assert not outlives(saved_tensors_hooks(lambda tensor: tensor.detach(), lambda tensor: tensor))
+
+
+@pytest.mark.given
+def test_pack_is_called_without_grad_mode() -> None:
+    """What it computes has no graph; what it is given has one, and what it gives back as it is."""
+    seen: list[tuple[bool, bool, bool, bool]] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        computed, same = tensor.to(torch.float64), tensor.to(tensor.dtype)
+        grad = torch.is_grad_enabled()
+        seen.append((grad, tensor.requires_grad, computed.requires_grad, same.requires_grad))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        torch.ones(2, requires_grad=True).exp()
+
+    assert [(False, True, False, True)] == seen
 
 
 def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
@@ -197,8 +215,11 @@ def test_own_storages_are_not_copied(device: str) -> None:
 
 def test_compressing_leaks_no_graph() -> None:
     """Neither where it compresses nor where it leaves alone."""
-    assert not outlives(compressed(torch.bfloat16, 1)), "x.to(dtype) is part of a graph"
-    assert not outlives(compressed(torch.bfloat16, 100)), "keep tensor.detach()"
+    assert not outlives(compressed(torch.bfloat16, 1)), "a tensor is kept with its graph"
+    assert not outlives(compressed(torch.bfloat16, 100)), "what is left alone is kept detached too"
+    assert not outlives(compressed(torch.float32, 1)), (
+        "where x has that dtype already, x.to(dtype) is x itself, with its graph: detach it"
+    )
 
 
 def test_contexts_do_not_compose_but_stacked_does() -> None:
@@ -224,6 +245,26 @@ def test_contexts_do_not_compose_but_stacked_does() -> None:
     torch.testing.assert_close(grad, x.exp().detach())
     packs = ["inner packs Tensor", "outer packs tuple"]
     assert [*packs, "outer unpacks outer", "inner unpacks inner"] == calls
+
+
+@pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
+def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
+    """Packing, unpacking and going backward write to nothing, and leave nothing switched."""
+    same = (lambda tensor: tensor.detach(), lambda tensor: tensor)
+    contexts = {
+        "counting": lambda: counting([]),
+        "on_disk": lambda: on_disk(tmp_path),
+        "compressed": lambda: compressed(torch.bfloat16, 1),
+        "stacked": lambda: stacked(same, same),
+    }
+    x = torch.tensor([2**0.5, -(3**0.5), 0.0], requires_grad=True)
+    with unchanged(x=x):
+        with contexts[name]():
+            y = x.exp()
+            z = y * x
+        with unchanged(y=y, z=z):
+            torch.autograd.grad(z.sum(), x, retain_graph=True)
+            torch.autograd.grad(z.sum(), x, create_graph=True)
 
 
 @pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])

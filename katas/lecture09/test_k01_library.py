@@ -12,10 +12,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from katas.lecture09 import k01_library as kata
+from plugins.kit import unchanged
 
 
 NAME = "lecture09_k01::simplex"
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
+BETWEEN = "yours writes to elements between those of x. "
 CHECKS = [
     "test_schema",
     "test_autograd_registration",
@@ -80,7 +82,7 @@ def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[in
 
     assert [shape] == calls, f"project was called with x of the shapes {calls}"
     assert shape == tuple(result.shape)
-    torch.testing.assert_close(result.sum(-1), total)
+    torch.testing.assert_close(result.sum(-1), total, rtol=1e-12, atol=1e-12)
 
 
 def test_any_strides_and_a_contiguous_result() -> None:
@@ -88,12 +90,18 @@ def test_any_strides_and_a_contiguous_result() -> None:
     simplex = operator("simplex")
     x, total = rows(4, 3, grad=False)
     for one in (x.t().contiguous().t(), x[::2], x[:1].expand(4, 3)):
-        before = one.clone()
-        result = simplex(one, total[: len(one)])
+        totals = total[: len(one)]
+        with unchanged(x=one, total=total):
+            result = simplex(one, totals)
+        # The next call must not get the memory of this result.
+        with unchanged(result=result):
+            again = simplex(one.clone(), totals)
 
-        torch.testing.assert_close(result, simplex(before, total[: len(one)]))
-        assert result.is_contiguous(), f"strides {result.stride()} for x of {one.stride()}"
-        assert torch.equal(before, one), "simplex must not write to x"
+        unlike = f"x of strides {one.stride()} gives other values than its copy. ".__add__
+        torch.testing.assert_close(result, again, rtol=0, atol=0, msg=unlike)
+        assert result.is_contiguous(), (
+            f"yours has strides {result.stride()} for x of {one.stride()}: NumPy keeps the layout"
+        )
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
@@ -243,7 +251,8 @@ def test_backward_computes_nothing_anew(calls: list[tuple[int, ...]]) -> None:
     simplex = operator("simplex")
     x, total = rows(3, 4)
     calls.clear()
-    simplex(x, total).square().sum().backward()
+    with unchanged(x=x, total=total, but=["grad"]):
+        simplex(x, total).square().sum().backward()
 
     assert [(3, 4)] == calls, f"project was called with x of the shapes {calls}"
 
@@ -319,10 +328,10 @@ def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
     expected = simplex(x, total)
     calls.clear()
 
-    assert in_place(x, total) is None
-    torch.testing.assert_close(x, expected)
-    assert torch.equal(before[:, 1::2], base[:, 1::2]), "elements between those of x were written"
-    assert [1.0, 2.0, 3.0] == total.tolist()
+    with unchanged(total=total, expected=expected):
+        assert in_place(x, total) is None, "simplex_ returns nothing: the result stands in x"
+    torch.testing.assert_close(x, expected, rtol=0, atol=0)
+    torch.testing.assert_close(base[:, 1::2], before[:, 1::2], rtol=0, atol=0, msg=BETWEEN.__add__)
     assert [(3, 4)] == calls
 
 

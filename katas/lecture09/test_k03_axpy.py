@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,7 +62,24 @@ def test_a_thread_goes_on_to_further_elements(
 def test_no_elements(extension: CudaExtension, device: str) -> None:
     """No elements, no launch: a grid of no blocks is an error."""
     actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
-    assert (0,) == tuple(actual.shape)
+    assert (0,) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+
+
+def test_special_values_are_computed_like_others(extension: CudaExtension, device: str) -> None:
+    """No element is skipped: 3 * 0 + y, infinities, NaN, -0.0 and denormals, to the bit."""
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
+    x = torch.tensor(special, device=device).repeat_interleave(len(special))
+    y = torch.tensor(special, device=device).repeat(len(special))
+    actual, expected = extension.op("axpy")(x, y, 3.0), 3.0 * x + y
+    for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
+        torch.testing.assert_close(
+            one,
+            other,
+            rtol=0,
+            atol=0,
+            equal_nan=True,
+            msg=lambda found: f"yours differs from PyTorch's 3 * x + y on special values: {found}",
+        )
 
 
 @given(n=st.integers(1, 40_000))
@@ -101,6 +119,41 @@ def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
         f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+    )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 300)
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, 300)
+
+
+@pytest.mark.parametrize(("grid", "block"), [(1, 32), (3, 96), (5, 1), (70, 512)])
+def test_the_kernel_is_right_for_any_launch(
+    extension: CudaExtension, grid: int, block: int
+) -> None:
+    """Other blocks and another grid: gridDim and blockDim say how many, no constant does."""
+    with extension.simulated(grid=grid, block=block):
+        check(extension, 1000)
+
+
+@pytest.mark.parametrize("processors", [1, 3, 132])
+def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: int) -> None:
+    """64 blocks are the most for 8 multiprocessors, and for no other device."""
+    n = 20 * THREADS
+    with extension.simulated(processors=processors):
+        check(extension, n)
+    (launch,) = extension.launches()
+    blocks = min(20, 8 * processors)
+    assert (blocks, 1, 1) == launch.grid, (
+        f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
+        " most_blocks() asks the device"
     )
 
 

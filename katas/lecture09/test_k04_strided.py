@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from plugins.kit import tensors
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -31,8 +35,9 @@ def numbers(*shape: int, device: str = "cpu") -> torch.Tensor:
 def check(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> None:
     """Compare one call with x - y."""
     expected = x - y
-    actual = extension.op("sub")(x, y)
-    wrong = (expected != actual).nonzero().tolist()
+    with unchanged(x=x, y=y):
+        actual = extension.op("sub")(x, y)
+    wrong = ((expected != actual) & ~(expected.isnan() & actual.isnan())).nonzero().tolist()
     assert [] == wrong, (
         f"{len(wrong)} of {x.numel()} elements are wrong, the first is out{wrong[0]}:"
         f" {actual[tuple(wrong[0])].item():g}, expected {expected[tuple(wrong[0])].item():g};"
@@ -116,7 +121,7 @@ def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ..
     """A size of 0: no launch, since a grid of no blocks is an error, and no division by 0."""
     x = numbers(*shape, device=device)
     actual = extension.op("sub")(x, x)
-    assert shape == tuple(actual.shape)
+    assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
 
 
 def layout(sizes: Sequence[int], draw: st.DrawFn) -> torch.Tensor:
@@ -145,6 +150,30 @@ def pairs(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 def test_any_layout(extension: CudaExtension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
     """Any sizes, any order of the dims, steps, offsets, expanded dims."""
     check(extension, *pair)
+
+
+def test_special_values_are_subtracted_like_others(extension: CudaExtension, device: str) -> None:
+    """No element is skipped: inf - inf is NaN and x - x is +0, to the bit, and denormals stay."""
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
+    x = torch.tensor(special, device=device)[:, None].expand(-1, len(special))
+    actual, expected = extension.op("sub")(x, x.t()), x - x.t()
+    for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
+        torch.testing.assert_close(
+            one,
+            other,
+            rtol=0,
+            atol=0,
+            equal_nan=True,
+            msg=lambda found: f"yours differs from PyTorch's x - y on special values: {found}",
+        )
+
+
+@given(data=st.data())
+def test_any_values(extension: CudaExtension, data: st.DataObject) -> None:
+    """Infinities, NaN, zeros and denormals, of which none is skipped, and numbers that round."""
+    shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=5)))
+    x, y = (data.draw(tensors([torch.float32], shape=shape)) for _ in range(2))
+    check(extension, x, y)
 
 
 @pytest.mark.parametrize("rows", [64, 65, 200])
@@ -200,6 +229,39 @@ def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExt
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
         f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, numbers(3, 5), numbers(5))
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, numbers(3, 5), numbers(5))
+
+
+@pytest.mark.parametrize("processors", [1, 3, 132])
+def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: int) -> None:
+    """64 blocks are the most for 8 multiprocessors, and for no other device."""
+    n = 20 * THREADS
+    with extension.simulated(processors=processors):
+        check(extension, numbers(n), numbers(n))
+    (launch,) = extension.launches()
+    blocks = min(20, 8 * processors)
+    assert (blocks, 1, 1) == launch.grid, (
+        f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
+        " most_blocks() asks the device"
+    )
+
+
+@pytest.mark.parametrize("grid", [1, 3])
+def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, grid: int) -> None:
+    """A grid-stride loop goes on until all is done, however few blocks there are."""
+    with extension.simulated(grid=grid):
+        check(extension, numbers(40, 50).t(), numbers(50, 40))
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

@@ -62,7 +62,7 @@ def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str
 def test_no_elements(extension: CudaExtension, device: str) -> None:
     """The sum of nothing is 0, not what happened to be in memory."""
     actual = extension.op("block_sum")(torch.empty(0, device=device))
-    assert () == tuple(actual.shape)
+    assert () == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
     assert 0.0 == actual.item(), f"the sum of no elements is {actual.item()}, expected 0"
 
 
@@ -184,6 +184,19 @@ def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension)
             " (a tree that halves takes 45): does each step keep every warp busy for a few of its"
             f" threads?\n{launch.table()}"
         )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 300)
+
+
+@pytest.mark.parametrize("launch", [1, 2])
+def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) -> None:
+    """The first or the second; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused(launch):
+        check(extension, 300)
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

@@ -44,7 +44,7 @@ def matrices(
 
 def same(expected: torch.Tensor, actual: torch.Tensor) -> None:
     """Compare, NaN equal to NaN, and say where the first wrong element is."""
-    assert tuple(expected.shape) == tuple(actual.shape)
+    assert expected.shape == actual.shape, f"yours has the shape {tuple(actual.shape)}"
     equal = (expected == actual) | (expected.isnan() & actual.isnan())
     wrong = (~equal).nonzero().tolist()
     if wrong:
@@ -138,6 +138,14 @@ def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) 
     same(expected, extension.op("matmul")(a, b))
 
 
+def test_a_zero_of_the_matrix_meets_infinity(extension: CudaExtension, device: str) -> None:
+    """That zero is no padding: 0 * inf is NaN, whichever of the two matrices holds the zero."""
+    a, b = torch.ones(3, 4, device=device), torch.ones(4, 5, device=device)
+    a[1, 2], b[2, 3], a[0, 1], b[1, 0] = 0.0, inf, inf, 0.0
+    expected = (a[:, :, None] * b[None]).sum(1)
+    same(expected, extension.op("matmul")(a, b))
+
+
 @settings(max_examples=25)
 @given(m=st.integers(1, 50), k=st.integers(0, 50), n=st.integers(1, 50))
 def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
@@ -198,6 +206,18 @@ def test_many_blocks_share_the_work(extension: CudaExtension, m: int, k: int, n:
     assert m * n // EDGE**2 <= launch.storing_blocks, (
         f"the grid is {launch.grid}, {launch.storing_blocks} of its blocks store anything: too few"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 20, 30, 40)
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, 20, 30, 40)
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

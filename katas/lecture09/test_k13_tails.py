@@ -258,6 +258,36 @@ def test_nvcc_moves_four_floats_at_a_time(extension: CudaExtension, ptx: Ptx) ->
         assert ptx.count(f"{space}*.v4*"), f"no {space} of 4 floats:\n{ptx.table()}"
 
 
+CALLS = pytest.mark.parametrize(
+    "call",
+    [
+        lambda extension: check_scale(extension, 77),
+        lambda extension: check_row_sum(extension, 3, 40),
+        lambda extension: check_differences(extension, 77),
+    ],
+    ids=["scale", "row_sum", "differences"],
+)
+
+
+@CALLS
+def test_all_of_it_is_on_the_stream_of_the_caller(
+    extension: CudaExtension, call: Callable[[CudaExtension], None]
+) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        call(extension)
+
+
+@pytest.mark.given
+@CALLS
+def test_a_launch_that_fails_is_reported(
+    extension: CudaExtension, call: Callable[[CudaExtension], None]
+) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is returned."""
+    with extension.refused():
+        call(extension)
+
+
 @pytest.mark.parametrize("name", ["scale", "row_sum", "differences"])
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""

@@ -45,7 +45,7 @@ to a limit: a longer stage may be a cheaper one, if a large value then stays ins
 About 50 lines in all. ``node.all_input_nodes`` and ``node.users`` (a dict whose keys are nodes)
 say who takes what; ``graph.node_copy`` copies a node into another graph.
 
-Do not call ``torch.fx.passes``. Out of scope: ``get_attr`` nodes that the output returns, devices
+Do not use ``torch.fx.passes``. Out of scope: ``get_attr`` nodes that the output returns, devices
 themselves, backward, names of other nodes.
 
 In PyTorch: ``torch/fx/passes/split_module.py`` (``split_module``), which builds such modules from

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from itertools import combinations
 from itertools import product
-from types import ModuleType
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import NamedTuple
@@ -32,6 +30,7 @@ from katas.lecture10.k14_scheduler import needs
 from katas.lecture10.k14_scheduler import prune
 from katas.lecture10.k14_scheduler import saved
 from katas.lecture10.k14_scheduler import traffic
+from plugins.kit import forbids
 
 
 if TYPE_CHECKING:
@@ -867,20 +866,18 @@ def test_the_loops_of_a_transformer_layer(zoo: Callable[..., Any]) -> None:
     assert len(set(plan.values())) < len(plan), "storages are used again"
 
 
-def test_nothing_of_inductor_is_called(
-    monkeypatch: pytest.MonkeyPatch, uses_none_of: Callable[..., None]
-) -> None:
+def test_nothing_of_inductor_is_called() -> None:
     """Its scheduler is what is being written here."""
+    names = ("torch._inductor", "torch._inductor.scheduler", "torch._inductor.dependencies")
+    with forbids(kata, *names) as fresh:
+        kernels = fresh.fuse(fresh.prune(SOFTMAX, ["f_div"]))
+        needed = fresh.needs(alone(*SOFTMAX))
+        fusable = fresh.can_fuse(alone(*SOFTMAX), 1, 2), fresh.saved(*alone(*SOFTMAX)[1:3])
+        storage = fresh.allocate([tuple(SOFTMAX)], ["f_div"])
+        moved = fresh.traffic([tuple(SOFTMAX)], ["f_div"])
 
-    class Refused(ModuleType):
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):
-                raise AttributeError(name)
-            raise AssertionError(f"write it; do not use {self.__name__}.{name}")
-
-    uses_none_of(kata, "torch._inductor")
-    for name in ("torch._inductor", "torch._inductor.scheduler", "torch._inductor.dependencies"):
-        monkeypatch.setitem(sys.modules, name, Refused(name))
-    assert 1 == len(fuse(prune(SOFTMAX, ["f_div"])))
-    assert {"f_div": 0} == allocate([tuple(SOFTMAX)], ["f_div"])
-    assert 120 == traffic([tuple(SOFTMAX)], ["f_div"])
+    assert 1 == len(kernels)
+    assert {0} == needed[1]
+    assert (True, 60) == fusable
+    assert {"f_div": 0} == storage
+    assert 120 == moved

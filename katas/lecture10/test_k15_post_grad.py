@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import pickle
+import subprocess
 import sys
 from contextlib import ExitStack
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 from plugins.kit import graph_text
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -76,8 +79,9 @@ def traced(function: Function, *args: torch.Tensor) -> fx.GraphModule:
 def check(way: Function, function: Function, *args: torch.Tensor, found: int) -> fx.GraphModule:
     """Run a pass on the graph of a function; compare the count, the results and the graph."""
     gm = traced(function, *args)
-    before = graph_text(gm)
-    actual = way(gm.graph)
+    before, metas = graph_text(gm), {node: dict(node.meta) for node in gm.graph.nodes}
+    with unchanged(args=args):
+        actual = way(gm.graph)
     text = f"before:\n{before}\n\nafter:\n{graph_text(gm)}\n\n"
     calls = [node for node in gm.graph.nodes if node.target is FUSED]
 
@@ -85,6 +89,9 @@ def check(way: Function, function: Function, *args: torch.Tensor, found: int) ->
     assert found == len(calls), f"{text}the graph has {len(calls)} of the new operator"
     if not found:
         assert before == graph_text(gm), f"{text}the chain is to be left as it was"
+    for node in gm.graph.nodes:
+        changed = [k for k, old in metas.get(node, {}).items() if node.meta.get(k) is not old]
+        assert [] == changed, f"{text}of {node} the meta has another {', '.join(changed)} now"
     gm.graph.lint()
     gm.recompile()
     expected, result = function(*(x.clone() for x in args)), gm(*(x.clone() for x in args))
@@ -218,6 +225,32 @@ def test_a_result_may_have_many_users(function: Function, way: Function) -> None
     targets = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
     expected = ["aten._addmm_activation.default", "aten.sin.default", "aten.mul.Tensor"]
     assert expected == targets, "product, sum and ReLU are gone, and nothing else is"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("function", CHAINS)
+def test_a_stranger_stays_though_nobody_uses_it(function: Function, way: Function) -> None:
+    """Before, inside and behind the chain: only its own nodes are not needed any more."""
+    gm = traced(function, *inputs())
+    strangers = []
+    for node in list(gm.graph.nodes):
+        if node.op == "call_function":
+            with gm.graph.inserting_before(node):
+                stranger = gm.graph.call_function(aten.sin.default, (node.args[0],))
+            # Of the product inside the chain it would be a second user.
+            if stranger.args[0].op != "placeholder":
+                stranger.args = (next(iter(gm.graph.nodes)),)
+            stranger.meta["val"] = stranger.args[0].meta["val"]
+            strangers.append(stranger)
+    (output,) = gm.graph.find_nodes(op="output")
+    with gm.graph.inserting_before(output):
+        strangers.append(gm.graph.call_function(aten.cos.default, (output.args[0],)))
+        strangers.append(gm.graph.call_function(aten.rand.default, ([2],)))
+
+    assert 1 == way(gm.graph), graph_text(gm)
+    left = [node for node in strangers if node in set(gm.graph.nodes)]
+    gone = [str(node.target) for node in strangers if node not in left]
+    assert [] == gone, f"{gone} are no nodes of the chain: whoever put them there removes them"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -496,11 +529,36 @@ def test_the_uuid_tells_passes_apart() -> None:
     first(traced(dense, *inputs()).graph)
 
     assert first.uuid(), "None, or what is false, turns the cache off"
+    assert first.uuid() == first.uuid(), "asked twice, the pass is another one"
     assert first.uuid() == second.uuid(), "an equal pass shall find the cached graph"
     assert first.uuid() == FuseLinear(0).uuid(), "`smallest` is 0 by default"
     assert first.uuid() != other.uuid(), "another `smallest` makes another graph"
     assert FuseLinear(2).uuid() != FuseLinear(3).uuid()
     assert first.uuid() == pickle.loads(pickle.dumps(first.uuid()))  # noqa: S301 - our own
+
+
+def test_the_uuid_is_the_same_in_another_process(pytestconfig: pytest.Config) -> None:
+    """There, hashes of strings, addresses, times and process ids are others."""
+    module = "katas.lecture10.k15_post_grad"
+    program = f"import pickle; from {module} import FuseLinear as F; u = [F().uuid(), F(7).uuid()]"
+    found = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-W", "ignore", "-c", f"{program}; print(pickle.dumps(u).hex())"],
+        cwd=pytestconfig.rootpath,
+        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if found.returncode:
+        raise AssertionError(found.stderr)
+    theirs = pickle.loads(bytes.fromhex(found.stdout))  # noqa: S301 - our own
+    FuseLinear = kata().FuseLinear
+    ours = [FuseLinear().uuid(), FuseLinear(7).uuid()]
+
+    assert theirs == ours, (
+        f"uuids here {ours}, in another process {theirs}: no graph would ever be found on disk. "
+        "hash() of a string is another number in each process"
+    )
 
 
 def test_the_uuid_changes_with_the_file(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ the namespace ``c10d`` comes to ``__torch_dispatch__`` before it runs.
   nobody is told any more.
 - The guard itself calls no collective.
 
-What the meeting may leave in the store, groups other than the default one, and gather and scatter,
-where the root alone has a list, are out of scope.
+Out of scope: what is left in the store, groups but the default one, gather and scatter (the root
+alone has a list), functional collectives (they arrive under ``_c10d_functional``).
 
 **3. The post-mortem.** Each process group writes its last calls into a ring buffer, the flight
 recorder, that can be dumped from a program that hangs. ``diagnose(dumps)`` is given the dump of

@@ -19,6 +19,8 @@ from plugins.tools.private.pytest import tear_down_for
 from plugins.tools.private.pytest import terminal_writer
 from plugins.tools.private.pytest import unconfigure
 from plugins.tools.private.torch import BASE_COLLECTIVES
+from plugins.tools.private.torch import CALLERS_FRAME
+from plugins.tools.private.torch import DECORATOR_MODULE
 from plugins.tools.private.torch import FUNCTIONAL_SPACE
 from plugins.tools.private.torch import SLOW_MODULES
 from plugins.tools.private.torch import WRAPPING_OPERATOR
@@ -28,6 +30,9 @@ from plugins.tools.private.torch import dispatch_mode
 from plugins.tools.private.torch import is_overload
 from plugins.tools.private.torch import operator_name
 from plugins.tools.private.torch import overload_name
+from plugins.tools.private.torch import profile_every_thread
+from plugins.tools.private.torch import thread_state
+from plugins.tools.private.torch import version_of
 from plugins.tools.private.torch import without_modes
 from plugins.tools.private.torch import without_overrides
 from plugins.tools.private.triton import TritonAccess
@@ -49,6 +54,8 @@ from plugins.tools.private.xdist import worker_process
 
 __all__ = [
     "BASE_COLLECTIVES",
+    "CALLERS_FRAME",
+    "DECORATOR_MODULE",
     "FUNCTIONAL_SPACE",
     "SLOW_MODULES",
     "WRAPPING_OPERATOR",
@@ -64,11 +71,13 @@ __all__ = [
     "junit_xml",
     "operator_name",
     "overload_name",
+    "profile_every_thread",
     "read_clock",
     "redirect_terminal",
     "set_session_start",
     "tear_down_for",
     "terminal_writer",
+    "thread_state",
     "triton_accesses",
     "triton_block",
     "triton_compiled_launch",
@@ -83,6 +92,7 @@ __all__ = [
     "triton_values",
     "unconfigure",
     "use_triton_driver",
+    "version_of",
     "without_modes",
     "without_overrides",
     "worker_process",
