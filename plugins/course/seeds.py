@@ -96,4 +96,7 @@ def set_seeds(seed: int) -> None:
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed)
     if torch := sys.modules.get("torch"):
-        torch.manual_seed(seed)
+        # torch.manual_seed notes a seed, with a traceback, for each kind of device that this torch
+        # was not built for: a millisecond a test.
+        built = torch.accelerator.current_accelerator() is not None
+        (torch.manual_seed if built else torch.default_generator.manual_seed)(seed)

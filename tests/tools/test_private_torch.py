@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -125,18 +124,6 @@ def test_without_overrides() -> None:
     x.abs()
 
     assert ["neg", "abs"] == seen
-
-
-def test_slow_modules() -> None:
-    """They exist; to import them here would take seconds."""
-    import torch  # noqa: PLC0415 - for tests that need it
-
-    root = Path(torch.__file__).parents[1]
-    paths = [root.joinpath(*name.split(".")) for name in private.SLOW_MODULES]
-
-    assert [] == [
-        path for path in paths if not path.is_dir() and not path.with_suffix(".py").is_file()
-    ]
 
 
 def test_functional_space() -> None:

@@ -22,7 +22,6 @@ from plugins.tools.private.torch import BASE_COLLECTIVES
 from plugins.tools.private.torch import CALLERS_FRAME
 from plugins.tools.private.torch import DECORATOR_MODULE
 from plugins.tools.private.torch import FUNCTIONAL_SPACE
-from plugins.tools.private.torch import SLOW_MODULES
 from plugins.tools.private.torch import WRAPPING_OPERATOR
 from plugins.tools.private.torch import argument_names
 from plugins.tools.private.torch import demangle
@@ -57,7 +56,6 @@ __all__ = [
     "CALLERS_FRAME",
     "DECORATOR_MODULE",
     "FUNCTIONAL_SPACE",
-    "SLOW_MODULES",
     "WRAPPING_OPERATOR",
     "MissingNameError",
     "TritonAccess",

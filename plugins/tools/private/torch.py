@@ -10,15 +10,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
-# Modules that take seconds to import; none starts a thread or touches a device then. torch imports
-# most of them by itself when something is first used, and has no public function that does so
-# (torch 2.13.0).
-SLOW_MODULES = (
-    "torch._dynamo",
-    "torch.testing._internal.common_methods_invocations",
-    "torch._dynamo.repro.after_dynamo",
-    "torch._inductor.compile_fx",
-)
 # The namespace of functional collectives, which differ from those of c10d in what they return; a
 # call is seen by the name of its operator, and has no other name at that place (torch 2.13.0).
 FUNCTIONAL_SPACE = "_c10d_functional"
