@@ -63,13 +63,15 @@ def unchanged(*tensors: object, but: Collection[str] = (), **named: object) -> I
     ------
     AssertionError
         If a value (to the bit), version, ``grad``, ``requires_grad``, ``is_leaf``, ``grad_fn``,
-        size, stride, storage offset or storage of a tensor differs, or something of
-        `pytorch_state` or `thread_state`. If the block itself raises, nothing is compared.
+        size, stride, storage offset or storage of a tensor differs, ``training`` of a module, or
+        something of `pytorch_state` or `thread_state`. If the block itself raises, nothing is
+        compared.
     """
     __tracebackhide__ = True
     every: dict[str, object] = {f"argument {n}": each for n, each in enumerate(tensors)} | named
     watched = {name: x for key, value in every.items() for name, x in tensors_in(key, value)}
     before = {name: facts_of(x) for name, x in watched.items()}
+    modes = training_in(every)
     kept, state = thread_state(), pytorch_state()
     yield
     # A mode that is still open sees what is done from here on, so nothing else is compared.
@@ -83,6 +85,7 @@ def unchanged(*tensors: object, but: Collection[str] = (), **named: object) -> I
         ]
         if changes:
             lines.append(f"{name} has {'; '.join(changes)}")
+    lines += state_changes(modes, training_in(every), "", but)
     lines += [] if lines else state_changes(state, pytorch_state(), "", but)
     assert not lines, "your code changes what is not its own:\n" + "\n".join(lines)
 
@@ -102,6 +105,18 @@ def tensors_in(name: str, value: object) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list | tuple):
         for number, each in enumerate(value):
             yield from tensors_in(f"{name}[{number}]", each)
+
+
+def training_in(every: Mapping[str, object]) -> dict[str, object]:
+    """Return the mode of each module in these values, by the expression that leads to it."""
+    import torch  # noqa: PLC0415 - takes a second
+
+    return {
+        ".".join(filter(None, (name, path, "training"))): module.training
+        for name, value in every.items()
+        if isinstance(value, torch.nn.Module)
+        for path, module in value.named_modules()
+    }
 
 
 def facts_of(x: Any) -> dict[str, object]:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+# A `getattr` of torch, or of a module in it, whose name is computed.
+COMPUTED = "torch.?"
 # Where every function of PyTorch can be had under another name.
-PRIVATE = ("torch._", "torch.ops", "torch.?")
+PRIVATE = ("torch._", "torch.ops", COMPUTED)
 # How names are had that a reader of the source cannot see.
 EVASIONS = (
     *("eval", "exec", "compile", "__import__", "globals", "importlib", "ctypes", "gc"),
@@ -112,6 +114,8 @@ def covers(forbidden: str, name: str) -> bool:
     """Whether a name is the forbidden one or stands below it: torch.fx covers torch.fx.Graph."""
     if forbidden == "torch._":
         return name.startswith(forbidden) and not name.startswith("torch.__")
+    if forbidden == COMPUTED:
+        return name.startswith("torch.") and name.endswith(".?")
     if forbidden.startswith(METHOD):
         return name.endswith(f".{forbidden.removeprefix(METHOD)}")
     if forbidden.startswith("sys."):

@@ -98,6 +98,9 @@ def test_containers_and_modules_are_looked_into() -> None:
             layer(torch.rand(4, 3))
     with pytest.raises(AssertionError, match=r"state\['a'\]\[1\]\[0\] has"), unchanged(state=state):
         state["a"][1][0].zero_()
+    with pytest.raises(AssertionError, match=r"layer.training was left changed: before True"):  # noqa: SIM117
+        with unchanged(layer=layer):
+            layer.eval()
     with unchanged(state, layer):
         pass
 

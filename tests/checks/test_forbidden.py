@@ -119,6 +119,7 @@ def test_a_prediction_may_name_torch(exercise: Callable[[str], ModuleType]) -> N
         "def answer(): return getattr(torch.func, 'jacrev')",
         "def answer(): return torch._functorch.eager_transforms.jacrev",
         "name = 'jac' + 'rev'\ndef answer(): return getattr(torch, name)",
+        "from torch import func\ndef answer(): return getattr(func, 'jac' + 'rev')",
         f"{COMPUTED}\ndef answer(): work()",
         f"{COMPUTED}{THREAD}\ndef answer(): inside(work)",
         f"{COMPUTED}\nwork()",
@@ -130,7 +131,7 @@ def test_a_name_is_forbidden_however_it_is_had(
     """At the top of the file, by another name, by private names, computed, in a thread."""
     module = exercise(f"def answer(): pass\n{text}")
 
-    with pytest.raises(AssertionError, match=r"jacrev|torch\.\?|torch\._"):  # noqa: SIM117
+    with pytest.raises(AssertionError, match=r"jacrev|torch(\.func)?\.\?|torch\._"):  # noqa: SIM117
         with forbids(module, "torch.func.jacrev") as fresh:
             fresh.answer()
 

@@ -42,14 +42,11 @@ def demands(kata: Kata) -> list[str]:
 
 
 def unbroken(kata: Kata, answers: Answers) -> Iterator[str]:
-    """Yield a problem for each demand that no wrong answer breaks, and for each stale quotation.
-
-    A file that quotes none is of the time before this rule, and is asked for nothing.
-    """
+    """Yield a problem for each demand that no wrong answer breaks, and for each stale quotation."""
     every = demands(kata)
     quoted = {_line(text) for answer in answers.wrong for text in answer.breaks}
     excused = {_line(entry.text) for entry in answers.no_demand}
-    for demand in every if quoted | excused else ():
+    for demand in every:
         if not any(text in demand for text in quoted | excused):
             yield (
                 f"no wrong answer breaks {demand!r}: quote it in the `breaks` of one that does, or "

@@ -88,9 +88,13 @@ def test_a_quotation_that_is_nowhere_is_stale(kata: Kata) -> None:
     )
 
 
-def test_a_file_without_quotations_is_asked_for_none(kata: Kata) -> None:
-    """It is older than the rule."""
-    assert [] == list(unbroken(kata, Answers((wrong(),), ())))
+def test_a_file_without_quotations_lacks_all(kata: Kata) -> None:
+    """Each demand is named, in the order of the files."""
+    problems = list(unbroken(kata, Answers((wrong(),), ())))
+
+    assert [True] * len(problems) == [
+        repr(demand) in problem for demand, problem in zip(demands(kata), problems, strict=True)
+    ]
 
 
 def test_comments_are_the_briefs_of_cxx(course: MiniCourse) -> None:

@@ -284,6 +284,9 @@ class Work:
         self.rows.append(row)
         if not sys.stderr.isatty():
             _show(f"{len(self.rows)}/{len(self.katas)} {row.kata} {row.cells['seconds']} s")
+            # A log of an hour is read before it ends.
+            for check, problem in row.problems:
+                _show(f"    {check}: {problem}")
 
     def _say(self, kata: Kata, check: str, done: int, wanted: int) -> None:
         with self._lock:

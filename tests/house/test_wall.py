@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins import ROOT
+from plugins.native.builder import VARIABLE as BUILDS
 from tests.conftest import CLEARED
 from tests.support.fork import git
 
@@ -30,6 +31,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (*CLEARED, "CI", "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    # What is built here, every later run of the stubs finds.
+    monkeypatch.setenv(BUILDS, str(ROOT / ".katas/build"))
     git(tmp_path, "clone", "-q", "--depth=1", ROOT.as_uri(), "clone")
     return tmp_path / "clone"
 
@@ -80,8 +83,9 @@ def test_any_lecture(clone: Path, lecture: str) -> None:
 
 
 @pytest.mark.torch
-def test_a_source_that_does_not_compile(clone: Path) -> None:
+def test_a_source_that_does_not_compile(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is shown takes no more than 25 rows, the first build of its tier included."""
+    monkeypatch.delenv(BUILDS)
     source = clone / "katas/lecture04/csrc/k04_autograd.cpp"
     text = source.read_text()
     source.write_text(
