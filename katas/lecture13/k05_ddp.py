@@ -1,4 +1,4 @@
-"""DistributedDataParallel: all gradients are averaged while backward still runs.
+"""DistributedDataParallel: gradients are averaged while backward still runs.
 
 Each rank has a copy of the model and its own part of the batch. If all copies begin equal, and
 the gradients are averaged over the ranks before each step, then the copies stay equal. One by one

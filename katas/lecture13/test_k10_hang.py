@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from threading import Condition
 from typing import TYPE_CHECKING
 from typing import Any
@@ -65,8 +66,8 @@ def same(found: Any, expected: Any, what: str) -> None:
 
 
 def mean() -> Any:
-    """Each rank has twice its number as loss."""
-    loss = torch.tensor(2.0 * dist.get_rank())
+    """Each rank has twice its number as loss, and a little more than float32 can tell."""
+    loss = torch.tensor(2.0 * dist.get_rank(), dtype=torch.float64) * (1 + 2**-40)
     with unchanged(loss=loss):
         return mean_on_first(loss)
 
@@ -75,7 +76,8 @@ def test_all_ranks_take_part_in_what_rank_0_prints(world: Any) -> None:
     """Rank 0 cannot sum alone."""
     results = finished(world, mean, 3)
 
-    same(list(results), [2.0, None, None], "the mean of 0, 2 and 4, on rank 0 alone")
+    expected = [2 * (1 + 2**-40), None, None]
+    same(list(results), expected, "the mean of 0, 2 and 4 times 1 + 2**-40, on rank 0 alone")
 
 
 def gradients(cases: list[dict[str, int]]) -> list[dict[str, list[float]]]:
@@ -101,11 +103,11 @@ def test_all_ranks_sum_the_same_gradients_in_the_same_order(world: Any) -> None:
 
 
 def averaged(cases: list[list[int]]) -> Any:
-    """Rank r has so many batches; batch i of rank r is 10 r + i."""
+    """Rank r has so many batches, of float64; batch i of rank r is 10 r + i."""
     rank, results = dist.get_rank(), []
     for counts in cases:
-        batches = [torch.full((2,), 10.0 * rank + step) for step in range(counts[rank])]
-        zero = torch.zeros(2)
+        zero = torch.zeros(2, dtype=torch.float64)
+        batches = [torch.full_like(zero, 10.0 * rank + step) for step in range(counts[rank])]
         with unchanged(batches=batches, zero=zero):
             results.append([average.tolist() for average in averages(batches, zero)])
     return results
@@ -137,7 +139,7 @@ def test_all_ranks_skip_a_step_or_none(world: Any) -> None:
     """What only one of them can see has to be told."""
     sums = [[1.0, 2.0], [3.0, -2.0], [1.0, 0.0]]
     # What is looked at are the gradients: that finite ones add up to inf is another matter.
-    large = [[3e38, 2.0], [3e38, -2.0], [1.0, 0.0]]
+    large = [[3e38, 3e38], [3e38, -3e38], [1.0, 0.0]]
     bad = [[[1.0, 2.0], [3.0, value], [1.0, 0.0]] for value in (float("nan"), -float("inf"))]
     # Infinities that cancel each other, to NaN or to nothing.
     bad.append([[float("inf"), 2.0], [-float("inf"), 0.0], [1.0, 0.0]])
@@ -255,13 +257,13 @@ class Table:
         assert not isinstance(keys, str), f"store.wait takes a list of keys; yours is {keys!r}"
         assert limit is None or isinstance(limit, timedelta), f"a timedelta; yours: {limit!r}"
         with self._changed:
-            self.limits += [limit] if limit else []
+            self.limits += [limit] if limit is not None else []
             self._waits.append(wait := Wait(list(keys), limit is not None))
             self._end_what_is_stuck()
             while not (wait.ended or self.check(keys)):
                 # A thread that asks again and again is not stuck: then the time counts.
-                if not self._changed.wait(limit.total_seconds() if limit else SOON):
-                    wait.ended = "out" if limit else "stuck"
+                if not self._changed.wait(SOON if limit is None else limit.total_seconds()):
+                    wait.ended = "stuck" if limit is None else "out"
             self._waits.remove(wait)
             if not self.check(keys):
                 missing = [key for key in keys if key not in self._data]
@@ -335,17 +337,53 @@ def test_a_rank_that_does_not_come_says_nothing() -> None:
     line = "collective 1: ranks 0, 2: a; rank 1: nothing"
     same(meet([["a"], [], ["a"]], seconds=2.5), [line] * 2, "rank 1 does not come")
 
+    # What rank 11 has said about number 1 is not what rank 1 says about number 11.
+    others = [0, *range(2, 12)]
+    line = f"collective 11: ranks {', '.join(map(str, others))}: b; rank 1: nothing"
+    found = meet([["a"] * 10 + ["b"] * (rank in others) for rank in range(12)])
+    same(found, [line, "fine", *[line] * 10], "rank 1 of twelve does not come to number 11")
+
+
+class Noted(Meeting):
+    """Keeps what it is told to say."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.told: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Note it."""
+        self.told.append(text)
+        super().say(text)
+
+    def agree(self, text: str) -> None:
+        """Note it."""
+        self.told.append(text)
+        super().agree(text)
+
 
 def guarded(job: Callable[[], Any], name: str = "guard") -> Any:
-    """Return what a job returns under the guard, or how it ended."""
+    """Return what a job returns under the guard, or how it ended; then the guard is gone."""
     store = dist.PrefixStore(name, dist.distributed_c10d._get_default_store())  # noqa: SLF001
-    meeting = Meeting(store, dist.get_rank(), dist.get_world_size(), 60)
+    meeting = Noted(store, dist.get_rank(), dist.get_world_size(), 60)
+    with unchanged():
+        return under_guard(job, meeting)
+
+
+def under_guard(job: Callable[[], Any], meeting: Noted) -> Any:
+    """Return what a job returns under the guard, or how it ended."""
     try:
         with Guard(meeting):
             return job()
     except DisagreementError as error:
+        assert "DisagreementError" not in meeting.told, (
+            f"after a DisagreementError yours tells the others once more: {meeting.told}. "
+            f"All of them know, and have left"
+        )
         return f"{error}"
-    except KeyError:
+    except (KeyError, RuntimeError) as error:
+        if error.args != ("x",):
+            raise
         return "its own"
 
 
@@ -357,8 +395,12 @@ def fine() -> Any:
     work.wait()
     if dist.get_rank() == 0:
         dist.send(total, 1)
+        dist.send(total, 2)
     elif dist.get_rank() == 1:
         dist.recv(torch.empty(2), 0)
+    else:
+        # From whoever sends first.
+        dist.recv(torch.empty(2))
     dist.broadcast(total, 1)
     parts = [torch.empty(2) for _ in range(3)]
     dist.all_gather(parts, total)
@@ -450,27 +492,37 @@ def test_a_rank_that_leaves_early_is_told_of(world: Any) -> None:
         assert right, f"yours:    {told}\nexpected: {start}...{end}"
 
 
-def raises() -> None:
+# Of the second kind DisagreementError is one, and not the other way round.
+ERRORS = {"KeyError": KeyError, "RuntimeError": RuntimeError}
+
+
+def raises(kind: type[Exception]) -> None:
     """Rank 0 fails where the others reduce."""
     dist.all_reduce(torch.ones(2))
     if dist.get_rank() == 0:
-        raise KeyError("x")
+        raise kind("x")
     dist.all_reduce(torch.ones(2))
+
+
+def raises_one_by_one() -> Any:
+    """Return how it ended for each kind of error."""
+    return [guarded(partial(raises, kind), name) for name, kind in ERRORS.items()]
 
 
 def test_a_rank_that_raises_is_told_of(world: Any) -> None:
     """Its exception goes on, and the others hear which one it was."""
-    results = finished(world, guarded, 3, raises)
+    results = finished(world, raises_one_by_one, 3)
 
-    same(results[0], "its own", "rank 0 raises a KeyError, which goes on")
-    for told in results[1:]:
-        start = "collective 2: rank 0: KeyError; ranks 1, 2: allreduce_"
-        assert str(told).startswith(start), f"yours:    {told}\nexpected: {start}..."
+    for number, name in enumerate(ERRORS):
+        same(results[0][number], "its own", f"rank 0 raises a {name}, which goes on")
+        for told in (found[number] for found in results[1:]):
+            start = f"collective 2: rank 0: {name}; ranks 1, 2: allreduce_"
+            assert str(told).startswith(start), f"yours:    {told}\nexpected: {start}..."
 
 
 def raises_alone() -> None:
     """All ranks raise, and rank 2 comes to it when the others are gone."""
-    raise KeyError(dist.get_rank())
+    raise KeyError("x")
 
 
 def test_a_rank_that_raises_waits_for_nobody(world: Any) -> None:
