@@ -296,7 +296,7 @@ def order_of_events(order: dict[int, tuple[str, ...]]) -> list[Any]:
     log: list[Any] = []
     ddp = DDP(Chain("a", "b", "c"), 1)
     with Reductions(log):
-        output = ddp(torch.ones(2, 4).double(), order[dist.get_rank()], log)
+        output = ddp(torch.ones(2, 4).double(), order=order[dist.get_rank()], log=log)
         output.sum().backward()
     return log
 

@@ -103,7 +103,8 @@ def copied() -> tuple[list[float], list[float]]:
     given = torch.tensor([10.0, 20.0]) * (dist.get_rank() + 1)
     with unchanged(but={"grad"}, x=x, given=given):
         copy = copy_to_ranks(x)
-        copy.backward(given)
+        # Beside the copy, x is used by this rank alone.
+        torch.autograd.backward([copy, x.clone()], [given, torch.ones(2)])
     return copy.tolist(), x.grad.tolist()
 
 
@@ -128,7 +129,10 @@ def test_a_copy_has_the_sum_of_the_gradients(world: World) -> None:
     """Forward sends nothing; the gradient that comes in is not written to."""
     for copy, grad in world(copied, 3):
         assert [1, 2] == copy, f"forward returns x, [1, 2]; yours: {copy}"
-        assert [60, 120] == grad, f"10 + 20 + 30, one from each rank, and twice that; yours: {grad}"
+        assert [61, 121] == grad, (
+            f"10 + 20 + 30, one from each rank, and twice that; and 1 of what is no use of the "
+            f"copy, which is not summed; yours: {grad}"
+        )
 
 
 def test_a_sum_hands_its_gradient_on(world: World) -> None:

@@ -156,17 +156,20 @@ def test_a_push_between_does_not_disturb_a_round() -> None:
 
 @pytest.mark.parametrize("shape", [(2,), (1,), (3, 1)])
 def test_a_gradient_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    """Even if it could be broadcast; and it does not count as one of a round."""
+    """Even if it could be broadcast; and a round that has begun goes on without it."""
     server = ParameterServer(START, LR, 2)
+    first = server.push_together(torch.ones(3))
     with pytest.raises(ValueError, match="shape"):
         server.push(torch.ones(shape))
     with pytest.raises(ValueError, match="shape"):
         server.push_together(torch.ones(shape))
 
-    first = server.push_together(torch.ones(3))
     assert not first.done(), "yours counts the gradient that it has refused as one of the round"
     found = (server.pull()[0], server.pull()[1].tolist())
     same(found, (0, START.tolist()), f"version and weights after a refused gradient of {shape}")
+    second = server.push_together(torch.ones(3))
+    done = [first.done(), second.done()]
+    same(done, [True, True], "who is answered when both trainers have sent a gradient that counts")
 
 
 class Slow(ParameterServer):

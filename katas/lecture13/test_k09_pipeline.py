@@ -229,6 +229,7 @@ def pipeline(order: list[list[tuple[str, int]]], times: int = 1) -> Any:
     with unchanged(but={"grad"}, part=part, inputs=inputs, targets=targets):
         for _ in range(times):
             value = run_stage(part, order[rank], shape_of(rank), inputs, loss)
+    assert part.training, "yours leaves the part in eval mode, and its caller trains it"
     return value, gradients(part)
 
 

@@ -349,16 +349,16 @@ class Noted(Meeting):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.told: list[str] = []
+        self.noted_by_the_test: list[str] = []
 
     def say(self, text: str) -> None:
         """Note it."""
-        self.told.append(text)
+        self.noted_by_the_test.append(text)
         super().say(text)
 
     def agree(self, text: str) -> None:
         """Note it."""
-        self.told.append(text)
+        self.noted_by_the_test.append(text)
         super().agree(text)
 
 
@@ -376,8 +376,9 @@ def under_guard(job: Callable[[], Any], meeting: Noted) -> Any:
         with Guard(meeting):
             return job()
     except DisagreementError as error:
-        assert "DisagreementError" not in meeting.told, (
-            f"after a DisagreementError yours tells the others once more: {meeting.told}. "
+        told = meeting.noted_by_the_test
+        assert "DisagreementError" not in told, (
+            f"after a DisagreementError yours tells the others once more: {told}. "
             f"All of them know, and have left"
         )
         return f"{error}"
@@ -399,7 +400,7 @@ def fine() -> Any:
     elif dist.get_rank() == 1:
         dist.recv(torch.empty(2), 0)
     else:
-        # From whoever sends first.
+        # From any rank.
         dist.recv(torch.empty(2))
     dist.broadcast(total, 1)
     parts = [torch.empty(2) for _ in range(3)]
