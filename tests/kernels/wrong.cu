@@ -173,10 +173,10 @@ __global__ void reads_who_left(int n, const float* x, float* y) {
 }
 KERNEL(reads_who_left, 1, 32)
 
-__global__ void reads_nobody(int n, const float* x, float* y) {
+__global__ void reads_no_lane(int n, const float* x, float* y) {
     y[threadIdx.x] = __shfl_down_sync(FULL, x[threadIdx.x], 8);  // WRONG
 }
-KERNEL(reads_nobody, 1, 24)
+KERNEL(reads_no_lane, 1, 24)
 
 __global__ void shuffle_in_branch(int n, const float* x, float* y) {
     float v = x[threadIdx.x];

@@ -219,7 +219,7 @@ bool ordered(const Mark& mark, const Thread& me, Space space) {
     if (change) {
         found += std::string(same_block(mark) ? "" : "\nNothing orders two blocks of one launch.") +
                  "\nEach reads it, changes it and writes it back, so what one adds is lost. A barrier does not help:"
-                 " in an atomic operation (atomicAdd for a sum) nobody comes between.";
+                 " an atomic operation (atomicAdd for a sum) does all three as one step.";
         fault(found);
     }
     if (!same_block(mark)) {
@@ -970,7 +970,7 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
     for (uint64_t number : order(blocks)) run_block(number);
     machine.regions.remove(region);
     if (config.shared && !machine.dynamic) {
-        fault("shared memory that nobody uses: " + call + " asks for " + std::to_string(config.shared) +
+        fault("unused shared memory: " + call + " asks for " + std::to_string(config.shared) +
               " bytes of dynamic shared memory\nNo thread has an extern __shared__ array. Each block takes the bytes all the"
               " same, and fewer blocks fit a multiprocessor.");
     }
