@@ -49,6 +49,10 @@ def test_dims_that_touch_can_be_merged() -> None:
     """A row-major (2, 3) tensor is also a row of six."""
     assert (1,) == view_strides((2, 3), (3, 1), (6,))
     assert (2,) == view_strides((2, 3), (6, 2), (6,)), "evenly spaced, though not adjacent"
+    yours = view_strides((2, 3), (0, 0), (6,))
+    assert yours == (0,), (
+        f"0 = 0 * 3: PyTorch's stride of six times one element is 0, yours {yours}"
+    )
 
 
 def test_dims_that_do_not_touch_cannot_be_merged() -> None:
@@ -120,8 +124,12 @@ def test_no_elements_keep_the_strides_of_the_same_shape() -> None:
 
 def test_no_elements_get_row_major_strides_otherwise() -> None:
     """A size of 0 counts as 1, as in a new tensor."""
-    assert (3, 3, 1) == view_strides((3, 0), (1, 1), (2, 0, 3))
-    assert (1,) == view_strides((2, 0, 3), (3, 3, 1), (0,))
+    for sizes, strides, new in [((3, 0), (1, 1), (2, 0, 3)), ((2, 0, 3), (3, 3, 1), (0,))]:
+        expected = torch.empty(new).stride()
+        yours = view_strides(sizes, strides, new)
+        assert yours == expected, (
+            f"{sizes} as {new}: PyTorch's strides are {expected}, yours {yours}"
+        )
 
 
 @st.composite
@@ -130,7 +138,7 @@ def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[i
     # Cut a row into dims, lay them out in any order and let some step further than they must.
     sizes = draw(st.lists(st.sampled_from([1, 2, 2, 3]), max_size=4))
     order = draw(st.permutations(range(len(sizes))) | st.just(range(len(sizes))))
-    gap = draw(st.integers(1, 3))
+    gap = draw(st.integers(0, 3))
     strides = torch.empty(sizes).stride()
     old = tuple(sizes[dim] for dim in order)
     steps = tuple(gap * strides[dim] for dim in order)
@@ -171,9 +179,13 @@ def test_the_view_shows_the_same_elements(
     answer = view_strides(sizes, strides, shape)
     storage = torch.arange(300, device=device)
     if answer is not None:
-        expected = storage.as_strided(sizes, strides).reshape(shape)
+        expected = storage.as_strided(sizes, strides).reshape(shape).tolist()
+        yours = storage.as_strided(shape, answer).tolist()
 
-        assert torch.equal(expected, storage.as_strided(shape, answer))
+        assert yours == expected, (
+            f"{sizes} {strides} as {shape}: your strides {answer} read the places {yours}, "
+            f"PyTorch's reshape {expected}"
+        )
     assert prod(sizes) == prod(shape)
 
 

@@ -78,6 +78,7 @@ def test_gaps_and_repeats_are_not_dense() -> None:
     assert is_dense(Window((2, 3), (4, 1))) is False
     assert is_dense(Window((2, 3), (0, 1))) is False
     assert is_dense(Window((2, 2), (1, 1))) is False
+    assert is_dense(Window((2, 3), (5, 0))) is False, "the stretch is 6 long, and 4 are gaps"
 
 
 def test_dims_of_size_one_do_not_matter() -> None:
@@ -193,6 +194,7 @@ def test_windows_with_gaps_are_too_hard() -> None:
     """Even numbers and odd numbers share nothing, but a cheap test would have to be clever."""
     even, odd, row = Window((4,), (2,), 0), Window((4,), (2,), 1), Window((8,), (1,), 0)
 
+    assert Overlap.TOO_HARD is overlap_status(even, even), "not dense comes first"
     assert Overlap.TOO_HARD is overlap_status(even, odd)
     assert Overlap.TOO_HARD is overlap_status(even, row)
     assert Overlap.TOO_HARD is overlap_status(row, even)

@@ -102,6 +102,25 @@ def test_one_channel_or_one_pixel_is_contiguous_in_both(sizes: tuple[int, ...]) 
     assert is_channels_last_contiguous(sizes, channels_last_strides(sizes)) is True
 
 
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [
+        ((2, 0, 4, 5), (0, 1, 0, 0)),
+        ((2, 0, 4, 5), (20, 20, 5, 1)),
+        ((2, 3, 4, 0), (0, 1, 0, 3)),
+        ((2, 3, 0, 5), (60, 1, 15, 3)),
+    ],
+)
+def test_a_size_of_zero_makes_no_exception(
+    sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    """A row-major tensor without elements is contiguous anyhow; here the products decide."""
+    expected = window(sizes, strides, "cpu").is_contiguous(memory_format=torch.channels_last)
+    yours = is_channels_last_contiguous(sizes, strides)
+
+    assert yours == expected, f"{sizes} with {strides}: yours is {yours}, PyTorch's {expected}"
+
+
 @settings(max_examples=150)
 @given(drawn=windows())
 def test_contiguity_is_what_torch_says(

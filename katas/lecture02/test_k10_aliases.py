@@ -158,6 +158,18 @@ def test_a_schema_can_keep_a_secret() -> None:
     assert seen.writes == honest, "the operator that replaces it says so"
 
 
+def test_a_small_change_is_a_write() -> None:
+    """The running statistics move by less than any tolerance, and no version tells."""
+    x = torch.arange(12.0, dtype=torch.float64).sqrt().reshape(4, 3)
+    mean, var = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+    run = (x, None, None, mean, var, True, 1e-12, 1e-5)
+    seen = observe(aten.native_batch_norm.default, *run)
+
+    assert seen.writes == {"running_mean", "running_var"}, (
+        f"written to are running_mean and running_var; yours: {set(seen.writes)}"
+    )
+
+
 SAMPLES = {
     "aten::abs": (),
     "aten::abs_": (),

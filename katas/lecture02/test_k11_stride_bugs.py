@@ -28,6 +28,21 @@ def test_each_row_has_its_own_mark(device: str) -> None:
     assert [[5, 1, 5], [1, 5, 5]] == table.tolist(), "how far apart are the rows of the table?"
 
 
+def test_a_copy_has_the_dtype_of_the_template() -> None:
+    """And its values, to the last bit."""
+    template = torch.arange(3.0, dtype=torch.float64).sqrt()
+    expected = torch.stack([template, template])
+    expected[0, 1] = expected[1, 0] = 1
+
+    torch.testing.assert_close(
+        marked(template, [1, 0]),
+        expected,
+        rtol=0,
+        atol=0,
+        msg=lambda text: f"each row (yours first) is a copy of the template: {text}",
+    )
+
+
 def test_the_template_stays_as_it_is(device: str) -> None:
     """The table has a storage of its own."""
     template = torch.zeros(3, device=device)
@@ -60,6 +75,14 @@ def test_columns_of_a_part_are_cleared(device: str) -> None:
     clear_columns_(whole[1:3, 2:], 1)
 
     assert [0, 0, 2, 0, 0] == (4 - whole.sum(0)).tolist(), "two elements of column 2 are 0 now"
+
+
+def test_infinity_and_nan_are_cleared() -> None:
+    """Set to 0, whatever was there."""
+    matrix = torch.tensor([[torch.inf, 1.0], [torch.nan, 2.0]])
+    clear_columns_(matrix, 1)
+
+    assert matrix.tolist() == [[0, 1], [0, 2]], f"0 times inf is NaN; yours is {matrix.tolist()}"
 
 
 @pytest.mark.given
@@ -136,6 +159,7 @@ def test_parts_of_a_tensor_share(device: str) -> None:
     assert same_storage(x, x[2:]) is True, "a view may start further on in the same storage"
     assert same_storage(x[:3], x[3:]) is True
     assert same_storage(x[1:], x.clone()[1:]) is False
+    assert same_storage(x, x.detach()[2:]) is True, "a detached tensor has the storage, and no base"
 
 
 def test_what_is_only_read_stays() -> None:

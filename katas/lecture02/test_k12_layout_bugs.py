@@ -118,6 +118,14 @@ def test_each_row_has_its_score(device: str) -> None:
     assert [2.0, 3.0] == scores_of(scores, torch.tensor([2, 0], device=device)).tolist()
 
 
+def test_scores_may_be_infinite() -> None:
+    """A class that is ruled out has the score -inf; that is no matter of the others."""
+    scores = torch.tensor([[-torch.inf, 1.0, 2.0], [3.0, torch.nan, -torch.inf]])
+    yours = scores_of(scores, torch.tensor([2, 0])).tolist()
+
+    assert yours == [2.0, 3.0], f"expected the scores [2.0, 3.0], yours are {yours}"
+
+
 @pytest.mark.given
 def test_an_empty_mask_blanks_nothing(device: str) -> None:
     """And the images come back, not a copy."""
@@ -140,6 +148,15 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
 
     assert torch.equal(expected, x), "what was it that was set to 0?"
     assert result is x
+
+
+def test_infinity_and_nan_are_blanked() -> None:
+    """Masked pixels are set to 0, whatever they were."""
+    x = torch.tensor([torch.inf, torch.nan, 5.0, -torch.inf]).reshape(1, 2, 1, 2)
+    blank_(x, torch.tensor([[[True, False]]]))
+    pixel = x[0, :, 0, 0].tolist()
+
+    assert pixel == [0, 0], f"the masked pixel is 0 in both channels, yours is {pixel}"
 
 
 @pytest.mark.given
@@ -168,6 +185,18 @@ def test_channels_last_stays(device: str, count: int) -> None:
     assert more.is_contiguous(memory_format=torch.channels_last), (
         f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}"
     )
+
+
+@pytest.mark.given
+@pytest.mark.parametrize("kind", FORMATS)
+def test_new_channels_are_zeros_beside_infinity(kind: str) -> None:
+    """They take their format from the images, not their values."""
+    x = images("cpu", kind)
+    x[0, 0] = torch.inf
+    x[0, 1] = torch.nan
+    new = add_channels(x, 1)[:, 4:]
+
+    assert new.count_nonzero() == 0, f"0 times inf is NaN; your new channels: {new.tolist()}"
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from katas.lecture02 import k13_loop_order as kata
 from katas.lecture02.k13_loop_order import recurrence
+from plugins.kit import forbids
 from plugins.kit import unchanged
 
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 BAR = 2.0
 SEQUENCES, STEPS = 4096, 256
+THREADS = ("threading", "_thread", "concurrent.futures", "multiprocessing")
 
 
 def naive(x: torch.Tensor, decay: float) -> torch.Tensor:
@@ -132,10 +135,10 @@ def test_any_strides_and_sizes(
 
 
 def test_each_step_works_on_neighbours() -> None:
-    """Two copies at the most see elements that are apart."""
+    """Two copies at the most see elements that are apart; threads would not be counted."""
     x = torch.rand(37, 50)
-    with Scattered(37) as scattered:
-        recurrence(x, 0.9)
+    with forbids(kata, *THREADS) as fresh, Scattered(37) as scattered:
+        fresh.recurrence(x, 0.9)
 
     count, names = len(scattered.names), sorted(set(scattered.names))
     assert count <= 2, f"{count} operators read or wrote scattered elements: {', '.join(names)}"
