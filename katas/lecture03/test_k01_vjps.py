@@ -304,8 +304,10 @@ def test_cat_is_cut_where_it_was_joined(device: str, dim: int) -> None:
 def test_cat_does_not_copy_its_gradient(device: str) -> None:
     """The parts are views."""
     grad = randn(2, 5, device=device)
-    first, second = kata.cat_vjp(grad, (2, 3), 1)
+    parts = kata.cat_vjp(grad, (2, 3), 1)
+    first, second = parts
 
+    assert isinstance(parts, tuple), f"a tuple of views is expected, yours is a {type(parts)}"
     assert grad.data_ptr() == first.data_ptr(), "narrow the gradient, do not copy it"
     assert grad[:, 2:].data_ptr() == second.data_ptr()
 

@@ -130,9 +130,10 @@ def test_nothing_repeated_is_nothing_done(device: str) -> None:
 
 @pytest.mark.parametrize(("sizes", "shape"), [((2, 3), (2,)), ((3,), (1, 3)), ((1, 3), (2, 3))])
 def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """The message shows both shapes."""
-    with pytest.raises(ValueError, match=re.escape(str(shape)) + ".*" + re.escape(str(sizes))):
-        sum_to_size(torch.ones(sizes), shape)
+    """The message shows both shapes as tuples, whatever sequence came in."""
+    for given_shape in (shape, list(shape)):
+        with pytest.raises(ValueError, match=re.escape(str(shape)) + ".*" + re.escape(str(sizes))):
+            sum_to_size(torch.ones(sizes), given_shape)
 
 
 @given(expansion=expansions(), data=st.data())

@@ -178,6 +178,15 @@ def test_none_along_an_edge_counts_as_followed() -> None:
     assert [1.0, 1.0] == x.grad.tolist(), "None and a tensor make the tensor"
 
 
+def test_a_gradient_of_zeros_is_sent() -> None:
+    """Zero is a value; None says that nothing arrived."""
+    x = leaf(2.0)
+    run(x * torch.tensor([0.0]))
+
+    assert x.grad is not None, "PyTorch's gradient of x is 0, yours is None"
+    assert x.grad.tolist() == [0.0], f"PyTorch's gradient of x is 0, yours {x.grad.tolist()}"
+
+
 def test_a_gradient_is_never_written_to() -> None:
     """An addition hands one tensor to both sides: a sum in place on one would reach the other."""
     x, w = leaf(0.0), leaf(0.0)

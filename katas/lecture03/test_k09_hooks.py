@@ -70,6 +70,18 @@ def test_every_backward_is_logged() -> None:
     torch.testing.assert_close(x.grad, 2 * x.exp().detach())
 
 
+def test_a_node_is_logged_after_it_ran() -> None:
+    """Its pre-hooks find it not yet in the log."""
+    x = torch.ones(3, requires_grad=True)
+    root = x.exp().sum()
+    log = log_nodes(root)
+    before: list[list[str]] = []
+    root.grad_fn.register_prehook(lambda _: before.append(list(log.names)))
+    root.backward()
+
+    assert before == [[]], f"before the first node has run, your log has {before}"
+
+
 def test_only_nodes_that_run_are_logged() -> None:
     """A gradient for one input alone leaves the other branch out."""
     x = torch.ones(3, requires_grad=True)

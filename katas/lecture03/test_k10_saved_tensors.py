@@ -132,6 +132,24 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir()), "no one can ask for these any more"
 
 
+def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
+    """Also after the files of another graph are gone."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with on_disk(tmp_path):
+        first, second = (x * 1).sin(), (x * 2).sin()
+        del first
+        third = (x * 3).sin()
+    count = len(list(tmp_path.iterdir()))
+    (yours,) = torch.autograd.grad(second.sum(), x)
+    (other,) = torch.autograd.grad(third.sum(), x)
+
+    assert count == 2, f"one tensor of each graph is saved, {count} files are there"
+    expected = [2 * (2 * x).cos().detach(), 3 * (3 * x).cos().detach()]
+    torch.testing.assert_close(
+        [yours, other], expected, msg=lambda text: f"a file holds another's tensor: {text}"
+    )
+
+
 def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
     """The saved tensor itself dies with its last user, though the graph lives."""
     x = torch.ones(3, requires_grad=True)
@@ -200,6 +218,18 @@ def test_indices_and_masks_are_left_alone() -> None:
     assert torch.equal(expected, grad)
 
 
+def test_complex_numbers_are_left_alone() -> None:
+    """They are no floating-point tensors for PyTorch, and bfloat16 has no imaginary part."""
+    z = torch.tensor([0.3 + 1.7j, -2.1 + 0.4j], requires_grad=True)
+    with compressed(torch.bfloat16, 1):
+        result = z * z
+    back = result.grad_fn._saved_self  # noqa: SLF001
+
+    torch.testing.assert_close(
+        back, z.detach(), rtol=0, atol=0, msg=lambda text: f"left alone (yours first): {text}"
+    )
+
+
 def test_own_storages_are_not_copied(device: str) -> None:
     """A linear layer saves a transposed view of its weight: that is alive anyway."""
     layer = torch.nn.Linear(5, 5).to(device)
@@ -211,6 +241,16 @@ def test_own_storages_are_not_copied(device: str) -> None:
         assert weight.data_ptr() == layer.weight.data_ptr(), "a copy costs memory"
         assert batch.data_ptr() != x.data_ptr(), "the batch is compressed"
         assert torch.equal(batch, x.to(torch.bfloat16).to(torch.float32))
+
+
+def test_a_part_of_an_own_storage_is_not_copied() -> None:
+    """It starts elsewhere, and is alive anyway."""
+    weight = torch.rand(5, requires_grad=True)
+    with compressed(torch.bfloat16, 1, [weight]):
+        result = weight[2:].sin()
+    back = result.grad_fn._saved_self  # noqa: SLF001
+
+    assert back.data_ptr() == weight[2:].data_ptr(), "a copy of a part of the weight costs memory"
 
 
 def test_compressing_leaks_no_graph() -> None:
