@@ -1206,7 +1206,7 @@ extern "C" const char* kata_simt_run(int (*thunk)(void*), void* closure, int* st
                               "\nA launch that fails raises nothing, and the caller takes for a result what was in memory before."
                               " cudaGetLastError() has the error.";
         } else if (machine.error != cudaSuccess) {
-            machine.problem = "an error is left behind: the next to ask for one finds it, whoever that is\n" + machine.pending +
+            machine.problem = "an error is left behind: the next call that asks for one finds it\n" + machine.pending +
                               "\ncudaGetLastError() takes the error away; cudaPeekAtLastError() does not.";
         } else if (machine.status == cudaErrorLaunchOutOfResources) {
             machine.problem = machine.pending;
