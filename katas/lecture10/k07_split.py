@@ -1,7 +1,7 @@
 """Split by cost: a graph in stages, one for each device.
 
-A model that is too large for one device, or that shall work on several micro-batches at once, is
-cut into stages that run one after the other, each on its device. The pipeline is as fast as its
+A model that is too large for one device, or that works on several micro-batches in parallel, is cut
+into stages that run one after the other, each on its device. The pipeline is as fast as its
 slowest stage: so the most expensive stage should be as cheap as it can be. A cut costs too: each
 value that is made before it and needed behind it has to be sent. In a chain that is one value; a
 skip connection is a second one.

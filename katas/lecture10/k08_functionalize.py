@@ -1,7 +1,7 @@
 """Functionalization: the same program without a write.
 
 Passes that drop, merge or move operators are right only if each value stays what it was when it
-was computed. Programs write all the same: ``x[0] += 1``, ``relu_``, a cache that is filled. So
+was computed. Programs write anyway: ``x[0] += 1``, ``relu_``, a cache that is filled. So
 before its own passes PyTorch rewrites a program: what is written becomes a new value, and every
 name for that memory means the new value from then on.
 

@@ -63,7 +63,7 @@ that needs none of it.
 
    And ``any_batch(x)`` returns `x` itself, marked so that what is compiled for it serves every size
    of dim 0 from 2 on (0 and 1 are compiled apart in any case), but one size of each other dim; a
-   function that can be compiled for a single batch size only shall fail at once, not compile for
+   function that can be compiled for a single batch size only fails at once and is not compiled for
    that size. One call of ``torch._dynamo``, without bounds.
 
 About 60 lines. All graphs run on the CPU as they are: no Inductor, no C++ compiler.
