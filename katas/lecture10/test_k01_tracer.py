@@ -468,7 +468,7 @@ def test_names_are_unique_identifiers() -> None:
     names = [node.name for node in graph.nodes]
 
     assert ["x", "power"] == names[:2]
-    assert len(names) == len(set(names))
+    assert len(names) == len(set(names)), f"two nodes of one name: {names}"
     assert all(name.isidentifier() for name in names), names
 
 
@@ -641,7 +641,9 @@ def test_models(name: str, zoo: Callable[[str], Case]) -> None:
 
     assert_runs_as(model, graph, *inputs)
     assert_runs_as(model, graph, *(torch.cat([x, x]) for x in inputs))
-    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items()), (
+        "the model's state was changed: tracing computes nothing"
+    )
 
 
 def test_nothing_ready_made_is_called() -> None:

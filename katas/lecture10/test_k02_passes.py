@@ -270,7 +270,7 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
     gm = build.done(build.call(aten.mm.default, x, build.call(aten.exp.default, w)))
     assert_pass("constant", gm, torch.rand(2, 2))
     first = {name: value.clone() for name, value in gm.named_buffers()}
-    assert 0 == fold_constants(gm)
+    assert 0 == fold_constants(gm), "the second run has nothing to fold"
     assert first.keys() == dict(gm.named_buffers()).keys()
 
     # Another constant, in the same module.
@@ -339,7 +339,9 @@ def test_folded_parameters_require_no_grad() -> None:
 
     assert not any(value.requires_grad for value in gm.buffers()), "compute under no_grad; detach"
     assert gm.p.requires_grad, "the parameter itself stays as it was"
-    assert not any(isinstance(value, nn.Parameter) for value in gm.buffers())
+    assert not any(isinstance(value, nn.Parameter) for value in gm.buffers()), (
+        "a folded constant is a buffer, no parameter"
+    )
 
 
 def test_no_graph_of_autograd_is_recorded_for_constants() -> None:
@@ -486,7 +488,9 @@ def test_a_graph_with_writes_is_left_alone(name: str, kind: str) -> None:
     expected = graph_text(gm.graph)
 
     assert expected == assert_pass(name, gm, torch.rand(2, 2)), "somebody writes: stay away"
-    assert ["w"] == [attribute for attribute, _ in gm.named_buffers()]
+    assert ["w"] == [attribute for attribute, _ in gm.named_buffers()], (
+        "what is left alone gets no new buffer"
+    )
 
 
 def test_assertions_and_random_numbers_are_no_writes() -> None:
@@ -569,7 +573,9 @@ def test_any_program(
 
     assert_same(before, gm, *inputs)
     assert 0 == sum(run(gm) for run in PASSES.values()), "a second run finds nothing to do"
-    assert [] == [node for node in gm.graph.nodes if is_pure(node) and not node.users]
+    assert [] == [node for node in gm.graph.nodes if is_pure(node) and not node.users], (
+        "dead nodes are left"
+    )
 
 
 @pytest.mark.parametrize("name", ["transformer", "lstm"])

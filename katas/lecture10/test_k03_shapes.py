@@ -91,7 +91,7 @@ def test_a_matrix_product_costs_two_for_each_term() -> None:
     wide = flops(aten.mm.dtype, (a, b, torch.float32), a @ b)
     assert 2 * 3 * 5 * 4 == wide, "an overload with one more argument is a product as well"
     assert 0 == flops(aten.add.Tensor, (a, a), a + a), "the counter is about products"
-    assert 0 == flops(aten.relu.default, (a,), a.relu())
+    assert 0 == flops(aten.relu.default, (a,), a.relu()), "only products and attention count"
 
 
 @given(sizes=st.lists(st.integers(0, 4), min_size=4, max_size=4))
@@ -471,7 +471,9 @@ def test_a_graph_may_make_tensors_on_the_cpu() -> None:
     check_rows(module, x)
     Spy(module).run(x)
 
-    assert {"cpu"} == set(devices)
+    assert {"cpu"} == set(devices), (
+        f"devices {set(devices)}: fake tensors keep that of the real ones"
+    )
 
 
 def test_nothing_is_changed() -> None:

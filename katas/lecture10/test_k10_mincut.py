@@ -188,7 +188,7 @@ def test_the_capacities_are_not_changed() -> None:
     edges = {("s", "a"): 4, ("a", "t"): 2}
     max_flow(edges, "s", "t")
 
-    assert {("s", "a"): 4, ("a", "t"): 2} == edges
+    assert {("s", "a"): 4, ("a", "t"): 2} == edges, "`capacities` was changed"
 
 
 PAIRS = [(start, end) for start in "sabcd" for end in "abcdt" if start != end]
@@ -219,7 +219,9 @@ def test_a_large_network_agrees_with_networkx() -> None:
     flow, side = max_flow(edges, 0, 39)
 
     assert nx.maximum_flow_value(network, 0, 39) == flow
-    assert flow == sum(c for (a, b), c in edges.items() if a in side and b not in side)
+    assert flow == sum(c for (a, b), c in edges.items() if a in side and b not in side), (
+        "the edges out of your set are no cut of this flow"
+    )
 
 
 def test_a_cheap_value_is_computed_again_from_a_primal() -> None:
@@ -346,7 +348,7 @@ def test_a_tuple_is_not_saved() -> None:
     pair.meta["val"] = (torch.empty(2, device="meta"), torch.empty(2, device="meta"))
     item = build.call("item", operator.getitem, pair, 0, size=800)
 
-    assert ["item"] == build.choose(item, build.back(item))
+    assert ["item"] == build.choose(item, build.back(item)), "a tuple cannot be saved: its item is"
 
 
 @PATIENT
@@ -386,7 +388,9 @@ def test_the_graph_is_not_changed() -> None:
     saved_values(build.graph, 1)
     saved_values(build.graph, 1)
 
-    assert before == [(str(n), str(n.args), sorted(n.meta)) for n in build.graph.nodes]
+    assert before == [(str(n), str(n.args), sorted(n.meta)) for n in build.graph.nodes], (
+        "the graph was changed"
+    )
 
 
 class Recorder(fx.Interpreter):
@@ -510,7 +514,9 @@ def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
         gradients, _ = backward_from(joint, saved, run.values)
 
     torch.testing.assert_close(gradients, list(expected))
-    assert not [str(node) for node in again if is_expensive(node) and node not in later]
+    assert not [str(node) for node in again if is_expensive(node) and node not in later], (
+        "an expensive node would run again in backward"
+    )
     assert bytes_of(saved) < bytes_of(default), "bytes: yours, the default partition's"
 
 

@@ -507,8 +507,8 @@ def test_grad_mode_is_guarded() -> None:
     with torch.no_grad():
         off = guards(looks, x)
 
-    assert on != off
-    assert on == guards(looks, x)
+    assert on != off, "grad mode is guarded: it is a part of the key"
+    assert on == guards(looks, x), "grad mode is on again, so the key is the first one again"
 
 
 def test_globals_that_are_read_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -654,7 +654,7 @@ def test_the_key_is_computed_without_compiling(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(torch._dynamo, name, refuse)  # noqa: SLF001
 
     assert guards(function, x) == guards(function, torch.zeros(3))
-    assert [] == calls
+    assert [] == calls, "guards looks at a call, it does not make one"
 
 
 INPUTS = {
@@ -736,7 +736,9 @@ def test_the_whole_report_prints_nothing(capsys: pytest.CaptureFixture[str]) -> 
     _, mean = kata.whole_report(torch.rand(3))
 
     assert "" == capsys.readouterr().out
-    assert torch.Size([]) == mean.shape
+    assert torch.Size([]) == mean.shape, (
+        f"the mean has shape {tuple(mean.shape)}: it is one number, in a tensor without dims"
+    )
 
 
 def test_the_whole_average_is_the_average() -> None:
@@ -781,7 +783,9 @@ def test_the_average_goes_on_from_its_state() -> None:
     for x in xs[:3]:
         first(x)
     state = first.state_dict()
-    assert {"mean", "steps"} == set(state)
+    assert {"mean", "steps"} == set(state), (
+        f"the state_dict has {sorted(state)}, expected mean and steps"
+    )
     assert 3 == int(state["steps"])
     second.load_state_dict(state)
     for x in xs[3:]:
@@ -797,7 +801,7 @@ def test_a_marked_batch_is_compiled_once() -> None:
     compiled = torch.compile(straight, backend=oracle)
     for size in (3, 5, 2, 100_000):
         x = torch.rand(size, 4)
-        assert kata.any_batch(x) is x
+        assert kata.any_batch(x) is x, "x itself is marked and returned, no copy"
         compiled(x)
 
     assert 1 == len(oracle.graphs), f"{len(oracle.graphs)} graphs for four batch sizes"

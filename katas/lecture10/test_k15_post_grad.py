@@ -175,7 +175,9 @@ def test_factors_stay(function: Function, factors: dict[str, float]) -> None:
     gm = check(fuse, function, *inputs(), found=1)
     (node,) = (node for node in gm.graph.nodes if node.target is FUSED)
 
-    assert factors == dict(node.kwargs)
+    assert factors == dict(node.kwargs), (
+        f"yours has {dict(node.kwargs)}, the chain has {factors}: those, and no others"
+    )
 
 
 def test_a_sum_with_a_factor_of_zero_stays() -> None:
@@ -325,7 +327,9 @@ def test_strides_stay(way: Function) -> None:
 
     check(way, summed_to, x, w, across, found=0)
     gm = check(way, summed, x, w, across, found=1)
-    assert (6, 1) == gm(x, w, across).stride()
+    assert (6, 1) == gm(x, w, across).stride(), (
+        "the product comes first in the sum, so its strides win"
+    )
 
 
 def test_the_first_of_two_products_is_the_product() -> None:
@@ -421,7 +425,9 @@ def test_the_new_node_has_the_meta_of_the_relu(function: Function, way: Function
         node.meta["val"].stride(),
         node.meta["val"].dtype,
     )
-    assert "File model.py, line 7" == node.meta.get("stack_trace")
+    assert "File model.py, line 7" == node.meta.get("stack_trace"), (
+        "errors show the stack trace of the ReLU"
+    )
     assert old is not node.meta, "each node has a meta of its own: give it a copy"
 
 
@@ -435,9 +441,15 @@ def test_what_the_meta_says_is_true(way: Function) -> None:
     FakeTensorProp(gm, mode).propagate_dont_convert_inputs(*args)
 
     for node, value in said.items():
-        assert value.shape == node.meta["val"].shape
-        assert value.stride() == node.meta["val"].stride()
-        assert value.dtype == node.meta["val"].dtype
+        assert value.shape == node.meta["val"].shape, (
+            f"the meta of {node} says {value.shape}, it computes {node.meta['val'].shape}"
+        )
+        assert value.stride() == node.meta["val"].stride(), (
+            f"the meta of {node} says strides {value.stride()}, not {node.meta['val'].stride()}"
+        )
+        assert value.dtype == node.meta["val"].dtype, (
+            f"the meta of {node} says {value.dtype}, it computes {node.meta['val'].dtype}"
+        )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -446,7 +458,7 @@ def test_a_second_run_finds_nothing(way: Function) -> None:
     gm = traced(dense, *inputs())
 
     assert [1, 0] == [way(gm.graph), way(gm.graph)]
-    assert 5 == len(gm.graph.nodes)
+    assert 5 == len(gm.graph.nodes), f"three inputs, one call and the output:\n{graph_text(gm)}"
 
 
 def test_what_backward_needs_is_there() -> None:
@@ -478,11 +490,13 @@ def test_each_pass_of_patterns_is_a_new_one() -> None:
     """Of patterns that end in a ReLU, none of them in a registry of Inductor's."""
     first, second = kata().patterns(), kata().patterns()
 
-    assert first is not second
+    assert first is not second, "a PatternMatcherPass can be extended: return a new one"
     assert isinstance(first, inductors("pattern_matcher").PatternMatcherPass)
     entries = [entry for group in first.patterns.values() for entry in group]
     assert [] != entries, "what the pass looks for is to be said in patterns"
-    assert {("call_function", aten.relu.default)} == set(first.patterns)
+    assert {("call_function", aten.relu.default)} == set(first.patterns), (
+        "a pattern is filed by its last node, here the ReLU"
+    )
 
 
 def test_neither_pass_is_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -515,11 +529,15 @@ def test_the_pass_counts_over_all_graphs() -> None:
     for expected in (1, 2):
         gm = traced(dense, *inputs())
         assert None is custom(gm.graph)
-        assert expected == custom.fused
+        assert expected == custom.fused, (
+            f"{custom.fused} chains counted after {expected} graphs with one chain each"
+        )
         assert FUSED in {node.target for node in gm.graph.nodes}
     large = kata().FuseLinear(25)
     large(traced(dense, *inputs()).graph)
-    assert 0 == large.fused
+    assert 0 == large.fused, (
+        "the result has 24 elements, and `smallest` is 25: the pass hands it to fuse"
+    )
 
 
 def test_the_uuid_tells_passes_apart() -> None:
@@ -533,7 +551,7 @@ def test_the_uuid_tells_passes_apart() -> None:
     assert first.uuid() == second.uuid(), "an equal pass shall find the cached graph"
     assert first.uuid() == FuseLinear(0).uuid(), "`smallest` is 0 by default"
     assert first.uuid() != other.uuid(), "another `smallest` makes another graph"
-    assert FuseLinear(2).uuid() != FuseLinear(3).uuid()
+    assert FuseLinear(2).uuid() != FuseLinear(3).uuid(), "another `smallest` makes another graph"
     assert first.uuid() == pickle.loads(pickle.dumps(first.uuid()))  # noqa: S301 - our own
 
 
@@ -640,7 +658,7 @@ def test_inductor_runs_the_pass(inductor: None) -> None:
     assert ["aten.addmm.default, aten.relu.default, aten.addmm.default, aten.relu.default"] == (
         spy.seen
     ), "once, after Inductor has made addmm of mm and add: in post_grad_custom_post_pass"
-    assert 2 == spy.fused
+    assert 2 == spy.fused, f"{spy.fused} chains replaced: the graph has two layers"
     assert None is inductors("config").post_grad_custom_post_pass, (
         "a pass that stays in the configuration runs for everybody: hand it to torch.compile"
     )

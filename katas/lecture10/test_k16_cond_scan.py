@@ -60,7 +60,7 @@ def test_a_node_of_the_same_graph_needs_no_lifting() -> None:
     graph = fx.Graph()
     node = graph.placeholder("x")
 
-    assert lift(Level(graph), node) is node
+    assert lift(Level(graph), node) is node, "a node of this very graph needs no input"
 
 
 def test_a_node_from_outside_becomes_an_input() -> None:
@@ -114,7 +114,9 @@ def test_a_choice_that_is_known_is_made() -> None:
     torch.testing.assert_close(cond(x.sum() > 0, true, false, (x, y)), x - y, rtol=0, atol=0)
     torch.testing.assert_close(cond(x.sum() < 0, true, false, (x, y)), y - x, rtol=0, atol=0)
     torch.testing.assert_close(cond(False, true, false, (x, y)), y - x, rtol=0, atol=0)  # noqa: FBT003 - a plain bool
-    assert ["true", "false", "false"] == calls
+    assert ["true", "false", "false"] == calls, (
+        f"called: {calls}; only the function that is chosen is called"
+    )
 
 
 def test_a_known_choice_is_recorded_in_place() -> None:
@@ -350,7 +352,9 @@ def test_a_step_has_operands_too() -> None:
 
     module = check(function, vector(1, 2, 3, 4).reshape(2, 2), vector(5, 6), vector(7, 8))
     (node,) = find(module, scan)
-    assert ["z", "y", "z"] == [operand.name for operand in node.args[3]]
+    assert ["z", "y", "z"] == [operand.name for operand in node.args[3]], (
+        "the operands first, then what true lifts, then what only false lifts"
+    )
 
 
 def test_the_first_carry_is_not_the_carry() -> None:
@@ -507,7 +511,7 @@ def test_a_parameter_is_an_input_as_well() -> None:
 
     assert sorted(reads[:3]) == ["layer.bias", "layer.weight", "scale"], reads
     assert ["layer.weight", "layer.bias", "scale"] == names
-    assert module.scale is model.scale
+    assert module.scale is model.scale, "the graph uses the model's own parameter, no copy"
     for x in (torch.ones(2, 3), -torch.ones(2, 3)):
         torch.testing.assert_close(module(x), model(x))
         module(x).sum().backward()
