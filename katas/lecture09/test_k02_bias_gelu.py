@@ -203,7 +203,8 @@ def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) 
     with unchanged(input=tensors[0], bias=tensors[1]):
         output = bias_gelu(*tensors)
     with unchanged(output=output):
-        bias_gelu(*tensors)
+        # Other values, which the memory of the first output would show.
+        bias_gelu(tensors[0] + 1, tensors[1])
 
     torch.testing.assert_close(output, reference(*tensors), rtol=1e-12, atol=1e-12)
     assert output.is_contiguous(), f"yours has strides {output.stride()}, and is to be row-major"
@@ -299,7 +300,9 @@ def test_gradients_are_rounded_once(extension: Extension) -> None:
     for_input, for_bias = extension.op("bias_gelu_backward")(grad, x, bias)
     expected = gradients(grad, x, bias)
 
-    assert torch.float32 == for_input.dtype == for_bias.dtype
+    assert torch.float32 == for_input.dtype == for_bias.dtype, (
+        f"yours are {for_input.dtype} and {for_bias.dtype}, input is torch.float32"
+    )
     torch.testing.assert_close(for_bias.double(), expected[1], rtol=1e-7, atol=0)
     torch.testing.assert_close(for_input.double(), expected[0], rtol=1e-7, atol=1e-12)
 
@@ -321,7 +324,7 @@ def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tenso
     with unchanged(grad=tensors[0], input=tensors[1], bias=tensors[2]):
         found = backward(*tensors)
     with unchanged(earlier=found):
-        backward(*tensors)
+        backward(tensors[0] + 1, *tensors[1:])
 
     torch.testing.assert_close(found, gradients(*tensors), rtol=1e-12, atol=1e-12)
     strides = [tensor.stride() for tensor in found]
@@ -356,7 +359,8 @@ def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
             found = other.shape, other.dtype, other.stride(), other.device.type
             assert real_one == found, f"the CPU kernel makes {real_one}, your Meta kernel {found}"
     huge = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
-    assert huge.shape == forward(huge, huge[0]).shape
+    found = forward(huge, huge[0]).shape
+    assert huge.shape == found, f"input is 2^20 by 2^20, yours is {tuple(found)}"
 
 
 def test_symbols_stay_symbols(extension: Extension) -> None:
@@ -396,7 +400,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
     x, bias = leaves(2, 3)
     node = bias_gelu(x, bias).grad_fn
 
-    assert node is not None
+    assert node is not None, "the output has no grad_fn: backward would not come here"
     before = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert "BiasGelu" in node.name(), f"the node is {node.name()}"
     assert [id(x), id(bias)] == [id(leaf) for leaf in before], f"before it: {node.next_functions}"

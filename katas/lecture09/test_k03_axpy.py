@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from plugins.kit import CudaExtension
+    from plugins.kit import Launch
     from plugins.kit import Ptx
 
 
@@ -38,6 +39,14 @@ def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
         f"{len(wrong)} of {n} elements are wrong, the first is out[{wrong[0]}]:"
         f" {actual[wrong[0]].item()}, expected {expected[wrong[0]].item()}"
     )
+
+
+def launched(extension: CudaExtension, n: int) -> Launch:
+    """Check one call, and return its only launch."""
+    check(extension, n)
+    launches = extension.launches()
+    assert 1 == len(launches), f"n = {n} wants one launch, yours are {len(launches)}"
+    return launches[0]
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
@@ -95,8 +104,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     extension: CudaExtension, n: int, blocks: int
 ) -> None:
     """Blocks of 256 threads; beyond 64 of them each thread takes more elements."""
-    check(extension, n)
-    (launch,) = extension.launches()
+    launch = launched(extension, n)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
 
@@ -104,17 +112,19 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
     """2 n loads and n stores, no more: nothing is computed twice."""
     n = 3 * MOST_BLOCKS * THREADS
-    check(extension, n)
-    (launch,) = extension.launches()
-    assert 2 * n == launch.count("global", "read").accesses, launch.table()
-    assert n == launch.count("global", "write").accesses, launch.table()
+    launch = launched(extension, n)
+    for kind, expected in (("read", 2 * n), ("write", n)):
+        found = launch.count("global", kind).accesses
+        assert expected == found, (
+            f"{found} accesses of the kind {kind!r} for {n} elements, expected"
+            f" {expected}\n{launch.table()}"
+        )
 
 
 def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
     """32 floats of a warp are 4 sectors of 32 bytes; a chunk per thread would touch 32."""
     n = 3 * MOST_BLOCKS * THREADS
-    check(extension, n)
-    (launch,) = extension.launches()
+    launch = launched(extension, n)
     moved = launch.count("global")
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
@@ -148,8 +158,7 @@ def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: 
     """64 blocks are the most for 8 multiprocessors, and for no other device."""
     n = 20 * THREADS
     with extension.simulated(processors=processors):
-        check(extension, n)
-    (launch,) = extension.launches()
+        launch = launched(extension, n)
     blocks = min(20, 8 * processors)
     assert (blocks, 1, 1) == launch.grid, (
         f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"

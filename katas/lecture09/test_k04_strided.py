@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plugins.kit import CudaExtension
+    from plugins.kit import Launch
     from plugins.kit import Ptx
 
 
@@ -44,6 +45,15 @@ def check(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> None:
         f" sizes {tuple(x.shape)}, strides of out {actual.stride()}, of x {x.stride()},"
         f" of y {y.expand_as(x).stride()}"
     )
+
+
+def launched(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> Launch:
+    """Check one call, and return its only launch."""
+    check(extension, x, y)
+    launches = extension.launches()
+    tables = "\n".join(launch.table() for launch in launches)
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"
+    return launches[0]
 
 
 def test_contiguous_tensors(extension: CudaExtension, device: str) -> None:
@@ -193,15 +203,8 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     extension: CudaExtension, shape: tuple[int, ...], blocks: int
 ) -> None:
     """One launch, in blocks of 256 threads: no second kernel makes anything contiguous before."""
-    check(
-        extension,
-        numbers(*shape),
-        numbers(*shape[::-1]).permute(tuple(reversed(range(len(shape))))),
-    )
-    launches = extension.launches()
-    tables = "\n".join(launch.table() for launch in launches)
-    assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"
-    (launch,) = launches
+    y = numbers(*shape[::-1]).permute(tuple(reversed(range(len(shape)))))
+    launch = launched(extension, numbers(*shape), y)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, f"{shape} wants {blocks} blocks, found {launch.grid}"
 
@@ -209,8 +212,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
     """2 n loads and n stores: sizes and strides come with the launch, they are not read."""
     x = numbers(8, 4, 7, 3, 64).permute(4, 1, 3, 0, 2)
-    check(extension, x, numbers(7))
-    (launch,) = extension.launches()
+    launch = launched(extension, x, numbers(7))
     assert 2 * x.numel() == launch.count("global", "read").accesses, (
         f"expected {2 * x.numel()} loads, one of x and one of y for each element\n{launch.table()}"
     )
@@ -222,8 +224,7 @@ def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None
 def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExtension) -> None:
     """In contiguous tensors the 32 floats of a warp are 4 sectors of 32 bytes."""
     shape = (3, 7, 1024)
-    check(extension, numbers(*shape), numbers(*shape))
-    (launch,) = extension.launches()
+    launch = launched(extension, numbers(*shape), numbers(*shape))
     moved = launch.count("global")
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
@@ -248,8 +249,7 @@ def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: 
     """64 blocks are the most for 8 multiprocessors, and for no other device."""
     n = 20 * THREADS
     with extension.simulated(processors=processors):
-        check(extension, numbers(n), numbers(n))
-    (launch,) = extension.launches()
+        launch = launched(extension, numbers(n), numbers(n))
     blocks = min(20, 8 * processors)
     assert (blocks, 1, 1) == launch.grid, (
         f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"

@@ -92,6 +92,19 @@ def test_infinity_and_nan_reach_the_sum(
     )
 
 
+@pytest.mark.parametrize("n", [2, 1000, 2 * GRID])
+def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: int) -> None:
+    """Fractions too: but for what float32 rounds, it is the sum in float64."""
+    x = torch.rand(n, device=device)
+    torch.testing.assert_close(
+        extension.op("block_sum")(x).double(),
+        x.double().sum(),
+        rtol=1e-5,
+        atol=0.0,
+        msg=lambda found: f"the sum of {n} fractions is not the one of float64: {found}",
+    )
+
+
 def test_the_bits_are_the_same_at_every_call(extension: CudaExtension, device: str) -> None:
     """Addition of floats depends on the order, so the order must not depend on who is first."""
     # Terms that cancel: what an addition loses is not hidden by a large sum.

@@ -121,6 +121,19 @@ def test_opposite_infinities_are_nan_from_the_second_on(
     assert actual[50:].isnan().all(), "inf - inf is NaN, and stays so"
 
 
+@pytest.mark.parametrize("columns", [5, 100])
+def test_numbers_that_round_are_added(extension: CudaExtension, device: str, columns: int) -> None:
+    """Fractions too: but for what float32 rounds, they are the running sums in float64."""
+    x = torch.rand(2, columns, device=device)
+    torch.testing.assert_close(
+        extension.op("scan")(x).double(),
+        x.double().cumsum(1),
+        rtol=1e-5,
+        atol=0.0,
+        msg=lambda found: f"running sums of fractions are not those of float64: {found}",
+    )
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "threads"), [(1, 1, 32), (2, 32, 32), (3, 33, 64), (1, 1024, 1024)]
 )

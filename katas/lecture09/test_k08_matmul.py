@@ -153,6 +153,18 @@ def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
     check(extension, m, k, n)
 
 
+def test_numbers_that_round_are_multiplied(extension: CudaExtension, device: str) -> None:
+    """Fractions too: but for what float32 rounds, it is the product in float64."""
+    a, b = torch.rand(20, 40, device=device), torch.rand(40, 30, device=device)
+    torch.testing.assert_close(
+        extension.op("matmul")(a, b).double(),
+        a.double() @ b.double(),
+        rtol=1e-5,
+        atol=0.0,
+        msg=lambda found: f"the product of fractions is not the one of float64: {found}",
+    )
+
+
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
 def test_what_is_loaded_serves_16_threads(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """At most a sixteenth of the 2 m n k loads of a product without tiles, for all sizes."""

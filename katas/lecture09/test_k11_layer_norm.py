@@ -265,7 +265,7 @@ def test_gradients_arrive(extension: CudaExtension, device: str) -> None:
     extension.op("layer_norm")(*ours, EPS).backward(grad)
     F.layer_norm(theirs[0], [40], theirs[1], theirs[2], EPS).backward(grad.double())
     for name, actual, expected in zip(("x", "weight", "bias"), ours, theirs, strict=True):
-        assert actual.grad is not None
+        assert actual.grad is not None, f"no gradient arrives at {name}"
         assert expected.grad is not None
         compare(f"the gradient of {name}", actual.grad, expected.grad, 1e-4)
 

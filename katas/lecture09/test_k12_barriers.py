@@ -44,8 +44,8 @@ PLAIN = {"smooth": smooth, "scan": scan, "sum": total}
 
 
 def draw(n: int, device: str = "cpu") -> torch.Tensor:
-    """Return n elements, none of them 0."""
-    return torch.randint(1, 10, (n,), dtype=torch.int32, device=device)
+    """Return n elements, none of them 0; sums of few need all bits of an int."""
+    return torch.randint(1, 60_000, (n,), dtype=torch.int32, device=device)
 
 
 def check(extension: CudaExtension, name: str, n: int, device: str = "cpu") -> None:

@@ -49,21 +49,23 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
 
 def check_scale(extension: CudaExtension, n: int, device: str = "cpu", start: int = 0) -> None:
     """Scale n elements of a tensor that has `start` others before them."""
-    x = torch.randint(1, 100, (start + n,), dtype=torch.float32, device=device)[start:]
+    x = torch.randn(start + n, device=device)[start:]
     for _ in range(3):
         compare("scale", extension.op("scale")(x, A), A * x)
 
 
 def check_row_sum(extension: CudaExtension, rows: int, n: int, device: str = "cpu") -> None:
     """Add up rows, three times: in three orders of threads."""
-    x = torch.randint(1, 100, (rows, n), dtype=torch.int32, device=device)
+    x = torch.randint(1, 300_000, (rows, n), dtype=torch.int32, device=device)
     for _ in range(3):
         compare("row_sum", extension.op("row_sum")(x), row_sum(x))
 
 
 def check_differences(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Subtract neighbours, none of which are equal."""
-    x = torch.randint(1, 100, (n,), dtype=torch.int32, device=device).cumsum(0, dtype=torch.int32)
+    x = torch.randint(1, 300_000, (n,), dtype=torch.int32, device=device).cumsum(
+        0, dtype=torch.int32
+    )
     for _ in range(3):
         compare("differences", extension.op("differences")(x), differences(x))
 

@@ -174,7 +174,10 @@ def test_a_program_works_out_its_tile_by_arithmetic() -> None:
         raise AssertionError(
             f"this is no arithmetic, and a kernel could not do it: {error}"
         ) from error
-    assert (5, 8) == tuple(value_of(each) for each in found)
+    own = tuple(value_of(each) for each in found)
+    assert (5, 8) == own, (
+        f"of 6 x 10 tiles in groups of 4 rows program 57 has {own}: the last group has 2 rows"
+    )
 
 
 # Part one: what a step loads.
@@ -274,14 +277,14 @@ def test_a_program_knows_its_blocks_alone() -> None:
     with Largest() as largest:
         found = kata.step((5, 7), 64, (1000, 900, 800), (800, 1), (800, 1))
 
-    assert (5 * TILE + 3) * 800 + 64 + 2 == int(found.x[3, 2])
+    assert (5 * TILE + 3) * 800 + 64 + 2 == int(found.x[3, 2]), f"x[3, 2] is {int(found.x[3, 2])}"
     assert largest.elements <= TILE * STEP, (
         f"a tensor of {largest.elements} elements, where a block has {TILE * STEP}: work out the"
         " places from the tile and the step"
     )
     # No memory holds a list of all of these, however it is made.
     far = kata.step((2**30, 7), 64, (2**40, 900, 800), (800, 1), (800, 1))
-    assert (2**30 * TILE + 3) * 800 + 64 + 2 == int(far.x[3, 2])
+    assert (2**30 * TILE + 3) * 800 + 64 + 2 == int(far.x[3, 2]), f"x[3, 2] is {int(far.x[3, 2])}"
 
 
 # Part one: what a step adds.
@@ -304,7 +307,9 @@ def by_steps(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> torch.Tens
                     blocks.append(block)
                 before = total.clone()
                 sum_ = kata.accumulate(total, *blocks, step)
-                assert ((TILE, TILE), torch.float32) == (tuple(sum_.shape), sum_.dtype)
+                assert ((TILE, TILE), torch.float32) == (tuple(sum_.shape), sum_.dtype), (
+                    f"yours is {sum_.dtype} of shape {tuple(sum_.shape)}, a tile of float32 is due"
+                )
                 assert torch.equal(before, total), "the sum so far is not written to"
                 total = sum_
             out[i : i + TILE, j : j + TILE] = total[: m - i, : n - j]
@@ -388,7 +393,10 @@ def test_edges_load_less() -> None:
 
 def test_programs_of_a_wave_share() -> None:
     """All at the same time: each element comes from memory once."""
-    assert (10 + 7) * 3 == kata.traffic(10, 7, 3, 4, 4, 2, 6)
+    found = kata.traffic(10, 7, 3, 4, 4, 2, 6)
+    assert (10 + 7) * 3 == found, (
+        f"yours is {found}: x has 30 elements, w has 21, and all 6 tiles are in one wave"
+    )
     assert (10 + 7) * 3 == kata.traffic(10, 7, 3, 4, 4, 2, 1000), "a wave may have fewer programs"
 
 
@@ -406,7 +414,8 @@ def test_the_order_of_programs_decides() -> None:
 @pytest.mark.parametrize(("m", "n", "k"), [(0, 5, 3), (5, 0, 3), (5, 3, 0)])
 def test_nothing_to_load(m: int, n: int, k: int) -> None:
     """No program, or none with a step to make."""
-    assert kata.traffic(m, n, k, 4, 4, 4, 2) == 0
+    found = kata.traffic(m, n, k, 4, 4, 4, 2)
+    assert 0 == found, f"m, n, k = {m}, {n}, {k}: nothing is to be loaded, yours is {found}"
 
 
 @settings(max_examples=50)
@@ -430,7 +439,11 @@ def test_any_traffic(
             needed |= {("x", row, p) for row in rows for p in range(k)}
             needed |= {("w", column, p) for column in columns for p in range(k)}
         expected += len(needed)
-    assert expected == kata.traffic(m, n, k, block_m, block_n, group, wave)
+    found = kata.traffic(m, n, k, block_m, block_n, group, wave)
+    assert expected == found, (
+        f"yours is {found}, counted one by one {expected}: m, n, k = {sizes}, tiles of {blocks},"
+        f" groups of {group}, waves of {wave}"
+    )
 
 
 # Part two: the kernel.
@@ -445,8 +458,11 @@ def check(
         x.double(), w.double(), None if bias is None else bias.double()
     )
     expected = (wide.relu() if relu else wide).to(x.dtype)
-    assert (expected.shape, x.dtype, x.device) == (out.shape, out.dtype, out.device)
-    assert out.is_contiguous()
+    assert (expected.shape, x.dtype, x.device) == (out.shape, out.dtype, out.device), (
+        f"yours is {out.dtype} of shape {tuple(out.shape)} on {out.device}, expected {x.dtype} of"
+        f" shape {tuple(expected.shape)} on {x.device}"
+    )
+    assert out.is_contiguous(), f"yours has the strides {out.stride()}, out is row-major"
     wrong = ((expected != out) & ~(expected.isnan() & out.isnan())).nonzero().tolist()
     if wrong:
         i, j = wrong[0]
@@ -562,7 +578,7 @@ def test_the_result_is_where_x_is() -> None:
     x, w, _ = matrices(3, 4, 5)
     with torch.device("meta"):
         out = kata.linear(x, w)
-    assert x.device == out.device
+    assert x.device == out.device, f"yours is on {out.device}, x on {x.device}"
 
 
 @triton
@@ -721,4 +737,5 @@ def test_results_are_stored_in_pieces(
     compiled: Callable[..., dict[str, Compiled]], call: str
 ) -> None:
     """16 bytes at once, although the tensor cores deal the tile to the threads differently."""
-    assert {"st.global.v4.b32"} == {*kernel(compiled, call).instructions("st.global")}
+    stores = {*kernel(compiled, call).instructions("st.global")}
+    assert {"st.global.v4.b32"} == stores, f"expected stores of 16 bytes, found {stores}"

@@ -21,7 +21,7 @@
 // mask, and a lane that it does not name must not. So a shuffle with the full mask inside an `if`
 // that some lanes of the warp do not enter is wrong: on a GPU the warp may hang, or get anything.
 //
-// Warps know nothing of each other. What goes between them is one float per warp in shared
+// Shuffles end with the warp. What goes between warps is one float for each of them in shared
 // memory: the warp's total. With the running sums of the totals each warp knows what to add. These
 // are at most 32 values: one warp can do them by shuffles once more, but there need not be 32.
 //
