@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture09 import k14_triton_mask as kata
+from plugins.kit import unchanged
 from plugins.kit import watched_operators
 
 
@@ -303,7 +304,9 @@ def test_places_must_be_neighbours(kind: str) -> None:
 def test_a_mask_cuts_between_vectors(end: int, width: int) -> None:
     """One instruction has one predicate: all its lanes stand for an element, or none does."""
     lane = torch.arange(32)
-    found = kata.vector_width(lane, lane < end, 4)
+    mask = lane < end
+    with unchanged(places=lane, mask=mask):
+        found = kata.vector_width(lane, mask, 4)
     assert width == found, (
         f"a mask that ends behind lane {end - 1} of 32: {width} at a time, found {found}"
     )
@@ -469,6 +472,16 @@ def test_float16_is_rounded_once(device: str) -> None:
 def test_no_elements(device: str, shape: tuple[int, int]) -> None:
     """No block, so no program."""
     assert (shape[0], shape[1] // 2) == check(torch.randn(shape, device=device)).shape
+
+
+@triton
+def test_each_result_has_memory_of_its_own(device: str) -> None:
+    """The next call of the same shape writes elsewhere, and nothing is written to the input."""
+    x, other = (torch.randn(3, 4, device=device) for _ in range(2))
+    with unchanged(x=x):
+        first = kata.glu(x)
+    with unchanged(x=x, first_result=first):
+        kata.glu(other)
 
 
 @triton

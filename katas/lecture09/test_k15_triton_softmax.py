@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture09 import k15_triton_softmax as kata
 from plugins.kit import forbids
+from plugins.kit import unchanged
 from plugins.kit import watched_operators
 
 
@@ -464,6 +465,16 @@ def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
     for shape in ((0, 6), (5, 0), (0, 0)):
         check(torch.randn(shape, device=device))
     assert [] == launches, "nothing is to be computed, and a kernel is launched"
+
+
+@triton
+def test_each_result_has_memory_of_its_own(device: str) -> None:
+    """The next call of the same shape writes elsewhere, and nothing is written to the input."""
+    x, other = (torch.randn(3, 4, device=device) for _ in range(2))
+    with unchanged(x=x):
+        first = kata.softmax(x)
+    with unchanged(x=x, first_result=first):
+        kata.softmax(other)
 
 
 @triton
