@@ -32,8 +32,8 @@ def arrays(n: int, device: str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
 def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Compare one call with a * x + y."""
     x, y = arrays(n, device)
-    expected = 3.0 * x + y
-    actual = extension.op("axpy")(x, y, 3.0)
+    expected = 2.5 * x + y
+    actual = extension.op("axpy")(x, y, 2.5)
     wrong = (expected != actual).nonzero().flatten().tolist()
     assert [] == wrong, (
         f"{len(wrong)} of {n} elements are wrong, the first is out[{wrong[0]}]:"
@@ -79,6 +79,7 @@ def test_special_values_are_computed_like_others(extension: CudaExtension, devic
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
     x = torch.tensor(special, device=device).repeat_interleave(len(special))
     y = torch.tensor(special, device=device).repeat(len(special))
+    # 3 * x is exact for denormals too, so a fused multiply-add rounds as two operations do.
     actual, expected = extension.op("axpy")(x, y, 3.0), 3.0 * x + y
     for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
         torch.testing.assert_close(

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 WARPS = THREADS // 32
-A = 3.0
+A = 2.5
 # Elements of 4 bytes, of which a float4 has 4: where a slice begins, that is x[start:].
 OFF, ON = [1, 2, 3, 5], [0, 4, 8]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -182,6 +183,9 @@ def test_the_texts_follow_the_arguments() -> None:
     assert torch.utils.cmake_prefix_path not in text, "CMake is told by the command, not the text"
     for folder in ("/here", "/there"):
         assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
+    oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+3\.(\d+)", text, re.IGNORECASE)
+    assert oldest, f"no cmake_minimum_required(VERSION 3.18) says which CMake is needed in\n{text}"
+    assert int(oldest[1]) <= 18, f"CMake 3.18 is to do, and yours wants 3.{oldest[1]}"
     command = kata.build_command(Path("/there"))
     assert "/there" in command, f"the folder /there is not in {command}"
 
@@ -194,10 +198,12 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
     lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
     cached = dict(line.split("=", 1) for line in lines if "=" in line)
     found = cached.get("Torch_DIR:PATH", "")
+    compilers = [name for name in cached if re.match("CMAKE_[A-Za-z]+_COMPILER:", name)]
 
     assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
     assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), f"it found {found}"
     assert (build / "build.ninja").is_file(), "the files are for another generator than Ninja"
+    assert len(compilers) == 1, f"only C++ is to be enabled, and CMake looks for {compilers}"
 
 
 @needs_cmake
