@@ -102,6 +102,8 @@ def test_one_return_needs_no_parentheses() -> None:
     assert (Argument(TENSOR),) == parse_schema("f() -> Tensor").returns
     assert (Argument(TENSOR, "out"),) == parse_schema("f() -> Tensor out").returns
     assert (Argument(TENSOR),) == parse_schema("f() -> (Tensor)").returns
+    two = parse_schema("f() -> (int, Tensor)").returns
+    assert (Argument(INT), Argument(TENSOR)) == two, f"a list of two returns, yours is {two}"
 
 
 def test_arguments_after_the_star_are_keyword_only() -> None:
