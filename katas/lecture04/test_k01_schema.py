@@ -163,6 +163,7 @@ def test_types_nest(text: str, wanted: Type) -> None:
         ("(*)", alias("*")),
         ("(a -> *)", alias("a", "*")),
         ("(a! -> b|c)", alias("a", "bc", write=True)),
+        ("(a|b -> a)", alias("ab", "a")),
     ],
 )
 def test_alias_annotations(text: str, wanted: Alias) -> None:
@@ -300,7 +301,7 @@ def test_what_is_written_can_be_read(type_: Type) -> None:
 def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
     """Each token in turn is left out; the error stands at the first one that does not fit."""
     assert position_in_torch(text) is None
-    parse_schema(text)
+    before = parse_schema(text)
     for token in Tokens(text).tokens:
         rest = text[token.position + len(token.text) :]
         cut = text[: token.position] + " " * len(token.text) + rest
@@ -311,6 +312,7 @@ def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
         with pytest.raises(SchemaError) as caught:
             parse_schema(cut)
         assert wanted == caught.value.position, f"{cut}\n{'^':>{wanted + 1}} is where it breaks"
+        assert before == parse_schema(text), f"after the error in {cut!r} it reads differently"
 
 
 @pytest.mark.parametrize("text", MALFORMED)

@@ -16,6 +16,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from katas import source
 from plugins.kit import forbids_tokens
+from plugins.kit import unchanged
 from plugins.kit import watched_operators
 
 
@@ -137,6 +138,8 @@ def test_bounds_are_doubles(extension: Extension) -> None:
     _, clipped = extension.op("leaky_clamp")(x, 0.0, 0.1)
 
     assert [0, 1] == clipped.tolist(), "the bound was rounded to float32 before it was compared"
+    output, _ = extension.op("leaky_clamp")(torch.tensor([0.5]), 2.0**24 + 1, inf, below=1.0)
+    assert [0.5] == output.tolist(), "2**24 + 1 + 1 * (0.5 - (2**24 + 1)) is 0.5 in doubles only"
 
 
 @st.composite
@@ -163,13 +166,13 @@ def test_any_strides_will_do(
     extension: Extension, x: torch.Tensor, bounds: list[float], below: float, above: float
 ) -> None:
     """The elements are those that indexing gives, wherever they are in memory."""
-    before = x.clone()
-    output, clipped = extension.op("leaky_clamp")(x, *bounds, below=below, above=above)
+    with unchanged(self=x):
+        output, clipped = extension.op("leaky_clamp")(x, *bounds, below=below, above=above)
     expected, counts = reference(x, *bounds, below=below, above=above)
 
-    torch.testing.assert_close(output, expected)
+    close = {"rtol": 1e-12, "atol": 1e-12} if x.dtype is torch.float64 else {}
+    torch.testing.assert_close(output, expected, **close)
     assert counts.tolist() == clipped.tolist()
-    assert torch.equal(before, x), "self must not be written to"
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)], ids=str)
@@ -185,7 +188,9 @@ def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None
 def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
     """Even where every element stays: the schema promises no alias."""
     for x in (torch.rand(3, 4), torch.rand(3, 4).t(), torch.rand(1).expand(3, 4)):
-        output, _ = extension.op("leaky_clamp")(x, -inf, inf)
+        earlier = extension.op("leaky_clamp")(x, 0.25, 0.5)
+        with unchanged(self=x, earlier=earlier):
+            output, _ = extension.op("leaky_clamp")(x, -inf, inf)
 
         assert output.is_contiguous(), f"strides {output.stride()} for shape {tuple(x.shape)}"
         assert x.data_ptr() != output.data_ptr(), "the output shares the memory of self"
@@ -237,6 +242,17 @@ def test_a_slope_outside_0_to_1_is_a_value_error(
     message = rf"^leaky_clamp: expected {side} in \[0, 1\], got {slope:g}$"
     with pytest.raises(ValueError, match=message):
         extension.op("leaky_clamp")(x, 0.0, 0.0, **slopes)
+
+
+@pytest.mark.parametrize("place", ["cpu", "meta"])
+def test_a_refused_call_allocates_nothing(extension: Extension, place: str) -> None:
+    """The checks come first: neither the result nor a copy of self is made."""
+    x = torch.empty(3, 2, device=place).t()
+    with watched_operators() as names, pytest.raises(ValueError, match="expected low <= high"):
+        extension.op("leaky_clamp")(x, 2.0, 1.0)
+    called = [name for name in names if name.startswith("aten::")]
+
+    assert not called, f"before it refused, the kernel called {called}"
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
@@ -308,10 +324,13 @@ def test_no_key_has_a_composite_kernel(extension: Extension) -> None:
 def test_the_kernel_does_the_arithmetic(extension: Extension) -> None:
     """Calling at::clamp or at::where would skip the kata: a kernel is the bottom of the stack."""
     leaky_clamp = extension.op("leaky_clamp")
-    x = torch.linspace(-3, 3, 20).reshape(4, 5).t()
+    x = torch.linspace(-3, 3, 20).reshape(4, 5)
     forbids_tokens(source("katas.lecture04", "csrc/k03_clamp.cpp"))
+    every = x, x.t().double()
     with watched_operators() as names:
-        leaky_clamp(x, -1.0, 1.0, below=0.5)
+        for each in every:
+            leaky_clamp(each, -1.0, 1.0, below=0.5)
+            leaky_clamp(each, -1.0, 1.0)
     called = sorted(arithmetic() & set(names))
 
     assert not called, f"your kernel calls {called}: write the loop"

@@ -12,8 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
+from plugins.kit import forbids_tokens
 from plugins.kit import tensors
 from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 if TYPE_CHECKING:
@@ -33,6 +36,18 @@ def reference(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     dtype = torch.true_divide(x, y).dtype
     x, y = x.to(dtype), y.to(dtype)
     return torch.where(x == y, 0, (x - y).abs() / y.abs())
+
+
+def pointwise(names: list[str]) -> list[str]:
+    """Return those of these operators that PyTorch itself tags as elementwise."""
+    found = []
+    for name in names:
+        packet = getattr(torch.ops.aten, name.removeprefix("aten::"), None)
+        overloads = [getattr(packet, each) for each in packet.overloads()] if packet else []
+        # clone has the tag, and copies.
+        if name != "aten::clone" and any(torch.Tag.pointwise in each.tags for each in overloads):
+            found.append(name)
+    return found
 
 
 @pytest.fixture
@@ -62,6 +77,9 @@ def test_equal_shapes_and_dtypes(extension: Extension) -> None:
     assert [1.5, 0.0, 2.0, 0.0, 0.0, inf] == found[:-1].tolist()
     assert found[-1].isnan()
     assert torch.float32 == found.dtype
+    x, y = torch.tensor([1.0, inf, inf, -0.0, nan]), torch.tensor([inf, -inf, 1.0, 0.0, nan])
+    found = extension.op("relative_error")(x, y)
+    torch.testing.assert_close(found, reference(x, y), rtol=0, atol=0, equal_nan=True)
 
 
 def test_shapes_broadcast(extension: Extension) -> None:
@@ -293,12 +311,17 @@ def test_the_formula_runs_once_for_each_element(extension: Extension, variant: s
     """Of the result. Whoever computes by operators of ATen has not used it, nor the iterator."""
     counts = extension.op("counts")
     counts()
+    forbids_tokens(source("katas.lecture04", "csrc/k06_iterator.cpp"), allow=("at::native",))
     out: dict[str, Any] = {"out": torch.empty(0)} if variant == "out" else {}
-    extension.op("relative_error")(torch.rand(7, 1), torch.rand(1, 5), **out)
+    x, y = torch.rand(7, 1), torch.rand(1, 5)
+    with watched_operators() as names:
+        extension.op("relative_error")(x, y, **out)
     elements, threads = counts()
 
     assert 35 == elements, f"note() was called {elements} times for 35 elements"
     assert 1 == threads, "35 elements are not worth a second thread"
+    called = pointwise(names)
+    assert not called, f"your kernel calls {called}: the formula is yours to write"
 
 
 def test_the_meta_kernels_compute_nothing(extension: Extension) -> None:
