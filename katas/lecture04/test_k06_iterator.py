@@ -79,7 +79,14 @@ def test_equal_shapes_and_dtypes(extension: Extension) -> None:
     assert torch.float32 == found.dtype
     x, y = torch.tensor([1.0, inf, inf, -0.0, nan]), torch.tensor([inf, -inf, 1.0, 0.0, nan])
     found = extension.op("relative_error")(x, y)
-    torch.testing.assert_close(found, reference(x, y), rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(
+        found,
+        reference(x, y),
+        rtol=0,
+        atol=0,
+        equal_nan=True,
+        msg=lambda text: f"|x - y| / |y|, by IEEE 754, of {x.tolist()} and {y.tolist()}: {text}",
+    )
 
 
 def test_shapes_broadcast(extension: Extension) -> None:

@@ -157,6 +157,17 @@ def test_int64_is_exact(extension: Extension) -> None:
     assert [[2**53 + 1], [2]] == found.tolist()
 
 
+def test_operands_are_converted_before_they_are_added(extension: Extension) -> None:
+    """All three, to the dtype of the result: self has a say in how row and col are added."""
+    tropical_addr = extension.op("tropical_addr")
+    wide, narrow = torch.zeros(1, 1, dtype=torch.float64), torch.zeros(1, 1)
+    found = tropical_addr(wide, torch.tensor([2.0**24]), torch.tensor([1.0]))
+    assert [[2**24 + 1]] == found.tolist(), "yours added float32, and 2**24 + 1 is none"
+
+    found = tropical_addr(narrow, torch.tensor([1]), torch.tensor([2.5]))
+    assert [[3.5]] == found.tolist(), "yours added int64, and 2.5 is none"
+
+
 @st.composite
 def operands(draw: st.DrawFn) -> list[torch.Tensor]:
     """Draw self, row and col: stepped, permuted, with offsets, of any dtypes."""
