@@ -306,6 +306,7 @@ def test_nan_is_warned_of(
     assert 1 == len(messages), messages
     assert "zero_nan: 2 of 6 elements were NaN" in messages[0]
     assert [] == heard(zero_nan, torch.tensor([1.0, 2.0]))[1], "no element was NaN"
+    assert 1 == len(heard(zero_nan, torch.tensor([NAN]))[1]), "a later call has NaN of its own"
 
 
 def test_a_handler_collects_warnings(
