@@ -155,6 +155,17 @@ def test_no_kernel_of_autograd_is_asked() -> None:
     assert "AutoDispatchBelowADInplaceOrView" in text, "forward runs below autograd"
 
 
+def test_the_text_depends_on_the_entry_alone() -> None:
+    """The same twice, another one for other formulas; the entry stays as it was."""
+    entry = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
+    text = struct_text(entry)
+
+    assert {"self": "grad * self / result"} == entry.formulas, "the entry has changed"
+    assert text == struct_text(entry)
+    other = Entry("hypot", (SELF, OTHER), {"other": "grad * other / result"})
+    assert "grad * other / result" in struct_text(other), "the text of an earlier entry"
+
+
 @cxx
 @pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (1, 1)])
 def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
