@@ -66,8 +66,7 @@ class Launch {
         Library& library = libraries().at(device_.type());
         auto* function = reinterpret_cast<int (*)(Args..., void*)>(find(library, function_));
         if (device_.is_cpu()) {
-            const auto stream = reinterpret_cast<void* (*)()>(find(library, "kata_simt_stream"));
-            Call<Args...> call{function, {args...}, stream()};
+            Call<Args...> call{function, {args...}, nullptr};
             simulate(library, &Call<Args...>::run, &call);
             return;
         }
