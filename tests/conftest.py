@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.course import limits
 from tests import shards
 from tests.support.tools import TOOLS
 from tests.support.warm import Warm
@@ -53,6 +54,12 @@ hints = ["the first hint", "the second hint", "the third hint"]
 needs = {needs}
 csrc = {csrc}
 """
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than katas have: a third of the time, tests of the project wait."""
+    return limits.pytest_xdist_auto_num_workers() + 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
