@@ -76,11 +76,12 @@ def test_the_first_command(clone: Path) -> None:
 @pytest.mark.parametrize("lecture", LECTURES)
 def test_any_lecture(clone: Path, lecture: str) -> None:
     """No more than 40 rows a kata, and each kata has its command for a hint."""
-    rows = rows_of(clone, f"katas/{lecture}")
+    rows = rows_of(clone, f"katas/{lecture}", "-p", "tests.support.beginnings")
 
     katas = len([*(clone / "katas" / lecture).glob("test_k*.py")])
     assert len(rows) <= 40 * katas
     assert katas >= sum(row.startswith("  hint    pytest ") for row in rows) > 0
+    assert any(" more test" in row for row in rows)
 
 
 @pytest.mark.torch
