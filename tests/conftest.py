@@ -58,7 +58,7 @@ csrc = {csrc}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than katas have: a third of the time, tests of the project wait."""
+    """Return one worker more than katas have: many of these tests wait for processes."""
     return limits.pytest_xdist_auto_num_workers() + 1
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins.course.seeds import seed_of
+from plugins.course.seeds import set_seeds
 from plugins.course.seeds import wants_hypothesis
 
 
@@ -163,3 +167,24 @@ def test_hypothesis_is_not_imported_for_others() -> None:
     """Only a module whose text contains its name needs it."""
     assert wants_hypothesis(b"from hypothesis import given")
     assert not wants_hypothesis(b"import torch")
+
+
+@pytest.mark.parametrize(("accelerator", "seeded"), [(None, "the CPU"), ("cuda", "all")])
+def test_each_device_that_torch_is_built_for_is_seeded(
+    monkeypatch: pytest.MonkeyPatch, accelerator: str | None, seeded: str
+) -> None:
+    """And no other: torch would keep a note of the seed for each that it lacks."""
+    calls: list[str] = []
+    stand_in = SimpleNamespace(
+        accelerator=SimpleNamespace(current_accelerator=lambda: accelerator),
+        default_generator=SimpleNamespace(manual_seed=lambda _: calls.append("the CPU")),
+        manual_seed=lambda _: calls.append("all"),
+    )
+    monkeypatch.setitem(sys.modules, "torch", stand_in)
+    monkeypatch.delitem(sys.modules, "numpy", raising=False)
+    before = random.getstate()
+
+    set_seeds(1)
+
+    random.setstate(before)
+    assert [seeded] == calls

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from tests.support.firsts import leave
+
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +27,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not item.get_closest_marker("given") and len(chosen[item.path]) < SHOWN:
             chosen[item.path].append(item)
-    left = [item for found in chosen.values() for item in found]
-    config.hook.pytest_deselected(items=[item for item in items if item not in left])
-    items[:] = left
+    leave(config, items, [item for found in chosen.values() for item in found])

@@ -24,5 +24,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
         for module in modules
     ]
+    leave(config, items, chosen)
+
+
+def leave(config: pytest.Config, items: list[pytest.Item], chosen: list[pytest.Item]) -> None:
+    """Deselect all tests but the chosen ones."""
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
