@@ -14,6 +14,7 @@ which ``tox -e lint`` checks. From the top:
 `crash`        a crash or a hang is one failed test
 `guide`        what a failing kata points to: the line, the source to read, the episode
 `machine`      what this machine can run
+`checks`       what tests of katas check with: what a call leaves behind, what is forbidden
 `course`       what the course is: lectures, katas, whose answers run
 `tools`        small things that know nothing of the course
 =============  ============================================================================

@@ -22,11 +22,23 @@ name                   what it is
 `loopback`             the network interface over which ranks on one machine talk
 `graph_text`           an FX graph as text that is the same with every supported torch
 `function_name`        how `graph_text` calls a function: ``aten.mm.default``
+`unchanged`            a ``with`` that checks what a call leaves behind: inputs, state of torch
+`freed`                check that what must die is dead, without the garbage collector
+`forbids`              a ``with`` in which an exercise must not use some names or operators
+`forbids_tokens`       the same for the text of a C++ or CUDA source
+`watched_operators`    a ``with`` that lists the operators that run, in every thread
+`tensors`              a strategy of hypothesis: tensors with values and strides that bite
 =====================  ======================================================================
 """
 
 from __future__ import annotations
 
+from plugins.checks.aftermath import freed
+from plugins.checks.aftermath import unchanged
+from plugins.checks.forbidden import forbids
+from plugins.checks.forbidden import watched_operators
+from plugins.checks.tensors import tensors
+from plugins.checks.tokens import forbids_tokens
 from plugins.kernels.ahead import Compiled
 from plugins.kernels.interpreter import TritonLaunch
 from plugins.kernels.launches import Launch
@@ -58,8 +70,14 @@ __all__ = (
     "World",
     "build_folder",
     "build_source",
+    "forbids",
+    "forbids_tokens",
+    "freed",
     "function_name",
     "graph_text",
     "load_library",
     "loopback",
+    "tensors",
+    "unchanged",
+    "watched_operators",
 )

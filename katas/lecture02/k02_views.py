@@ -19,8 +19,8 @@ fresh result has strides of its own, usually row-major ones; operators that work
 element keep the order of the dims of their input in memory. Indexing by a list along a dim gives
 a row-major result here.
 
-Return one `Prediction` for every name. 21 lines, pencil and paper. The test runs PyTorch and
-compares; what ``predictions`` does itself must not run any operation of torch.
+Return one `Prediction` for every name. 21 lines, pencil and paper: the tests run PyTorch, and take
+it away while they read yours.
 
 In PyTorch: ``torch/_tensor_docs.py`` says which methods are views, and "Tensor Views" in the
 documentation lists them; ``aten/src/ATen/native/TensorShape.cpp`` (``transpose``, ``select``,

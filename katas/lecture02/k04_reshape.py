@@ -15,14 +15,11 @@ Rules that PyTorch adds, and the tests check:
 
 - The number of elements of both shapes is the same, or ``ValueError`` is raised. (``-1`` in
   a shape is resolved before, by ``at::infer_size``: out of scope here.)
-- A scalar (no old dims) can be viewed as any number of dims of size 1, all with stride 1.
+- A scalar (no old dims) can be viewed as any number of dims of size 1.
 - Old dims of size 1 and their strides must not stand in the way of a view that is possible
   without them.
-- What stride a *new* dim of size 1 gets has to be PyTorch's too: that of the running product
-  (the elements of its chunk to its right, times the chunk's innermost stride). At the border of
-  two chunks it belongs to the right one. And here the last old dim counts even if its size is 1:
-  the rightmost chunk starts with it and has its stride as the innermost one, though it may get no
-  further dim. So sizes (6, 1) with strides (1, 77) have the strides (3, 1, 77) as (2, 3, 1).
+- A *new* dim of size 1 may have any stride: nothing steps through it. (PyTorch gives it the running
+  product: the elements of its chunk to its right, times the chunk's innermost stride.)
 - With no elements at all: the old strides, if the shape does not change; otherwise those of
   a new row-major tensor, in which a size of 0 counts as 1.
 

@@ -1,6 +1,6 @@
 """Channels-last: a memory format that is nothing but strides, and how it is recognised.
 
-Images are (N, C, H, W), volumes (N, C, D, H, W), in that order of dims, always. Channels-last
+Images are (N, C, H, W), volumes (N, C, D, H, W), in that order of dims. Channels-last
 keeps the dims and changes the strides: the channels of one pixel lie side by side in memory, then
 comes the next pixel of the row. From the fastest dim to the slowest: C, W, H, (D,) N. A tensor
 has no flag that says so. PyTorch looks at sizes and strides whenever it needs to know, and there

@@ -1,4 +1,4 @@
-"""Half precision by hand: predict what float16 and bfloat16 make of twenty-four expressions.
+"""Half precision by hand: predict what float16 and bfloat16 make of twenty-five expressions.
 
 A float16 has 11 significant bits (10 of them stored) and exponents from -14 to 15; a bfloat16 has 8
 (7 stored) and the exponents of float32, -126 to 127. So::
@@ -11,15 +11,15 @@ The spacing doubles with each power of two and stops shrinking at the smallest e
 nearer one; halfway, the one whose last bit is 0 (even). What would be rounded to the next number
 after the largest is infinite.
 
-PyTorch computes one operator at a time. Within a kernel it works in float32, Python numbers
-included, and rounds once when it writes the result: an element of a sum or a product, but also the
-one result of a whole reduction. Between two operators there is always a rounding. Operands of
-float16 and bfloat16 together are promoted to float32. From float64 there is no direct way: the
-value goes to float32 first.
+Each operator rounds what it writes. Within, most kernels work in float32, Python numbers included,
+so that a whole sum or mean rounds once. Not all: ``index_add`` (``index_put`` with ``accumulate``
+too) adds into the result itself, and rounds each addition. Operands of float16 and bfloat16
+together are promoted to float32. From float64 there is no direct way: the value goes to float32
+first.
 
 For each expression in `EXPRESSIONS` (given, do not change it) write down, without running it, the
 value of the result as a Python float: ``math.inf`` and ``2.0**-24`` are good ways to write
-some. 24 lines, pencil and paper; no operation of torch. The tests run PyTorch and compare exactly.
+some. 25 lines, pencil and paper: the tests run PyTorch, and take it away while they read yours.
 
 In PyTorch: ``torch/headeronly/util/Half.h`` (``fp16_ieee_from_fp32_value``),
 ``torch/headeronly/util/BFloat16.h`` (``round_to_nearest_even``), ``aten/src/ATen/OpMathType.h``
@@ -63,6 +63,13 @@ def counted(one: torch.Tensor, times: int) -> torch.Tensor:
 
 
 # Given: do not change.
+def collected(one: torch.Tensor, times: int) -> torch.Tensor:
+    """Return the sum of `times` ones, all added into the same element by one operator."""
+    index = torch.zeros(times, dtype=torch.int64, device=one.device)
+    return torch.zeros_like(one)[None].index_add_(0, index, one.repeat(times))
+
+
+# Given: do not change.
 EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
     "half 2049": lambda d: half(2049.0, device=d),
     "half 2051": lambda d: half(2051.0, device=d),
@@ -81,6 +88,7 @@ EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
     "sum of half 2048, 1, 1": lambda d: half(2048.0, 1.0, 1.0, device=d).sum(),
     "count to 4096 in half": lambda d: counted(half(1.0, device=d), 4096),
     "sum of 4096 ones in half": lambda d: half(1.0, device=d).repeat(4096).sum(),
+    "index_add of 4099 ones in half": lambda d: collected(half(1.0, device=d), 4099),
     "count to 300 in brain": lambda d: counted(brain(1.0, device=d), 300),
     "sum of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).sum(),
     "mean of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).mean(),

@@ -76,10 +76,13 @@ def test_the_survey_names_all_four_formats() -> None:
         "lost": lambda x: torch.empty(x.shape),
         "hidden": lambda x: x.sum((2, 3), keepdim=True),
         "part": lambda x: x[..., 1:],
+        # A name that you know, and another operator.
+        "relu": lambda x: torch.empty(x.shape),
     }
     expected = {"kept": "channels_last", "lost": "contiguous", "hidden": "both", "part": "neither"}
+    yours = survey(operators)
 
-    assert expected == survey(operators)
+    assert yours == {**expected, "relu": "contiguous"}, f"run what is given; yours: {yours}"
 
 
 def test_each_operator_gets_an_input_of_its_own() -> None:
@@ -101,6 +104,19 @@ def test_the_first_operand_of_add_decides() -> None:
     """Element by element, the first operand whose strides say anything is followed."""
     assert {"first"} == deciders(torch.add)
     assert {"second"} == deciders(lambda a, b: torch.add(b, a))
+
+
+def test_each_experiment_has_operands_of_its_own() -> None:
+    """The operator here turns its second operand into channels-last."""
+
+    def turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        result = a.clone()
+        b.data = b.contiguous(memory_format=torch.channels_last)
+        return result
+
+    yours = deciders(turn)
+
+    assert yours == {"first"}, f"the result is a clone of the first operand; yours: {yours}"
 
 
 def test_some_operators_need_both_and_some_one() -> None:

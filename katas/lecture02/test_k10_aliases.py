@@ -13,6 +13,7 @@ from katas.lecture02.k10_aliases import Effects
 from katas.lecture02.k10_aliases import effects
 from katas.lecture02.k10_aliases import observe
 from katas.lecture02.k10_aliases import survey
+from plugins.kit import unchanged
 
 
 aten = torch.ops.aten
@@ -124,10 +125,16 @@ def test_a_view_is_observed() -> None:
 def test_no_effect_is_observed() -> None:
     """New results, results that are no tensors, results in a tuple."""
     x = torch.arange(12.0).reshape(3, 4)
+    other = x.clone()
+    # Switched on here: an earlier call may have left it off.
+    with torch.enable_grad(), unchanged(x=x, other=other):
+        seen = [
+            observe(aten.add.Tensor, x, other),
+            observe(aten.equal.default, x, other),
+            observe(aten.max.dim, x, 0),
+        ]
 
-    assert Effects(NONE, NONE) == observe(aten.add.Tensor, x, x.clone())
-    assert Effects(NONE, NONE) == observe(aten.equal.default, x, x.clone())
-    assert Effects(NONE, NONE) == observe(aten.max.dim, x, 0)
+    assert seen == [Effects(NONE, NONE)] * 3, f"nothing is written, no view comes back: {seen}"
 
 
 def test_a_schema_says_what_may_happen() -> None:
@@ -149,6 +156,18 @@ def test_a_schema_can_keep_a_secret() -> None:
     assert NONE == effects("aten::native_batch_norm").writes
     honest = effects("aten::_native_batch_norm_legit").writes
     assert seen.writes == honest, "the operator that replaces it says so"
+
+
+def test_a_small_change_is_a_write() -> None:
+    """The running statistics move by less than any tolerance, and no version tells."""
+    x = torch.arange(12.0, dtype=torch.float64).sqrt().reshape(4, 3)
+    mean, var = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+    run = (x, None, None, mean, var, True, 1e-12, 1e-5)
+    seen = observe(aten.native_batch_norm.default, *run)
+
+    assert seen.writes == {"running_mean", "running_var"}, (
+        f"written to are running_mean and running_var; yours: {set(seen.writes)}"
+    )
 
 
 SAMPLES = {

@@ -12,6 +12,7 @@ from katas.lecture02.k11_stride_bugs import marked
 from katas.lecture02.k11_stride_bugs import peak
 from katas.lecture02.k11_stride_bugs import same_storage
 from katas.lecture02.k11_stride_bugs import windows
+from plugins.kit import unchanged
 
 
 @pytest.mark.given
@@ -25,6 +26,21 @@ def test_each_row_has_its_own_mark(device: str) -> None:
     table = marked(torch.tensor([5.0, 5.0, 5.0], device=device), [1, 0])
 
     assert [[5, 1, 5], [1, 5, 5]] == table.tolist(), "how far apart are the rows of the table?"
+
+
+def test_a_copy_has_the_dtype_of_the_template() -> None:
+    """And its values, to the last bit."""
+    template = torch.arange(3.0, dtype=torch.float64).sqrt()
+    expected = torch.stack([template, template])
+    expected[0, 1] = expected[1, 0] = 1
+
+    torch.testing.assert_close(
+        marked(template, [1, 0]),
+        expected,
+        rtol=0,
+        atol=0,
+        msg=lambda text: f"each row (yours first) is a copy of the template: {text}",
+    )
 
 
 def test_the_template_stays_as_it_is(device: str) -> None:
@@ -59,6 +75,14 @@ def test_columns_of_a_part_are_cleared(device: str) -> None:
     clear_columns_(whole[1:3, 2:], 1)
 
     assert [0, 0, 2, 0, 0] == (4 - whole.sum(0)).tolist(), "two elements of column 2 are 0 now"
+
+
+def test_infinity_and_nan_are_cleared() -> None:
+    """Set to 0, whatever was there."""
+    matrix = torch.tensor([[torch.inf, 1.0], [torch.nan, 2.0]])
+    clear_columns_(matrix, 1)
+
+    assert matrix.tolist() == [[0, 1], [0, 2]], f"0 times inf is NaN; yours is {matrix.tolist()}"
 
 
 @pytest.mark.given
@@ -135,3 +159,15 @@ def test_parts_of_a_tensor_share(device: str) -> None:
     assert same_storage(x, x[2:]) is True, "a view may start further on in the same storage"
     assert same_storage(x[:3], x[3:]) is True
     assert same_storage(x[1:], x.clone()[1:]) is False
+    assert same_storage(x, x.detach()[2:]) is True, "a detached tensor has the storage, and no base"
+
+
+def test_what_is_only_read_stays() -> None:
+    """Four of the five write to nothing of the caller's."""
+    template, signal = torch.zeros(3), torch.arange(6.0).sqrt()[1:]
+    matrix = torch.arange(6.0).sqrt().reshape(2, 3).t()
+    with unchanged(template=template, signal=signal, matrix=matrix):
+        marked(template, [0, 2])
+        windows(signal, 2)
+        peak(matrix)
+        same_storage(matrix, matrix.t())

@@ -13,6 +13,7 @@ from katas.lecture02.k12_layout_bugs import crop
 from katas.lecture02.k12_layout_bugs import scale_channels
 from katas.lecture02.k12_layout_bugs import scores_of
 from katas.lecture02.k12_layout_bugs import squared_error
+from plugins.kit import unchanged
 
 
 FORMATS = {"row-major": torch.contiguous_format, "channels-last": torch.channels_last}
@@ -69,7 +70,8 @@ def test_the_error_is_the_mean_of_squares(values: list[tuple[int, int]]) -> None
     by_hand = sum((a - b) ** 2 for a, b in values) / len(values)
 
     assert () == squared_error(predictions[:, None], targets).shape
-    assert by_hand == pytest.approx(squared_error(predictions[:, None], targets).item())
+    yours = squared_error(predictions[:, None], targets).item()
+    assert yours == pytest.approx(by_hand), f"summed by hand it is {by_hand}, yours is {yours}"
 
 
 @pytest.mark.given
@@ -116,6 +118,14 @@ def test_each_row_has_its_score(device: str) -> None:
     assert [2.0, 3.0] == scores_of(scores, torch.tensor([2, 0], device=device)).tolist()
 
 
+def test_scores_may_be_infinite() -> None:
+    """A class that is ruled out has the score -inf; that is no matter of the others."""
+    scores = torch.tensor([[-torch.inf, 1.0, 2.0], [3.0, torch.nan, -torch.inf]])
+    yours = scores_of(scores, torch.tensor([2, 0])).tolist()
+
+    assert yours == [2.0, 3.0], f"expected the scores [2.0, 3.0], yours are {yours}"
+
+
 @pytest.mark.given
 def test_an_empty_mask_blanks_nothing(device: str) -> None:
     """And the images come back, not a copy."""
@@ -138,6 +148,15 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
 
     assert torch.equal(expected, x), "what was it that was set to 0?"
     assert result is x
+
+
+def test_infinity_and_nan_are_blanked() -> None:
+    """Masked pixels are set to 0, whatever they were."""
+    x = torch.tensor([torch.inf, torch.nan, 5.0, -torch.inf]).reshape(1, 2, 1, 2)
+    blank_(x, torch.tensor([[[True, False]]]))
+    pixel = x[0, :, 0, 0].tolist()
+
+    assert pixel == [0, 0], f"the masked pixel is 0 in both channels, yours is {pixel}"
 
 
 @pytest.mark.given
@@ -166,3 +185,35 @@ def test_channels_last_stays(device: str, count: int) -> None:
     assert more.is_contiguous(memory_format=torch.channels_last), (
         f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}"
     )
+
+
+@pytest.mark.given
+@pytest.mark.parametrize("kind", FORMATS)
+def test_new_channels_are_zeros_beside_infinity(kind: str) -> None:
+    """They take their format from the images, not their values."""
+    x = images("cpu", kind)
+    x[0, 0] = torch.inf
+    x[0, 1] = torch.nan
+    new = add_channels(x, 1)[:, 4:]
+
+    assert new.count_nonzero() == 0, f"0 times inf is NaN; your new channels: {new.tolist()}"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_doubles_stay_doubles_and_inputs_stay(kind: str) -> None:
+    """Irrational float64 values, to the last bits; `blank_` alone writes to what it is given."""
+    x = images("cpu", kind).double().sqrt()
+    gains, rows, labels = x[0, :, 0, 0].clone(), torch.tensor([2, 0]), torch.tensor([1, 3])
+    scores, targets = x[0, 0, :2], x[0, 0, 0]
+    inputs = {"x": x, "gains": gains, "rows": rows, "labels": labels}
+    with unchanged(**inputs):
+        scaled, more = scale_channels(x, gains), add_channels(x, 1)
+        error = squared_error(gains[:, None], targets)
+        cropped, picked = crop(x, rows, labels), scores_of(scores, labels)
+    exact = {"rtol": 1e-14, "atol": 0}
+
+    torch.testing.assert_close(scaled, torch.einsum("nchw,c->nchw", x, gains), **exact)
+    torch.testing.assert_close(more[:, :-1].contiguous(), x.contiguous(), **exact)
+    torch.testing.assert_close(error, (gains - targets).square().mean(), **exact)
+    torch.testing.assert_close(cropped.contiguous(), x[:, :, rows][..., labels].contiguous())
+    torch.testing.assert_close(picked, torch.stack([scores[0, 1], scores[1, 3]]), **exact)

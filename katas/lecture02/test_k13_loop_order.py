@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from katas.lecture02 import k13_loop_order as kata
 from katas.lecture02.k13_loop_order import recurrence
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 BAR = 2.0
 SEQUENCES, STEPS = 4096, 256
+THREADS = ("threading", "_thread", "concurrent.futures", "multiprocessing")
 
 
 def naive(x: torch.Tensor, decay: float) -> torch.Tensor:
@@ -131,10 +135,10 @@ def test_any_strides_and_sizes(
 
 
 def test_each_step_works_on_neighbours() -> None:
-    """Two copies at the most see elements that are apart."""
+    """Two copies at the most see elements that are apart; threads would not be counted."""
     x = torch.rand(37, 50)
-    with Scattered(37) as scattered:
-        recurrence(x, 0.9)
+    with forbids(kata, *THREADS) as fresh, Scattered(37) as scattered:
+        fresh.recurrence(x, 0.9)
 
     count, names = len(scattered.names), sorted(set(scattered.names))
     assert count <= 2, f"{count} operators read or wrote scattered elements: {', '.join(names)}"
@@ -171,3 +175,12 @@ def test_it_is_faster_than_the_naive_loop() -> None:
             break
 
     assert best >= BAR, f"{best:.1f} times as fast as the naive loop, the bar is {BAR}"
+
+
+def test_doubles_stay_doubles() -> None:
+    """Irrational float64 values, compared as such; and x stays as it is."""
+    x = torch.arange(1.0, 61.0, dtype=torch.float64).sqrt().reshape(10, 6).t()
+    with unchanged(x=x):
+        yours = recurrence(x, 0.7)
+
+    torch.testing.assert_close(yours, naive(x, 0.7), rtol=1e-12, atol=0)

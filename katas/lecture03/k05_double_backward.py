@@ -13,8 +13,8 @@ can see, applied to tensors whose history autograd knows. Write five functions.
    needs no gradient, and runs one multiplication for each that does.
 3. ``CubeOnce``: ``CubeOnce.apply(x)`` is x cubed, forward by ``cube_kernel`` and backward by
    ``cube_grad_kernel`` (both given). Autograd sees nothing of what these do, so a second derivative
-   would be wrong without a word. Decorate backward so that it is an error: ``once_differentiable``
-   (it complains when the gradient that comes in has a history; one without passes unseen).
+   would be wrong without a word. Decorate backward so that it is an error: ``once_differentiable``.
+   (The first backward passes, the second raises, if the gradient that came in has a history.)
 4. ``CubeGrad`` and ``Cube``: the same cube with derivatives of second order. ``Cube`` calls
    ``cube_kernel`` in forward and ``CubeGrad.apply(grad, x)`` in backward. ``CubeGrad`` calls
    ``cube_grad_kernel`` in forward; its backward gets `gradgrad`, the gradient by 3 x^2 grad,

@@ -28,8 +28,8 @@ The names are those of the operators: MulBackward0, AddBackward0, ExpBackward0, 
   gradient if its base does.
 - A tensor is a leaf if it has no ``grad_fn``. Integers have no gradient.
 
-Return one `Prediction` for every name. 14 entries, pencil and paper. The test runs PyTorch and
-compares; ``predictions`` itself must not run any operation of torch.
+Return one `Prediction` for every name. 14 entries, pencil and paper: the tests run PyTorch, and
+take it away while they read yours.
 
 In PyTorch: ``torch/csrc/autograd/variable.cpp`` (``VariableHooks::grad_fn``, ``rebase_history``),
 ``torch/csrc/autograd/functions/tensor.cpp`` (``CopySlices``), ``torch/csrc/autograd/variable.h``

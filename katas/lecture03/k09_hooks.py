@@ -12,7 +12,8 @@ it. "Backward Hooks execution" in PyTorch's notes on autograd says in which orde
    ``log.names``, once per run of that node and right after it ran. ``log.remove()`` takes all
    hooks off again; a second ``remove`` does nothing. Several logs may be on one graph. Walk the
    graph by ``node.next_functions``, and do not change a gradient. A graph may have many paths
-   to one node: visit each once, and do not recurse (graphs are thousands of nodes deep).
+   to one node: visit each once, and do not recurse (graphs are thousands of nodes deep). A log
+   must not keep the graph alive.
 2. ``clip_gradient(tensor, limit)``: let the gradient of `tensor` (a leaf or not) be cut off at
    -limit and limit *before* it goes on or is added to ``.grad``. The gradient tensor that came
    in may be used elsewhere: leave it as it is. Return the handle.

@@ -22,11 +22,12 @@ Write four of them; each function returns a context manager.
    compose. `outer` and `inner` are pairs (pack, unpack). Pack with inner first, then outer on
    what inner returned; unpack the other way round.
 
-``pack`` gets tensors with their graph, and grad mode is as in forward. What it returns must
+``pack`` gets tensors with their graph, and is called with grad mode off. What it returns must
 know nothing of a graph: a node that owns an object that owns a tensor that owns the node is a
-cycle in C++, which no garbage collector finds. Keep ``tensor.detach()`` where you would keep
-the tensor; ``unpack`` need not attach it again, autograd does. A graph saved under any of these
-must allow the same gradients as without (up to the precision of `dtype`), second ones too.
+cycle through C++, which Python's garbage collector does not find. Keep ``tensor.detach()`` where
+you would keep the tensor; ``unpack`` need not attach it again, autograd does. A graph saved under
+any of these must allow the same gradients as without (up to the precision of `dtype`), second ones
+too.
 
 About 35 lines. In PyTorch: ``torch/autograd/graph.py`` (``saved_tensors_hooks``,
 ``save_on_cpu``) and ``torch/csrc/autograd/saved_variable.cpp`` (``SavedVariable::unpack``).

@@ -24,9 +24,12 @@ tensor, with the gradients that it would have, by a ``torch.autograd.Function``:
   input requires grad, the result requires none (that is PyTorch's way with any Function).
 
 Out of scope: gradients of gradients, other devices' random state, autocast, nested inputs,
-several outputs, and sparing parameters in ``torch.autograd.grad``: they get their ``.grad`` even
-if no one asked, which is a limit of this way (PyTorch calls it reentrant). About 30 lines. Do
-not call ``torch.utils.checkpoint``.
+several outputs. About 30 lines. Do not call ``torch.utils.checkpoint``.
+
+Real life differs: PyTorch calls this way reentrant and advises against it. Parameters get their
+``.grad`` whoever asks, so its own refuses ``torch.autograd.grad``. It recommends
+``use_reentrant=False``, which packs what is saved by hooks (kata k10) and runs `function` again
+when one is unpacked.
 
 In PyTorch: ``torch/utils/checkpoint.py`` (``CheckpointFunction``).
 """

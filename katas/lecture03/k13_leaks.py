@@ -3,7 +3,8 @@
 A graph lives as long as someone owns it: a tensor owns its ``grad_fn``, a node owns the nodes
 it leads to, what it has saved, and its hooks; a hook owns what its closure names. All of it is
 counted references, so a graph goes at once when its last owner goes, unless its owners form a
-circle. A circle through C++ is not found by Python's garbage collector either.
+circle. Some circles the garbage collector finds, sooner or later, such as that of `Exp` below;
+not those of a hook on a result, of what ``pack`` returns, or of a ``.grad`` with a graph.
 
 Each piece below gives right numbers, as long as nobody writes in place, and leaks. Mend all
 six, without changing what they return or do otherwise; one to three lines each. After a call,

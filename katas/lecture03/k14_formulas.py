@@ -17,10 +17,11 @@ PyTorch.
    - the kernel under the alias Autograd: "autograd". A formula, or word that there is none;
    - the backend's fallback: "fallback".
 
-   ``torch._C._dispatch_has_kernel_for_dispatch_key(name, key)`` says what is registered, aliases
-   included. ``print(torch._C._dispatch_dump_table(name))`` shows what was chosen.
+   ``torch._C._dispatch_has_kernel_for_dispatch_key(name, key)`` says whether a kernel is registered
+   for that very key. The key may be an alias; what an alias brings to "CPU" does not count there.
+   ``print(torch._C._dispatch_dump_table(name))`` shows what was chosen.
 2. ``disputed(first, second)``: the set of all operators in "aten::" for which two backends get
-   different answers from ``kernel``. ``torch._C._dispatch_get_all_op_names()`` lists them all.
+   different answers from ``kernel``, named as ``torch._C._dispatch_get_all_op_names()`` lists them.
 3. ``gradients(op, *args)``: `op` is an overload, such as ``torch.ops.aten.mul.Tensor``. For each of
    `args` that is a floating-point tensor, by its name in ``op._schema.arguments``: call op with
    copies of `args` of which only that one requires grad, and return
@@ -30,13 +31,15 @@ PyTorch.
    - "missing" if backward raises RuntimeError ("... not implemented");
    - "formula" if backward runs. A formula that gives zeros is one too.
 
-   Any other error passes through. Results are a tensor, something else, or a tuple or list of
-   these. An operator may write to its arguments: yours may not change, nor their grad, and autograd
-   forbids writing to a leaf that requires grad. Whether `args` require grad makes no difference.
-4. ``parts(op, *args)``: the names of the operators whose own kernels the call ``op(*args)``
-   runs, in order: op itself, or if it is composite those that it calls, in place of any composite
-   one again those that this calls. A ``torch.utils._python_dispatch.TorchDispatchMode`` is below
-   autograd, where composite operators have fallen apart. The arguments require no grad.
+   A RuntimeError that says something else passes through, like any other exception. Results are a
+   tensor, something else, or a tuple or list of these. An operator may write to its arguments:
+   yours may not change, nor their grad, and autograd forbids writing to a leaf that requires grad.
+   Whether `args` require grad makes no difference.
+4. ``parts(op, *args)``: the names ("aten::mul.Tensor", ``func.name()``) of the operators whose own
+   kernels the call ``op(*args)`` runs, in order: op itself, or if it is composite those that it
+   calls, in place of any composite one again those that this calls. A
+   ``torch.utils._python_dispatch.TorchDispatchMode`` is below autograd, where composite operators
+   have fallen apart. The arguments require no grad.
 
 Keyword arguments, lists of tensors, complex tensors: out of scope. About 45 lines. No list of
 operators from anywhere: ask the dispatcher and autograd.

@@ -10,15 +10,21 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture03 import k02_sum_to_size as kata
 from katas.lecture03.k02_sum_to_size import Add
 from katas.lecture03.k02_sum_to_size import Expand
 from katas.lecture03.k02_sum_to_size import is_expandable_to
 from katas.lecture03.k02_sum_to_size import sum_to_size
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
+ENGINE = (
+    *("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad"),
+    *("autograd.Variable", "func", "Tensor.backward"),
+)
 SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 
 
@@ -46,19 +52,6 @@ class Operators(TorchDispatchMode):
     def sums(self) -> int:
         """How many of them were sums."""
         return self.names.count("sum")
-
-
-class Functions(TorchFunctionMode):
-    """Notes every function of torch that is called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
-        self.names.append(getattr(func, "__name__", str(func)))
-        return func(*args, **(kwargs or {}))
 
 
 def double(*shape: int) -> torch.Tensor:
@@ -137,9 +130,10 @@ def test_nothing_repeated_is_nothing_done(device: str) -> None:
 
 @pytest.mark.parametrize(("sizes", "shape"), [((2, 3), (2,)), ((3,), (1, 3)), ((1, 3), (2, 3))])
 def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """The message shows both shapes."""
-    with pytest.raises(ValueError, match=re.escape(str(shape)) + ".*" + re.escape(str(sizes))):
-        sum_to_size(torch.ones(sizes), shape)
+    """The message shows both shapes as tuples, whatever sequence came in."""
+    for given_shape in (shape, list(shape)):
+        with pytest.raises(ValueError, match=re.escape(str(shape)) + ".*" + re.escape(str(sizes))):
+            sum_to_size(torch.ones(sizes), given_shape)
 
 
 @given(expansion=expansions(), data=st.data())
@@ -170,19 +164,12 @@ def test_one_sum_does_it_all(shape: tuple[int, ...]) -> None:
     assert set() == others, f"besides the sum only views are free, you ran {log.names}"
 
 
-def test_the_method_of_torch_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_method_of_torch_is_not_called() -> None:
     """``Tensor.sum_to_size`` is the kata, and so is the backward of expand."""
-    runs: list[object] = []
-    monkeypatch.setattr(
-        torch.autograd.Variable,
-        "_execution_engine",
-        type("Watched", (), {"run_backward": lambda *args, **_: runs.append(args) or (args[0],)})(),
-    )
-    with Functions() as calls:
-        sum_to_size(torch.ones(2, 3), (3,))
-
-    assert "sum_to_size" not in calls.names, "sum over the dims that were repeated"
-    assert [] == runs, "autograd is what this is for"
+    x = torch.ones(2, 3)
+    names = (*ENGINE, "Tensor.sum_to_size")
+    with forbids(kata, *(f"torch.{name}" for name in names)) as fresh, unchanged(x=x):
+        fresh.sum_to_size(x, (3,))
 
 
 def test_expand_is_a_view_with_a_gradient(device: str) -> None:
@@ -253,3 +240,21 @@ def test_add_keeps_no_input_alive() -> None:
 
     assert alive() is None, "save the shapes, not the tensors"
     assert () == result.grad_fn.saved_tensors
+
+
+def test_no_input_is_kept_for_backward() -> None:
+    """Shapes are enough, and nothing that the caller has is written to."""
+    a, b = double(2, 1) * 1, double(3) * 1
+    grad = torch.full((2, 3), 2**0.5, dtype=torch.float64)
+    expanded = Expand.apply(double(2, 1), (2, 3))
+    with unchanged(a=a, b=b):
+        result = Add.apply(a, b)
+    with unchanged(a=a, b=b, grad=grad, result=result):
+        torch.autograd.grad(result, (a, b), grad, retain_graph=True)
+    assert len(expanded.grad_fn.saved_tensors) == 0, "the shape is enough for backward"
+    alive = {"a": weakref.ref(a), "b": weakref.ref(b)}
+    del a, b
+    kept = [name for name, reference in alive.items() if reference() is not None]
+
+    assert not kept, f"the graph of the sum keeps {kept}: the shapes are enough"
+    assert result.requires_grad

@@ -9,14 +9,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas.lecture03 import k03_engine as kata
 from katas.lecture03.k03_engine import count_dependencies
 from katas.lecture03.k03_engine import run_backward
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pytest
     from torch.autograd.graph import Node
 
 
@@ -176,6 +178,15 @@ def test_none_along_an_edge_counts_as_followed() -> None:
     assert [1.0, 1.0] == x.grad.tolist(), "None and a tensor make the tensor"
 
 
+def test_a_gradient_of_zeros_is_sent() -> None:
+    """Zero is a value; None says that nothing arrived."""
+    x = leaf(2.0)
+    run(x * torch.tensor([0.0]))
+
+    assert x.grad is not None, "PyTorch's gradient of x is 0, yours is None"
+    assert x.grad.tolist() == [0.0], f"PyTorch's gradient of x is 0, yours {x.grad.tolist()}"
+
+
 def test_a_gradient_is_never_written_to() -> None:
     """An addition hands one tensor to both sides: a sum in place on one would reach the other."""
     x, w = leaf(0.0), leaf(0.0)
@@ -218,22 +229,27 @@ def test_a_deep_graph_is_no_recursion() -> None:
     assert [1.0] == x.grad.tolist()
 
 
-def test_pytorch_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pytorch_is_not_asked() -> None:
     """You are the engine."""
-    runs: list[object] = []
+    engine = ("autograd.grad", "autograd.backward", "autograd.Variable", "func", "Tensor.backward")
+    with forbids(kata, *(f"torch.{name}" for name in engine)) as fresh:
+        fresh.run_backward(edges(leaf(1.0).exp()), [torch.ones(1)])
 
-    class Watched:
-        """Notes each run of the engine."""
 
-        def run_backward(self, *args: object, **_: object) -> tuple[()]:
-            """Note the run."""
-            runs.append(args)
-            return ()
+def test_what_the_caller_has_stays() -> None:
+    """The gradients that come in, the results, and what two branches share."""
+    x = leaf(2**0.5)
+    y, z = x.exp(), x * 3
+    grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]
+    kept = [grad.clone() for grad in grads]
+    with unchanged(grads=grads, y=y, z=z), unchanged(x=x, but=("grad",)):
+        run_backward(edges(y, z), grads)
+        first = x.grad
+    with unchanged(grads=grads, first=first.clone()):
+        run_backward(edges(x * 2, x * 2), grads)
 
-    monkeypatch.setattr(torch.autograd.Variable, "_execution_engine", Watched())
-    run(leaf(1.0).exp())
-
-    assert [] == runs, "Tensor.backward and torch.autograd.grad run PyTorch's engine"
+    total = kept[0] * x.detach().exp() + 3 * kept[1] + 2 * (kept[0] + kept[1])
+    torch.testing.assert_close(x.grad, total)
 
 
 @st.composite

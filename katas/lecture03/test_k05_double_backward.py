@@ -14,6 +14,8 @@ from katas.lecture03.k05_double_backward import CubeGrad
 from katas.lecture03.k05_double_backward import CubeOnce
 from katas.lecture03.k05_double_backward import Exp
 from katas.lecture03.k05_double_backward import Mul
+from plugins.kit import freed
+from plugins.kit import unchanged
 
 
 class Operators(TorchDispatchMode):
@@ -120,11 +122,12 @@ def test_once_has_a_first_derivative() -> None:
 
 
 def test_once_is_an_error_the_second_time() -> None:
-    """Better than a second derivative that leaves out what the kernel did."""
+    """Better than a second derivative that leaves out what the kernel did; the first one passes."""
     x = double(2.0)
-    # The square gives the incoming gradient a history, which is what the decorator looks at.
+    # The square gives the incoming gradient a history, without which the result is a constant.
     (first,) = torch.autograd.grad(CubeOnce.apply(x).square(), x, create_graph=True)
 
+    assert first.item() == 2 * 2**3 * 3 * 2**2, f"6 x^5 at 2, you gave {first.item()}"
     assert first.requires_grad, "decorate backward: without it the gradient passes for a constant"
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.backward()
@@ -184,3 +187,29 @@ def test_the_cube_records_its_derivative() -> None:
     (first,) = torch.autograd.grad(Cube.apply(x), x, create_graph=True)
 
     assert "CubeGradBackward" == first.grad_fn.name()
+
+
+FUNCTIONS = {"Exp": Exp, "Mul": Mul, "CubeOnce": CubeOnce, "CubeGrad": CubeGrad, "Cube": Cube}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_the_caller_has_stays(name: str) -> None:
+    """Inputs, result and incoming gradient, by forward and by a backward that is recorded."""
+    count = 2 if name in {"Mul", "CubeGrad"} else 1
+    inputs = [double(0.7, -1.3, 0.0) for _ in range(count)]
+    grad = double(2**0.5, -(3**0.5), 0.0)
+    with unchanged(*inputs):
+        result = FUNCTIONS[name].apply(*inputs)
+    with unchanged(*inputs, result=result, grad=grad):
+        torch.autograd.grad(result, inputs, grad, create_graph=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_function_owns_its_result(name: str) -> None:
+    """The result goes with its last owner, and so does its node: by counted references alone."""
+    count = 2 if name in {"Mul", "CubeGrad"} else 1
+
+    freed(
+        lambda: FUNCTIONS[name].apply(*(double(1.0) for _ in range(count))),
+        "An attribute of ctx owns the result, which owns ctx: save_for_backward does not.",
+    )

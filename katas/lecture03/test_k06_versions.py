@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from katas.lecture03 import k06_versions as kata
 from katas.lecture03.k06_versions import SavedTensor
 from katas.lecture03.k06_versions import same_counter
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def test_relatives_share_a_counter_or_not(name: str) -> None:
 def test_asking_runs_nothing() -> None:
     """Adding 0 in place would move the counter too, but a leaf refuses it, and it costs a write."""
     x = torch.ones(2, requires_grad=True)
-    with Operators() as log:
+    with unchanged(x=x, but=("version",)), Operators() as log:
         assert same_counter(x, x) is True
 
     assert [] == log.names, "no operator is needed to move a counter"
@@ -91,10 +92,12 @@ def test_inference_tensors_share_nothing() -> None:
 def test_what_was_saved_comes_back(device: str) -> None:
     """The tensor itself, as often as it is asked for."""
     x = torch.ones(2, device=device)
-    saved = SavedTensor(x)
+    with unchanged(x=x):
+        saved = SavedTensor(x)
+        first, second = saved.unpack(), saved.unpack()
 
-    assert x is saved.unpack(), "no copy: saving must cost nothing"
-    assert x is saved.unpack()
+    assert first is x, "no copy: saving must cost nothing"
+    assert second is x, "no copy the second time either"
 
 
 def test_an_overwritten_tensor_is_refused(device: str) -> None:
@@ -114,7 +117,8 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
 def test_an_output_is_kept_detached() -> None:
     """Or node and result would own each other."""
     result = torch.ones(2, requires_grad=True).exp()
-    unpacked = SavedTensor(result, is_output=True).unpack()
+    with unchanged(result=result):
+        unpacked = SavedTensor(result, is_output=True).unpack()
 
     assert unpacked.grad_fn is None, "the node of the result must not be kept alive by it"
     assert result.data_ptr() == unpacked.data_ptr(), "an alias, not a copy"
@@ -141,7 +145,6 @@ def test_what_was_released_is_gone() -> None:
     x.add_(1)
     saved.release()
     del x
-    gc.collect()
 
     assert alive() is None, "a released tensor must not be kept alive"
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
@@ -154,16 +157,22 @@ def test_an_inference_tensor_cannot_be_saved() -> None:
         SavedTensor(inference())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["exp", "square"])
-def test_operators_have_results_and_gradients(device: str, name: str) -> None:
-    """As PyTorch's own."""
-    x = torch.tensor([0.5, -1.0], device=device, requires_grad=True)
-    grad = torch.tensor([3.0, 5.0], device=device)
-    expected = getattr(torch, name)(x)
-    result, backward = getattr(kata, name)(x.detach())
+def test_operators_have_results_and_gradients(device: str, name: str, dtype: torch.dtype) -> None:
+    """As PyTorch's own, and what the caller has stays as it is."""
+    x = torch.tensor([0.5, -1.0, 0.0, 3.0], dtype=dtype, device=device).sqrt().nan_to_num(-0.7)
+    grad = torch.tensor([3.0, 5.0, 7.0, 0.0], dtype=dtype, device=device).sqrt()
+    leaf = x.clone().requires_grad_()
+    expected = getattr(torch, name)(leaf)
+    with unchanged(x=x):
+        result, backward = getattr(kata, name)(x)
+    with unchanged(x=x, result=result, grad=grad):
+        by_x = backward(grad)
+    close = {"rtol": 1e-12, "atol": 1e-14} if dtype is torch.float64 else {}
 
-    torch.testing.assert_close(result, expected.detach())
-    torch.testing.assert_close(backward(grad), torch.autograd.grad(expected, x, grad)[0])
+    torch.testing.assert_close(result, expected.detach(), **close)
+    torch.testing.assert_close(by_x, torch.autograd.grad(expected, leaf, grad)[0], **close)
 
 
 @pytest.mark.parametrize("name", ["exp", "square"])
@@ -192,6 +201,21 @@ def test_each_saves_one_tensor(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     expected = (result.data_ptr(), True) if name == "exp" else (x.data_ptr(), False)
 
     assert [expected] == saved
+
+
+@pytest.mark.parametrize("name", ["exp", "square"])
+def test_backward_owns_what_it_needs_alone(name: str) -> None:
+    """Not the result, which would own it in turn; and exp does without its input."""
+    x = torch.ones(2)
+    result, backward = getattr(kata, name)(x)
+    results, inputs = weakref.ref(result), weakref.ref(x)
+    del result
+    assert results() is None, "backward owns the result: keep what SavedTensor keeps, no more"
+    if name == "square":
+        backward(torch.ones(2))
+    del x
+
+    assert inputs() is None, "backward owns the input, which it no longer needs"
 
 
 # What somebody does to input and output between forward and backward.
@@ -234,21 +258,10 @@ def test_who_complains(name: str, write: str) -> None:
         torch.testing.assert_close(backward(grad), expected)
 
 
-def test_autograd_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_autograd_is_not_asked() -> None:
     """It would do all of this for you."""
-    runs: list[object] = []
-    engine = torch.autograd.Variable._execution_engine  # noqa: SLF001
-
-    class Watched:
-        """Notes each run of the engine."""
-
-        def run_backward(self, *args: object, **kwargs: object) -> object:
-            """Note the run and do it."""
-            runs.append(args)
-            return engine.run_backward(*args, **kwargs)
-
-    monkeypatch.setattr(torch.autograd.Variable, "_execution_engine", Watched())
-    for name in ("exp", "square"):
-        getattr(kata, name)(torch.ones(2))[1](torch.ones(2))
-
-    assert [] == runs, "the gradient is a product with what you saved"
+    engine = ("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad")
+    others = ("autograd.Variable", "func", "Tensor.backward")
+    with forbids(kata, *(f"torch.{name}" for name in (*engine, *others))) as fresh:
+        for name in ("exp", "square"):
+            getattr(fresh, name)(torch.ones(2))[1](torch.ones(2))

@@ -12,6 +12,8 @@ from katas.lecture03.k09_hooks import clip_gradient
 from katas.lecture03.k09_hooks import inspect_module
 from katas.lecture03.k09_hooks import log_nodes
 from katas.lecture03.k09_hooks import step_in_backward
+from plugins.kit import freed
+from plugins.kit import unchanged
 
 
 @pytest.mark.given
@@ -68,6 +70,18 @@ def test_every_backward_is_logged() -> None:
     torch.testing.assert_close(x.grad, 2 * x.exp().detach())
 
 
+def test_a_node_is_logged_after_it_ran() -> None:
+    """Its pre-hooks find it not yet in the log."""
+    x = torch.ones(3, requires_grad=True)
+    root = x.exp().sum()
+    log = log_nodes(root)
+    before: list[list[str]] = []
+    root.grad_fn.register_prehook(lambda _: before.append(list(log.names)))
+    root.backward()
+
+    assert before == [[]], f"before the first node has run, your log has {before}"
+
+
 def test_only_nodes_that_run_are_logged() -> None:
     """A gradient for one input alone leaves the other branch out."""
     x = torch.ones(3, requires_grad=True)
@@ -90,6 +104,24 @@ def test_deep_graphs_are_walked() -> None:
     root.backward()
 
     assert 10_001 == len(log.names), "each addition and the leaf"
+
+
+class Bystander:
+    """Something whose life shows the life of the node that holds it."""
+
+
+def test_a_log_owns_no_graph() -> None:
+    """Hooks that nobody has taken off go with their nodes, by counted references."""
+
+    def made() -> Bystander:
+        bystander = Bystander()
+        y = (torch.ones(2, requires_grad=True) * 2).sum()
+        with unchanged(y=y):
+            log_nodes(y)
+        y.grad_fn.metadata["bystander"] = bystander
+        return bystander
+
+    freed(made, "A hook that names its node is owned by it, and owns it: name what you note.")
 
 
 def test_a_log_is_removed() -> None:

@@ -19,6 +19,7 @@ from katas.lecture03.k10_saved_tensors import compressed
 from katas.lecture03.k10_saved_tensors import counting
 from katas.lecture03.k10_saved_tensors import on_disk
 from katas.lecture03.k10_saved_tensors import stacked
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -46,6 +47,23 @@ def test_a_result_that_is_kept_with_its_graph_is_a_cycle() -> None:
     """Packing a tensor as it is leaks the graph; a detached one does not."""
     assert outlives(saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor))
     assert not outlives(saved_tensors_hooks(lambda tensor: tensor.detach(), lambda tensor: tensor))
+
+
+@pytest.mark.given
+def test_pack_is_called_without_grad_mode() -> None:
+    """What it computes has no graph; what it is given has one, and what it gives back as it is."""
+    seen: list[tuple[bool, bool, bool, bool]] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        computed, same = tensor.to(torch.float64), tensor.to(tensor.dtype)
+        grad = torch.is_grad_enabled()
+        seen.append((grad, tensor.requires_grad, computed.requires_grad, same.requires_grad))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        torch.ones(2, requires_grad=True).exp()
+
+    assert [(False, True, False, True)] == seen
 
 
 def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
@@ -112,6 +130,24 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     assert 3 == len(list(tmp_path.iterdir()))
     del y
     assert [] == list(tmp_path.iterdir()), "no one can ask for these any more"
+
+
+def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
+    """Also after the files of another graph are gone."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with on_disk(tmp_path):
+        first, second = (x * 1).sin(), (x * 2).sin()
+        del first
+        third = (x * 3).sin()
+    count = len(list(tmp_path.iterdir()))
+    (yours,) = torch.autograd.grad(second.sum(), x)
+    (other,) = torch.autograd.grad(third.sum(), x)
+
+    assert count == 2, f"one tensor of each graph is saved, {count} files are there"
+    expected = [2 * (2 * x).cos().detach(), 3 * (3 * x).cos().detach()]
+    torch.testing.assert_close(
+        [yours, other], expected, msg=lambda text: f"a file holds another's tensor: {text}"
+    )
 
 
 def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
@@ -182,6 +218,18 @@ def test_indices_and_masks_are_left_alone() -> None:
     assert torch.equal(expected, grad)
 
 
+def test_complex_numbers_are_left_alone() -> None:
+    """They are no floating-point tensors for PyTorch, and bfloat16 has no imaginary part."""
+    z = torch.tensor([0.3 + 1.7j, -2.1 + 0.4j], requires_grad=True)
+    with compressed(torch.bfloat16, 1):
+        result = z * z
+    back = result.grad_fn._saved_self  # noqa: SLF001
+
+    torch.testing.assert_close(
+        back, z.detach(), rtol=0, atol=0, msg=lambda text: f"left alone (yours first): {text}"
+    )
+
+
 def test_own_storages_are_not_copied(device: str) -> None:
     """A linear layer saves a transposed view of its weight: that is alive anyway."""
     layer = torch.nn.Linear(5, 5).to(device)
@@ -195,10 +243,23 @@ def test_own_storages_are_not_copied(device: str) -> None:
         assert torch.equal(batch, x.to(torch.bfloat16).to(torch.float32))
 
 
+def test_a_part_of_an_own_storage_is_not_copied() -> None:
+    """It starts elsewhere, and is alive anyway."""
+    weight = torch.rand(5, requires_grad=True)
+    with compressed(torch.bfloat16, 1, [weight]):
+        result = weight[2:].sin()
+    back = result.grad_fn._saved_self  # noqa: SLF001
+
+    assert back.data_ptr() == weight[2:].data_ptr(), "a copy of a part of the weight costs memory"
+
+
 def test_compressing_leaks_no_graph() -> None:
     """Neither where it compresses nor where it leaves alone."""
-    assert not outlives(compressed(torch.bfloat16, 1)), "x.to(dtype) is part of a graph"
-    assert not outlives(compressed(torch.bfloat16, 100)), "keep tensor.detach()"
+    assert not outlives(compressed(torch.bfloat16, 1)), "a tensor is kept with its graph"
+    assert not outlives(compressed(torch.bfloat16, 100)), "what is left alone is kept detached too"
+    assert not outlives(compressed(torch.float32, 1)), (
+        "where x has that dtype already, x.to(dtype) is x itself, with its graph: detach it"
+    )
 
 
 def test_contexts_do_not_compose_but_stacked_does() -> None:
@@ -224,6 +285,26 @@ def test_contexts_do_not_compose_but_stacked_does() -> None:
     torch.testing.assert_close(grad, x.exp().detach())
     packs = ["inner packs Tensor", "outer packs tuple"]
     assert [*packs, "outer unpacks outer", "inner unpacks inner"] == calls
+
+
+@pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
+def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
+    """Packing, unpacking and going backward write to nothing, and leave nothing switched."""
+    same = (lambda tensor: tensor.detach(), lambda tensor: tensor)
+    contexts = {
+        "counting": lambda: counting([]),
+        "on_disk": lambda: on_disk(tmp_path),
+        "compressed": lambda: compressed(torch.bfloat16, 1),
+        "stacked": lambda: stacked(same, same),
+    }
+    x = torch.tensor([2**0.5, -(3**0.5), 0.0], requires_grad=True)
+    with unchanged(x=x):
+        with contexts[name]():
+            y = x.exp()
+            z = y * x
+        with unchanged(y=y, z=z):
+            torch.autograd.grad(z.sum(), x, retain_graph=True)
+            torch.autograd.grad(z.sum(), x, create_graph=True)
 
 
 @pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])

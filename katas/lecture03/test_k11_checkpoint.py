@@ -13,7 +13,10 @@ from torch import nn
 from torch.autograd import gradcheck
 from torch.autograd.graph import saved_tensors_hooks
 
+from katas.lecture03 import k11_checkpoint as kata
 from katas.lecture03.k11_checkpoint import checkpoint
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 def chain(x: torch.Tensor) -> torch.Tensor:
@@ -235,18 +238,39 @@ def test_any_layout(shape: list[int], order: object) -> None:
     torch.testing.assert_close(x.grad, expected)
 
 
-def test_nothing_ready_made_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_ready_made_is_called() -> None:
     """PyTorch's checkpoint is what is being written here."""
+    with forbids(kata, "torch.utils.checkpoint") as fresh:
+        x = leaf(3)
+        fresh.checkpoint(chain, x).sum().backward()
 
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("write it; do not call torch.utils.checkpoint")
 
-    for name in ("checkpoint", "CheckpointFunction"):
-        monkeypatch.setattr(torch.utils.checkpoint, name, refuse)
-    x = leaf(3)
-    checkpoint(chain, x).sum().backward()
+@pytest.mark.given
+def test_pytorch_recommends_another_way() -> None:
+    """Its reentrant checkpoint refuses `torch.autograd.grad`; the other spares parameters in it."""
+    layer, x = nn.Linear(3, 2), torch.rand(4, 3, requires_grad=True)
+    result = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=True)
+    with pytest.raises(RuntimeError, match="incompatible with"):
+        torch.autograd.grad(result.sum(), x)
+    result = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
+    torch.autograd.grad(result.sum(), x)
 
-    assert x.grad is not None
+    assert layer.weight.grad is None
+
+
+def test_forward_and_backward_leave_all_else_alone() -> None:
+    """Inputs, result, incoming gradient and every state, with dropout in the function."""
+    x, y = leaf(2, 3), leaf(2, 3) * 1
+    grad = leaf(2, 3).detach()
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(x * y, 0.5)
+
+    with unchanged(x=x, y=y, but=("torch.get_rng_state()",)):
+        result = checkpoint(function, x, y)
+    with unchanged(x=x, y=y, result=result, grad=grad):
+        torch.autograd.grad(result, (x, y), grad, retain_graph=True)
+        torch.autograd.grad(result, (x, y), grad)
 
 
 def test_gradients_agree_with_differences() -> None:

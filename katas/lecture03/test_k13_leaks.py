@@ -19,9 +19,11 @@ from katas.lecture03.k13_leaks import Running
 from katas.lecture03.k13_leaks import direction
 from katas.lecture03.k13_leaks import penalty
 from katas.lecture03.k13_leaks import watch
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterator
 
 
@@ -62,13 +64,70 @@ def test_a_graph_dies_with_its_last_owner(x: torch.Tensor) -> None:
     assert alive() is None
 
 
+class Forgetful(torch.autograd.Function):
+    """Keeps its result on ctx."""
+
+    @staticmethod
+    def forward(ctx, x: torch.Tensor) -> torch.Tensor:  # noqa: ANN001
+        """Return exp(x)."""
+        ctx.result = x.exp()
+        return ctx.result
+
+
+def kept_on_ctx() -> torch.Tensor:
+    """Make a circle of a result and its own node."""
+    return Forgetful.apply(torch.ones(2, requires_grad=True))
+
+
+def kept_by_a_hook() -> torch.Tensor:
+    """Make a circle of a result and a hook on it."""
+    y = torch.ones(2, requires_grad=True) * 2
+    y.register_hook(lambda _: y.norm())
+    return y
+
+
+def kept_by_pack() -> torch.Tensor:
+    """Make a circle of a result and what pack returns."""
+    with saved_tensors_hooks(lambda tensor: [tensor], lambda kept: kept[0]):
+        return torch.ones(2, requires_grad=True).exp()
+
+
+def kept_by_grad() -> torch.Tensor:
+    """Make a circle of a leaf and its gradient's graph."""
+    leaf = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        leaf.square().sum().backward(create_graph=True)
+    return leaf
+
+
+@pytest.mark.given
+@pytest.mark.parametrize(
+    ("make", "is_found"),
+    [(kept_on_ctx, True), (kept_by_a_hook, False), (kept_by_pack, False), (kept_by_grad, False)],
+)
+def test_some_circles_are_found_by_the_collector(
+    make: Callable[[], torch.Tensor],
+    is_found: bool,  # noqa: FBT001
+) -> None:
+    """None goes by counted references alone, and what C++ owns the collector does not see."""
+    y = make()
+    alive = weakref.ref(y)
+    del y
+    assert alive() is not None
+    gc.collect()
+
+    assert (alive() is None) is is_found
+
+
 def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
     """The sum is right, requires no grad, and the loss can still be used."""
     meter = Meter()
     loss = x.square().sum()
     alive = bystander(loss)
-    meter.add(loss)
-    meter.add(loss)
+    with unchanged(x=x, loss=loss):
+        meter.add(loss)
+        meter.add(loss)
     torch.testing.assert_close(meter.total, torch.tensor(10.5))
     loss.backward()
     torch.testing.assert_close(x.grad, 2 * x.detach())
@@ -82,14 +141,16 @@ def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
     """The values go on, the graph of the last step does not."""
     running = Running(x)
     ones = torch.ones(3, requires_grad=True)
-    first = running.step(ones)
+    with unchanged(x=x, ones=ones):
+        first = running.step(ones)
     value = first.detach().clone()
     alive = bystander(first)
     (gradient,) = torch.autograd.grad(first.sum(), ones)
     torch.testing.assert_close(gradient, 1 - value.square(), msg="a gradient within the step")
     del first
     assert alive() is None, "the state that is carried over owns the graph of its step"
-    second = running.step(2 * ones)
+    with unchanged(x=x, ones=ones):
+        second = running.step(2 * ones)
     torch.testing.assert_close(second, torch.tanh(value * x + 2))
     (gradient,) = torch.autograd.grad(second.sum(), x)
     torch.testing.assert_close(gradient, (1 - second.detach().square()) * value)
@@ -102,10 +163,11 @@ def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
     alive, tensor = bystander(y), weakref.ref(y)
     watch(y, log)
     assert [] == log
-    (y * 3).sum().backward(retain_graph=True)
+    with unchanged(x=x, y=y, but=("grad",)):
+        (y * 3).sum().backward(retain_graph=True)
     (y * 6).sum().backward()
     ratio = 3 * 3**0.5 / float((2 * x.detach()).norm())
-    assert pytest.approx([ratio, 2 * ratio]) == log
+    assert log == pytest.approx([ratio, 2 * ratio]), f"norm by norm, you noted {log}"
     del y
 
     assert tensor() is None, "the tensor owns the hook, and the hook's closure owns the tensor"
@@ -122,7 +184,7 @@ def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
         x.mul_(10)
     loss.backward()
 
-    assert pytest.approx([3**0.5 / norm]) == log, "the norm that the tensor had when watched"
+    assert log == pytest.approx([3**0.5 / norm]), "the norm that the tensor had when watched"
 
 
 def test_a_result_is_saved_as_a_result(x: torch.Tensor) -> None:
@@ -157,7 +219,7 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
     other = torch.tensor([5.0], device=device, requires_grad=True)
     loss = (one**2 * other).sum()
     node = bystander(loss)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), unchanged(one=one, other=other, loss=loss):
         warnings.simplefilter("ignore")
         result = penalty(loss, [one, other])
     # The gradients are 2 one other = 20 and one² = 4.
@@ -193,7 +255,8 @@ def test_a_kept_loss_keeps_nothing_else(x: torch.Tensor) -> None:
     with saved_tensors_hooks(pack, lambda box: box.tensor):
         loss = (x.exp() * y.sin()).sum()
     assert all(box() is not None for box in boxes)
-    moves = direction(loss, [x, y])
+    with unchanged(x=x, y=y, loss=loss):
+        moves = direction(loss, [x, y])
 
     assert isinstance(moves, list)
     torch.testing.assert_close(moves[0], -(x.exp() * y.sin()).detach())

@@ -15,6 +15,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from katas.lecture03.k15_saved import roles
 from katas.lecture03.k15_saved import saved
 from katas.lecture03.k15_saved import saved_bytes
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -260,3 +261,14 @@ def test_the_graph_is_read_and_no_hook_is_set() -> None:
         except RuntimeError as error:
             raise AssertionError(str(error)) from error
     assert 1 == len(calls)
+
+
+def test_what_is_looked_at_stays() -> None:
+    """Inputs with a gradient, what the graph has saved, and every state."""
+    x, y = vector(), vector()
+    x.grad, y.grad = torch.ones_like(x), torch.ones_like(y)
+    result = x.exp() * y
+    with unchanged(x=x, y=y, result=result, saved=saved(result.grad_fn)):
+        saved_bytes(result, [x])
+        roles(torch.mul, x, y)
+    result.sum().backward()

@@ -12,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture03 import k16_batched_jacobian as kata
 from katas.lecture03.k16_batched_jacobian import hessian
 from katas.lecture03.k16_batched_jacobian import jacobian
+from plugins.kit import forbids
+from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 if TYPE_CHECKING:
@@ -57,11 +61,11 @@ def test_a_jacobian_lies_where_x_lies() -> None:
 def test_x_stays_as_it_is() -> None:
     """Neither .grad nor requires_grad changes, and J has no graph."""
     for x in (torch.ones(2), torch.ones(2, requires_grad=True), torch.ones(2).requires_grad_() * 2):
-        required = x.requires_grad
-        result = jacobian(lambda x: x * x, x)
-        assert required == x.requires_grad
-        assert not x.is_leaf or x.grad is None
+        with unchanged(x=x):
+            result = jacobian(lambda x: x * x, x)
+            second = hessian(lambda x: (x * x).sum(), x)
         assert not result.requires_grad, "J is a plain tensor"
+        assert not second.requires_grad, "so is the Hessian"
 
 
 @given(
@@ -79,7 +83,10 @@ def test_any_shape(shape: list[int], order: object, chunk: int | None) -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         return torch.stack([x.sin() * x.sum(), x.exp()]).movedim(0, -1)
 
-    torch.testing.assert_close(jacobian(function, x, chunk), row_by_row(function, x))
+    with unchanged(x=x):
+        result = jacobian(function, x, chunk)
+
+    torch.testing.assert_close(result, row_by_row(function, x), rtol=1e-12, atol=1e-12)
 
 
 class Runs(TorchDispatchMode):
@@ -138,33 +145,30 @@ def test_a_hessian(device: str) -> None:
     torch.testing.assert_close(hessian(lambda x: x.prod() + x.sin().sum(), x), expected)
 
 
-def test_no_ready_made_jacobian_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_ready_made_jacobian_is_called() -> None:
     """They are made of what you shall write."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a ready-made Jacobian: use torch.autograd.grad instead")
-
-    for name in ("jacrev", "jacfwd", "hessian"):
-        monkeypatch.setattr(torch.func, name, refuse)
-    for name in ("jacobian", "hessian"):
-        monkeypatch.setattr(torch.autograd.functional, name, refuse)
-
-    jacobian(lambda x: x.sin(), torch.ones(2))
-    hessian(lambda x: x.sin().sum(), torch.ones(2))
+    ready = ("func.jacrev", "func.jacfwd", "func.hessian", "autograd.functional")
+    with forbids(kata, *(f"torch.{name}" for name in ready)) as fresh:
+        fresh.jacobian(lambda x: x.sin(), torch.ones(2))
+        fresh.hessian(lambda x: x.sin().sum(), torch.ones(2))
 
 
-def test_a_hessian_takes_two_runs() -> None:
+@pytest.mark.parametrize("size", [3, 9])
+def test_a_hessian_takes_two_runs(size: int) -> None:
     """One for the gradient, one for all its rows; the function is called once."""
-    runs = []
+    calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
-        hidden = x.sin()
-        hidden.register_hook(lambda _: runs.append("run"))
-        return hidden.square().sum()
+        calls.append("call")
+        return x.sin().square().sum()
 
-    hessian(function, torch.zeros(5))
-    # The graph of the gradient leads through the sine's result once more.
-    assert 2 == len(runs), f"the engine ran over the function {len(runs)} times"
+    with watched_operators() as names:
+        hessian(function, torch.rand(size))
+    # Each run through the backward of the sine works out one cosine.
+    runs = names.count("aten::cos")
+
+    assert len(calls) == 1, f"the function was called {len(calls)} times"
+    assert runs == 2, f"the engine ran over the function {runs} times, for {size} rows"
 
 
 def net() -> Callable[[torch.Tensor], torch.Tensor]:

@@ -8,8 +8,8 @@ each input of an operator, and a program in Python turns them into C++. Yours ma
           {"self": "grad * exponent * self.pow(exponent.toDouble() - 1)"})
 
 In a formula stand C++ expressions of ``grad`` (the gradient of the result), ``result`` (the
-result) and the arguments by name. An argument of type Tensor without a formula, or with the
-formula ``non_differentiable``, gets no gradient.
+result) and the arguments by name. A Tensor with the formula ``non_differentiable`` gets no
+gradient, without a word. A Tensor without a formula may not require one: the call fails.
 
 1. ``mentioned(formula)``: the set of names in a formula, but for those after ``.``, ``->`` or
    ``::`` (members, not variables): ``grad * self.cos()`` mentions grad and self. Names of functions
@@ -20,7 +20,9 @@ formula ``non_differentiable``, gets no gradient.
 3. ``struct_text(entry)``: the text of ``struct <entry.symbol>``, derived from
    ``torch::autograd::Function<<entry.symbol>>``. It stands in a file that has ``Tensor``,
    ``AutogradContext`` and ``variable_list`` (a vector of Tensor) in scope, see ``source_text``.
-   - ``static Tensor forward(AutogradContext* ctx, <parameters>)``, types by CXX: under an
+   - ``static Tensor forward(AutogradContext* ctx, <parameters>)``, types by CXX: by TORCH_CHECK it
+     refuses a Tensor without a formula that requires grad ("sign: not differentiable with respect
+     to argument 'self'", with ``entry.symbol``; PyTorch asks for grad mode too). Then under an
      ``at::AutoDispatchBelowADInplaceOrView`` guard it calls ``at::<entry.name>`` with all
      arguments, saves what ``saved_names`` says (tensors and the result by
      ``ctx->save_for_backward({...})``, other values by ``ctx->saved_data["name"] = name``), and

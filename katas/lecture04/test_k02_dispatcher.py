@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas.lecture04 import k02_dispatcher as kata
 from katas.lecture04.k02_dispatcher import ALIASES
 from katas.lecture04.k02_dispatcher import AUTOGRAD
 from katas.lecture04.k02_dispatcher import BACKENDS
@@ -27,6 +28,7 @@ from katas.lecture04.k02_dispatcher import exclude
 from katas.lecture04.k02_dispatcher import fallthrough
 from katas.lecture04.k02_dispatcher import include
 from katas.lecture04.k02_dispatcher import tls
+from plugins.kit import forbids
 
 
 KEYS = (*BACKENDS, *AUTOGRAD, *OTHERS)
@@ -97,14 +99,10 @@ def test_priorities_are_those_of_pytorch() -> None:
             assert winner == ours, f"of {pair[0]} and {pair[1]}, {winner} goes first"
 
 
-def test_a_key_set_is_one_integer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One bit for a key, at its place in PRIORITY; yours, not torch._C's."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("this kata is about writing the key set that you call here")
-
-    monkeypatch.setattr(torch._C, "DispatchKeySet", refuse)
-
+def test_a_key_set_is_one_integer() -> None:
+    """One bit for a key, at its place in PRIORITY; yours, without anything of torch."""
+    with forbids(kata) as fresh:
+        assert fresh.KeySet.of(*PRIORITY).highest == PRIORITY[-1]
     assert 0 == KeySet.of().bits
     for place, key in enumerate(PRIORITY):
         assert 1 << place == KeySet.of(key).bits
@@ -306,6 +304,55 @@ def test_a_thread_adds_keys() -> None:
             assert "CPU" == operator.call(on("CPU")), "exclusion wins over inclusion"
     assert "CPU" == operator.call(on("CPU"))
     assert KeySet() == tls.included
+
+
+@pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])
+def test_blocks_nest(change: Any, name: str) -> None:
+    """A block puts back what was there before, also if that was the same key."""
+    other = "excluded" if name == "included" else "included"
+    untouched = getattr(tls, other)
+    with change("Python", "CPU"):
+        outside = getattr(tls, name)
+        with change("Python", "Negative"):
+            assert getattr(tls, name) == KeySet.of("Python", "CPU", "Negative")
+            with change():
+                assert getattr(tls, name) == KeySet.of("Python", "CPU", "Negative")
+        after = getattr(tls, name)
+        assert after == outside, (
+            f"Python was {name} before the inner block and must be after it: yours has "
+            f"{[key for key in KEYS if key in after]}"
+        )
+    assert getattr(tls, name) == KeySet()
+    assert getattr(tls, other) == untouched
+
+
+@given(keys=SETS, away=SETS, key=st.sampled_from(KEYS))
+def test_key_sets_do_not_change(keys: set[str], away: set[str], key: str) -> None:
+    """Each operation returns another set: a call hands its set on to several kernels."""
+    one, other = KeySet.of(*keys), KeySet.of(*away)
+    before = one.bits, other.bits
+    _ = one | other, one - other, one.below(key), one.highest, key in one
+
+    assert (one.bits, other.bits) == before
+
+
+def test_an_operator_remembers_nothing() -> None:
+    """Asked twice, and with other kernels in between, it answers as if for the first time."""
+    dispatcher = Dispatcher({"Negative": fallthrough})
+    first, second = kernel("first"), kernel("second")
+    operator = Operator("f", dispatcher, {"CPU": first})
+    arguments = [on("CPU", "Negative"), 3]
+
+    assert operator.call(arguments) == operator.call(arguments) == "first"
+    assert operator.lookup("CUDA") == operator.lookup("CUDA") == (None, "missing")
+    operator.kernels["CPU"] = second
+    assert operator.call(arguments) == "second", "the kernels of this moment count"
+    del operator.kernels["CPU"]
+    with pytest.raises(NotImplementedError, match=r"f(.|\n)*CPU"):
+        operator.call(arguments)
+    assert len(arguments) == 2, "the arguments are the caller's"
+    assert operator.kernels == {}
+    assert dispatcher.fallbacks == {"Negative": fallthrough}
 
 
 @pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])

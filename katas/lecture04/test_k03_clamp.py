@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf
 from math import nan
 from typing import TYPE_CHECKING
@@ -12,6 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from katas import source
+from plugins.kit import forbids_tokens
+from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 if TYPE_CHECKING:
@@ -26,30 +32,39 @@ SCHEMA = (
     " -> (Tensor output, Tensor clipped)"
 )
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
-# What makes tensors, views and copies of them. Arithmetic is the kernel's own.
-MEMORY = {
-    "aten::_reshape_alias",
-    "aten::_unsafe_view",
-    "aten::as_strided",
-    "aten::clone",
-    "aten::contiguous",
-    "aten::copy_",
-    "aten::detach",
-    "aten::empty",
-    "aten::empty_like",
-    "aten::empty_strided",
-    "aten::fill_",
-    "aten::flatten",
-    "aten::new_empty",
-    "aten::reshape",
-    "aten::resize_",
-    "aten::select",
-    "aten::to",
-    "aten::_to_copy",
-    "aten::view",
-    "aten::zero_",
-    "aten::zeros",
-}
+# What calculates with elements, by any name: PyTorch's own tags for it, and what they leave out.
+# What makes, moves and copies elements is free (clone has the tag, and copies).
+ALSO = (
+    *("addr", "outer", "ger", "cumsum", "cummax", "nonzero", "bincount", "histc", "bucketize"),
+    *("index_put", "index_put_", "scatter_add", "scatter_reduce", "masked_scatter", "sort", "topk"),
+    *(
+        "mm",
+        "matmul",
+        "addmm",
+        "bmm",
+        "baddbmm",
+        "einsum",
+        "clip",
+        "clip_",
+        "logsumexp",
+        "searchsorted",
+    ),
+)
+
+
+@cache
+def arithmetic() -> set[str]:
+    """Return the operators that do what is to be written here: `aten::clamp`, `aten::where`."""
+    found = {f"aten::{name}" for name in ALSO}
+    for name in torch._C._dispatch_get_all_op_names():  # noqa: SLF001 - it has no other name
+        space, _, rest = name.partition("::")
+        base, _, suffix = rest.partition(".")
+        if space == "aten" and base != "clone":
+            packet = getattr(torch.ops.aten, base, None)
+            tags = getattr(getattr(packet, suffix or "default", None), "tags", ())
+            if {torch.Tag.pointwise, torch.Tag.reduction} & set(tags):
+                found.add(f"aten::{base}")
+    return found
 
 
 def reference(
@@ -123,6 +138,8 @@ def test_bounds_are_doubles(extension: Extension) -> None:
     _, clipped = extension.op("leaky_clamp")(x, 0.0, 0.1)
 
     assert [0, 1] == clipped.tolist(), "the bound was rounded to float32 before it was compared"
+    output, _ = extension.op("leaky_clamp")(torch.tensor([0.5]), 2.0**24 + 1, inf, below=1.0)
+    assert [0.5] == output.tolist(), "2**24 + 1 + 1 * (0.5 - (2**24 + 1)) is 0.5 in doubles only"
 
 
 @st.composite
@@ -149,13 +166,13 @@ def test_any_strides_will_do(
     extension: Extension, x: torch.Tensor, bounds: list[float], below: float, above: float
 ) -> None:
     """The elements are those that indexing gives, wherever they are in memory."""
-    before = x.clone()
-    output, clipped = extension.op("leaky_clamp")(x, *bounds, below=below, above=above)
+    with unchanged(self=x):
+        output, clipped = extension.op("leaky_clamp")(x, *bounds, below=below, above=above)
     expected, counts = reference(x, *bounds, below=below, above=above)
 
-    torch.testing.assert_close(output, expected)
+    close = {"rtol": 1e-12, "atol": 1e-12} if x.dtype is torch.float64 else {}
+    torch.testing.assert_close(output, expected, **close)
     assert counts.tolist() == clipped.tolist()
-    assert torch.equal(before, x), "self must not be written to"
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)], ids=str)
@@ -171,7 +188,9 @@ def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None
 def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
     """Even where every element stays: the schema promises no alias."""
     for x in (torch.rand(3, 4), torch.rand(3, 4).t(), torch.rand(1).expand(3, 4)):
-        output, _ = extension.op("leaky_clamp")(x, -inf, inf)
+        earlier = extension.op("leaky_clamp")(x, 0.25, 0.5)
+        with unchanged(self=x, earlier=earlier):
+            output, _ = extension.op("leaky_clamp")(x, -inf, inf)
 
         assert output.is_contiguous(), f"strides {output.stride()} for shape {tuple(x.shape)}"
         assert x.data_ptr() != output.data_ptr(), "the output shares the memory of self"
@@ -223,6 +242,17 @@ def test_a_slope_outside_0_to_1_is_a_value_error(
     message = rf"^leaky_clamp: expected {side} in \[0, 1\], got {slope:g}$"
     with pytest.raises(ValueError, match=message):
         extension.op("leaky_clamp")(x, 0.0, 0.0, **slopes)
+
+
+@pytest.mark.parametrize("place", ["cpu", "meta"])
+def test_a_refused_call_allocates_nothing(extension: Extension, place: str) -> None:
+    """The checks come first: neither the result nor a copy of self is made."""
+    x = torch.empty(3, 2, device=place).t()
+    with watched_operators() as names, pytest.raises(ValueError, match="expected low <= high"):
+        extension.op("leaky_clamp")(x, 2.0, 1.0)
+    called = [name for name in names if name.startswith("aten::")]
+
+    assert not called, f"before it refused, the kernel called {called}"
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
@@ -294,12 +324,16 @@ def test_no_key_has_a_composite_kernel(extension: Extension) -> None:
 def test_the_kernel_does_the_arithmetic(extension: Extension) -> None:
     """Calling at::clamp or at::where would skip the kata: a kernel is the bottom of the stack."""
     leaky_clamp = extension.op("leaky_clamp")
-    x = torch.linspace(-3, 3, 20).reshape(4, 5).t()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-        leaky_clamp(x, -1.0, 1.0, below=0.5)
-    called = {event.name for event in profile.events() if event.name.startswith("aten::")}
+    x = torch.linspace(-3, 3, 20).reshape(4, 5)
+    forbids_tokens(source("katas.lecture04", "csrc/k03_clamp.cpp"))
+    every = x, x.t().double()
+    with watched_operators() as names:
+        for each in every:
+            leaky_clamp(each, -1.0, 1.0, below=0.5)
+            leaky_clamp(each, -1.0, 1.0)
+    called = sorted(arithmetic() & set(names))
 
-    assert set() == called - MEMORY, f"the kernel calls {sorted(called - MEMORY)}: write the loop"
+    assert not called, f"your kernel calls {called}: write the loop"
 
 
 @pytest.mark.parametrize(

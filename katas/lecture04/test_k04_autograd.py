@@ -13,6 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from plugins.kit import unchanged
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,17 +181,19 @@ def test_each_input_alone_has_second_derivatives(extension: Extension) -> None:
     assert torch.autograd.gradgradcheck(lambda b: linear_scan(decay.detach(), b) ** 2, [x])
 
 
-@pytest.mark.parametrize("strides", ["expanded", "permuted", "stepped"])
+@pytest.mark.parametrize("strides", ["contiguous", "expanded", "permuted", "stepped"])
 def test_incoming_gradients_have_any_strides(extension: Extension, strides: str) -> None:
-    """Those of a sum have strides of 0, and others come as they were made."""
+    """Those of a sum have strides of 0, others come as they were made; all stay as they are."""
     decay, x = leaves(3, 4)
     incoming = {
+        "contiguous": torch.randn(3, 4).double(),
         "expanded": torch.full((), 2.0).double().expand(3, 4),
         "permuted": torch.randn(4, 3).double().t(),
         "stepped": torch.randn(6, 8).double()[::2, ::2],
     }[strides]
     output = extension.op("linear_scan")(decay, x)
-    found = torch.autograd.grad(output, (decay, x), incoming)
+    with unchanged(incoming=incoming, output=output):
+        found = torch.autograd.grad(output, (decay, x), incoming)
     expected = torch.autograd.grad(scan(decay, x), (decay, x), incoming)
 
     torch.testing.assert_close(found, expected)
@@ -208,12 +212,12 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
 
 def test_forward_calls_the_kernel_below(extension: Extension) -> None:
-    """Once, and nothing else."""
-    decay, x = leaves(3)
+    """Once, and nothing else, whatever the strides: that kernel copes with them."""
+    decay, x = (leaf.detach().t().requires_grad_() for leaf in leaves(3, 2))
     with Log() as log:
         extension.op("linear_scan")(decay, x)
 
-    assert [SCAN] == log.names
+    assert [SCAN] == log.names, f"forward called {log.names}"
 
 
 def test_without_gradients_there_is_no_graph(extension: Extension) -> None:

@@ -115,7 +115,7 @@ def test_a_sum_of_squares(extension: Extension) -> None:
     for n in sizes(extension):
         x = torch.randn(n)
         expected = x.double().square().sum().item()
-        assert pytest.approx(expected, rel=1e-5) == reduced(extension, "sum_of_squares", x), (
+        assert reduced(extension, "sum_of_squares", x) == pytest.approx(expected, rel=1e-5), (
             f"the sum over {n} elements"
         )
 
@@ -125,7 +125,7 @@ def test_every_element_is_in_the_sum(extension: Extension) -> None:
     for n in range(1, 25):
         x = torch.tensor([2.0 ** (i / 2) for i in range(n)], dtype=torch.float64).float()
         got = reduced(extension, "sum_of_squares", x)
-        assert pytest.approx(2.0**n - 1, rel=1e-6) == got, f"1 + 2 + 4 + ... of {n} elements"
+        assert got == pytest.approx(2.0**n - 1, rel=1e-6), f"1 + 2 + 4 + ... of {n} elements"
 
 
 def test_a_sum_of_special_values(extension: Extension) -> None:

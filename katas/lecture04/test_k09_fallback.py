@@ -180,6 +180,24 @@ def test_a_second_start_is_refused(extension: Extension) -> None:
     assert {"aten::relu": 1, "aten::linear": 1} == extension.op("calls")()
 
 
+def test_a_start_within_an_operator_is_refused(extension: Extension) -> None:
+    """Counting has not ended while an operator runs."""
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        with pytest.raises(RuntimeError, match=r"^start: already counting"):
+            extension.op("start")(False)  # noqa: FBT003
+        return x.clone()
+
+    with torch.library._scoped_library("lecture04_k09_test", "DEF") as library:  # noqa: SLF001
+        library.define("again(Tensor x) -> Tensor")
+        library.impl("again", kernel, "CompositeExplicitAutograd")
+        x = torch.ones(2)
+        with counting(extension):
+            torch.ops.lecture04_k09_test.again(x)
+
+    assert {"lecture04_k09_test::again": 1} == extension.op("calls")()
+
+
 def test_a_stop_without_a_start_is_refused(extension: Extension) -> None:
     """Nor is a second stop accepted."""
     with pytest.raises(RuntimeError, match=r"^stop: not counting"):
@@ -226,6 +244,9 @@ def test_counting_goes_on_after_an_error(extension: Extension, *, inner: bool) -
         with pytest.raises(RuntimeError, match="shapes"):
             torch.mm(x, x)
         assert during == keys(), "mm left by an exception, and the thread's keys have changed"
+        with pytest.raises((IndexError, RuntimeError)) as raised:
+            x.select(0, 9)
+        assert raised.type is IndexError, "the operator's own error goes on, not one with its text"
         torch.relu(x)
 
     assert 1 == extension.op("calls")()["aten::relu"]

@@ -222,18 +222,23 @@ def test_a_copy_returns_its_destination(unloaded: Extension) -> None:
     with pytest.raises(RuntimeError, match="must match the size"):
         there.copy_(torch.ones(2))
     assert [1.0] * 3 == there.cpu().tolist()
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        there[:1].expand(3).copy_(torch.zeros(3))
 
 
 @own_process
 def test_relu_runs_on_the_chip(unloaded: Extension) -> None:
     """One launch of the chip's kernel, and nothing fell back to the processor."""
     x = torch.tensor([[1.5, -2.0, 0.0], [float("nan"), float("-inf"), 4.0]])
-    y = torch.relu(x.to(CHIP))
+    there = x.to(CHIP)
+    y = torch.relu(there)
 
     assert y.device.type == CHIP
     assert 1 == unloaded.op("launches")(), "relu of float32 has to run chip::relu"
     assert {} == unloaded.op("fallen")()
     torch.testing.assert_close(y.cpu(), torch.relu(x), rtol=0, atol=0, equal_nan=True)
+    message = "relu is not relu_: its argument has changed"
+    torch.testing.assert_close(there.cpu(), x, rtol=0, atol=0, equal_nan=True, msg=message)
 
 
 @own_process

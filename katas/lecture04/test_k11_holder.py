@@ -77,7 +77,10 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
     assert root.children()[0].same(child)
     assert child.same(root.children()[0])
     assert not root.same(child)
-    assert not child.same(extension.cls("Node")("child")), "a name does not make it the same"
+    namesake = extension.cls("Node")("root")
+    assert not root.same(namesake), "a name does not make it the same"
+    child.add(namesake)
+    assert child.children()[0].same(namesake), "a node may be named like one above it"
 
 
 def test_a_parent_owns_its_children(extension: Extension) -> None:
@@ -275,7 +278,7 @@ def test_a_tree_is_pickled(extension: Extension) -> None:
     """Names, shape and tensors come back; nothing is shared with the original."""
     root, branch, leaf = family(extension, "root", "branch", "leaf")
     root.add(extension.cls("Node")("twig"))
-    leaf.keep(torch.arange(4.0).view(2, 2).t())
+    leaf.keep(torch.arange(4.0).view(2, 2).t().requires_grad_())
     copy = pickle.loads(pickle.dumps(root))  # noqa: S301 - our own bytes
 
     assert "root" == copy.name()
@@ -284,6 +287,8 @@ def test_a_tree_is_pickled(extension: Extension) -> None:
     assert copy.kept() is None
     kept = copy.children()[0].children()[0].kept()
     assert [[0.0, 2.0], [1.0, 3.0]] == kept.tolist()
+    assert kept.requires_grad, "the tensor comes back as it was, not detached"
+    assert ["branch", "twig"] == names(root.children()), "pickling changed the original"
     assert leaf.kept().data_ptr() != kept.data_ptr()
     assert not copy.same(root)
     assert not copy.children()[0].same(branch)

@@ -82,6 +82,7 @@ def test_an_element_is_read(extension: Extension) -> None:
     assert 0.0 == element(x, -12)
     assert 7.0 == element(x[1::3], 2)
     assert 2.0 == element(x.bfloat16(), 2)
+    assert 0.1 == element(torch.tensor([0.1], dtype=torch.float64), 0), "float64 is double in C++"
 
 
 def test_an_index_out_of_range_is_an_index_error(extension: Extension) -> None:
@@ -121,7 +122,7 @@ def test_a_wrong_layout_is_not_implemented(extension: Extension) -> None:
 def test_a_whole_number_is_read(extension: Extension) -> None:
     """As ``std::stoll`` reads it, up to the ends of 64 bits."""
     whole_number = extension.op("whole_number")
-    for text in ("0", "12", "-7", "+5", " 3", "9223372036854775807", "-9223372036854775808"):
+    for text in ("0", "12", "-7", "+5", " 3", "010", "9223372036854775807", "-9223372036854775808"):
         assert int(text) == whole_number(text)
 
 
@@ -141,7 +142,7 @@ def test_a_number_too_large_is_a_value_error(extension: Extension) -> None:
         extension.op("whole_number")(text)
 
 
-@pytest.mark.parametrize("text", ["12a", "1.5", "7 "])
+@pytest.mark.parametrize("text", ["12a", "1.5", "7 ", "0x10"])
 def test_a_number_and_more_is_a_value_error(extension: Extension, text: str) -> None:
     """std::stoll stops where the number ends, and is content."""
     with pytest.raises(ValueError, match=f"^whole_number: '{text}' is not a whole number"):
@@ -248,6 +249,32 @@ def test_running_is_right_after_an_error(
     assert before == extension.op("depth")(), "relay was left by an exception and is still counted"
 
 
+def test_running_counts_threads(
+    extension: Extension, register: Callable[[Callable[..., torch.Tensor]], None]
+) -> None:
+    """The first to enter is the first to leave; the other one is still counted."""
+    depth, relay = extension.op("depth"), extension.op("relay")
+    entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        if (index := int(x)) >= 0:
+            entered[index].set()
+            leave[index].wait(10)
+        return x.clone()
+
+    register(kernel)
+    relay(torch.tensor(-1))
+    before = depth()
+    threads = [threading.Thread(target=relay, args=(torch.tensor(i),)) for i in range(2)]
+    for index, thread in enumerate(threads):
+        thread.start()
+        entered[index].wait(10)
+    for still_running, index, thread in zip((1, 0), range(2), threads, strict=True):
+        leave[index].set()
+        thread.join()
+        assert still_running == depth() - before, "count up and down: do not put a value back"
+
+
 def test_a_thread_of_its_own_calls_python(
     extension: Extension, register: Callable[[Callable[..., torch.Tensor]], None]
 ) -> None:
@@ -293,7 +320,13 @@ def test_nan_is_zeroed(extension: Extension) -> None:
         assert [[1.0, 0.0], [0.0, float("inf")], [3.0, -2.0]] == zero_nan(x.t()).tolist()
     assert torch.equal(x.isnan(), kept.isnan()), "the argument was written to"
     assert (0, 3) == zero_nan(torch.empty(0, 3)).shape
-    assert [3, 4] == zero_nan(torch.tensor([3, 4])).tolist()
+    assert [2**53 + 1, 4] == zero_nan(torch.tensor([2**53 + 1, 4])).tolist()
+    for x in (torch.tensor([0.1, 2.0], dtype=torch.float64), torch.tensor([3, 4])):
+        kept = x.clone()
+        y = zero_nan(x)
+        assert kept.tolist() == y.tolist()
+        y.add_(1)
+        assert kept.tolist() == x.tolist(), "a copy is asked for, also where no element is NaN"
 
 
 def test_nan_is_warned_of(
@@ -306,6 +339,7 @@ def test_nan_is_warned_of(
     assert 1 == len(messages), messages
     assert "zero_nan: 2 of 6 elements were NaN" in messages[0]
     assert [] == heard(zero_nan, torch.tensor([1.0, 2.0]))[1], "no element was NaN"
+    assert 1 == len(heard(zero_nan, torch.tensor([NAN]))[1]), "a later call has NaN of its own"
 
 
 def test_a_handler_collects_warnings(

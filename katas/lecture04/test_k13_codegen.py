@@ -64,7 +64,10 @@ WHERE = Entry(
     },
 )
 SIGN = Entry("sign", (SELF,), {})
-ENTRIES = [MUL, ADD, EXP, POW, POW_SCALAR, SELECT, STD, WHERE, SIGN]
+ROUND = Entry("round", (SELF,), {"self": NO_DERIVATIVE})
+# The second argument alone has no formula.
+HYPOT = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
+ENTRIES = [MUL, ADD, EXP, POW, POW_SCALAR, SELECT, STD, WHERE, SIGN, ROUND, HYPOT]
 
 cxx = pytest.mark.backend("cxx")
 
@@ -152,6 +155,17 @@ def test_no_kernel_of_autograd_is_asked() -> None:
     assert "AutoDispatchBelowADInplaceOrView" in text, "forward runs below autograd"
 
 
+def test_the_text_depends_on_the_entry_alone() -> None:
+    """The same twice, another one for other formulas; the entry stays as it was."""
+    entry = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
+    text = struct_text(entry)
+
+    assert {"self": "grad * self / result"} == entry.formulas, "the entry has changed"
+    assert text == struct_text(entry)
+    other = Entry("hypot", (SELF, OTHER), {"other": "grad * other / result"})
+    assert "grad * other / result" in struct_text(other), "the text of an earlier entry"
+
+
 @cxx
 @pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (1, 1)])
 def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
@@ -232,13 +246,38 @@ def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
 
 
 @cxx
-def test_without_a_formula_there_is_no_gradient(operators: Any) -> None:
-    """None, not zeros."""
+def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
+    """None, not zeros, and nobody is told."""
     x, y = leaf(2, 3), leaf(2, 3)
-    (operators().sign(x) * y).sum().backward()
+    (operators().round(x) * y).sum().backward()
 
-    assert x.grad is None
+    assert x.grad is None, f"non_differentiable means no gradient, yours is {x.grad}"
     assert y.grad is not None
+
+
+@cxx
+def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
+    """As in PyTorch: silence is for what was declared non_differentiable."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    plain = y.detach()
+
+    torch.testing.assert_close(operators().sign(plain), plain.sign())
+    with pytest.raises(RuntimeError, match=r"sign: not differentiable with respect to .*'self'"):
+        operators().sign(x)
+    assert gradcheck(lambda x: operators().hypot(x, plain), (x,))
+    with pytest.raises(RuntimeError, match=r"hypot: not differentiable with respect to .*'other'"):
+        operators().hypot(x.detach(), y)
+
+
+@pytest.mark.given
+def test_pytorch_refuses_what_has_no_formula() -> None:
+    """And says nothing of what is non_differentiable."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'weight'"):
+        torch.nn.functional.binary_cross_entropy(x.detach(), y.detach(), weight=y)
+
+    assert not torch.isnan(x).requires_grad
+    assert torch.heaviside(x.detach(), y.detach()).grad_fn is None
 
 
 @cxx

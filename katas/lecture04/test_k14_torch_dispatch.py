@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture04.k14_torch_dispatch import OperatorLog
+from plugins.kit import freed
 
 
 class Names(TorchDispatchMode):
@@ -80,15 +79,14 @@ def test_a_tensor_keeps_its_number() -> None:
 def test_the_log_keeps_no_tensor_alive() -> None:
     """A tensor and its memory die as they would without a log."""
     log = OperatorLog()
-    with log:
-        a = torch.ones(2)
-        b = a + 1
-    alive = [weakref.ref(a), weakref.ref(b)]
-    del a, b
-    gc.collect()
 
-    assert [None, None] == [ref() for ref in alive], "the log holds a tensor"
-    assert 2 == len(log.lines)
+    def logged() -> list[torch.Tensor]:
+        with log:
+            a = torch.ones(2)
+            return [a, a + 1, torch.cat([a, a])]
+
+    freed(logged, "The log must not keep a tensor: a function that calls itself is a cycle, too.")
+    assert 3 == len(log.lines)
 
 
 def test_a_number_is_never_given_again() -> None:
@@ -158,6 +156,13 @@ def test_an_alias_names_the_first_argument_that_it_shares() -> None:
     assert log.lines[-1].endswith("# alias of $2"), log.lines
     assert "  # alias of $0" in log.lines[1], log.lines
 
+    with torch.library._scoped_library("lecture04_k14_test", "DEF") as library:  # noqa: SLF001
+        library.define("flat(Tensor(a) x, Tensor y) -> Tensor(a)")
+        library.impl("flat", lambda x, y: x.view(-1), "CompositeExplicitAutograd")
+        with OperatorLog() as log:
+            torch.ops.lecture04_k14_test.flat(b, a)
+    assert log.lines[-1].endswith("# alias of $0"), f"both arguments share it: {log.lines[-1]}"
+
 
 def test_lists_are_looked_into() -> None:
     """Tensors in a list of arguments are inputs too; other items are written in brackets."""
@@ -170,6 +175,13 @@ def test_lists_are_looked_into() -> None:
         "$1: float32[3] = input",
         "$2: float32[7] = aten.cat.default([$0, $1, $0])",
     ] == log.lines
+
+    index = torch.tensor([1])
+    with OperatorLog() as log:
+        a.view(1, 2)[:, index]
+    assert log.lines[-1].endswith("($1, [None, $2])"), (
+        f"a list may hold tensors and others: {log.lines[-1]}"
+    )
 
 
 def test_keyword_arguments_are_written_with_their_names() -> None:
@@ -286,6 +298,8 @@ def test_a_call_that_raises_leaves_no_line() -> None:
         torch.neg(a)
 
     assert ["aten.neg.default"] == called(log)
+    assert 1 == log.lines.count("$0: float32[2, 3] = input"), f"$0 is an input once: {log.lines}"
+    assert log.lines[-1].endswith("aten.neg.default($0)"), f"a has a number already: {log.lines}"
 
 
 def test_two_logs_number_on_their_own() -> None:

@@ -44,8 +44,9 @@ It makes the same checks, with the same messages, calls ``project`` once, on the
 No fake kernel is needed: there is nothing to return. It has no gradient either: PyTorch refuses
 ``register_autograd`` for what writes to its inputs.
 
-Out of scope: other devices, ``torch.func.grad`` and forward mode (``register_autograd`` does not
-serve them), vmap of simplex_, NaN and infinities.
+Out of scope: other devices, vmap of simplex_, NaN and infinities, and what ``register_autograd``
+does not serve. ``torch.func.grad`` raises an error. Beware of forward mode: ``torch.func.jvp`` of
+simplex has a tangent of zeros, and says nothing.
 
 About 45 lines. In PyTorch: ``torch/library.py`` (``register_fake``, ``register_autograd``,
 ``register_vmap``, ``opcheck``), ``torch/_library/custom_ops.py`` (``custom_op``, ``CustomOpDef``),

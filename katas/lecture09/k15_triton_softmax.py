@@ -69,7 +69,7 @@ shared memory from warp to warp: 8 per warp at most, where a row would be 4096.
 
 A working answer takes about 18 lines. The arguments of ``softmax_kernel`` are a proposal; they have
 no annotations but ``tl.constexpr``: a constexpr is part of the compiled kernel, so each value of it
-is compiled anew, and an ``if`` over it costs nothing.
+is compiled anew, and an ``if`` over it costs nothing when the kernel runs.
 
 In PyTorch: ``torch/nn/functional.py`` (``scaled_dot_product_attention``, whose documentation has
 the three operators), ``aten/src/ATen/native/cuda/PersistentSoftmax.cuh`` (``softmax_warp_forward``:

@@ -12,10 +12,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from katas.lecture09 import k01_library as kata
+from plugins.kit import unchanged
 
 
 NAME = "lecture09_k01::simplex"
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
+BETWEEN = "yours writes to elements between those of x. "
 CHECKS = [
     "test_schema",
     "test_autograd_registration",
@@ -59,15 +61,18 @@ def test_the_operator_computes() -> None:
     x = torch.tensor([[0.5, 1.0, -2.0], [1.0, 1.0, 1.0]])
     result = operator("simplex")(x, torch.tensor([1.0, 3.0]))
 
-    assert torch.float32 == result.dtype
-    assert [[0.25, 0.75, 0.0], [1.0, 1.0, 1.0]] == result.tolist()
+    assert torch.float32 == result.dtype, f"yours is {result.dtype}, x is torch.float32"
+    assert [[0.25, 0.75, 0.0], [1.0, 1.0, 1.0]] == result.tolist(), (
+        f"yours is {result.tolist()}: the row (0.5, 1, -2) with total 1 keeps two elements, and"
+        " the row (1, 1, 1) with total 3 is right as it is"
+    )
 
 
 def test_the_schema_is_what_callers_know() -> None:
     """Names and types: two tensors in, one out, nothing written to."""
     schema = operator("simplex")._schema  # noqa: SLF001 - it has no other name
 
-    assert f"{NAME}(Tensor x, Tensor total) -> Tensor" == str(schema)
+    assert f"{NAME}(Tensor x, Tensor total) -> Tensor" == str(schema), f"yours is {schema}"
 
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (0, 2), (2, 3, 4)], ids=str)
@@ -79,8 +84,8 @@ def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[in
     result = simplex(x, total)
 
     assert [shape] == calls, f"project was called with x of the shapes {calls}"
-    assert shape == tuple(result.shape)
-    torch.testing.assert_close(result.sum(-1), total)
+    assert shape == tuple(result.shape), f"x is {shape}, yours is {tuple(result.shape)}"
+    torch.testing.assert_close(result.sum(-1), total, rtol=1e-12, atol=1e-12)
 
 
 def test_any_strides_and_a_contiguous_result() -> None:
@@ -88,12 +93,19 @@ def test_any_strides_and_a_contiguous_result() -> None:
     simplex = operator("simplex")
     x, total = rows(4, 3, grad=False)
     for one in (x.t().contiguous().t(), x[::2], x[:1].expand(4, 3)):
-        before = one.clone()
-        result = simplex(one, total[: len(one)])
+        totals = total[: len(one)]
+        with unchanged(x=one, total=total):
+            result = simplex(one, totals)
+        # The next call must not get the memory of this result.
+        with unchanged(result=result):
+            simplex(-one, totals)
+        again = simplex(one.clone(), totals)
 
-        torch.testing.assert_close(result, simplex(before, total[: len(one)]))
-        assert result.is_contiguous(), f"strides {result.stride()} for x of {one.stride()}"
-        assert torch.equal(before, one), "simplex must not write to x"
+        unlike = f"x of strides {one.stride()} gives other values than its copy. ".__add__
+        torch.testing.assert_close(result, again, rtol=0, atol=0, msg=unlike)
+        assert result.is_contiguous(), (
+            f"yours has strides {result.stride()} for x of {one.stride()}: NumPy keeps the layout"
+        )
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
@@ -152,9 +164,9 @@ def test_the_fake_kernel_has_no_data(calls: list[tuple[int, ...]]) -> None:
     x = torch.empty(2**20, 2**20, dtype=torch.float64, device="meta")
     result = simplex(x, torch.empty(2**20, dtype=torch.float64, device="meta"))
 
-    assert "meta" == result.device.type
-    assert (2**20, 2**20) == result.shape
-    assert torch.float64 == result.dtype
+    assert "meta" == result.device.type, f"yours is on {result.device}, and x has no data"
+    assert (2**20, 2**20) == result.shape, f"x is 2^20 by 2^20, yours is {tuple(result.shape)}"
+    assert torch.float64 == result.dtype, f"x is torch.float64, yours is {result.dtype}"
     assert [] == calls, "the fake kernel ran the real one"
 
 
@@ -178,9 +190,12 @@ def test_a_tracer_sees_one_call(calls: list[tuple[int, ...]]) -> None:
     called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
 
     assert ["lecture09_k01.simplex.default"] == called, "what is traced is the operator itself"
-    assert x.shape == simplex(x, total).shape
-    assert isinstance(simplex(x, total).shape[0], torch.SymInt)
-    assert [] == calls
+    result = simplex(x, total)
+    assert x.shape == result.shape, f"x is {tuple(x.shape)}, yours is {tuple(result.shape)}"
+    assert isinstance(result.shape[0], torch.SymInt), (
+        "a size became a number: the compiled program would be for this size alone"
+    )
+    assert [] == calls, f"nothing runs while one traces, but project got x of the shapes {calls}"
 
 
 def test_the_gradient_of_x() -> None:
@@ -189,8 +204,11 @@ def test_the_gradient_of_x() -> None:
     x = torch.tensor([0.5, 1.0, -2.0], requires_grad=True)
     simplex(x, torch.tensor(1.0))[0].backward()
 
-    assert x.grad is not None
-    assert [0.5, -0.5, 0.0] == x.grad.tolist()
+    assert x.grad is not None, "no gradient arrives at x"
+    assert [0.5, -0.5, 0.0] == x.grad.tolist(), (
+        f"yours is {x.grad.tolist()} for y[0]: raise x[0] by a little, and y[0] and y[1], the"
+        " support, move by half of that in opposite directions"
+    )
 
 
 def test_the_gradient_of_total() -> None:
@@ -200,8 +218,11 @@ def test_the_gradient_of_total() -> None:
     result = simplex(torch.tensor([0.5, 1.0, -2.0]), total)
     result.backward(torch.tensor([3.0, 1.0, 7.0]))
 
-    assert total.grad is not None
-    assert 2.0 == total.grad.item()
+    assert total.grad is not None, "no gradient arrives at total"
+    assert 2.0 == total.grad.item(), (
+        f"yours is {total.grad.item()}: gradients of 3 and 1 arrive at the support, and each of"
+        " the two elements gets half of what is added to total"
+    )
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 0, 3)], ids=str)
@@ -242,8 +263,11 @@ def test_backward_computes_nothing_anew(calls: list[tuple[int, ...]]) -> None:
     """The kernel runs once, in forward."""
     simplex = operator("simplex")
     x, total = rows(3, 4)
+    gradient = torch.randn(3, 4, dtype=torch.float64)
     calls.clear()
-    simplex(x, total).square().sum().backward()
+    # The gradient that comes in is the caller's, too.
+    with unchanged(x=x, total=total, gradient=gradient, but=["grad"]):
+        simplex(x, total).backward(gradient)
 
     assert [(3, 4)] == calls, f"project was called with x of the shapes {calls}"
 
@@ -259,8 +283,12 @@ def test_backward_takes_a_batch_of_gradients(calls: list[tuple[int, ...]]) -> No
     )
     single = [torch.autograd.grad(result[i], x, retain_graph=True)[0] for i in range(4)]
 
-    torch.testing.assert_close(batched, torch.stack(single))
-    assert [] == calls
+    torch.testing.assert_close(
+        batched,
+        torch.stack(single),
+        msg=lambda found: f"a batch of gradients gives others than one by one: {found}",
+    )
+    assert [] == calls, f"backward called project with x of the shapes {calls}"
 
 
 @pytest.mark.parametrize(
@@ -319,11 +347,11 @@ def test_in_place_writes_over_x(calls: list[tuple[int, ...]]) -> None:
     expected = simplex(x, total)
     calls.clear()
 
-    assert in_place(x, total) is None
-    torch.testing.assert_close(x, expected)
-    assert torch.equal(before[:, 1::2], base[:, 1::2]), "elements between those of x were written"
-    assert [1.0, 2.0, 3.0] == total.tolist()
-    assert [(3, 4)] == calls
+    with unchanged(total=total, expected=expected):
+        assert in_place(x, total) is None, "simplex_ returns nothing: the result stands in x"
+    torch.testing.assert_close(x, expected, rtol=0, atol=0)
+    torch.testing.assert_close(base[:, 1::2], before[:, 1::2], rtol=0, atol=0, msg=BETWEEN.__add__)
+    assert [(3, 4)] == calls, f"project was called with x of the shapes {calls}"
 
 
 def test_in_place_makes_the_same_checks() -> None:
@@ -342,8 +370,8 @@ def test_the_schema_of_in_place_says_what_is_written() -> None:
 
     assert [True, False] == written, f"the schema is {schema}"
     assert schema.arguments[0].alias_info.is_write, f"the schema is {schema}"
-    assert [] == schema.returns
-    assert schema.is_mutable
+    assert [] == schema.returns, f"the schema is {schema}: the result stands in x"
+    assert schema.is_mutable, f"the schema is {schema}"
 
 
 def test_in_place_is_for_the_cpu() -> None:
@@ -351,7 +379,9 @@ def test_in_place_is_for_the_cpu() -> None:
     operator("simplex_")
 
     assert has_kernel(f"{NAME}_", "CPU"), "no kernel is registered for the key CPU"
-    assert not has_kernel(f"{NAME}_", "CompositeExplicitAutograd")
+    assert not has_kernel(f"{NAME}_", "CompositeExplicitAutograd"), (
+        "your kernel is registered for every backend, and .numpy() knows the CPU alone"
+    )
 
 
 def test_autograd_notices_the_write() -> None:

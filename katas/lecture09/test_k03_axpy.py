@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from plugins.kit import CudaExtension
+    from plugins.kit import Launch
     from plugins.kit import Ptx
 
 
@@ -30,13 +32,21 @@ def arrays(n: int, device: str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
 def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Compare one call with a * x + y."""
     x, y = arrays(n, device)
-    expected = 3.0 * x + y
-    actual = extension.op("axpy")(x, y, 3.0)
+    expected = 2.5 * x + y
+    actual = extension.op("axpy")(x, y, 2.5)
     wrong = (expected != actual).nonzero().flatten().tolist()
     assert [] == wrong, (
         f"{len(wrong)} of {n} elements are wrong, the first is out[{wrong[0]}]:"
         f" {actual[wrong[0]].item()}, expected {expected[wrong[0]].item()}"
     )
+
+
+def launched(extension: CudaExtension, n: int) -> Launch:
+    """Check one call, and return its only launch."""
+    check(extension, n)
+    launches = extension.launches()
+    assert 1 == len(launches), f"n = {n} wants one launch, yours are {len(launches)}"
+    return launches[0]
 
 
 def test_one_element(extension: CudaExtension, device: str) -> None:
@@ -61,7 +71,25 @@ def test_a_thread_goes_on_to_further_elements(
 def test_no_elements(extension: CudaExtension, device: str) -> None:
     """No elements, no launch: a grid of no blocks is an error."""
     actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
-    assert (0,) == tuple(actual.shape)
+    assert (0,) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+
+
+def test_special_values_are_computed_like_others(extension: CudaExtension, device: str) -> None:
+    """No element is skipped: 3 * 0 + y, infinities, NaN, -0.0 and denormals, to the bit."""
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
+    x = torch.tensor(special, device=device).repeat_interleave(len(special))
+    y = torch.tensor(special, device=device).repeat(len(special))
+    # 3 * x is exact for denormals too, so a fused multiply-add rounds as two operations do.
+    actual, expected = extension.op("axpy")(x, y, 3.0), 3.0 * x + y
+    for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
+        torch.testing.assert_close(
+            one,
+            other,
+            rtol=0,
+            atol=0,
+            equal_nan=True,
+            msg=lambda found: f"yours differs from PyTorch's 3 * x + y on special values: {found}",
+        )
 
 
 @given(n=st.integers(1, 40_000))
@@ -77,8 +105,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     extension: CudaExtension, n: int, blocks: int
 ) -> None:
     """Blocks of 256 threads; beyond 64 of them each thread takes more elements."""
-    check(extension, n)
-    (launch,) = extension.launches()
+    launch = launched(extension, n)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
 
@@ -86,21 +113,57 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
     """2 n loads and n stores, no more: nothing is computed twice."""
     n = 3 * MOST_BLOCKS * THREADS
-    check(extension, n)
-    (launch,) = extension.launches()
-    assert 2 * n == launch.count("global", "read").accesses, launch.table()
-    assert n == launch.count("global", "write").accesses, launch.table()
+    launch = launched(extension, n)
+    for kind, expected in (("read", 2 * n), ("write", n)):
+        found = launch.count("global", kind).accesses
+        assert expected == found, (
+            f"{found} accesses of the kind {kind!r} for {n} elements, expected"
+            f" {expected}\n{launch.table()}"
+        )
 
 
 def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
     """32 floats of a warp are 4 sectors of 32 bytes; a chunk per thread would touch 32."""
     n = 3 * MOST_BLOCKS * THREADS
-    check(extension, n)
-    (launch,) = extension.launches()
+    launch = launched(extension, n)
     moved = launch.count("global")
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
         f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
+    )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 300)
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, 300)
+
+
+@pytest.mark.parametrize(("grid", "block"), [(1, 32), (3, 96), (5, 1), (70, 512)])
+def test_the_kernel_is_right_for_any_launch(
+    extension: CudaExtension, grid: int, block: int
+) -> None:
+    """Other blocks and another grid: gridDim and blockDim say how many, no constant does."""
+    with extension.simulated(grid=grid, block=block):
+        check(extension, 1000)
+
+
+@pytest.mark.parametrize("processors", [1, 3, 132])
+def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: int) -> None:
+    """64 blocks are the most for 8 multiprocessors, and for no other device."""
+    n = 20 * THREADS
+    with extension.simulated(processors=processors):
+        launch = launched(extension, n)
+    blocks = min(20, 8 * processors)
+    assert (blocks, 1, 1) == launch.grid, (
+        f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
+        " most_blocks() asks the device"
     )
 
 

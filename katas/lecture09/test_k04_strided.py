@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,11 +10,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plugins.kit import tensors
+from plugins.kit import unchanged
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plugins.kit import CudaExtension
+    from plugins.kit import Launch
     from plugins.kit import Ptx
 
 
@@ -31,14 +36,24 @@ def numbers(*shape: int, device: str = "cpu") -> torch.Tensor:
 def check(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> None:
     """Compare one call with x - y."""
     expected = x - y
-    actual = extension.op("sub")(x, y)
-    wrong = (expected != actual).nonzero().tolist()
+    with unchanged(x=x, y=y):
+        actual = extension.op("sub")(x, y)
+    wrong = ((expected != actual) & ~(expected.isnan() & actual.isnan())).nonzero().tolist()
     assert [] == wrong, (
         f"{len(wrong)} of {x.numel()} elements are wrong, the first is out{wrong[0]}:"
         f" {actual[tuple(wrong[0])].item():g}, expected {expected[tuple(wrong[0])].item():g};"
         f" sizes {tuple(x.shape)}, strides of out {actual.stride()}, of x {x.stride()},"
         f" of y {y.expand_as(x).stride()}"
     )
+
+
+def launched(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> Launch:
+    """Check one call, and return its only launch."""
+    check(extension, x, y)
+    launches = extension.launches()
+    tables = "\n".join(launch.table() for launch in launches)
+    assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"
+    return launches[0]
 
 
 def test_contiguous_tensors(extension: CudaExtension, device: str) -> None:
@@ -116,7 +131,7 @@ def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ..
     """A size of 0: no launch, since a grid of no blocks is an error, and no division by 0."""
     x = numbers(*shape, device=device)
     actual = extension.op("sub")(x, x)
-    assert shape == tuple(actual.shape)
+    assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
 
 
 def layout(sizes: Sequence[int], draw: st.DrawFn) -> torch.Tensor:
@@ -147,6 +162,30 @@ def test_any_layout(extension: CudaExtension, pair: tuple[torch.Tensor, torch.Te
     check(extension, *pair)
 
 
+def test_special_values_are_subtracted_like_others(extension: CudaExtension, device: str) -> None:
+    """No element is skipped: inf - inf is NaN and x - x is +0, to the bit, and denormals stay."""
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
+    x = torch.tensor(special, device=device)[:, None].expand(-1, len(special))
+    actual, expected = extension.op("sub")(x, x.t()), x - x.t()
+    for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
+        torch.testing.assert_close(
+            one,
+            other,
+            rtol=0,
+            atol=0,
+            equal_nan=True,
+            msg=lambda found: f"yours differs from PyTorch's x - y on special values: {found}",
+        )
+
+
+@given(data=st.data())
+def test_any_values(extension: CudaExtension, data: st.DataObject) -> None:
+    """Infinities, NaN, zeros and denormals, of which none is skipped, and numbers that round."""
+    shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=5)))
+    x, y = (data.draw(tensors([torch.float32], shape=shape)) for _ in range(2))
+    check(extension, x, y)
+
+
 @pytest.mark.parametrize("rows", [64, 65, 200])
 def test_a_thread_goes_on_to_further_elements(
     extension: CudaExtension, device: str, rows: int
@@ -164,15 +203,8 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
     extension: CudaExtension, shape: tuple[int, ...], blocks: int
 ) -> None:
     """One launch, in blocks of 256 threads: no second kernel makes anything contiguous before."""
-    check(
-        extension,
-        numbers(*shape),
-        numbers(*shape[::-1]).permute(tuple(reversed(range(len(shape))))),
-    )
-    launches = extension.launches()
-    tables = "\n".join(launch.table() for launch in launches)
-    assert 1 == len(launches), f"expected one launch, found {len(launches)}\n{tables}"
-    (launch,) = launches
+    y = numbers(*shape[::-1]).permute(tuple(reversed(range(len(shape)))))
+    launch = launched(extension, numbers(*shape), y)
     assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
     assert (blocks, 1, 1) == launch.grid, f"{shape} wants {blocks} blocks, found {launch.grid}"
 
@@ -180,8 +212,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
     """2 n loads and n stores: sizes and strides come with the launch, they are not read."""
     x = numbers(8, 4, 7, 3, 64).permute(4, 1, 3, 0, 2)
-    check(extension, x, numbers(7))
-    (launch,) = extension.launches()
+    launch = launched(extension, x, numbers(7))
     assert 2 * x.numel() == launch.count("global", "read").accesses, (
         f"expected {2 * x.numel()} loads, one of x and one of y for each element\n{launch.table()}"
     )
@@ -193,13 +224,44 @@ def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None
 def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExtension) -> None:
     """In contiguous tensors the 32 floats of a warp are 4 sectors of 32 bytes."""
     shape = (3, 7, 1024)
-    check(extension, numbers(*shape), numbers(*shape))
-    (launch,) = extension.launches()
+    launch = launched(extension, numbers(*shape), numbers(*shape))
     moved = launch.count("global")
     assert 4 * moved.requests == moved.sectors, (
         f"{moved.sectors / moved.requests:.1f} sectors per request of a warp, 4 would do: which"
         f" elements do the threads 0 to 31 touch at the same time?\n{launch.table()}"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, numbers(3, 5), numbers(5))
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, numbers(3, 5), numbers(5))
+
+
+@pytest.mark.parametrize("processors", [1, 3, 132])
+def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: int) -> None:
+    """64 blocks are the most for 8 multiprocessors, and for no other device."""
+    n = 20 * THREADS
+    with extension.simulated(processors=processors):
+        launch = launched(extension, numbers(n), numbers(n))
+    blocks = min(20, 8 * processors)
+    assert (blocks, 1, 1) == launch.grid, (
+        f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
+        " most_blocks() asks the device"
+    )
+
+
+@pytest.mark.parametrize("grid", [1, 3])
+def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, grid: int) -> None:
+    """A grid-stride loop goes on until all is done, however few blocks there are."""
+    with extension.simulated(grid=grid):
+        check(extension, numbers(40, 50).t(), numbers(50, 40))
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

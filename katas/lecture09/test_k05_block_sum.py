@@ -62,7 +62,7 @@ def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str
 def test_no_elements(extension: CudaExtension, device: str) -> None:
     """The sum of nothing is 0, not what happened to be in memory."""
     actual = extension.op("block_sum")(torch.empty(0, device=device))
-    assert () == tuple(actual.shape)
+    assert () == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
     assert 0.0 == actual.item(), f"the sum of no elements is {actual.item()}, expected 0"
 
 
@@ -89,6 +89,19 @@ def test_infinity_and_nan_reach_the_sum(
     )
     assert math.isnan(expected) or expected == actual.item(), (
         f"{values} at {where} gave {actual.item()}, expected {expected}"
+    )
+
+
+@pytest.mark.parametrize("n", [2, 1000, 2 * GRID])
+def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: int) -> None:
+    """Fractions too: but for what float32 rounds, it is the sum in float64."""
+    x = torch.rand(n, device=device)
+    torch.testing.assert_close(
+        extension.op("block_sum")(x).double(),
+        x.double().sum(),
+        rtol=1e-5,
+        atol=0.0,
+        msg=lambda found: f"the sum of {n} fractions is not the one of float64: {found}",
     )
 
 
@@ -184,6 +197,19 @@ def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension)
             " (a tree that halves takes 45): does each step keep every warp busy for a few of its"
             f" threads?\n{launch.table()}"
         )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 300)
+
+
+@pytest.mark.parametrize("launch", [1, 2])
+def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) -> None:
+    """The first or the second; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused(launch):
+        check(extension, 300)
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

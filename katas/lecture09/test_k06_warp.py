@@ -84,7 +84,7 @@ def test_each_row_by_itself(extension: CudaExtension, device: str, rows: int, co
 def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, int]) -> None:
     """No rows or no columns, no launch: a grid or a block of nothing is an error."""
     actual = extension.op("scan")(torch.empty(shape, device=device))
-    assert shape == tuple(actual.shape)
+    assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
 
 
 @given(rows=st.integers(1, 3), columns=st.integers(1, 1024))
@@ -119,6 +119,19 @@ def test_opposite_infinities_are_nan_from_the_second_on(
     actual = extension.op("scan")(x)[0].cpu()
     assert [math.inf] * 30 == actual[20:50].tolist(), "the sums between the two are inf"
     assert actual[50:].isnan().all(), "inf - inf is NaN, and stays so"
+
+
+@pytest.mark.parametrize("columns", [5, 100])
+def test_numbers_that_round_are_added(extension: CudaExtension, device: str, columns: int) -> None:
+    """Fractions too: but for what float32 rounds, they are the running sums in float64."""
+    x = torch.rand(2, columns, device=device)
+    torch.testing.assert_close(
+        extension.op("scan")(x).double(),
+        x.double().cumsum(1),
+        rtol=1e-5,
+        atol=0.0,
+        msg=lambda found: f"running sums of fractions are not those of float64: {found}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,6 +208,18 @@ def test_five_shuffles_make_a_warps_sums(extension: CudaExtension, columns: int)
         f"{launch.warp_operations} shuffles and votes by {warps} warps, at most"
         f" {MOST_SHUFFLES * warps} are allowed: how far does the d-th shuffle have to reach?"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 2, 40)
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, 2, 40)
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

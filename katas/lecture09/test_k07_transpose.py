@@ -30,7 +30,7 @@ def check(extension: CudaExtension, n: int, m: int, device: str = "cpu") -> None
     """Compare one call with x.t(); every element of x is another number."""
     x = torch.arange(n * m, dtype=torch.float32, device=device).reshape(n, m)
     actual = extension.op("transpose")(x)
-    assert (m, n) == tuple(actual.shape)
+    assert (m, n) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
     wrong = (x.t() != actual).nonzero().tolist()
     if wrong:
         j, i = wrong[0]
@@ -91,7 +91,7 @@ def test_no_elements(extension: CudaExtension, device: str, n: int, m: int) -> N
 def test_nothing_is_launched_for_nothing(extension: CudaExtension, n: int, m: int) -> None:
     """No elements are no tiles: not one block that finds no work."""
     check(extension, n, m)
-    assert [] == extension.launches()
+    assert [] == extension.launches(), "nothing is to be moved, and a kernel is launched"
 
 
 def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
@@ -99,7 +99,7 @@ def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
     words = [-(1 << 31), 1, 0x7F800000, -(1 << 23), 0x7FC01234, 0x7FC00000, 0x3F800000, 0x80, 0]
     x = torch.tensor(words * 5, dtype=torch.int32, device=device).reshape(3, 15)
     actual = extension.op("transpose")(x.view(torch.float32)).view(torch.int32)
-    assert x.t().tolist() == actual.tolist()
+    assert x.t().tolist() == actual.tolist(), "your bits are others than those of x"
 
 
 @settings(max_examples=25)
@@ -169,6 +169,18 @@ def test_tiles_are_numbered_along_x(extension: CudaExtension, n: int, m: int) ->
         f"the grid is {launch.grid}: its second and third number grow with the matrix, and end at"
         " 65535, where the launch would be refused"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 40, 30)
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, 40, 30)
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

@@ -44,7 +44,7 @@ def matrices(
 
 def same(expected: torch.Tensor, actual: torch.Tensor) -> None:
     """Compare, NaN equal to NaN, and say where the first wrong element is."""
-    assert tuple(expected.shape) == tuple(actual.shape)
+    assert expected.shape == actual.shape, f"yours has the shape {tuple(actual.shape)}"
     equal = (expected == actual) | (expected.isnan() & actual.isnan())
     wrong = (~equal).nonzero().tolist()
     if wrong:
@@ -138,11 +138,31 @@ def test_nan_stays_in_its_row_and_column(extension: CudaExtension, device: str) 
     same(expected, extension.op("matmul")(a, b))
 
 
+def test_a_zero_of_the_matrix_meets_infinity(extension: CudaExtension, device: str) -> None:
+    """That zero is no padding: 0 * inf is NaN, whichever of the two matrices holds the zero."""
+    a, b = torch.ones(3, 4, device=device), torch.ones(4, 5, device=device)
+    a[1, 2], b[2, 3], a[0, 1], b[1, 0] = 0.0, inf, inf, 0.0
+    expected = (a[:, :, None] * b[None]).sum(1)
+    same(expected, extension.op("matmul")(a, b))
+
+
 @settings(max_examples=25)
 @given(m=st.integers(1, 50), k=st.integers(0, 50), n=st.integers(1, 50))
 def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
     """Any m, k and n, in any order of blocks and threads."""
     check(extension, m, k, n)
+
+
+def test_numbers_that_round_are_multiplied(extension: CudaExtension, device: str) -> None:
+    """Fractions too: but for what float32 rounds, it is the product in float64."""
+    a, b = torch.rand(20, 40, device=device), torch.rand(40, 30, device=device)
+    torch.testing.assert_close(
+        extension.op("matmul")(a, b).double(),
+        a.double() @ b.double(),
+        rtol=1e-5,
+        atol=0.0,
+        msg=lambda found: f"the product of fractions is not the one of float64: {found}",
+    )
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
@@ -198,6 +218,18 @@ def test_many_blocks_share_the_work(extension: CudaExtension, m: int, k: int, n:
     assert m * n // EDGE**2 <= launch.storing_blocks, (
         f"the grid is {launch.grid}, {launch.storing_blocks} of its blocks store anything: too few"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, 20, 30, 40)
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, 20, 30, 40)
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

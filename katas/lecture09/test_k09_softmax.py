@@ -68,7 +68,7 @@ def test_rows_of_any_length(extension: CudaExtension, device: str, n: int) -> No
 def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """No rows, or rows of nothing: no launch, since a grid of no blocks is an error."""
     actual = extension.op("softmax")(torch.empty(shape, device=device))
-    assert shape == tuple(actual.shape)
+    assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
 
 
 @pytest.mark.parametrize("offset", [1000.0, -1000.0])
@@ -209,6 +209,18 @@ def test_neighbouring_threads_touch_neighbouring_elements(
     assert written <= pieces, (
         f"{written / pieces:.2f} sectors written for each 8 elements, expected 1\n{launch.table()}"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, torch.randn(3, 40))
+
+
+def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, torch.randn(3, 40))
 
 
 def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:

@@ -144,20 +144,23 @@ def test_global_counts_take_one_atomic_for_each_value(extension: CudaExtension) 
     )
 
 
-@pytest.mark.parametrize("low", [0, 255])
+@pytest.mark.parametrize("low", [0, 255, -64])
 def test_private_counts_take_one_global_atomic_for_each_bin_and_block(
     extension: CudaExtension, low: int
 ) -> None:
     """Values by the thousand meet in shared memory; global memory gets sums."""
     n, bins = 4 * MOST_BLOCKS * THREADS, 256
-    launch = launched(extension, "histogram", draw(n, low, bins), bins)
+    values = draw(n, low, bins if low >= 0 else bins - low)
+    counted = int(((values >= 0) & (values < bins)).sum())
+    launch = launched(extension, "histogram", values, bins)
     outside, inside = launch.count("global", "atomic"), launch.count("shared", "atomic")
     assert outside.accesses <= bins * MOST_BLOCKS, (
         f"{outside.accesses} atomics on global memory; {MOST_BLOCKS} blocks add {bins} bins"
         f" each, which are {bins * MOST_BLOCKS}\n{launch.table()}"
     )
-    assert inside.accesses <= n, (
-        f"{inside.accesses} atomics on shared memory for {n} values\n{launch.table()}"
+    assert inside.accesses <= counted, (
+        f"{inside.accesses} atomics on shared memory, {counted} of {n} values are in range: what"
+        f" is out of range is not counted, not even as 0\n{launch.table()}"
     )
     assert launch.barriers <= 2 * MOST_BLOCKS, (
         f"{launch.barriers / MOST_BLOCKS:g} barriers per block: there are three phases, so two"
@@ -191,6 +194,55 @@ def test_private_counts_are_used_wherever_they_fit(extension: CudaExtension, bin
     assert (found > 0) == (expected > 0), (
         f"{bins} bins of 4 bytes and 48 KiB of shared memory, found {found} atomics there\n"
         f"{launch.table()}"
+    )
+
+
+@BOTH
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension, name: str) -> None:
+    """The memset too: on the default stream it may come when the counts are there already."""
+    with extension.simulated(stream=11):
+        check(extension, name, draw(300, 0, 20), 20)
+
+
+@BOTH
+def test_a_launch_that_fails_is_reported(extension: CudaExtension, name: str) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
+    with extension.refused():
+        check(extension, name, draw(300, 0, 20), 20)
+
+
+@BOTH
+@pytest.mark.parametrize("processors", [1, 3, 132])
+def test_a_grid_is_as_large_as_the_device(
+    extension: CudaExtension, name: str, processors: int
+) -> None:
+    """32 blocks are the most for 8 multiprocessors, and for no other device."""
+    with extension.simulated(processors=processors):
+        launch = launched(extension, name, draw(20 * THREADS, 0, 10), 10)
+    blocks = min(20, 4 * processors)
+    assert (blocks, 1, 1) == launch.grid, (
+        f"{processors} multiprocessors want {blocks} blocks, yours are {launch.grid}:"
+        " most_blocks() asks the device"
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("grid", [1, 3])
+def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, name: str, grid: int) -> None:
+    """A grid-stride loop goes on until all is counted, however few blocks there are."""
+    with extension.simulated(grid=grid):
+        check(extension, name, draw(2000, -2, 20), 18)
+
+
+@pytest.mark.parametrize("bins", [1, 300, MOST_SHARED_BINS])
+def test_shared_memory_is_as_large_as_the_launch_says(extension: CudaExtension, bins: int) -> None:
+    """Dynamic, bins ints and no more: what a block leaves free, another block can have."""
+    launch = launched(extension, "histogram", draw(300, 0, bins), bins)
+    found = launch.dynamic_bytes, launch.static_bytes
+    assert (4 * bins, 0) == found, (
+        f"{bins} bins are {4 * bins} bytes of dynamic shared memory and none of static, yours are"
+        f" {found[0]} and {found[1]} ({', '.join(launch.variables)}): an array with a size in the"
+        " source takes it whole for few bins too, and fewer blocks fit a multiprocessor"
     )
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from plugins.kit import CudaExtension
     from plugins.kit import Launch
     from plugins.kit import Ptx
@@ -263,7 +265,7 @@ def test_gradients_arrive(extension: CudaExtension, device: str) -> None:
     extension.op("layer_norm")(*ours, EPS).backward(grad)
     F.layer_norm(theirs[0], [40], theirs[1], theirs[2], EPS).backward(grad.double())
     for name, actual, expected in zip(("x", "weight", "bias"), ours, theirs, strict=True):
-        assert actual.grad is not None
+        assert actual.grad is not None, f"no gradient arrives at {name}"
         assert expected.grad is not None
         compare(f"the gradient of {name}", actual.grad, expected.grad, 1e-4)
 
@@ -354,6 +356,25 @@ def test_backward_writes_sums_and_not_terms(
     assert 2 * written <= 3 * pieces, (
         f"{written / pieces:.2f} sectors written for each 8 elements, expected at most 1.5\n{table}"
     )
+
+
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        forward(extension, torch.randn(3, 40))
+        backward(extension, torch.randn(3, 40))
+
+
+@pytest.mark.parametrize("direction", [forward, backward])
+def test_any_launch_that_fails_is_reported(
+    extension: CudaExtension, direction: Callable[..., Three]
+) -> None:
+    """One after the other is made to fail; cudaGetLastError() has the error."""
+    x = torch.randn(3, 40)
+    direction(extension, x)
+    for number in range(1, len(extension.launches()) + 1):
+        with extension.refused(number):
+            direction(extension, x)
 
 
 @pytest.mark.backend("nvcc")

@@ -44,8 +44,8 @@ PLAIN = {"smooth": smooth, "scan": scan, "sum": total}
 
 
 def draw(n: int, device: str = "cpu") -> torch.Tensor:
-    """Return n elements, none of them 0."""
-    return torch.randint(1, 10, (n,), dtype=torch.int32, device=device)
+    """Return n elements, none of them 0; sums of few need all bits of an int."""
+    return torch.randint(1, 60_000, (n,), dtype=torch.int32, device=device)
 
 
 def check(extension: CudaExtension, name: str, n: int, device: str = "cpu") -> None:
@@ -89,7 +89,7 @@ def test_nothing_is_loaded_past_the_end(extension: CudaExtension, device: str, n
 def test_a_step_of_the_scan_reads_before_it_writes(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Scan: in each step everybody reads what was there before the step."""
+    """Scan: everybody reads what was there before the step; who has nothing to read waits too."""
     check(extension, "scan", n, device)
 
 
@@ -97,13 +97,13 @@ def test_a_step_of_the_scan_reads_before_it_writes(
 def test_threads_without_an_element_come_to_the_barriers(
     extension: CudaExtension, device: str, n: int
 ) -> None:
-    """Scan: the last block has fewer elements than threads."""
+    """Scan: the last block has fewer elements than threads, and none of these returns early."""
     check(extension, "scan", n, device)
 
 
 @pytest.mark.parametrize("n", [1, 2, 32, 100, 255, 256])
 def test_one_block_adds_up_its_sums(extension: CudaExtension, device: str, n: int) -> None:
-    """Sum: in each halving only half of the threads add, but all of them meet."""
+    """Sum: half of the threads add, and what they add is there; a warp does not go in step."""
     check(extension, "sum", n, device)
 
 
@@ -194,6 +194,21 @@ def test_a_block_adds_to_the_total_once(extension: CudaExtension) -> None:
     assert found <= launch.grid[0], (
         f"{found} atomics on global memory for {launch.grid[0]} blocks\n{launch.table()}"
     )
+
+
+@ALL
+def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension, name: str) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        check(extension, name, 300)
+
+
+@pytest.mark.given
+@ALL
+def test_a_launch_that_fails_is_reported(extension: CudaExtension, name: str) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is returned."""
+    with extension.refused():
+        check(extension, name, 300)
 
 
 @ALL

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 WARPS = THREADS // 32
-A = 3.0
+A = 2.5
 # Elements of 4 bytes, of which a float4 has 4: where a slice begins, that is x[start:].
 OFF, ON = [1, 2, 3, 5], [0, 4, 8]
 
@@ -49,21 +49,23 @@ def compare(name: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
 
 def check_scale(extension: CudaExtension, n: int, device: str = "cpu", start: int = 0) -> None:
     """Scale n elements of a tensor that has `start` others before them."""
-    x = torch.randint(1, 100, (start + n,), dtype=torch.float32, device=device)[start:]
+    x = torch.randn(start + n, device=device)[start:]
     for _ in range(3):
         compare("scale", extension.op("scale")(x, A), A * x)
 
 
 def check_row_sum(extension: CudaExtension, rows: int, n: int, device: str = "cpu") -> None:
     """Add up rows, three times: in three orders of threads."""
-    x = torch.randint(1, 100, (rows, n), dtype=torch.int32, device=device)
+    x = torch.randint(1, 300_000, (rows, n), dtype=torch.int32, device=device)
     for _ in range(3):
         compare("row_sum", extension.op("row_sum")(x), row_sum(x))
 
 
 def check_differences(extension: CudaExtension, n: int, device: str = "cpu") -> None:
     """Subtract neighbours, none of which are equal."""
-    x = torch.randint(1, 100, (n,), dtype=torch.int32, device=device).cumsum(0, dtype=torch.int32)
+    x = torch.randint(1, 300_000, (n,), dtype=torch.int32, device=device).cumsum(
+        0, dtype=torch.int32
+    )
     for _ in range(3):
         compare("differences", extension.op("differences")(x), differences(x))
 
@@ -256,6 +258,36 @@ def test_nvcc_moves_four_floats_at_a_time(extension: CudaExtension, ptx: Ptx) ->
     check_scale(extension, 1025)
     for space in ("ld.global", "st.global"):
         assert ptx.count(f"{space}*.v4*"), f"no {space} of 4 floats:\n{ptx.table()}"
+
+
+CALLS = pytest.mark.parametrize(
+    "call",
+    [
+        lambda extension: check_scale(extension, 77),
+        lambda extension: check_row_sum(extension, 3, 40),
+        lambda extension: check_differences(extension, 77),
+    ],
+    ids=["scale", "row_sum", "differences"],
+)
+
+
+@CALLS
+def test_all_of_it_is_on_the_stream_of_the_caller(
+    extension: CudaExtension, call: Callable[[CudaExtension], None]
+) -> None:
+    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
+    with extension.simulated(stream=11):
+        call(extension)
+
+
+@pytest.mark.given
+@CALLS
+def test_a_launch_that_fails_is_reported(
+    extension: CudaExtension, call: Callable[[CudaExtension], None]
+) -> None:
+    """A launch raises nothing; cudaGetLastError() has the error, which is returned."""
+    with extension.refused():
+        call(extension)
 
 
 @pytest.mark.parametrize("name", ["scale", "row_sum", "differences"])

@@ -16,6 +16,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture09 import k15_triton_softmax as kata
+from plugins.kit import forbids
+from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 if TYPE_CHECKING:
@@ -30,6 +33,12 @@ if find_spec("triton"):
 
 
 pytestmark = pytest.mark.device("cpu", "cuda")
+# What the interpreter and the tests' count of loads run themselves, beside torch.empty.
+ALLOWED = {
+    *("aten::empty", "aten::new_empty", "aten::set_", "aten::copy_", "aten::as_strided"),
+    *("aten::detach", "aten::fill_", "aten::resolve_conj", "aten::resolve_neg", "aten::to"),
+    *("aten::zero_", "aten::zeros"),
+}
 # What part two needs, the kernel.
 triton = pytest.mark.backend("triton")
 
@@ -71,7 +80,9 @@ def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
 def test_any_row_has_a_block(n: int) -> None:
     """A power of 2, long enough, and less than twice as long."""
     length = kata.block_length(n)
-    assert n <= length < 2 * n or 1 == n == length
+    assert n <= length < 2 * n or 1 == n == length, (
+        f"a row of {n} elements in a block of {length}: it has to fit, and half of the block not"
+    )
     assert 1 == length.bit_count(), f"{length} is no power of 2"
 
 
@@ -96,7 +107,9 @@ def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) 
 def test_every_row_is_somebody_s(programs: int, rows: int) -> None:
     """All programs together take each row once."""
     found = [row for program in range(programs) for row in kata.rows_of(program, programs, rows)]
-    assert list(range(rows)) == sorted(found)
+    assert list(range(rows)) == sorted(found), (
+        f"{programs} programs take the rows {sorted(found)}, expected each of {rows} once"
+    )
 
 
 # Part one: which lanes take part.
@@ -107,8 +120,12 @@ def test_a_row_sees_its_columns(n: int, block: int) -> None:
     """And no lane behind them, in any row."""
     for row in (0, 3, 100):
         found = kata.seen(row, n, block)
-        assert ((block,), torch.bool) == (tuple(found.shape), found.dtype)
-        assert [True] * n + [False] * (block - n) == found.tolist()
+        assert ((block,), torch.bool) == (tuple(found.shape), found.dtype), (
+            f"yours is {found.dtype} of shape {tuple(found.shape)}, the block has {block} lanes"
+        )
+        assert [True] * n + [False] * (block - n) == found.tolist(), (
+            f"row {row} of {n} columns sees {found.tolist()} in a block of {block}"
+        )
 
 
 @pytest.mark.parametrize(("row", "columns"), [(0, 1), (3, 4), (4, 5), (5, 5), (9, 5)])
@@ -140,7 +157,7 @@ def test_a_block_of_one_is_reduced() -> None:
         raise AssertionError("one element needs no call of combine")
 
     found = kata.reduce(torch.tensor([7.0]), refuse)
-    assert ((), 7.0) == (tuple(found.shape), found.item())
+    assert ((), 7.0) == (tuple(found.shape), found.item()), f"yours is {found}, without dims 7"
 
 
 @pytest.mark.parametrize("length", [2, 8, 1024])
@@ -155,7 +172,9 @@ def test_halves_are_combined(length: int) -> None:
     found = kata.reduce(torch.arange(length), combine)
     halves = [((length >> step,),) * 2 for step in range(1, length.bit_length())]
     assert halves == calls, f"combine was called with blocks of the shapes {calls}"
-    assert ((), length * (length - 1) // 2) == (tuple(found.shape), found.item())
+    assert ((), length * (length - 1) // 2) == (tuple(found.shape), found.item()), (
+        f"yours is {found}, expected {length * (length - 1) // 2} without dims"
+    )
 
 
 def test_the_first_half_is_on_the_left() -> None:
@@ -168,7 +187,7 @@ def test_the_first_half_is_on_the_left() -> None:
 
     found = kata.reduce(torch.tensor([1, 10, 100, 1000]), combine)
     assert [([1, 10], [100, 1000]), ([-99], [-990])] == calls, f"combine was called with {calls}"
-    assert 891 == found.item()
+    assert 891 == found.item(), f"yours is {found.item()}, and -99 - (-990) is 891"
 
 
 @settings(max_examples=15)
@@ -179,7 +198,9 @@ def test_any_block_is_reduced(exponent: int, seed: int) -> None:
     before = block.clone()
     torch.testing.assert_close(kata.reduce(block, torch.maximum), block.max())
     torch.testing.assert_close(kata.reduce(block, torch.add), block.sum())
-    assert torch.equal(before, block)
+    torch.testing.assert_close(
+        block, before, rtol=0, atol=0, msg=lambda found: f"reduce wrote to its block: {found}"
+    )
 
 
 # Part one: the softmax of a block.
@@ -197,7 +218,10 @@ def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> Non
     found = kata.softmax_block(loaded.clone(), mask, scale)
     expected = torch.zeros(len(loaded), dtype=torch.float64)
     expected[mask] = (scale * loaded[mask].double()).softmax(-1)
-    assert (loaded.shape, torch.float32) == (found.shape, found.dtype)
+    assert (loaded.shape, torch.float32) == (found.shape, found.dtype), (
+        f"yours is {found.dtype} of shape {tuple(found.shape)}, expected float32 of"
+        f" {tuple(loaded.shape)}"
+    )
     what = f"softmax_block({loaded.tolist()[:8]}, {mask.tolist()[:8]}, {scale})"
     torch.testing.assert_close(
         found.double(), expected, rtol=1e-4, atol=1e-12, msg=lambda text: f"{what}\n{text}"
@@ -258,6 +282,14 @@ def test_a_block_of_float16() -> None:
     compare(-loaded.half(), mask & (loaded > 1), 4.0)
 
 
+SOFTMAXES = [
+    f"{place}.{name}"
+    for place in ("torch", "torch.Tensor", "torch.special", "torch.nn.functional")
+    for name in ("softmax", "log_softmax", "softmin", "logsumexp")
+]
+RUN = ("aten::softmax", "aten::_softmax", "aten::_log_softmax", "aten::logsumexp")
+
+
 class Refused(TorchFunctionMode):
     """Notes what a kernel has not: a softmax, or a block whose length is no power of 2."""
 
@@ -278,8 +310,8 @@ class Refused(TorchFunctionMode):
 def test_a_block_keeps_its_length() -> None:
     """5 of 8 lanes are seen: no softmax of PyTorch's, and no block of 5, picked by the mask."""
     loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
-    with Refused() as refused:
-        kata.softmax_block(loaded, mask, 2.0)
+    with forbids(kata, *SOFTMAXES, operators=RUN) as fresh, Refused() as refused:
+        fresh.softmax_block(loaded, mask, 2.0)
 
     assert [] == refused.found, f"in a kernel there is no {', '.join(refused.found)}"
     assert torch.equal(torch.tensor([0.5, -1, 2, 4, 1]), loaded[:5]), "loaded was written to"
@@ -332,8 +364,11 @@ def check(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch
     """Compare one call with PyTorch's three operators in float64."""
     out = kata.softmax(x, scale, causal=causal)
     scores = (scale * x.double()).masked_fill(~visible(x, causal=causal), -inf)
-    assert (x.shape, x.dtype, x.device) == (out.shape, out.dtype, out.device)
-    assert out.is_contiguous()
+    assert (x.shape, x.dtype, x.device) == (out.shape, out.dtype, out.device), (
+        f"yours is {out.dtype} of shape {tuple(out.shape)} on {out.device}, x is {x.dtype} of"
+        f" shape {tuple(x.shape)} on {x.device}"
+    )
+    assert out.is_contiguous(), f"yours has the strides {out.stride()}, out is row-major"
     # In float32 large scores have large units; of float16 half a unit, of subnormal numbers too.
     rtol, atol = (6e-4, 3.1e-8) if x.dtype == torch.float16 else (1e-4, 1e-12)
     torch.testing.assert_close(out.double(), scores.softmax(-1), rtol=rtol, atol=atol)
@@ -429,7 +464,17 @@ def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
     """The result is empty as well, and nothing is launched."""
     for shape in ((0, 6), (5, 0), (0, 0)):
         check(torch.randn(shape, device=device))
-    assert [] == launches
+    assert [] == launches, "nothing is to be computed, and a kernel is launched"
+
+
+@triton
+def test_each_result_has_memory_of_its_own(device: str) -> None:
+    """The next call of the same shape writes elsewhere, and nothing is written to the input."""
+    x, other = (torch.randn(3, 4, device=device) for _ in range(2))
+    with unchanged(x=x):
+        first = kata.softmax(x)
+    with unchanged(x=x, first_result=first):
+        kata.softmax(other)
 
 
 @triton
@@ -439,7 +484,7 @@ def test_the_result_is_where_x_is() -> None:
     x = torch.randn(3, 4)
     with torch.device("meta"):
         out = kata.softmax(x)
-    assert x.device == out.device
+    assert x.device == out.device, f"yours is on {out.device}, x on {x.device}"
 
 
 @triton
@@ -507,12 +552,14 @@ class Operators(TorchDispatchMode):
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     """No other operator than torch.empty: no softmax, no product, no mask of PyTorch's."""
     x = torch.randn(40, 40).t()
-    with Operators() as operators:
+    # The one tells who calls what, the other sees every thread, whatever modes are off.
+    with watched_operators() as watched, Operators() as operators:
         kata.softmax(x, 0.5, causal=True)
 
     one(launches)
     others = [name for name in operators.names if not name.startswith("aten::empty")]
-    assert [] == others, f"the kernel should do this: {', '.join(others)}"
+    others += sorted(set(watched) - ALLOWED)
+    assert [] == others, f"yours runs {', '.join(others)}: the kernel should do this"
 
 
 @triton

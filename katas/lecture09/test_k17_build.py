@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -143,7 +144,13 @@ def listing(folder: Path) -> list[str]:
 def works(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Compare the operator with PyTorch's two."""
     for x in (torch.randn(3, 4), torch.randn(4, 3).t(), torch.empty(0)):
-        assert torch.equal(x.relu().square(), function(x))
+        torch.testing.assert_close(
+            function(x),
+            x.relu().square(),
+            rtol=0,
+            atol=0,
+            msg=lambda found: f"the operator is not PyTorch's relu and square: {found}",
+        )
     with pytest.raises(RuntimeError, match="squared_relu: expected float32"):
         function(torch.zeros(2, dtype=torch.float64))
 
@@ -176,7 +183,11 @@ def test_the_texts_follow_the_arguments() -> None:
     assert torch.utils.cmake_prefix_path not in text, "CMake is told by the command, not the text"
     for folder in ("/here", "/there"):
         assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
-    assert "/there" in kata.build_command(Path("/there"))
+    oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+3\.(\d+)", text, re.IGNORECASE)
+    assert oldest, f"no cmake_minimum_required(VERSION 3.18) says which CMake is needed in\n{text}"
+    assert int(oldest[1]) <= 18, f"CMake 3.18 is to do, and yours wants 3.{oldest[1]}"
+    command = kata.build_command(Path("/there"))
+    assert "/there" in command, f"the folder /there is not in {command}"
 
 
 @needs_cmake
@@ -187,10 +198,12 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
     lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
     cached = dict(line.split("=", 1) for line in lines if "=" in line)
     found = cached.get("Torch_DIR:PATH", "")
+    compilers = [name for name in cached if re.match("CMAKE_[A-Za-z]+_COMPILER:", name)]
 
     assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
     assert Path(torch.utils.cmake_prefix_path, "Torch").samefile(found), f"it found {found}"
     assert (build / "build.ninja").is_file(), "the files are for another generator than Ninja"
+    assert len(compilers) == 1, f"only C++ is to be enabled, and CMake looks for {compilers}"
 
 
 @needs_cmake
@@ -217,7 +230,8 @@ def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
     file = workshop.configured() / "compile_commands.json"
     commands: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
 
-    assert [str(workshop.source)] == [command["file"] for command in commands]
+    files = [command["file"] for command in commands]
+    assert [str(workshop.source)] == files, f"yours compiles {files}, expected one source"
     flags = shlex.split(commands[0]["command"])
     check_flags(flags, CMAKE, "c++20")
     assert "-DNDEBUG" in flags, f"Release also means no asserts: {flags}"
@@ -231,8 +245,9 @@ def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
 def test_cmake_builds_one_library(workshop: Workshop) -> None:
     """With the name that was asked for, and nothing else."""
     library = workshop.built()
+    found = listing(library.parent)
 
-    assert [library.name] == listing(library.parent)
+    assert [library.name] == found, f"yours builds {found}, expected {library.name}"
     assert library.is_file(), f"{library} is a folder away"
     rules = (library.parent / "build.ninja").read_text(encoding="utf-8")
     assert "CXX_MODULE_LIBRARY_LINKER" in rules, "a library of the kind MODULE is wanted"
@@ -264,8 +279,9 @@ def test_load_builds_and_loads(workshop: Workshop) -> None:
     """In the folder that was asked for; and no module is imported."""
     library = workshop.loaded()
 
-    assert [library.name] == listing(workshop.folder / "load")
-    assert JIT not in sys.modules
+    found = listing(workshop.folder / "load")
+    assert [library.name] == found, f"load left {found}, expected {library.name}"
+    assert JIT not in sys.modules, f"{JIT} was imported: it is a library and no module"
     works(operator(JIT))
 
 
@@ -282,11 +298,13 @@ def test_setup_has_one_extension() -> None:
     arguments = kata.setup_arguments("other", Path("other.cpp"), "elsewhere")
     modules, command = arguments["ext_modules"], arguments["cmdclass"]["build_ext"]
 
-    assert "other" == arguments["name"]
-    assert ["other"] == [module.name for module in modules]
-    assert ["other.cpp"] == modules[0].sources
-    assert issubclass(command, cpp_extension.BuildExtension)
-    assert "torch_cpu" in modules[0].libraries
+    names = [module.name for module in modules]
+    assert "other" == arguments["name"], f"the project is called {arguments['name']!r}"
+    assert ["other"] == names, f"the extension modules are {names}, expected one, other"
+    assert ["other.cpp"] == modules[0].sources, f"its sources are {modules[0].sources}"
+    assert issubclass(command, cpp_extension.BuildExtension), f"build_ext is {command}"
+    libraries = modules[0].libraries
+    assert "torch_cpu" in libraries, f"CppExtension adds PyTorch's libraries, yours: {libraries}"
     assert "torch_python" not in modules[0].libraries, "the source knows nothing of Python"
 
 
@@ -295,8 +313,9 @@ def test_setup_has_one_extension() -> None:
 def test_setup_builds_one_library(workshop: Workshop) -> None:
     """Its name carries no version of Python: it is no Python module."""
     library = workshop.set_up()
+    found = listing(library.parent)
 
-    assert [library.name] == listing(library.parent)
+    assert [library.name] == found, f"yours builds {found}, expected {library.name}"
 
 
 @needs_ninja

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from typing import TYPE_CHECKING
 from typing import NamedTuple
 
@@ -17,7 +15,6 @@ from plugins.kit import build_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
-    from types import ModuleType
 
 
 class Block(nn.Module):
@@ -144,49 +141,6 @@ def zoo() -> Callable[[str], Case]:
         return Case(case.model.eval(), case.inputs)
 
     return make
-
-
-class Unchecked(ast.NodeTransformer):
-    """Leaves out what only a type checker reads."""
-
-    def visit_If(self, node: ast.If) -> ast.If | None:
-        """Drop ``if TYPE_CHECKING:``."""
-        only_types = ast.unparse(node.test).endswith("TYPE_CHECKING")
-        return None if only_types else node
-
-
-def names_in(source: str) -> set[str]:
-    """Return the dotted names that a file imports or uses, such as ``torch.fx.Graph``.
-
-    Whatever it is imported as, a name is read as PyTorch spells it.
-    """
-    imported, used = {}, set()
-    for node in ast.walk(Unchecked().visit(ast.parse(source))):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            for alias in node.names:
-                used.add(home + alias.name)
-                if home or alias.asname:
-                    imported[alias.asname or alias.name] = home + alias.name
-        elif isinstance(node, ast.Attribute):
-            used.add(ast.unparse(node))
-    parts = (name.partition(".") for name in used)
-    return {imported.get(first, first) + dot + rest for first, dot, rest in parts}
-
-
-@pytest.fixture
-def uses_none_of() -> Callable[..., None]:
-    """Check that an exercise names nothing that begins with one of some names.
-
-    What is imported at the top of a file is bound before a test can put anything in its place.
-    """
-
-    def check(module: ModuleType, *ready_made: str) -> None:
-        names = names_in(inspect.getsource(module))
-        used = sorted(name for name in names if name.startswith(ready_made))
-        assert [] == used, f"the file uses {', '.join(used)}: that is what is to be written here"
-
-    return check
 
 
 @pytest.fixture

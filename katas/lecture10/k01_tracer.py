@@ -1,6 +1,6 @@
 """Symbolic tracing: run a program on values that write down what happens to them.
 
-``torch.fx.symbolic_trace`` never reads your code. It runs it once, on proxies: objects that do
+``torch.fx.symbolic_trace`` does not parse your code. It runs it once, on proxies: objects that do
 not have a value, but a node in a graph, and that answer every operation with a new node and a
 proxy of it. What Python itself decides on the way, the turns of ``for layer in self.layers`` or
 ``if self.training``, is decided once and for all; the graph holds what was done, not why.
@@ -64,7 +64,7 @@ Beware of: a node whose name is that of a function, two functions of one name (`
 ``F.relu``), paths such as "blocks.0", and constants whose repr is no Python: ``inf``,
 ``torch.float32``, a device, a slice.
 
-About 130 lines. Nothing of ``torch.fx`` may be called, and nothing is computed while tracing.
+About 130 lines. Use nothing of ``torch.fx``, imports included, and compute nothing while tracing.
 Out of scope: parameters ``*args``, ``**kwargs``, keyword-only ones or one called `self` in a
 function, writing to items or attributes, functions that are not torch's (``math.sqrt``),
 methods called by their class (``torch.Tensor.norm(x)``), modules as arguments, keyword arguments

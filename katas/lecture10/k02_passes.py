@@ -47,7 +47,7 @@ Here, ``fold_constants`` and ``merge_duplicates`` leave a graph as it is, and re
 a call that may write: an operator with a mutable schema, or anything else that nobody knows (as
 above). ``eliminate_dead_code`` works on all graphs.
 
-About 60 lines. Do not call ``Graph.eliminate_dead_code``, ``Node.is_impure``, or the passes of FX,
+About 60 lines. Do not use ``Graph.eliminate_dead_code``, ``Node.is_impure``, or the passes of FX,
 functorch and Inductor. Out of scope: calls that are the same but written differently (a default
 that is spelled out, a keyword for a position), graphs inside graphs, ``aten.empty`` (pure here),
 and that two results of the graph may become one tensor.

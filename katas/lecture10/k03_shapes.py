@@ -1,9 +1,9 @@
 """Shapes and FLOPs: run a graph node by node, on tensors that have no memory.
 
-A ``torch.fx`` graph is a program as data, so you may run it in any way that you like. An
-interpreter does what the generated code would do, one node after another, and a subclass that
-overrides one method looks at every value on its way. Run on fake tensors, which have shape,
-dtype, strides and device but no memory, it says what a model would make before anything is made.
+An interpreter of a ``torch.fx`` graph does what the generated code would do, one node after
+another, and a subclass that overrides one method looks at every value on its way. Run on fake
+tensors, which have shape, dtype, strides and device but no memory, it says what a model would make
+before anything is made.
 
 1. ``flops(operator, args, result)``: the floating point operations of one ATen operator, as an
    int. A multiplication and the addition of its product are two. `operator` is an overload such
@@ -13,7 +13,8 @@ dtype, strides and device but no memory, it says what a model would make before 
    arguments go on), ``aten.convolution`` (the bias is left out, and a product with padding counts
    like any other), and attention: every operator of aten whose name begins with
    ``_scaled_dot_product_`` (q, k and v come first; two products, q with k and the weights with v,
-   for each head of q; a mask changes nothing). All else is 0, as in PyTorch's counter.
+   for each head of q; a mask changes nothing). All else is 0. (PyTorch's counter knows a few more:
+   gradients of convolution and attention, ``_scaled_mm``, kernels of its backends.)
    ``aten.convolution`` takes x, weight, bias, stride, padding, dilation, transposed,
    output_padding, groups; an ordinary weight is (out, in / groups, ...), a transposed one
    (in, out / groups, ...). Use shapes alone.
@@ -44,7 +45,7 @@ dtype, strides and device but no memory, it says what a model would make before 
    not do: they forget their device, and a graph that makes a tensor on the CPU mixes the two.
    The module, its graph, its parameters and buffers, and the inputs stay as they are.
 
-About 70 lines. Do not call ``torch.fx.Interpreter``, ShapeProp, FakeTensorProp or
+About 70 lines. Do not use ``torch.fx.Interpreter``, ShapeProp, FakeTensorProp or
 ``torch.utils.flop_counter``. Out of scope: values that depend on data (``item``, ``nonzero``),
 backward passes, inference mode, ``*args`` as a placeholder, and graphs inside the graph.
 

@@ -35,7 +35,7 @@ the easy half: the graph must say that nobody else looks at what is folded away.
 
    The given module stays as it is: its graph, parameters, submodules.
 
-About 50 lines. Do not call ``torch.nn.utils.fusion`` (``fuse_conv_bn_eval`` and the like),
+About 50 lines. Do not use ``torch.nn.utils.fusion`` (``fuse_conv_bn_eval`` and the like),
 ``torch.fx.experimental.optimization`` or ``torch.ao.quantization``. Out of scope: inputs without
 a batch dim, hooks, parametrisations, functional calls (``F.batch_norm``), and linear layers.
 

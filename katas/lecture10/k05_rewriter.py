@@ -46,7 +46,7 @@ as one of its placeholders. If it has not as many placeholders as the pattern, r
 that says "placeholders", before anything is changed.
 
 About 50 lines. ``Graph.graph_copy``, ``Graph.inserting_before`` and ``Graph.erase_node`` are
-yours to use. Do not call ``torch.fx.subgraph_rewriter``, ``SubgraphMatcher`` or Inductor's
+yours to use. Do not use ``torch.fx.subgraph_rewriter``, ``SubgraphMatcher`` or Inductor's
 pattern matcher. Out of scope: several results, modules and attributes in the pattern or in the
 replacement, defaults that are spelled out on one side only, slices with nodes, a list with nodes
 for a placeholder, a replacement that is a placeholder which stands for a literal, graphs that

@@ -14,15 +14,15 @@ zero point 0. No scale is less than ``LEAST_SCALE``. (The constants are given.)
   and returns ``(scale, zero_point)``, a float and an int. The range is first widened to hold 0,
   so that padding and ReLU are exact. Its ends fall on 255 steps: scale is the width over 255,
   and zero_point is ``-128 - round(low / scale)``, to the nearest.
-- ``symmetric(weight)`` returns the scales of a weight, its greatest absolute value in each
+- ``symmetric(weight)`` returns a weight's scales, its greatest absolute value in each
   channel over 127, with the dims of `weight` and size 1 in all but the first. Without a graph.
 - ``quantize(x, scale, zero_point, low, high)`` returns int8:
   ``round(x / scale) + zero_point``, clamped to [low, high]. Halves go to the even neighbour,
   before the zero point is added. `scale` is a float or a tensor that broadcasts.
 - ``fake_quantize(x, scale, zero_point, low, high)`` quantises and goes back,
-  ``(q - zero_point) * scale``, in the dtype of x. Its gradient would be 0 nearly everywhere, so
-  it lies: straight through where ``round(x / scale) + zero_point`` is in [low, high] before it
-  is clamped, 0 elsewhere, and none for `scale`.
+  ``(q - zero_point) * scale``, in the dtype of x, not of scale. Its gradient would be 0
+  nearly everywhere, so it lies: straight through where ``round(x / scale) + zero_point`` is in
+  [low, high] before it is clamped, 0 elsewhere, and none for `scale`.
 - ``Observer``: buffers ``low`` and ``high``, the least and the greatest value that it saw in all
   calls, 0 included (they begin as ``torch.zeros(())``). It returns its very input, and keeps no
   graph.
@@ -48,7 +48,7 @@ All other nodes stay as they are.
   was given. Padding is 0 after that subtraction. One module called at two places has two inputs,
   hence two ``layer_N``.
 
-About 120 lines. Do not call PyTorch's ``fake_quantize_...``, ``quantize_per_...`` or
+About 120 lines. Do not use PyTorch's ``fake_quantize_...``, ``quantize_per_...`` or
 ``torch.ao.quantization``. Out of scope: NaN, empty tensors, padding modes other than zeros,
 dilation (PyTorch has no integer kernel for it on a CPU), and sums that overflow int32, which
 takes more than 60 000 terms.

@@ -1,7 +1,7 @@
 """Split by cost: a graph in stages, one for each device.
 
-A model that is too large for one device, or that shall work on several micro-batches at once, is
-cut into stages that run one after the other, each on its device. The pipeline is as fast as its
+A model that is too large for one device, or that works on several micro-batches in parallel, is cut
+into stages that run one after the other, each on its device. The pipeline is as fast as its
 slowest stage: so the most expensive stage should be as cheap as it can be. A cut costs too: each
 value that is made before it and needed behind it has to be sent. In a chain that is one value; a
 skip connection is a second one.
@@ -45,7 +45,7 @@ to a limit: a longer stage may be a cheaper one, if a large value then stays ins
 About 50 lines in all. ``node.all_input_nodes`` and ``node.users`` (a dict whose keys are nodes)
 say who takes what; ``graph.node_copy`` copies a node into another graph.
 
-Do not call ``torch.fx.passes``. Out of scope: ``get_attr`` nodes that the output returns, devices
+Do not use ``torch.fx.passes``. Out of scope: ``get_attr`` nodes that the output returns, devices
 themselves, backward, names of other nodes.
 
 In PyTorch: ``torch/fx/passes/split_module.py`` (``split_module``), which builds such modules from

@@ -1,12 +1,13 @@
 """Functionalization: the same program without a write.
 
 Passes that drop, merge or move operators are right only if each value stays what it was when it
-was computed. Programs write all the same: ``x[0] += 1``, ``relu_``, a cache that is filled. So
+was computed. Programs write anyway: ``x[0] += 1``, ``relu_``, a cache that is filled. So
 before its own passes PyTorch rewrites a program: what is written becomes a new value, and every
 name for that memory means the new value from then on.
 
 You get a graph as ``make_fx(function, tracing_mode="fake")(*inputs)`` gives it: below autograd,
-operators of ``torch.ops.aten``, and views and writes as the program made them. ::
+operators of ``torch.ops.aten`` (views may be anybody's), and views and writes as the program
+made them. ::
 
     x = input                                  x = input
     select = aten.select.int(x, 0, 1)          select = aten.select.int(x, 0, 1)
@@ -29,8 +30,8 @@ for that. What the view shows of `base` is replaced by `value`, the rest stays:
   in order: `value` with the sizes of what was viewed, by ``reshape.default``.
 - ``t.default``, ``transpose.int`` and ``permute.default`` (its dims may be negative): the same
   operator on `value`, with dims that undo the view.
-- ``detach.default`` and ``alias.default``, which show all that there is: `value` itself. (Which of
-  the two ``x.detach()`` is recorded as depends on the version of PyTorch.)
+- ``detach.default`` and ``alias.default``, which show all that there is: `value` itself. (As which
+  of them ``x.detach()`` is recorded depends on the version.)
 - Any other operator, also the ``operator.getitem`` that takes a piece from a list: a ``ValueError``
   that says ``cannot write through`` and names the operator.
 

@@ -32,8 +32,8 @@ at its end are the tangents::
   themselves: each once, in the order of the joint graph, and nothing else. An output is saved
   too if backward uses it.
 - A node may stand for several tensors, of which ``operator.getitem`` nodes are the items. Such a
-  node is never saved; the items are, and they belong to forward if their node does, even those
-  that only backward uses (think of the mask of a dropout).
+  node is never saved; its items are. They belong to forward if it does, also if backward alone
+  uses them (the mask of a dropout); what nobody uses is in neither graph.
 - Nodes keep their order, and an input of a graph is a placeholder with the name of the node that
   it stands for (``node.name``).
 
@@ -49,7 +49,7 @@ for years. Now it goes by where an operator was traced; on the programs of the t
 
 Out of scope: writes to tensors inside `function`, constants (all tensors come in as primals),
 outputs that require no grad or are inputs or views of them, the same output twice, symbolic
-shapes. About 50 lines. Call nothing of ``torch._functorch``, ``functorch.compile`` or
+shapes. About 50 lines. Use nothing of ``torch._functorch``, ``functorch.compile`` or
 ``torch.compile``: no AOTAutograd, no partitioner.
 
 In PyTorch: ``torch/_functorch/_aot_autograd/graph_capture_wrappers.py`` (``create_joint``) and

@@ -42,7 +42,7 @@ If several choices cost the same, take the cut nearest to the source, which max_
 
 PyTorch does the same and then refuses more: it also weighs the time that memory traffic takes,
 what can be fused with what, and how far a value is from its use. Views count as what they show.
-About 60 lines. Call neither networkx nor ``torch._functorch``.
+About 60 lines. Use neither networkx nor ``torch._functorch``.
 
 In PyTorch: ``torch/_functorch/partitioners.py`` (``solve_min_cut``), which calls
 ``networkx.minimum_cut``.

@@ -7,8 +7,8 @@ place of that piece from then on. Where Dynamo cannot go on inside a function th
 break*: Python runs that spot, and a new graph begins behind it. Dynamo keeps each compiled piece
 with its *guards*, the facts that it relied on. A call that meets no piece's guards is a
 *recompile*; once a function has ``torch._dynamo.config.recompile_limit`` (8) versions, a call that
-none of them serves runs without a compiler. So three things cost time: breaks, recompiles, and
-falling back. You write the meter, then a model of the guards, then code that needs none of it.
+none of them serves runs without a compiler. You write the meter, a model of the guards, and code
+that needs none of it.
 
 1. ``Watch(function, dynamic=None)`` compiles `function` by ``torch.compile``, once, with its own
    method ``backend(graph, inputs)`` as the backend and with `dynamic` handed on. Calling a watch is
@@ -25,27 +25,28 @@ falling back. You write the meter, then a model of the guards, then code that ne
    Count in your backend: ``explain``, ``testing`` and ``utils.counters`` of ``torch._dynamo``
    are not to be used.
 
-2. ``guards(function, *args)`` returns a hashable key, equal for two calls of one `function` if and
-   only if ``torch.compile(function, dynamic=False)`` would serve both by the same compiled graph,
-   supposing that the function looks at all it can. The key is made of
+2. ``guards(function, *args)`` returns a hashable key: equal for two calls of one `function` that
+   ``torch.compile(function, dynamic=False)`` serves by one compiled graph, another one where it
+   compiles again, supposing that the function looks at all it can. The key is made of
 
    - whether grad mode is on;
    - the arguments, in their order; then the globals that the function's own bytecode loads
      (``dis``: ``LOAD_GLOBAL``; a name that is only in ``builtins`` is none); then the contents of
      its closure (``__closure__``, maybe None). Of each of these values:
 
-     * a tensor: its class, dtype, device, sizes, strides, requires_grad, and which tensor met
-       earlier in this very call it *is*, if any. Dynamo compiles ``f(x, x)`` apart from
-       ``f(x, y)``. Not the data, not the storage offset, not the address.
+     * a tensor: its class, dispatch keys (``torch._C._dispatch_keys``; a ``.conj()`` view and an
+       inference tensor have others), dtype, device, sizes, strides, requires_grad, and which tensor
+       met earlier in this call it *is*: ``f(x, x)`` is compiled apart from ``f(x, y)``. Not the
+       data, not the storage offset, not the address.
      * a bool, int, float, string or None: its class and value.
      * a list or tuple: its class, and its items by these rules.
-     * anything else (a module, a function, a class): which object it is.
+     * anything else (a module, a function, a class): which object it is. (Dynamo also takes
+       equal ones for one.)
 
-   (TorchDynamo of torch 2.11 misses that an argument is a global, as long as no global is assigned
-   to; 2.12 sees it, and so does your key.)
+   (Dynamo of torch 2.11 misses that an argument is a global until a global is assigned to.)
 
-   The key keeps no tensor alive. Do not compile anything. Out of scope: dicts, NaN, globals that
-   other functions load, global switches other than grad mode.
+   The key keeps no tensor alive. Do not compile anything. Out of scope: dicts, NaN, -0.0, one list
+   in two places, marked dims, globals that other functions load, other global switches.
 
 3. Four pieces of code are given below; write them anew, so that ``torch.compile(...,
    fullgraph=True)`` makes one graph of one call, and so that no later call with other data
@@ -62,7 +63,7 @@ falling back. You write the meter, then a model of the guards, then code that ne
 
    And ``any_batch(x)`` returns `x` itself, marked so that what is compiled for it serves every size
    of dim 0 from 2 on (0 and 1 are compiled apart in any case), but one size of each other dim; a
-   function that can be compiled for a single batch size only shall fail at once, not compile for
+   function that can be compiled for a single batch size only fails at once and is not compiled for
    that size. One call of ``torch._dynamo``, without bounds.
 
 About 60 lines. All graphs run on the CPU as they are: no Inductor, no C++ compiler.

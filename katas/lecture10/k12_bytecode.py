@@ -69,7 +69,7 @@ guard; functions that are inlined add theirs.
 
 Out of scope: calls with ``*``, comprehensions, dicts, closures and inner functions, exceptions,
 writes to attributes and items (all unknown instructions), sizes as variables, going on after a
-graph break, names that are nowhere. About 150 lines, in small methods. Do not call
+graph break, names that are nowhere. About 150 lines, in small methods. Do not use
 ``torch.compile``, ``torch._dynamo``, ``torch.export`` or the tracers and proxies of ``fx``.
 
 In PyTorch: ``torch/_dynamo/symbolic_convert.py`` (``InstructionTranslatorBase``),

@@ -52,7 +52,7 @@ A body that is inlined twice runs twice: in a chain ``y = y + y`` of n steps, 2 
 That is why Inductor also *realizes*: it puts a value into a buffer if too much is read or computed
 for it, and every reduction. Deciding that is out of scope, as are empty loops of a max,
 ``reduction_ranges`` without entries, NaN, overflow, and a ``ge`` that is not asked for by
-``where``. About 80 lines. Call nothing from ``torch._inductor``, and neither compile nor trace.
+``where``. About 80 lines. Use nothing from ``torch._inductor``, and neither compile nor trace.
 
 In PyTorch: ``torch/_inductor/ir.py`` (``Pointwise``, ``Reduction``, ``Loops.inner_fn_str``),
 ``torch/_inductor/virtualized.py`` (``V.ops``), ``torch/_inductor/ops_handler.py``

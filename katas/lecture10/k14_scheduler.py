@@ -46,7 +46,7 @@ Write seven functions; none of them changes its arguments.
 Out of scope: writes in place, views, several outputs of a node, loops that could be swapped or
 merged to become equal, and whether a large kernel is a good one. A row is taken to fit into the
 registers: what Inductor calls a persistent reduction. Where a row is too long for that, it is
-gone over in pieces, and read again. About 70 lines. Call nothing from ``torch._inductor``.
+gone over in pieces, and read again. About 70 lines. Use nothing from ``torch._inductor``.
 
 In PyTorch: ``torch/_inductor/scheduler.py`` (``Scheduler.dead_node_elimination``,
 ``compute_ancestors``, ``fuse_nodes``, ``can_fuse_vertical``, ``will_fusion_create_cycle``,

@@ -79,8 +79,7 @@ About 80 lines. Do not call ``fuse`` from ``patterns`` or the other way round; `
 Inductor's patterns. Out of scope: dynamic shapes, and arguments of the chains that are given by
 name or in another place.
 
-The tests of parts 4 and 5 need a C++ compiler. The first time, Inductor compiles C++ for ten to
-twenty seconds, on a busy machine for a minute; the next time it finds that in pytest's cache.
+The tests of parts 4 and 5 need a C++ compiler.
 
 In PyTorch: ``torch/_inductor/fx_passes/post_grad.py`` (``post_grad_passes``, ``addmm``),
 ``torch/_inductor/pattern_matcher.py`` (``PatternMatcherPass``),

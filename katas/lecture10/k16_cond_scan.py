@@ -69,7 +69,7 @@ raises a ``ValueError`` that says ``step returns a pair``, recorded or not.
 What happens to a value from outside, such as ``y.exp()``, happens in the graph of the function
 that does it: a branch that is not taken costs nothing. A parameter is an input as well.
 
-About 50 lines. Do not call ``torch.cond`` or ``torch._higher_order_ops``. Out of scope: shapes
+About 50 lines. Do not use ``torch.cond`` or ``torch._higher_order_ops``. Out of scope: shapes
 and dtypes (PyTorch demands that branches agree in these too, and that a carry keeps them; here
 nothing is known of them), results that are inputs, other writes, results nested deeper.
 

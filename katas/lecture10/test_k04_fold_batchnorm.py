@@ -20,7 +20,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from katas.lecture10 import k04_fold_batchnorm as kata
 from katas.lecture10.k04_fold_batchnorm import fold
 from katas.lecture10.k04_fold_batchnorm import fold_batch_norms
+from plugins.kit import forbids
 from plugins.kit import graph_text
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -57,7 +59,10 @@ def norms(module: nn.Module) -> int:
 
 def check(module: fx.GraphModule, left: int, *inputs: torch.Tensor) -> fx.GraphModule:
     """Fold, compare the results, and count the batch norms that are left."""
-    folded = fold_batch_norms(module)
+    modes = [each.training for each in module.modules()]
+    with unchanged(module=module):
+        folded = fold_batch_norms(module)
+    assert modes == [each.training for each in module.modules()], "train and eval are not yours"
     assert isinstance(folded, fx.GraphModule)
     folded.graph.lint()
     with torch.no_grad():
@@ -119,7 +124,8 @@ def pair(draw: st.DrawFn) -> tuple[nn.Module, nn.Module, torch.Tensor]:
 def test_any_pair(drawn: tuple[nn.Module, nn.Module, torch.Tensor]) -> None:
     """Groups, transposed, with and without bias, padding modes, affine or not, any eps."""
     convolution, norm, x = drawn
-    folded = fold(convolution, norm)
+    with unchanged(convolution=convolution, norm=norm):
+        folded = fold(convolution, norm)
     expected, found = norm(convolution(x)), folded(x)
 
     assert type(convolution) is type(folded)
@@ -534,26 +540,21 @@ def test_models(name: str, zoo: Callable[[str], Any]) -> None:
 READY_MADE = (
     "torch.ao.quantization",
     "torch.fx.experimental.optimization",
-    "torch.nn.utils.fuse",
+    "torch.nn.utils.fuse_conv_bn_eval",
+    "torch.nn.utils.fuse_conv_bn_weights",
+    "torch.nn.utils.fuse_linear_bn_eval",
+    "torch.nn.utils.fuse_linear_bn_weights",
     "torch.nn.utils.fusion",
     "torch.quantization",
 )
 
 
-def test_nothing_ready_made_is_called(
-    monkeypatch: pytest.MonkeyPatch, uses_none_of: Callable[..., None]
-) -> None:
+def test_nothing_ready_made_is_called() -> None:
     """PyTorch's own folding is what is being written here."""
-    uses_none_of(kata, *READY_MADE)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("write it; do not call PyTorch's fusion of batch norms")
-
-    fusion, passes = torch.nn.utils.fusion, torch.fx.experimental.optimization
-    for function in (fusion.fuse_conv_bn_eval, fusion.fuse_conv_bn_weights, passes.fuse):
-        # Its code, so that it is refused also where it was imported by name.
-        monkeypatch.setattr(function, "__code__", refuse.__code__)
     module = tracing(Pair())
+    with forbids(kata, *READY_MADE) as fresh:
+        folded = fresh.fold_batch_norms(module)
+        convolution = fresh.fold(module.conv, module.bn)
 
-    assert "folded_0" in dict(fold_batch_norms(module).named_children())
-    assert fold(module.conv, module.bn).bias is not None
+    assert "folded_0" in dict(folded.named_children())
+    assert convolution.bias is not None

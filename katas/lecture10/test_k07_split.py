@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 from itertools import combinations
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -23,7 +22,9 @@ from katas.lecture10 import k07_split as kata
 from katas.lecture10.k07_split import partition
 from katas.lecture10.k07_split import split
 from katas.lecture10.k07_split import stage_cost
+from plugins.kit import forbids
 from plugins.kit import graph_text
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -361,9 +362,16 @@ def test_the_module_stays_as_it_is() -> None:
     module = fx.symbolic_trace(Skip())
     before, code = graph_text(module), module.code
     order = calls(module)
-    split(module, partition(module, 2, one, one))
+    metas, modes = (
+        [dict(n.meta) for n in module.graph.nodes],
+        [m.training for m in module.modules()],
+    )
+    with unchanged(module=module):
+        split(module, partition(module, 2, one, one))
 
     assert before == graph_text(module), "split makes new graphs"
+    assert metas == [node.meta for node in module.graph.nodes], "the nodes' meta is not yours"
+    assert modes == [each.training for each in module.modules()], "train and eval are not yours"
     assert code == module.code
     assert order == calls(module)
 
@@ -492,27 +500,18 @@ def test_each_call_runs_once(zoo: Callable[[str], Case]) -> None:
     assert expected == ran
 
 
-READY_MADE = ("torch.fx.passes",)
+READY_MADE = (
+    "torch.fx.passes",
+    "torch.fx.passes.split_module",
+    "torch.fx.passes.split_utils",
+    "torch.fx.passes.splitter_base",
+)
 
 
-def test_nothing_ready_made_is_called(
-    monkeypatch: pytest.MonkeyPatch, uses_none_of: Callable[..., None]
-) -> None:
+def test_nothing_ready_made_is_called() -> None:
     """PyTorch's splitters are what is being written here."""
-    uses_none_of(kata, *READY_MADE)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("write it; do not call torch.fx.passes")
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("torch.fx.passes.split"):
-            for function in ("split_module", "split_by_tags", "split_module_simple"):
-                if callable(getattr(module, function, None)):
-                    monkeypatch.setattr(module, function, refuse)
-    # They all end up here, and so does nothing else.
-    partitions = torch.fx.passes.split_module.Partition
-    monkeypatch.setattr(partitions, "__init__", refuse)
     module = chain(4)
-    result = split(module, partition(module, 2, one, one))
+    with forbids(kata, *READY_MADE) as fresh:
+        result = fresh.split(module, fresh.partition(module, 2, one, one))
 
     assert 4 == result(0)

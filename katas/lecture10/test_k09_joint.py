@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from types import FunctionType
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -23,7 +22,10 @@ from katas.lecture10 import k09_joint as kata
 from katas.lecture10.k09_joint import differentiable
 from katas.lecture10.k09_joint import joint_graph
 from katas.lecture10.k09_joint import partition
+from plugins.kit import forbids
+from plugins.kit import freed
 from plugins.kit import graph_text
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -455,52 +457,36 @@ def test_partition_does_not_change_the_joint_graph() -> None:
     """It can be cut again."""
     x, w = leaf(2, 3), leaf(3, 4)
     joint = joint_graph(layer, (x, w))
-    before = text(joint)
-    first, second = partition(joint, 1), partition(joint, 1)
+    before, metas = text(joint), [dict(node.meta) for node in joint.graph.nodes]
+    with unchanged(x=x, w=w):
+        first, second = partition(joint, 1), partition(joint, 1)
 
+    assert all(
+        node.meta.keys() == meta.keys() for node, meta in zip(joint.graph.nodes, metas, strict=True)
+    ), "notes about nodes go into dictionaries of your own, not into their meta"
     assert before == text(joint), "copy nodes; do not move or erase those of the joint graph"
     assert [text(module) for module in first] == [text(module) for module in second]
 
 
-READY_MADE = ("functorch", "torch._functorch", "torch.compile")
+READY_MADE = (
+    "functorch",
+    "functorch.compile",
+    "torch._functorch",
+    "torch._functorch.aot_autograd",
+    "torch._functorch.partitioners",
+    "torch.compile",
+)
 
 
-def test_nothing_ready_made_is_called(
-    monkeypatch: pytest.MonkeyPatch, uses_none_of: Callable[..., None]
-) -> None:
+def test_nothing_ready_made_is_called() -> None:
     """AOTAutograd and its partitioners are what is being written here."""
-    import functorch.compile  # noqa: PLC0415 - takes a second
-    from torch._functorch import aot_autograd  # noqa: PLC0415
-    from torch._functorch import partitioners  # noqa: PLC0415
-
-    uses_none_of(kata, *READY_MADE)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("write it; do not call torch.compile, AOTAutograd or a partitioner")
-
-    ready_made = {
-        torch: ("compile",),
-        functorch.compile: ("aot_function", "aot_module", "default_partition"),
-        aot_autograd: ("aot_function", "create_aot_dispatcher_function", "create_aot_state"),
-        partitioners: (
-            "default_partition",
-            "min_cut_rematerialization_partition",
-            "classify_nodes",
-            "_extract_fwd_bwd_modules",
-            "_extract_graph_with_inputs_outputs",
-        ),
-    }
-    for module, names in ready_made.items():
-        for name in names:
-            function = getattr(module, name, None)
-            # Its code, so that it is refused also where it was imported by name.
-            if isinstance(function, FunctionType) and not function.__code__.co_freevars:
-                monkeypatch.setattr(function, "__code__", refuse.__code__)
-            monkeypatch.setattr(module, name, refuse, raising=False)
     primals = leaf(2, 3), leaf(3, 4)
-    parts = partition(joint_graph(layer, primals), 1)
+    with forbids(kata, *READY_MADE) as fresh:
+        parts = fresh.partition(fresh.joint_graph(layer, primals), 1)
+        outputs = fresh.differentiable(*parts, 1)(*primals)
 
     assert_same(expected_of(layer, primals), by_parts(parts, primals, 1))
+    torch.testing.assert_close(outputs[0], layer(*primals)[0])
 
 
 @settings(max_examples=6)
@@ -637,6 +623,28 @@ def test_saved_values_go_through_save_for_backward() -> None:
     else:
         message = "no error"
     assert "modified by an inplace operation" in message, "save values by ctx.save_for_backward"
+
+
+def test_saved_values_die_with_the_outputs() -> None:
+    """Autograd frees them: whoever keeps them besides holds the memory of every step."""
+    x = leaf(3)
+
+    def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made.append(x * 2)
+        return x.sin(), made[-1]
+
+    def backward(saved: torch.Tensor, tangent: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (saved * tangent,)
+
+    made: list[torch.Tensor] = []
+    ours = differentiable(forward, backward, 1)
+
+    def step() -> torch.Tensor:
+        (output,) = ours(x)
+        torch.autograd.grad(output.sum(), x)
+        return made.pop()
+
+    freed(step, "Only ctx.save_for_backward keeps saved values.")
 
 
 def test_a_second_derivative_is_an_error() -> None:

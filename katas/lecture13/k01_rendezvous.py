@@ -11,10 +11,11 @@ process. Of its operations you get four:
   one step: no two callers get the same answer from adding 1. ``add(key, 0)`` reads a counter and
   does not wait; from then on the key is there. A key is a counter or is set, never both.
 - ``store.wait(keys)``: waits until all keys of a list are there. ``store.wait(keys, timeout)``,
-  with a ``timedelta``, raises ``torch.distributed.DistStoreError`` if they are not by then.
+  with a ``timedelta``, raises a ``RuntimeError`` if they are not by then: `FileStore` that itself,
+  `TCPStore` and `HashStore` a kind of it, ``torch.distributed.DistStoreError``.
 
-Nothing else of a store may be used, and nothing of ``torch.distributed`` but that exception. In
-particular, do not ask again and again whether something has happened: wait for it.
+Nothing else of a store may be used, and no function of ``torch.distributed``. Do not ask again and
+again whether something has happened: wait for it.
 
 **1.** ``join(store, size)`` returns this process's rank: 0 for whoever comes first, then 1, 2, ...
 Who comes when `size` have come already gets a ``RuntimeError`` that says ``full``.
@@ -42,8 +43,8 @@ In PyTorch: ``torch/csrc/distributed/c10d/Store.hpp`` (``Store``),
 ``torch/distributed/distributed_c10d.py`` (``_store_based_barrier``, which ends
 ``init_process_group`` if ``TORCH_DIST_INIT_BARRIER`` is 1) and
 ``torch/distributed/elastic/utils/store.py`` (``barrier``, ``synchronize``), where each meeting
-needs a key of its own from the caller. ``torch.distributed.monitored_barrier`` does not go through
-the store: with gloo, rank 0 hears from all others by messages, and answers.
+needs a key of its own from the caller. ``torch.distributed.monitored_barrier`` sends messages
+instead, with gloo to rank 0 and back.
 """
 
 from __future__ import annotations

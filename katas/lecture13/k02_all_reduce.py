@@ -2,7 +2,7 @@
 
 If everybody sends its tensor to rank 0, rank 0 receives n - 1 tensors and sends as many: the more
 ranks, the longer it takes. If the ranks stand in a ring, and each sends only to the next one, rank
-``(r + 1) % n``, and receives only from the one before it, all connections are in use all the time.
+``(r + 1) % n``, and receives only from the one before it, all connections are in use.
 
 A tensor is cut into n chunks: chunk c is number c of ``tensor.tensor_split(n)``, so that sizes
 differ by one at most. First chunks travel round the ring and are added up on their way, until each
@@ -12,8 +12,8 @@ ranks are those of the default group. All pass tensors of the same shape and dty
 
 - ``reduce_scatter(flat, op)``: n - 1 steps, in each of which a rank sends one chunk and receives
   one. At the end chunk r of rank r is complete: the sum, or the maximum, of this chunk in all
-  ranks. What the other chunks hold is nobody's concern. So the chunk that a rank sends first is
-  not its own: which one has to go all the way round to end there?
+  ranks. The other chunks may hold anything. So the chunk that a rank sends first is not its own:
+  which one has to go all the way round to end there?
 - ``all_gather(flat)``: chunk r of rank r is complete; after n - 1 further steps all chunks of all
   ranks are.
 - ``all_reduce(tensor, op="sum")``: both, for a tensor of any shape and any strides, in place.
@@ -26,19 +26,18 @@ taken at a time than two tensors of the size of the largest chunk, whatever n is
 contiguous may be copied once, since gloo refuses to send what is not contiguous.
 
 Use ``isend``, ``irecv``, ``send``, ``recv`` or ``batch_isend_irecv`` of ``torch.distributed``, and
-no collective, and wait for each request. Beware of ``send``: it may return only when the other side
-receives, as gloo's does for a single number too. If all ranks send first, nobody receives; if one
-of them receives first, the others go on one by one. So begin both messages of a step before you
-wait for either.
+no collective, and wait for each request. Beware: ``send`` may return only when the other side
+receives, as gloo's does. If all ranks send first, nobody receives; if one of them receives first,
+the others go on one by one. So begin both messages of a step before you wait for either.
 
 About 20 lines. Out of scope: sub-groups, autograd, tensors whose elements share memory.
 
 In PyTorch: ``torch/distributed/distributed_c10d.py`` (``all_reduce``, ``batch_isend_irecv``),
-``torch/csrc/distributed/c10d/ProcessGroupGloo.cpp`` (``ProcessGroupGloo::allreduce``), which
-leaves the algorithm to gloo (``gloo/allreduce.cc``: a ring, unless it is told otherwise) as
-``ProcessGroupNCCL.cpp`` does to NCCL. That no algorithm can send fewer bytes than this one was
-shown by Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations"
-(2009).
+``torch/csrc/distributed/c10d/ProcessGroupGloo.cpp`` (``ProcessGroupGloo::allreduce``), which leaves
+the algorithm to gloo (``gloo/allreduce.cc``: a ring by default) as ``ProcessGroupNCCL.cpp`` does to
+NCCL. Of ranks that send each other messages, the busiest cannot send fewer bytes than here
+(Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009).
+A switch that adds up what passes through it halves them.
 """
 
 from __future__ import annotations

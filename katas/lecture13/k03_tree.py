@@ -27,7 +27,7 @@ is fine. For a root of 0 think of the rank in binary; another root only renames 
 
 **3.** ``all_reduce(tensor)``: all ranks' tensors become the sum of all, in place, with the same
 bits everywhere, by recursive doubling. If n is a power of two, there are log2(n) rounds; in each of
-them two ranks exchange what they have so far and both add it up, first with a neighbour, then at
+them two ranks exchange what they have so far and both add it up, first with the neighbour, then at
 distance 2, 4, ... So each rank sends log2(n) messages. If n is no power of two, let p be the
 largest one below it: each of the n - p ranks beyond first hands its tensor to one of the p, each to
 another one, and gets the sum from it at the end: 2(n - p) messages besides those of the p. Use

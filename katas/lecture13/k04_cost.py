@@ -53,7 +53,7 @@ In PyTorch: ``torch/distributed/tensor/_collective_utils.py`` (``allreduce_cost`
 ``torch/_inductor/comm_analysis.py`` (``estimate_nccl_collective_runtime``) NCCL's own model; for
 buckets ``torch/csrc/distributed/c10d/reducer.hpp`` (``kDefaultFirstBucketBytes``). Thakur,
 Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005), has
-the formulas; Patarasuk and Yuan (2009) show that no all-reduce can do with less of beta.
+the formulas; Patarasuk and Yuan (2009) show that, with messages alone, none needs less of beta.
 """
 
 from __future__ import annotations

@@ -33,12 +33,12 @@ no gradient. The gradients of the parts are the parts of the unsplit layers' gra
 
 - ``cross_entropy(logits, target, start)``: the last layer may be cut along the vocabulary. `logits`
   (N, part of the classes) are this rank's, from class number `start` on, at least one; `target`
-  (N,) are the numbers of the right classes, the same on all ranks. Return what
-  ``F.cross_entropy`` returns of all logits, the mean over N, on each rank, and leave `logits` as
-  they are. To gather them would send N times the vocabulary. What has to be known of the other
-  ranks are three numbers for each row: the greatest logit (subtract it, as always: logits of 1000
-  are possible), the sum of the exponentials, and the target's logit. So at most three all-reduces,
-  each of N numbers, and none in backward, where each rank gets the gradient of its own logits.
+  (N,) are the numbers of the right classes, the same on all ranks. Return what ``F.cross_entropy``
+  returns of all logits, the mean over N, on each rank, and leave `logits` as they are. To gather
+  them would send N times the vocabulary. What has to be known of the other ranks are three numbers
+  for each row: the greatest logit (subtract it: logits may be 1000, or -inf where masked), the sum
+  of the exponentials, and the target's logit. So at most three all-reduces of N numbers each, none
+  in backward: each rank gets the gradient of its own logits.
 
 Sums are ``dist.all_reduce``, and nothing else is sent. About 60 lines. Use neither
 ``torch.distributed.tensor`` nor ``torch.distributed.nn`` (where the derivative of a sum over

@@ -51,7 +51,7 @@ About 40 lines. Out of scope: trainers that die, distributed autograd
 (``torch.distributed.autograd``), GPUs.
 
 PyTorch's RPC is stable and in maintenance mode, and so is TensorPipe, over which it talks. What it
-is made of is to be found in every actor system: functions found by name, references that are
+is made of is to be found in actor systems: functions found by name, references that are
 counted, futures, and errors that come back. Source: Li et al., "Scaling distributed machine
 learning with the parameter server" (2014).
 

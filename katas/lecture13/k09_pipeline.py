@@ -40,19 +40,20 @@ rank that calls it; all ranks call it at once, each as the stage of its number.
   ``backward()`` does it. Return the loss of the batch, a float, on the last rank, else None.
 - Each activation and each gradient is one message, to the neighbour, point to point; there are no
   other messages. Nobody needs the gradient of ``inputs``.
-- There must be no deadlock if the actions as such have none. ``dist.send`` returns when the other
-  side receives. Draw two stages of 1F1B, each with a message for the other one.
-- The stages need not take the micro-batches in the same order. Which message is which is told by
-  its ``tag``, a number: a receive takes the next one with its own.
+- No deadlock, if the actions as such have none. ``dist.send`` returns when the other side receives.
+  Draw two stages of 1F1B, each with a message for the other one.
+- Stages may take the micro-batches in other orders: a message is told by its ``tag``, a number, and
+  a receive takes the next one with its own. (Real life differs: NCCL has no tags, so
+  ``torch.distributed.pipelining`` relies on the order of messages.)
 - What backward of a micro-batch needs is let go with it: a stage never holds the graphs of more
   than ``peak(actions)`` micro-batches.
-- Every send is waited for, at the latest before the function returns, since the memory belongs to
-  the send until then. Only contiguous tensors can be sent, and an output may be a transpose.
+- Every send is waited for before the function returns, since the memory is the send's until then.
+  Only contiguous tensors can be sent, and an output may be a transpose.
 
 The last stage calls backward on a scalar, any other one on an output, with a gradient. To learn the
-gradient of what it was given, it must have asked for it before forward. About 60 lines in all. Use
-``torch.distributed``, not ``torch.distributed.pipelining``. Out of scope: stages without
-parameters, activations of other dtypes, several stages on one rank, which lecture 14 comes to.
+gradient of what it was given, it must have asked for it before forward. About 60 lines. Do not use
+``torch.distributed.pipelining``. Out of scope: stages without parameters, activations of other
+dtypes, several stages on one rank (lecture 14).
 
 Sources: Huang et al., "GPipe: efficient training of giant neural networks using pipeline
 parallelism" (2019); Narayanan et al., "PipeDream: generalized pipeline parallelism for DNN

@@ -14,7 +14,7 @@ where each rank was.) All ranks call a function at once; it returns when its own
   have the same names, but the dictionary of each is in the order in which its hooks ran.
 - ``averages(batches, zero)``: step i averages the i-th tensors of all ranks that have one. The
   number of batches differs from rank to rank and may be 0; all ranks return the averages of all
-  steps. `zero` has the shape of a batch. The batches keep their values.
+  steps. `zero` is like a batch, of zeros. The batches keep their values.
 - ``sum_if_finite(gradient)``: replace a tensor by its sum over the ranks, in place, and return
   True; but if on any rank there is a number in it that is not finite, return False on all ranks,
   and leave it as it is on all ranks.
@@ -52,8 +52,8 @@ the namespace ``c10d`` comes to ``__torch_dispatch__`` before it runs.
   nobody is told any more.
 - The guard itself calls no collective.
 
-What the meeting may leave in the store, groups other than the default one, and gather and scatter,
-where the root alone has a list, are out of scope.
+Out of scope: what is left in the store, groups but the default one, gather and scatter (the root
+alone has a list), functional collectives (they arrive under ``_c10d_functional``).
 
 **3. The post-mortem.** Each process group writes its last calls into a ring buffer, the flight
 recorder, that can be dumped from a program that hangs. ``diagnose(dumps)`` is given the dump of

@@ -31,9 +31,9 @@ a sum may be added up over ranks, a mean may not. Which sums, and which counts?
   classes); the loss is the cross entropy, the mean over all rows of the world whose target is not
   -100, which ``F.cross_entropy`` ignores. Accuracy is the share of the same rows whose greatest
   logit is the target's. After backward each parameter has the gradient of this mean; then, if the
-  norm of all gradients together is above `max_norm`, they are scaled to have this norm, as by
-  ``nn.utils.clip_grad_norm_`` (which you may call; it multiplies by max_norm / (norm + 1e-6)), and
-  the optimizer makes its step, after which the parameters are the same on all ranks. Gradients from
+  norm of all gradients together is above `max_norm`, they are scaled to have this norm (exactly, or
+  as by ``nn.utils.clip_grad_norm_``, which multiplies by max_norm / (norm + 1e-6)), and the
+  optimizer makes its step, after which the parameters are the same on all ranks. Gradients from
   before are not used. There is at least one target, and every parameter is used.
 
 Mind that a mean over no rows is NaN, and 0 times NaN as well; and that the norm of the mean is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import socket
 from datetime import timedelta
 from functools import partial
@@ -17,15 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributed as dist
 
+from katas.lecture13 import k01_rendezvous
 from katas.lecture13.k01_rendezvous import Meeting
 from katas.lecture13.k01_rendezvous import MissingRanksError
 from katas.lecture13.k01_rendezvous import join
+from plugins.kit import forbids
 
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
     from collections.abc import Sequence
+    from pathlib import Path
 
     from plugins.kit import World
 
@@ -55,7 +59,10 @@ class Seat:
 
     def _ask(self, name: str, *args: Any) -> Any:
         self.made.append(name)
-        assert len(self.made) < 5000, "asks again and again instead of waiting"
+        assert len(self.made) < 5000, (
+            f"yours asks again and again instead of waiting: its last operations are "
+            f"{self.made[-3:]}. get and wait return when the key is there"
+        )
         self.asked = (name, args)
         self._turns.paused.release()
         return self.go_on()
@@ -87,7 +94,7 @@ class Seat:
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
         """As the method of a store."""
-        assert not isinstance(keys, str), "wait takes a list of keys"
+        assert not isinstance(keys, str), f"store.wait takes a list of keys; yours is {keys!r}"
         return self._ask("wait", list(keys), timeout)
 
 
@@ -100,6 +107,7 @@ class Turns:
         self.timeouts: list[tuple[int, timedelta]] = []
         self._choose = choose
         self._data: dict[str, bytes] = {}
+        self._counters: set[str] = set()
 
     def run(self, functions: Sequence[Callable[[Any], Any]]) -> list[Any]:
         """Call each function with its store, and return what they return."""
@@ -112,7 +120,9 @@ class Turns:
             options = [option for seat in self.seats for option in self._options(seat)]
             if not options:
                 waiting = {n: seat.asked for n, seat in enumerate(self.seats) if seat.asked}
-                self._error = AssertionError(f"wait for ever, by rank: {waiting}")
+                self._error = AssertionError(
+                    f"these ranks of yours wait for ever, for what nobody sets: {waiting}"
+                )
                 break
             runs_out, number = self._choose(options)
             self._serve(self.seats[number], runs_out=runs_out)
@@ -148,14 +158,19 @@ class Turns:
         if name == "wait":
             if args[1] is not None:
                 self.timeouts.append((self.seats.index(seat), args[1]))
-            answer = dist.DistStoreError("Wait timeout") if runs_out else None
+            answer = RuntimeError("Wait timeout: what a FileStore raises") if runs_out else None
         elif name == "get":
             answer = self._data[args[0][0]]
         elif name == "set":
             key, value = args
+            assert key not in self._counters, f"{key!r} is a counter: yours sets it as well"
             self._data[key] = value.encode() if isinstance(value, str) else value
         elif name == "add":
             key, number = args
+            assert key in self._counters or key not in self._data, (
+                f"{key!r} was set: yours adds to it, and a store would raise or read it as a number"
+            )
+            self._counters.add(key)
             answer = int(self._data.get(key, b"0")) + number
             self._data[key] = b"%d" % answer
         seat.reply(answer)
@@ -179,7 +194,8 @@ def test_ranks_are_given_in_the_order_of_arrival() -> None:
     """0 for whoever comes first."""
     store = dist.HashStore()
 
-    assert [0, 1, 2] == [join(store, 3) for _ in range(3)]
+    found = [join(store, 3) for _ in range(3)]
+    assert [0, 1, 2] == found, f"yours: {found}; expected: whoever comes first is rank 0"
 
 
 @given(order=st.randoms(use_true_random=False))
@@ -188,13 +204,16 @@ def test_no_rank_is_given_twice(order: random.Random) -> None:
     turns = Turns(order.choice)
     ranks = turns.run([lambda store: join(store, 4)] * 4)
 
-    assert [0, 1, 2, 3] == sorted(ranks), f"given {ranks}: reading and writing are two steps"
+    assert [0, 1, 2, 3] == sorted(ranks), (
+        f"yours gives {ranks}: between reading a counter and writing it another rank may read it"
+    )
 
 
 def test_a_group_takes_no_more_than_it_has_room_for() -> None:
     """The third of two is told so, and the fourth."""
     store = dist.HashStore()
-    assert [0, 1] == [join(store, 2), join(store, 2)]
+    found = [join(store, 2), join(store, 2)]
+    assert [0, 1] == found, f"yours: {found}, for the two that there is room for"
 
     for _ in range(2):
         with pytest.raises(RuntimeError, match="full"):
@@ -213,10 +232,12 @@ def pass_barriers(
 
 def check(log: list[tuple[str, int, int]], size: int, times: int = 1) -> None:
     """At each barrier all come before anybody leaves."""
-    assert 2 * size * times == len(log)
+    assert 2 * size * times == len(log), f"{size} ranks pass {times} barriers; yours: {log}"
     for number in range(times):
         at = [what for what, which, _ in log if which == number]
-        assert ["comes"] * size + ["leaves"] * size == at, f"at barrier number {number}: {log}"
+        assert ["comes"] * size + ["leaves"] * size == at, (
+            f"at barrier {number} of yours a rank leaves before all {size} have come: {at}"
+        )
 
 
 def test_nobody_leaves_a_barrier_before_all_have_come() -> None:
@@ -246,13 +267,21 @@ def test_a_barrier_holds_in_any_order(order: random.Random, size: int) -> None:
     check(log, size, 3)
 
 
+def check_cost(turns: Turns, most: int) -> None:
+    """No rank asks more of the store."""
+    made = max((seat.made for seat in turns.seats), key=len)
+    assert len(made) <= most, (
+        f"a rank of yours makes {len(made)} operations, at most {most} are allowed: {made}"
+    )
+
+
 @pytest.mark.parametrize("size", [2, 40])
 def test_a_barrier_costs_three_operations_whatever_the_size(size: int) -> None:
     """By each rank: it does not ask for each of the others."""
     turns = Turns(slow(0))
     turns.run(with_ranks(pass_barriers, size, []))
 
-    assert 3 >= max(len(seat.made) for seat in turns.seats), turns.seats[0].made
+    check_cost(turns, 3)
 
 
 def exchange(meeting: Meeting, rank: int, values: list[Any]) -> list[Any]:
@@ -266,7 +295,10 @@ def test_everybody_learns_what_all_have_given() -> None:
     for last in range(4):
         results = Turns(slow(last)).run(with_ranks(exchange, 4, values))
 
-        assert [values] * 4 == results
+        for rank, found in enumerate(results):
+            assert values == found, (
+                f"rank {rank} of yours gets {found}; expected, in the order of ranks: {values}"
+            )
 
 
 def test_an_exchange_costs_one_operation_for_each_rank() -> None:
@@ -274,7 +306,7 @@ def test_an_exchange_costs_one_operation_for_each_rank() -> None:
     turns = Turns(slow(7))
     turns.run(with_ranks(exchange, 20, list(range(20))))
 
-    assert 22 >= max(len(seat.made) for seat in turns.seats), turns.seats[0].made
+    check_cost(turns, 22)
 
 
 def exchange_often(meeting: Meeting, rank: int, times: int) -> list[list[Any]]:
@@ -289,7 +321,9 @@ def test_an_exchange_returns_what_was_given_to_it(last: int) -> None:
 
     for result in results:
         for number, values in enumerate(result):
-            assert [(number, rank) for rank in range(13)] == values, "of another exchange"
+            assert [(number, rank) for rank in range(13)] == values, (
+                f"exchange {number} of yours returns what was given to another one: {values}"
+            )
 
 
 def mixed(meeting: Meeting, rank: int, kinds: str, log: list[tuple[str, int, int]]) -> None:
@@ -297,7 +331,9 @@ def mixed(meeting: Meeting, rank: int, kinds: str, log: list[tuple[str, int, int
     for number, kind in enumerate(kinds):
         if kind == "e":
             values = meeting.exchange((number, rank))
-            assert [number] * len(values) == [given for given, _ in values], "of another call"
+            assert [number] * len(values) == [given for given, _ in values], (
+                f"call {number} of yours, an exchange, returns what was given to another: {values}"
+            )
             continue
         log.append(("comes", number, rank))
         if kind == "m":
@@ -325,7 +361,10 @@ def test_calls_of_several_kinds_do_not_meet(order: random.Random, size: int, kin
 
     for number, kind in enumerate(kinds):
         at = [what for what, which, _ in log if which == number]
-        assert (["comes"] * size + ["leaves"] * size if kind != "e" else []) == at
+        assert (["comes"] * size + ["leaves"] * size if kind != "e" else []) == at, (
+            f"call {number} of {kinds!r} (b and m are barriers): a rank of yours leaves it before "
+            f"all {size} have come: {at}"
+        )
 
 
 def monitored(meeting: Meeting, rank: int, absent: Sequence[int] = ()) -> list[int]:
@@ -338,7 +377,7 @@ def monitored(meeting: Meeting, rank: int, absent: Sequence[int] = ()) -> list[i
         missing = error.ranks
     else:
         return []
-    assert missing, f"rank {rank} raised, but nobody was missing: all had come meanwhile"
+    assert missing, f"rank {rank} of yours raises, and names nobody: all had come meanwhile"
     return missing
 
 
@@ -361,7 +400,8 @@ def test_who_has_not_come_is_named(absent: list[int]) -> None:
     turns = Turns()
     results = turns.run(with_ranks(monitored, 12, absent))
 
-    assert [absent] * 12 == results
+    for rank, missing in enumerate(results):
+        assert absent == missing, f"rank {rank} of yours misses {missing}; expected: {absent}"
 
 
 def test_the_time_out_is_handed_to_the_store() -> None:
@@ -369,8 +409,10 @@ def test_the_time_out_is_handed_to_the_store() -> None:
     turns = Turns()
     turns.run(with_ranks(monitored, 5, [0, 1, 3]))
 
-    assert {(2, LONG), (4, LONG)} == set(turns.timeouts)
-    assert 2 == len(turns.timeouts), "one wait with a time-out by each rank"
+    assert [(2, LONG), (4, LONG)] == sorted(turns.timeouts), (
+        f"yours waits with these time-outs, by rank: {turns.timeouts}; expected: ranks 2 and 4 "
+        f"once each, for {LONG}, which is handed on as it is"
+    )
 
 
 def test_a_rank_that_comes_later_hears_of_it() -> None:
@@ -382,8 +424,10 @@ def test_a_rank_that_comes_later_hears_of_it() -> None:
 
     for come in (monitored, monitored_twice):
         results = Turns(late).run(with_ranks(come, 3))
-        assert results[0], "time ran out for rank 0 before the last rank had come"
-        assert [results[0]] * 3 == results
+        assert results[0], "rank 0 of yours returns; its time ran out before the last rank had come"
+        assert [results[0]] * 3 == results, (
+            f"yours, by rank: {results} are missing; expected: all hear the first verdict"
+        )
 
 
 def monitored_twice(meeting: Meeting, rank: int) -> list[int]:
@@ -420,9 +464,11 @@ def test_all_ranks_agree_in_any_order(order: random.Random, size: int) -> None:
     """Time may run out for several of up to four ranks."""
     results = Turns(order.choice).run(with_ranks(monitored, size))
 
-    assert [results[0]] * size == results, "one returned, or named others"
-    assert sorted(set(results[0])) == results[0]
-    assert len(results[0]) < size, "whose time runs out has come itself"
+    assert [results[0]] * size == results, (
+        f"yours, by rank: {results} are missing; expected: the same in all, or [] in all"
+    )
+    assert sorted(set(results[0])) == results[0], f"yours: {results[0]}; expected: ascending"
+    assert len(results[0]) < size, "yours misses all ranks; whose time runs out has come itself"
 
 
 def test_a_monitored_barrier_costs_one_operation_for_each_rank_if_somebody_is_missing() -> None:
@@ -430,7 +476,7 @@ def test_a_monitored_barrier_costs_one_operation_for_each_rank_if_somebody_is_mi
     turns = Turns()
     turns.run(with_ranks(monitored, 20, [3]))
 
-    assert 28 >= max(len(seat.made) for seat in turns.seats), turns.seats[0].made
+    check_cost(turns, 28)
 
 
 def test_threads_meet_in_a_real_store() -> None:
@@ -453,16 +499,42 @@ def test_threads_meet_in_a_real_store() -> None:
         thread.join()
 
     expected = [[(number, rank) for rank in range(4)] for number in range(100)]
-    assert dict.fromkeys(range(4), expected) == results
+    for rank in range(4):
+        assert expected == results.get(rank), (
+            f"thread {rank} of yours gets {results.get(rank)} (None: it raised, see stderr)"
+        )
 
 
-def test_time_runs_out_in_a_real_store() -> None:
-    """Rank 0 of 3 is alone, for a hundredth of a second."""
-    meeting = Meeting(dist.HashStore(), 0, 3)
+@pytest.mark.parametrize("kind", ["FileStore", "HashStore"])
+def test_time_runs_out_in_a_real_store(kind: str, tmp_path: Path) -> None:
+    """Rank 0 of 3 is alone, for a hundredth of a second: not all stores raise the same."""
+    store = dist.HashStore() if kind == "HashStore" else dist.FileStore(f"{tmp_path}/store", 3)
+    meeting = Meeting(store, 0, 3)
 
     with pytest.raises(MissingRanksError) as caught:
         meeting.monitored_barrier(timedelta(milliseconds=10))
-    assert [1, 2] == caught.value.ranks
+    assert [1, 2] == caught.value.ranks, f"yours misses {caught.value.ranks}; expected: [1, 2]"
+
+
+def test_the_store_is_all_that_is_used() -> None:
+    """No function of torch.distributed, whose barriers are what is written here."""
+    functions = [name for name, each in vars(dist).items() if inspect.isfunction(each)]
+    names = [f"torch.distributed.{name}" for name in (*functions, "elastic", "distributed_c10d")]
+    with forbids(k01_rendezvous, *names) as fresh:
+        turns = Turns()
+        results = turns.run([lambda store: everything(fresh, store)] * 2)
+
+    assert [0, 1] == sorted(results), f"yours gives these ranks: {results}"
+
+
+def everything(module: Any, store: Any) -> int:
+    """Call all that the exercise has; return the rank."""
+    rank: int = module.join(store, 2)
+    meeting = module.Meeting(store, rank, 2)
+    meeting.barrier()
+    meeting.exchange(rank)
+    meeting.monitored_barrier(LONG)
+    return rank
 
 
 def find_each_other(size: int) -> tuple[int, int, list[torch.Tensor]]:
@@ -493,8 +565,10 @@ def test_processes_find_each_other(world: World) -> None:
     """They know a store and their number; at the end each has heard from the one before it."""
     results = world(find_each_other, 4, 4)
 
-    assert [0, 1, 2, 3] == sorted(rank for rank, _, _ in results)
+    ranks = sorted(rank for rank, _, _ in results)
+    assert [0, 1, 2, 3] == ranks, f"yours gives these ranks: {ranks}"
     for rank, heard, tensors in results:
-        assert (rank - 1) % 4 == heard
-        assert [[each] * 2 for each in range(4)] == [tensor.tolist() for tensor in tensors]
-    assert [()] * 4 == list(results.calls), "through the store alone, not by collectives"
+        assert (rank - 1) % 4 == heard, f"rank {rank} of yours was greeted by {heard}"
+        given = [tensor.tolist() for tensor in tensors]
+        assert [[each] * 2 for each in range(4)] == given, f"rank {rank} of yours gets {given}"
+    assert [()] * 4 == list(results.calls), "yours uses collectives: the store is all there is"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import heapq
-import inspect
 import math
-import sys
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,17 +15,9 @@ import numpy as np
 import pytest
 import torch
 
+from katas.lecture13 import k04_cost
 from katas.lecture13.k04_cost import Link
-from katas.lecture13.k04_cost import best_count
-from katas.lecture13.k04_cost import best_segments
-from katas.lecture13.k04_cost import chain
-from katas.lecture13.k04_cost import crossover
-from katas.lecture13.k04_cost import doubling
-from katas.lecture13.k04_cost import halving
-from katas.lecture13.k04_cost import hierarchical
-from katas.lecture13.k04_cost import ring
-from katas.lecture13.k04_cost import step_time
-from katas.lecture13.k04_cost import tree
+from plugins.kit import forbids
 
 
 if TYPE_CHECKING:
@@ -235,28 +225,56 @@ def always(link: Link) -> Callable[[int, int], Link]:
     return lambda *_: link
 
 
-def same(seconds: float) -> object:
+def same(seconds: float, digits: float = 1e-9) -> object:
     """Return what is as good as this number of seconds."""
-    return pytest.approx(seconds, rel=1e-9, abs=1e-15)
+    return pytest.approx(seconds, rel=digits, abs=1e-15)
 
 
 CASES = [(EVEN, 8.0, GAMMA), (EVEN, 0.0, GAMMA), (SLOW, 1e6, 2e-10), (FAST, 1e9, 0.0)]
 
 
-def compare(
-    formula: Callable[..., float], programs: Callable[[int], list[Program]], sizes: Iterable[int]
-) -> None:
+# What shows in a time where nothing else costs anything: a link and gamma, for 8 bytes.
+PARTS = {
+    "alpha: how many messages are there, one after the other?": (Link(1.0, 0.0), 0.0),
+    "beta: how many bytes travel, one after the other?": (Link(0.0, 1.0), 0.0),
+    "gamma: how many bytes are added, one after the other?": (Link(0.0, 0.0), 1.0),
+}
+
+
+def compare(name: str, programs: Callable[[int], list[Program]], sizes: Sequence[int]) -> None:
     """Check a formula against the simulation, by numbers of ranks."""
-    for n in sizes:
-        for link, size, gamma in CASES:
-            expected = reduced(programs(n), size, always(link), gamma)
-            told = formula(n, size, link, gamma)
-            assert same(expected) == told, f"{n} ranks, {size} bytes, {link}, gamma {gamma}"
+    cases = [(n, link, size, gamma) for n in sizes for link, size, gamma in CASES]
+    parts = [(n, *part) for n in sizes for part in PARTS.values()]
+    with forbids(k04_cost) as mine:
+        formula = getattr(mine, name)
+        told = [formula(n, size, link, gamma) for n, link, size, gamma in cases]
+        told_of_parts = [formula(n, 8.0, link, gamma) for n, link, gamma in parts]
+    wrong = [
+        f"{n} ranks, {size:g} bytes, {link}, gamma {gamma:g}: {too(yours, expected)}"
+        for (n, link, size, gamma), yours in zip(cases, told, strict=True)
+        if same(expected := reduced(programs(n), size, always(link), gamma)) != yours
+    ]
+    broken = {
+        f"{n} ranks: your {too(yours, expected)} where all that costs is {part}"
+        for (n, link, gamma), yours, part in zip(
+            parts, told_of_parts, list(PARTS) * len(sizes), strict=True
+        )
+        if same(expected := reduced(programs(n), 8.0, always(link), gamma)) != yours
+    }
+    assert not wrong, (
+        f"{name} does not take as long as its messages, sent one by one:\n"
+        + "\n".join([*wrong[:4], *sorted(broken)[:6]])
+    )
+
+
+def too(yours: float, expected: float) -> str:
+    """Return on which side of the right answer a time is, which is not told."""
+    return f"time, {yours:g}, is too {'short' if yours < expected else 'long'}"
 
 
 def test_a_ring_takes_as_long_as_its_messages() -> None:
     """2(n-1) steps of a chunk; one rank has nobody to send to."""
-    compare(ring, ring_programs, (2, 1, 3, 4, 7, 16))
+    compare("ring", ring_programs, (2, 1, 3, 4, 7, 16))
 
 
 def cost_in_pytorch() -> Callable[..., float]:
@@ -264,7 +282,7 @@ def cost_in_pytorch() -> Callable[..., float]:
     file = Path(torch.__file__).parent / "distributed" / "tensor" / "_collective_utils.py"
     tree = ast.parse(file.read_text(encoding="utf-8"))
     tree.body = [node for node in tree.body if getattr(node, "name", "") == "allreduce_cost"]
-    assert 1 == len(tree.body)
+    assert 1 == len(tree.body), f"{file} has no allreduce_cost any more"
     names: dict[str, Callable[..., float]] = {}
     # Annotations are not evaluated, since they are not in this file either.
     exec(compile(tree, str(file), "exec"), names)  # noqa: S102 - a function of PyTorch's
@@ -280,22 +298,24 @@ def test_pytorch_reckons_with_a_ring_too() -> None:
         )
         micros = cost(gigabytes, topology, 0) - 6.6
         link = Link(latency * 1e-6, 1 / (bandwidth * 1e9))
-        assert pytest.approx(micros * 1e-6) == ring(n, gigabytes * 1e9, link, 0.0)
+        with forbids(k04_cost) as mine:
+            yours = mine.ring(n, gigabytes * 1e9, link, 0.0)
+        assert same(micros * 1e-6, 1e-6) == yours, f"{n} ranks: {too(yours, micros * 1e-6)}"
 
 
 def test_a_tree_takes_as_long_as_its_messages() -> None:
     """A reduction and a broadcast; numbers of ranks that are no powers of two."""
-    compare(tree, tree_programs, (2, 4, 1, 3, 5, 6, 7, 9, 16, 17))
+    compare("tree", tree_programs, (2, 4, 1, 3, 5, 6, 7, 9, 16, 17))
 
 
 def test_recursive_doubling_takes_as_long_as_its_messages() -> None:
     """Both directions at once, the whole tensor in each round."""
-    compare(doubling, doubling_programs, (2, 4, 1, 8, 16))
+    compare("doubling", doubling_programs, (2, 4, 1, 8, 16))
 
 
 def test_recursive_halving_takes_as_long_as_its_messages() -> None:
     """As few bytes as a ring, as few messages as two trees."""
-    compare(halving, halving_programs, (2, 4, 1, 8, 16))
+    compare("halving", halving_programs, (2, 4, 1, 8, 16))
 
 
 def test_a_hierarchy_takes_as_long_as_its_messages() -> None:
@@ -304,6 +324,11 @@ def test_a_hierarchy_takes_as_long_as_its_messages() -> None:
         for inner, outer, size, gamma in (
             (EVEN, Link(5.0, 2.0), 16.0, GAMMA),
             (FAST, SLOW, 1e8, 1e-12),
+            # In which nothing costs but the messages within nodes, then between them, then bytes.
+            (Link(1.0, 0.0), Link(0.0, 0.0), 16.0, 0.0),
+            (Link(0.0, 0.0), Link(1.0, 0.0), 16.0, 0.0),
+            (Link(0.0, 0.0), Link(0.0, 1.0), 16.0, 0.0),
+            (Link(0.0, 0.0), Link(0.0, 0.0), 16.0, 1.0),
         ):
 
             def link(a: int, b: int, local: int = per_node) -> Link:
@@ -311,35 +336,51 @@ def test_a_hierarchy_takes_as_long_as_its_messages() -> None:
 
             programs = hierarchical_programs(nodes, per_node)
             expected = reduced(programs, size, link, gamma)
-            told = hierarchical(nodes, per_node, size, (inner, outer), gamma)
-            assert same(expected) == told, f"{nodes} nodes of {per_node}, {size} bytes"
+            with forbids(k04_cost) as mine:
+                yours = mine.hierarchical(nodes, per_node, size, (inner, outer), gamma)
+            assert same(expected) == yours, (
+                f"{nodes} nodes of {per_node}, {size:g} bytes, {inner} within a node, {outer} "
+                f"between nodes, gamma {gamma:g}: your {too(yours, expected)}"
+            )
 
 
 def test_a_hierarchy_is_worth_it() -> None:
     """Eight nodes of eight: fewer steps over the slow links, and fewer bytes, than in one ring."""
-    ours = hierarchical(8, 8, 1e8, (FAST, SLOW), 0.0)
+    with forbids(k04_cost) as mine:
+        ours = mine.hierarchical(8, 8, 1e8, (FAST, SLOW), 0.0)
+        ring = mine.ring(64, 1e8, SLOW, 0.0)
 
-    assert ours < ring(64, 1e8, SLOW, 0.0) / 4
+    assert ours < ring / 4, f"yours: {ours:g} s in nodes, and {ring:g} s in one ring"
 
 
 @pytest.mark.parametrize("n", [4, 8, 32])
 @pytest.mark.parametrize("gamma", [0.0, 1e-9])
 def test_at_the_crossover_both_take_as_long(n: int, gamma: float) -> None:
     """A little below it recursive doubling is faster, a little above the ring is."""
-    at = crossover(n, SLOW, gamma)
+    with forbids(k04_cost) as mine:
+        at = mine.crossover(n, SLOW, gamma)
 
     for size, ring_is_faster in ((0.999 * at, False), (1.001 * at, True)):
         times = [
             reduced(programs(n), size, always(SLOW), gamma)
             for programs in (ring_programs, doubling_programs)
         ]
-        assert ring_is_faster == (times[0] < times[1]), f"at {size} bytes: {times}"
+        assert ring_is_faster == (times[0] < times[1]), (
+            f"your crossover is {at:g} bytes: with {size:g} bytes {n} ranks take {times[0]:g} s in "
+            f"a ring and {times[1]:g} s by doubling; gamma is {gamma:g}"
+        )
 
 
 def test_two_ranks_may_never_cross() -> None:
     """A ring of two sends as many bytes as doubling does; it may win by adding half as many."""
-    assert math.inf == crossover(2, SLOW, 0.0)
-    assert same(SLOW.alpha / (GAMMA / 2)) == crossover(2, SLOW, GAMMA)
+    with forbids(k04_cost) as mine:
+        never, once = mine.crossover(2, SLOW, 0.0), mine.crossover(2, SLOW, GAMMA)
+
+    assert math.inf == never, f"yours is {never:g}: two ranks send as many bytes either way"
+    assert same(SLOW.alpha / (GAMMA / 2)) == once, (
+        f"yours is {once:g}: from which size on does it pay to add half as many bytes, for one "
+        f"message more?"
+    )
 
 
 def chained(n: int, size: float, segments: int, link: Link) -> float:
@@ -371,28 +412,38 @@ def test_a_chain_takes_as_long_as_its_messages() -> None:
     for n, segments in ((2, 1), (2, 5), (3, 1), (3, 4), (6, 1), (6, 2), (6, 9)):
         for link, size, _ in CASES:
             expected = chained(n, size, segments, link)
-            assert same(expected) == chain(n, size, segments, link), f"{n} ranks, {segments}"
+            with forbids(k04_cost) as mine:
+                yours = mine.chain(n, size, segments, link)
+            assert same(expected) == yours, (
+                f"{n} ranks, {size:g} bytes in {segments} segments, {link}: your "
+                f"{too(yours, expected)}. When does the last segment leave rank 0?"
+            )
 
 
 def test_no_other_number_of_segments_is_faster() -> None:
     """All others are tried, up to forty."""
     for n in (2, 3, 5, 6):
         for size in (1.0, 8.5, 10.0, 30.0, 100.0, 400.0):
-            best = best_segments(n, size, EVEN)
+            with forbids(k04_cost) as mine:
+                best = mine.best_segments(n, size, EVEN)
             times = {segments: chained(n, size, segments, EVEN) for segments in range(1, 41)}
-            assert isinstance(best, int)
-            assert best in times, f"{n} ranks, {size} bytes"
-            assert same(min(times.values())) == times[best], f"{n} ranks, {size} bytes"
+            assert isinstance(best, int), f"yours is a {type(best).__name__}: {best}"
+            assert best in times, f"{n} ranks, {size} bytes: yours is {best}, not from 1 to 40"
+            assert same(min(times.values())) == times[best], (
+                f"{n} ranks, {size} bytes: yours is {best}, and another number of segments is "
+                f"faster: look at both neighbours"
+            )
 
 
 def test_many_segments_are_found_without_trying_all() -> None:
     """A terabyte along a thousand ranks: one more or one less is no better."""
     link = Link(1e-9, 1e-9)
-    best = best_segments(1002, 1e12, link)
+    with forbids(k04_cost) as mine:
+        best = mine.best_segments(1002, 1e12, link)
+        times = [mine.chain(1002, 1e12, best + more, link) for more in (-1, 0, 1)]
 
-    assert pytest.approx(math.sqrt(1000 * 1e12), abs=2) == best
-    for other in (best - 1, best + 1):
-        assert chain(1002, 1e12, best, link) <= chain(1002, 1e12, other, link)
+    assert abs(best - math.sqrt(1000 * 1e12)) <= 2, f"yours, {best}, is not the best by far"
+    assert times[1] == min(times), f"yours is {best}, and a neighbour is faster: {times}"
 
 
 def finished(buckets: Sequence[float], compute: float, link: Link) -> float:
@@ -428,8 +479,12 @@ def test_buckets_are_reduced_while_backward_runs(total: int, first: int, bucket:
     for compute in (0.0, 1.0, 20.0, 40.0, 1000.0):
         for link in (EVEN, Link(0.0, 0.25), Link(30.0, 0.01)):
             expected = finished(buckets, compute, link)
-            told = step_time(total, first, bucket, compute, link)
-            assert same(expected) == told, f"buckets {buckets}, backward {compute} s, {link}"
+            with forbids(k04_cost) as mine:
+                yours = mine.step_time(total, first, bucket, compute, link)
+            assert same(expected) == yours, (
+                f"buckets of {buckets} bytes, {compute} s of backward, {link}: your "
+                f"{too(yours, expected)}. When is each bucket full, and when is the link free?"
+            )
 
 
 def test_a_small_first_bucket_begins_early() -> None:
@@ -437,10 +492,12 @@ def test_a_small_first_bucket_begins_early() -> None:
     from torch.distributed import _DEFAULT_FIRST_BUCKET_BYTES as FIRST  # noqa: PLC0415
 
     total, cap, link = 100 * FIRST, 25 * FIRST, Link(1e-5, 1e-9)
-    early, late = (step_time(total, first, cap, 0.05, link) for first in (FIRST, cap))
+    with forbids(k04_cost) as mine:
+        early, late = (mine.step_time(total, first, cap, 0.05, link) for first in (FIRST, cap))
 
-    assert same(finished([FIRST, cap, cap, cap, 24 * FIRST], 0.05, link)) == early
-    assert early < late
+    expected = finished([FIRST, cap, cap, cap, 24 * FIRST], 0.05, link)
+    assert same(expected) == early, f"one megabyte and then 25 at a time: {too(early, expected)}"
+    assert early < late, f"yours: {early:g} s with a small first bucket, {late:g} s without"
 
 
 @pytest.mark.parametrize("compute", [0.5, 5.0, 20.0, 26.0, 60.0, 1000.0])
@@ -448,11 +505,16 @@ def test_a_small_first_bucket_begins_early() -> None:
 def test_no_other_number_of_buckets_is_faster(compute: float, alpha: float) -> None:
     """All others are tried, up to two hundred, for fast and slow links."""
     link = Link(alpha, 0.25)
-    best = best_count(100, compute, link)
+    with forbids(k04_cost) as mine:
+        best = mine.best_count(100, compute, link)
+    assert isinstance(best, int), f"yours is a {type(best).__name__}: {best}"
+    assert best >= 1, f"yours is {best}: there is at least one bucket"
     times = {n: finished([100 / n] * n, compute, link) for n in {*range(1, 200), best}}
 
-    assert isinstance(best, int)
-    assert same(min(times.values())) == times[best], f"{best} buckets"
+    assert same(min(times.values())) == times[best], (
+        f"yours is {best} buckets, and another number is faster: does the link wait for the last "
+        f"bucket of {best}, or is it busy from the first one on?"
+    )
 
 
 @pytest.mark.parametrize("total", [2e15, 0.5e9])
@@ -466,21 +528,7 @@ def test_many_buckets_are_found_without_trying_all(total: float) -> None:
         # Whichever bucket the link has waited for last, from there on it was busy.
         return float(np.max(filled + link.time(total / number) * np.arange(number, 0, -1)))
 
-    best = best_count(total, compute, link)
+    with forbids(k04_cost) as mine:
+        best = mine.best_count(total, compute, link)
     for other in (best - best // 10, best + best // 10, best // 2, best * 2):
-        assert end(best) <= end(other) * (1 + 1e-10), f"{best} buckets, or {other}"
-
-
-def test_it_is_plain_python() -> None:
-    """PyTorch's own formulas are what is being written here."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(inspect.getsource(sys.modules[ring.__module__]))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-    assert not [name for name in names if name.partition(".")[0] == "torch"], "without torch"
-
-    for formula in (ring, tree, doubling, halving):
-        assert 0.0 < formula(2, 8.0, EVEN, 0.0)
-    assert 0.0 < hierarchical(2, 2, 8.0, (EVEN, EVEN), 0.0)
+        assert end(best) <= end(other) * (1 + 1e-10), f"yours is {best}; {other} are faster"

@@ -22,8 +22,11 @@ from torch.distributed import distributed_c10d
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from katas.lecture13 import k05_ddp
 from katas.lecture13.k05_ddp import DDP
 from katas.lecture13.k05_ddp import assign_buckets
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.backend("gloo"),
     # DistributedDataParallel imports it when it is first used.
-    pytest.mark.ranks_import("torch._dynamo"),
+    pytest.mark.ranks_import("torch._dynamo", "numpy.random"),
 ]
 
 SMALL = 200
@@ -127,16 +130,24 @@ def loss_of(module: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor
 
 def test_buckets_go_from_the_last_parameter_to_the_first() -> None:
     """For backward begins with the last layer."""
-    assert [[0]] == assign_buckets([4], 8)
-    assert [[2, 1, 0]] == assign_buckets([1, 1, 1], 8)
-    assert [[3, 2], [1, 0]] == assign_buckets([4, 4, 4, 4], 8)
+    check_buckets([4], [[0]])
+    check_buckets([1, 1, 1], [[2, 1, 0]])
+    check_buckets([4, 4, 4, 4], [[3, 2], [1, 0]])
+
+
+def check_buckets(sizes: list[int], expected: list[list[int]], why: str = "") -> None:
+    """Compare the buckets of 8 bytes of parameters with gradients of these sizes."""
+    given = list(sizes)
+    found = assign_buckets(sizes, 8)
+    assert expected == found, f"gradients of {sizes} bytes, cap 8; yours: {found} {why}"
+    assert given == sizes, f"yours changes the sizes that it was given: {sizes}, and were {given}"
 
 
 def test_a_bucket_is_closed_once_it_holds_the_cap() -> None:
     """It may hold more: the parameter that fills it is in it. No bucket is empty."""
-    assert [[2, 1], [0]] == assign_buckets([10, 30, 5], 8), "5 bytes, then 30 more: full"
-    assert [[2], [1], [0]] == assign_buckets([1, 20, 8], 8), "8 bytes are the cap: closed"
-    assert [] == assign_buckets([], 8)
+    check_buckets([10, 30, 5], [[2, 1], [0]], "(5 bytes, then 30 more: closed)")
+    check_buckets([1, 20, 8], [[2], [1], [0]], "(8 bytes are the cap: closed)")
+    check_buckets([], [])
 
 
 @given(sizes=st.lists(st.integers(0, 9), max_size=12), cap=st.integers(1, 20))
@@ -145,11 +156,12 @@ def test_buckets_are_those_of_pytorch(sizes: list[int], cap: int) -> None:
     order = list(reversed(range(len(sizes))))
     tensors = [torch.empty(sizes[position], dtype=torch.uint8) for position in order]
     if not tensors:
-        assert [] == assign_buckets(sizes, cap)
+        check_buckets([], [])
         return
     expected, _ = dist._compute_bucket_assignment_by_size(tensors, [cap], [], order)  # noqa: SLF001
 
-    assert expected == assign_buckets(sizes, cap)
+    found = assign_buckets(sizes, cap)
+    assert expected == found, f"sizes {sizes}, cap {cap}\nyours:     {found}\nPyTorch's: {expected}"
 
 
 def construct() -> tuple[dict[str, torch.Tensor], bool, bool, bool]:
@@ -170,16 +182,27 @@ def test_all_ranks_begin_with_the_values_of_rank_0(world: World) -> None:
         assert keeps, "DDP is a module, and its attribute `module` is the one it was given"
         assert same, "an optimizer may hold the parameters already: they stay these objects"
         assert asks, "what is frozen stays frozen"
-        assert expected.keys() == state.keys()
+        assert expected.keys() == state.keys(), f"the module of rank {rank} has {list(state)}"
         for name, value in expected.items():
-            assert torch.equal(value, state[name]), f"{name} of rank {rank} is not that of rank 0"
+            where = f"{name} of rank {rank} is not that of rank 0"
+            close(state[name], value, where, rtol=0.0, atol=0.0)
+
+
+def close(
+    found: Any, expected: Any, where: str, *, rtol: float = 1e-11, atol: float = 1e-13
+) -> None:
+    """Compare tensors, lists or dicts of them; float32 on the way shows in the eighth digit."""
+    torch.testing.assert_close(
+        found, expected, rtol=rtol, atol=atol, msg=partial("{}: {}".format, where)
+    )
 
 
 def one_backward(x: torch.Tensor, y: torch.Tensor) -> dict[str, torch.Tensor | None]:
     """Return the gradients of a Net that begins otherwise on each rank."""
     net = Net(dist.get_rank())
     ddp = DDP(net, SMALL)
-    loss_of(ddp, rows_of_rank(x), rows_of_rank(y)).backward()
+    with unchanged(but={"grad"}, x=x, y=y, net=net):
+        loss_of(ddp, rows_of_rank(x), rows_of_rank(y)).backward()
     return gradients(net)
 
 
@@ -195,21 +218,24 @@ def test_gradients_are_those_of_one_process(world: World) -> None:
                 continue
             assert found[name] is not None, f"{name} of rank {rank} has no gradient"
             where = f"the gradient of {name} on rank {rank} is not that of the whole batch"
-            torch.testing.assert_close(found[name], expected, msg=partial("{}: {}".format, where))
+            close(found[name], expected, where)
 
 
 def without_torch(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Return whether DDP works where PyTorch's own does not."""
-    made = mock.Mock(side_effect=AssertionError("the reducer is what this kata is about"))
-    with mock.patch.object(dist, "Reducer", made), ExitStack() as stack:
-        stack.enter_context(mock.patch.object(DistributedDataParallel, "__init__", made))
-        one_backward(x, y)
-    return True
+    """Return whether DDP finds gradients where PyTorch's own is not to be used."""
+    # Those of Tensor by whatever path: torch.nn, torch.nn.parallel, torch.distributed, ...
+    names = ["Tensor.DistributedDataParallel", "Tensor.Reducer", "distributed.algorithms"]
+    names += ["Tensor._compute_bucket_assignment_by_size"]
+    with forbids(k05_ddp, *(f"torch.{name}" for name in names)) as fresh:
+        net = Net(0)
+        loss_of(fresh.DDP(net, fresh.assign_buckets([SMALL], 1)[0][0] + SMALL), x, y).backward()
+    return all(p.grad is not None for p in net.parameters() if p.requires_grad)
 
 
 def test_nothing_ready_made_is_called(world: World) -> None:
     """Neither DistributedDataParallel nor the reducer that it is made of."""
-    assert [True, True] == world(without_torch, 2, *batches(1)[0])
+    found = world(without_torch, 2, *batches(1)[0])
+    assert [True, True] == found, f"does each rank of yours find all gradients? {list(found)}"
 
 
 def pytorch_s(net: nn.Module) -> nn.Module:
@@ -245,8 +271,8 @@ def train_both(data: Data) -> tuple[list[torch.Tensor], ...]:
 def test_training_is_that_of_pytorch(world: World) -> None:
     """Step after step; the gradients are set to None between the steps, or to zero."""
     for theirs, ours, zeroed in world(train_both, 2, batches(4)):
-        torch.testing.assert_close(ours, theirs)
-        torch.testing.assert_close(zeroed, theirs, msg="with zero_grad(set_to_none=False)")
+        close(ours, theirs, "parameters, yours and PyTorch's")
+        close(zeroed, theirs, "parameters, with zero_grad(set_to_none=False)")
 
 
 def bytes_of_both(data: Data) -> tuple[list[int], list[int]]:
@@ -259,7 +285,10 @@ def test_each_bucket_is_one_all_reduce(world: World) -> None:
     for theirs, ours in world(bytes_of_both, 2, batches(2)):
         once = theirs[1:]
         assert sum(once) == theirs[0], "PyTorch has one bucket at first, and then makes new ones"
-        assert once * 2 == ours, "two backwards, and in each every bucket is reduced once"
+        assert once * 2 == ours, (
+            f"bytes of each all-reduce in two backwards\nyours:     {ours}\nPyTorch's: {once * 2}, "
+            f"without its first backward"
+        )
 
 
 def order_of_events(order: dict[int, tuple[str, ...]]) -> list[Any]:
@@ -267,7 +296,7 @@ def order_of_events(order: dict[int, tuple[str, ...]]) -> list[Any]:
     log: list[Any] = []
     ddp = DDP(Chain("a", "b", "c"), 1)
     with Reductions(log):
-        output = ddp(torch.ones(2, 4).double(), order[dist.get_rank()], log)
+        output = ddp(torch.ones(2, 4).double(), order=order[dist.get_rank()], log=log)
         output.sum().backward()
     return log
 
@@ -281,7 +310,10 @@ def test_reductions_begin_while_backward_runs(world: World) -> None:
     expected = ["c", BIAS, WEIGHT, "b", WEIGHT, "a", BIAS, WEIGHT]
     orders = dict.fromkeys(range(2), ("a", "b", "c"))
     for log in world(order_of_events, 2, orders):
-        assert expected == log, "names: backward of a layer begins; numbers: bytes are reduced"
+        assert expected == log, (
+            f"names: backward of a layer begins; numbers: so many bytes are reduced\n"
+            f"yours:    {log}\nexpected: {expected}"
+        )
 
 
 def test_all_ranks_begin_their_reductions_in_one_order(world: World) -> None:
@@ -289,13 +321,16 @@ def test_all_ranks_begin_their_reductions_in_one_order(world: World) -> None:
     buckets = [BIAS, WEIGHT, WEIGHT, BIAS, WEIGHT]
     early = ["b", "c", *buckets[:3], "a", *buckets[3:]]
     # One rank first, since ranks whose reductions do not match may hang.
-    assert [early] == world(order_of_events, 1, {0: ("a", "c", "b")}), (
-        "b is full first, but c comes first in the list: b waits for it"
+    found = list(world(order_of_events, 1, {0: ("a", "c", "b")}))
+    assert [early] == found, (
+        f"b is full first, but c comes first in the list: b waits for it\n"
+        f"yours:    {found}\nexpected: {[early]}"
     )
 
     first, second = world(order_of_events, 2, {0: ("a", "b", "c"), 1: ("a", "c", "b")})
-    assert buckets == [each for each in first if isinstance(each, int)]
-    assert early == second
+    found = [each for each in first if isinstance(each, int)]
+    assert buckets == found, f"bytes reduced by rank 0\nyours:    {found}\nexpected: {buckets}"
+    assert early == second, f"events on rank 1\nyours:    {second}\nexpected: {early}"
 
 
 def goes_on_alone() -> bool:
@@ -311,12 +346,12 @@ def goes_on_alone() -> bool:
 
     def wait(_: torch.Tensor) -> None:
         with suppress(RuntimeError):
-            store.wait(["at the end"], timedelta(seconds=10))
+            store.wait(["at the end"], timedelta(seconds=4))
             came.append(True)
 
     output.register_hook(wait)
     output.sum().backward()
-    assert ["c", "b", "a"] == log
+    assert ["c", "b", "a"] == log, f"backward meets the layers c, b and a; yours: {log}"
     return bool(came)
 
 
@@ -348,9 +383,14 @@ def test_gradients_are_views_of_their_bucket(world: World) -> None:
     for first, second, third in world(storages, 2):
         assert first == second == third, "a later backward has put the gradients elsewhere"
         for bucket in buckets:
-            assert 1 == len({first[position] for position in bucket}), "a bucket is one tensor"
-            assert sum(sizes[position] for position in bucket) == first[bucket[0]][1]
-        assert len(buckets) == len(set(first)), "buckets are different tensors"
+            places = {first[position] for position in bucket}
+            assert 1 == len(places), (
+                f"the gradients of bucket {bucket} are in {len(places)} tensors of yours: a bucket "
+                f"is one flat tensor, and they are views of it"
+            )
+            size, found = sum(sizes[position] for position in bucket), first[bucket[0]][1]
+            assert size == found, f"bucket {bucket} of yours has {found} bytes, not {size}"
+        assert len(buckets) == len(set(first)), "buckets of yours share a tensor"
 
 
 def accumulate(data: Data) -> tuple[Any, ...]:
@@ -379,10 +419,12 @@ def test_no_sync_accumulates_and_sends_nothing(world: World) -> None:
         mine = Net(0)
         for x, y in data[:2]:
             loss_of(mine, x.chunk(2)[rank], y.chunk(2)[rank]).backward()
-        assert 0 == sent, "in no_sync nothing is sent"
-        torch.testing.assert_close(local, gradients(mine))
-        assert buckets == total, "what was accumulated is sent as one"
-        torch.testing.assert_close(summed, gradients(alone))
+        assert 0 == sent, f"in no_sync nothing is sent; yours begins {sent} all-reduces"
+        close(local, gradients(mine), f"rank {rank}, in no_sync, what it has computed alone")
+        assert buckets == total, (
+            f"what was accumulated is sent as one, in {buckets} buckets; yours sends {total}"
+        )
+        close(summed, gradients(alone), f"rank {rank}, after no_sync, the mean of all")
 
 
 def who_decides(x: torch.Tensor, y: torch.Tensor) -> dict[str, int]:
@@ -416,6 +458,9 @@ def who_decides(x: torch.Tensor, y: torch.Tensor) -> dict[str, int]:
         with ddp.no_sync():
             loss_of(ddp, x, y).backward()
         counts["within, after a forward without backward"] = len(log)
+        ddp(x)
+        loss_of(ddp.module, x, y).backward()
+        counts["without DDP, while a forward with it waits"] = len(log)
     return counts
 
 
@@ -429,8 +474,15 @@ def test_the_forward_decides_whether_backward_sends(world: World) -> None:
         "within the outer of two": 1,
         "after an exception within": 2,
         "within, after a forward without backward": 2,
+        "without DDP, while a forward with it waits": 3,
     }
-    assert [expected] * 2 == world(who_decides, 2, *batches(1)[0])
+    for found in world(who_decides, 2, *batches(1)[0]):
+        wrong = {
+            f"{where}: yours {found[where]}, expected {count}"
+            for where, count in expected.items()
+            if found[where] != count
+        }
+        assert not wrong, f"all-reduces until then: {sorted(wrong)}"
 
 
 def validate(data: Data) -> tuple[Any, int]:
@@ -457,8 +509,11 @@ def test_a_forward_without_gradients_changes_nothing(world: World) -> None:
     loss_of(alone, *data[0]).backward()
     expected = gradients(alone)
     for found, count in world(validate, 2, data):
-        assert 3 == count, "the backward of the forward before it is still to be averaged"
-        torch.testing.assert_close(found, expected)
+        assert 3 == count, (
+            f"yours sends {count} buckets of 3: the backward of the forward before the validation "
+            f"is still to be averaged"
+        )
+        close(found, expected, "gradients, with a validation between forward and backward")
 
 
 def use_both(uses: Uses, syncs: Sequence[bool]) -> tuple[list[Any], list[Any]]:
@@ -492,8 +547,10 @@ def compare_unused(world: World, uses: Uses, syncs: Sequence[bool]) -> list[Any]
             for name, expected in theirs[step].items():
                 found = ours[step][name]
                 where = f"{name} on rank {rank}, backward {step}"
-                assert (expected is None) == (found is None), f"{where}: {found}, not {expected}"
-                torch.testing.assert_close(found, expected, msg=partial("{}: {}".format, where))
+                assert (expected is None) == (found is None), (
+                    f"the grad of {where}\nyours:     {found}\nPyTorch's: {expected}"
+                )
+                close(found, expected, where)
     return results[0][1]
 
 
@@ -501,7 +558,8 @@ def test_ranks_may_use_different_parameters(world: World) -> None:
     """Who has not used one contributes zeros, and gets the mean as well."""
     (found,) = compare_unused(world, [["ad", "bd"]], [True])
 
-    assert all(found[f"{layer}.weight"] is not None for layer in "abd")
+    none = [layer for layer in "abd" if found[f"{layer}.weight"] is None]
+    assert not none, f"some rank has used {none}, and the grad of yours is None"
     assert found["c.weight"] is None, "no rank has used c: an optimizer is not to touch it"
 
 
@@ -511,7 +569,7 @@ def test_what_is_used_is_found_for_each_forward(world: World) -> None:
     found = compare_unused(world, uses, [True] * 4)
 
     assert found[1]["c.weight"] is None, "zero_grad() stood between forward and backward"
-    assert found[2]["d.weight"] is None
+    assert found[2]["d.weight"] is None, "no rank has used d in the third backward"
 
 
 def test_an_unused_parameter_contributes_what_it_has_accumulated(world: World) -> None:
@@ -543,7 +601,7 @@ def test_the_graph_may_be_deep_and_wide(world: World) -> None:
     """Each node is met once, and no function calls itself a thousand times."""
     (found,) = world(deep, 1)
 
-    assert ["a.weight", "a.bias", "c.weight", "c.bias"] == found
+    assert ["a.weight", "a.bias", "c.weight", "c.bias"] == found, f"yours has grads of {found}"
 
 
 def unused_events() -> list[Any]:
@@ -556,31 +614,36 @@ def unused_events() -> list[Any]:
 
 
 def test_an_unused_parameter_holds_up_no_bucket(world: World) -> None:
-    """It is ready from the first hook on; the sum that tells who uses what begins before."""
+    """It is ready from the first hook on; who uses what is told before the buckets or after."""
     # c; then b's weight and d's bias, which fill a bucket; then d's weight and a's bias.
     both = WEIGHT + BIAS
-    expected = ["c", 4 * 7, both, "d", both, "a", both, WEIGHT]
-
-    assert [expected] * 2 == world(unused_events, 2), (
-        "seven parameters, an int32 each; then buckets as they are full, before backward ends"
-    )
+    expected = ["c", both, "d", both, "a", both, WEIGHT]
+    flags = 4 * 7
+    for found in world(unused_events, 2):
+        # Where PyTorch has them, and as early as possible.
+        assert found in ([*expected, flags], ["c", flags, *expected[1:]]), (
+            f"names: backward of a layer begins; numbers: so many bytes are reduced\n"
+            f"yours:    {found}\nexpected: {expected}, and {flags} bytes (seven parameters, an "
+            f"int32 each) before all buckets or after them"
+        )
 
 
 def test_the_default_cap_is_25_mebibytes(world: World) -> None:
     """All gradients of a small model travel together."""
     cap = inspect.signature(DDP).parameters["bucket_cap"].default
     assert 25 << 20 == cap, f"bucket_cap is {cap} bytes if nobody says how many"
-    size = sum(p.nbytes for p in Net(0).parameters() if p.requires_grad)
+    size = sum(p.nbytes for p in Net(0).float().parameters() if p.requires_grad)
 
-    assert [[size]] * 2 == world(default_cap, 2, *batches(1)[0])
+    for found in world(default_cap, 2, *batches(1)[0]):
+        assert [size] == found, f"one all-reduce of {size} bytes, float32; yours: {found}"
 
 
 def default_cap(x: torch.Tensor, y: torch.Tensor) -> list[int]:
     """Return the bytes of the all-reduces of a backward."""
     log: list[int] = []
-    ddp = DDP(Net(0))
+    ddp = DDP(Net(0).float())
     with Reductions(log):
-        loss_of(ddp, x, y).backward()
+        loss_of(ddp, x.float(), y.float()).backward()
     return log
 
 
@@ -606,7 +669,7 @@ def test_a_gradient_that_is_still_there_is_accumulated_to(world: World) -> None:
         expected.append(gradients(alone))
     for found in world(keep_on, 2, data):
         for step in (0, 1, 3):
-            torch.testing.assert_close(found[step], expected[step], msg=f"after {step + 1}")
+            close(found[step], expected[step], f"after {step + 1} backwards")
 
 
 class Handle:
@@ -639,4 +702,6 @@ def waited_for(x: torch.Tensor, y: torch.Tensor) -> list[bool]:
 def test_every_reduction_is_waited_for(world: World) -> None:
     """Those that began first need not end first: gloo has several threads."""
     for waited in world(waited_for, 2, *batches(1)[0]):
-        assert [True] * 4 == waited, "wait for all handles: of the users, and of three buckets"
+        assert [True] * 4 == waited, (
+            f"which handles, of the flags and of three buckets, does yours wait for? {waited}"
+        )

@@ -15,11 +15,15 @@ from torch import nn
 from torch.distributed import distributed_c10d
 from torch.nn.parallel import DistributedDataParallel
 
+from katas.lecture13 import k06_compression
 from katas.lecture13.k06_compression import Compressor
 from katas.lecture13.k06_compression import Signs
 from katas.lecture13.k06_compression import State
 from katas.lecture13.k06_compression import TopK
 from katas.lecture13.k06_compression import compressed_hook
+from plugins.kit import forbids
+from plugins.kit import tensors
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -34,7 +38,11 @@ pytestmark = [
     pytest.mark.ranks_import("torch._dynamo"),
 ]
 
-NUMBERS = st.lists(st.integers(-9, 9), min_size=1, max_size=40)
+# Irrational numbers, zeros of both signs and denormals, of two dtypes.
+FINITE = (0.0, -0.0, "denormal")
+FLAT = tensors(
+    min_dims=1, max_dims=1, max_side=40, special=FINITE, layouts=("contiguous", "offset")
+).filter(len)
 
 
 class Bucket:
@@ -83,13 +91,19 @@ def nbytes(message: tuple[torch.Tensor, ...]) -> int:
 
 def there_and_back(compressor: Compressor, flat: torch.Tensor) -> torch.Tensor:
     """Return what arrives of a tensor, which is not changed, nor is the message."""
-    before = flat.clone()
-    message = compressor.encode(flat)
-    assert torch.equal(before, flat), "encode has changed its argument"
-    sent = [tensor.tolist() for tensor in message]
-    decoded = compressor.decode(message, flat.numel())
-    assert sent == [tensor.tolist() for tensor in message], "decode has changed the message"
+    with unchanged(flat=flat):
+        message = compressor.encode(flat)
+        with unchanged(message=message):
+            decoded = compressor.decode(message, flat.numel())
+    assert flat.dtype == decoded.dtype, f"yours decodes {flat.dtype} as {decoded.dtype}"
     return decoded
+
+
+def close(found: Any, expected: Any, where: str) -> None:
+    """Compare float64 tensors; float32 on the way shows in the eighth digit."""
+    torch.testing.assert_close(
+        found, expected, rtol=1e-11, atol=1e-12, msg=lambda text: f"{where}: {text}"
+    )
 
 
 def test_the_largest_magnitudes_are_sent() -> None:
@@ -97,14 +111,16 @@ def test_the_largest_magnitudes_are_sent() -> None:
     flat = double(1, -7, 0.5, 6, 2, -3)
     message = TopK(0.5).encode(flat)
 
-    assert 2 == len(message), "values and positions"
+    assert 2 == len(message), f"values and positions; your message has {len(message)} tensors"
     values, positions = message
-    assert torch.float64 == values.dtype
-    assert torch.int32 == positions.dtype, "int64 would double the bytes of float32 gradients"
-    assert {(-7.0, 1), (6.0, 3), (-3.0, 5)} == set(
-        zip(values.tolist(), positions.tolist(), strict=True)
+    assert torch.float64 == values.dtype, f"the values of yours are {values.dtype}"
+    assert torch.int32 == positions.dtype, (
+        f"the positions of yours are {positions.dtype}: int32 is enough, and half of int64"
     )
-    assert [0, -7, 0, 6, 0, -3] == TopK(0.5).decode(message, 6).tolist()
+    sent = sorted(zip(positions.tolist(), values.tolist(), strict=True))
+    assert [(1, -7.0), (3, 6.0), (5, -3.0)] == sent, f"of {flat.tolist()} yours sends {sent}"
+    decoded = TopK(0.5).decode(message, 6).tolist()
+    assert [0, -7, 0, 6, 0, -3] == decoded, f"yours decodes {sent} as {decoded}"
 
 
 @pytest.mark.parametrize(("fraction", "expected"), [(0.25, 2), (0.4, 4), (0.001, 1), (1.0, 10)])
@@ -112,14 +128,20 @@ def test_a_fraction_is_rounded_down_but_to_1_at_least(fraction: float, expected:
     """Of ten elements."""
     values, positions = TopK(fraction).encode(torch.linspace(-1, 2, 10))
 
-    assert (expected,) == values.shape == positions.shape
-    assert torch.float32 == values.dtype
+    shapes = [tuple(values.shape), tuple(positions.shape)]
+    assert [(expected,)] * 2 == shapes, f"a fraction of {fraction} of 10; yours sends {shapes}"
+    assert torch.float32 == values.dtype, f"the values of yours are {values.dtype}, not float32"
 
 
 def test_signs_arrive_with_the_mean_of_the_magnitudes() -> None:
-    """0 counts as positive."""
-    assert [2, -2, 2, 2, -2] == there_and_back(Signs(), double(1, -3, 0, 4, -2)).tolist()
-    assert [0, 0] == there_and_back(Signs(), double(0, 0)).tolist()
+    """0 counts as positive, also the one that floats write as -0.0."""
+    for flat, expected in (
+        (double(1, -3, 0, 4, -2), [2, -2, 2, 2, -2]),
+        (double(1, -3, -0.0, 4, -2), [2, -2, 2, 2, -2]),
+        (double(0, 0), [0, 0]),
+    ):
+        found = there_and_back(Signs(), flat).tolist()
+        assert expected == found, f"{flat.tolist()} arrives as\nyours:    {found}\nnot {expected}"
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 800])
@@ -128,33 +150,55 @@ def test_a_sign_is_a_bit(size: int) -> None:
     flat = torch.linspace(-1, 1, size).double().roll(3)
     message = Signs().encode(flat)
 
-    assert -(-size // 8) + 8 == nbytes(message), f"bytes for {size} elements"
+    expected = -(-size // 8) + 8
+    assert expected == nbytes(message), (
+        f"{size} elements are {expected} bytes; your message has {nbytes(message)}: "
+        f"{[(tensor.dtype, tuple(tensor.shape)) for tensor in message]}"
+    )
     assert all(1 == tensor.dim() for tensor in message), "tensors with one dim can be gathered"
-    assert torch.equal(Signs().decode(message, size) < 0, flat < 0)
+    found = [place for place, x in enumerate(Signs().decode(message, size).tolist()) if x < 0]
+    expected = [place for place, x in enumerate(flat.tolist()) if x < 0]
+    assert expected == found, f"negative elements\nyours:    {found}\nexpected: {expected}"
 
 
-@given(numbers=NUMBERS, fraction=st.floats(0, 1))
+@given(flat=FLAT, fraction=st.floats(0, 1))
 def test_what_top_k_leaves_out_is_no_larger_than_what_it_sends(
-    numbers: list[int], fraction: float
+    flat: torch.Tensor, fraction: float
 ) -> None:
     """Elements arrive as they are or not at all, and k of the largest do."""
-    flat = double(*numbers)
-    k = max(1, int(fraction * len(numbers)))
+    k = max(1, int(fraction * len(flat)))
     decoded = there_and_back(TopK(fraction), flat)
-    left = flat - decoded
 
-    assert bool(((decoded == 0) | (left == 0)).all())
-    magnitudes = flat.abs().sort(descending=True).values
-    assert magnitudes[:k].sum() == decoded.abs().sum()
+    wrong = ((decoded != 0) & (decoded != flat)).nonzero().flatten().tolist()
+    assert not wrong, f"elements {wrong} arrive as neither 0 nor what they were; yours: {decoded}"
+    expected = flat.abs().sort(descending=True).values[:k].tolist()
+    found = decoded.abs().sort(descending=True).values[:k].tolist()
+    assert expected == found, f"magnitudes that arrive\nyours:    {found}\nexpected: {expected}"
+    sent = (decoded != 0).sum()
+    assert sent <= k, f"{sent} elements arrive, of which k = {k} are sent; yours: {decoded}"
 
 
-@given(numbers=NUMBERS)
-def test_signs_bring_a_tensor_nearer(numbers: list[int]) -> None:
+@given(flat=FLAT)
+def test_signs_bring_a_tensor_nearer(flat: torch.Tensor) -> None:
     """What is left is shorter by just what the magnitudes give, which makes feedback converge."""
-    flat = double(*numbers)
-    left = flat - there_and_back(Signs(), flat)
+    decoded = there_and_back(Signs(), flat).double()
+    digits = 1e-4 if flat.dtype == torch.float32 else 1e-11
+    flat, left = flat.double(), flat - decoded
 
-    torch.testing.assert_close(left @ left, flat @ flat - flat.abs().sum() ** 2 / flat.numel())
+    torch.testing.assert_close(
+        decoded.abs(),
+        flat.abs().mean().expand(len(flat)),
+        rtol=digits,
+        atol=0.0,
+        msg=lambda text: f"the magnitude of each element of {flat.tolist()}: {text}",
+    )
+    torch.testing.assert_close(
+        left @ left,
+        flat @ flat - flat.abs().sum() ** 2 / flat.numel(),
+        rtol=digits,
+        atol=digits * float(flat @ flat),
+        msg=lambda text: f"the square of what is left, of {flat.tolist()}: {text}",
+    )
 
 
 def call_hook(compressor: Compressor, flats: torch.Tensor) -> tuple[torch.Tensor, Any]:
@@ -172,7 +216,8 @@ def call_hook(compressor: Compressor, flats: torch.Tensor) -> tuple[torch.Tensor
     return value, errors
 
 
-FLATS = torch.stack(
+# Irrational, so that float32 on the way shows.
+FLATS = 2**0.5 * torch.stack(
     [double(8, 0, -1, 2, 0, 9, 3), double(-4, 1, 7, 0, 0.5, 0, -6), double(0, 8, 0, 1, -9, 2, 4)]
 )
 
@@ -181,8 +226,8 @@ FLATS = torch.stack(
 def test_the_bucket_becomes_the_mean_of_what_was_sent(world: World, compressor: Compressor) -> None:
     """On three ranks, each of which sends what is large on it."""
     expected = sum(there_and_back(compressor, flat) for flat in FLATS) / 3
-    for value, _ in world(call_hook, 3, compressor, FLATS):
-        torch.testing.assert_close(value, expected)
+    for rank, (value, _) in enumerate(world(call_hook, 3, compressor, FLATS)):
+        close(value, expected, f"the future's value on rank {rank}")
 
 
 @pytest.mark.parametrize("compressor", [TopK(0.3), Signs()], ids=["top-k", "signs"])
@@ -190,9 +235,10 @@ def test_the_error_is_what_this_rank_has_not_sent(world: World, compressor: Comp
     """A tensor for each parameter, in its shape; k counts in the whole bucket."""
     for rank, (_, errors) in enumerate(world(call_hook, 3, compressor, FLATS)):
         left = FLATS[rank] - there_and_back(compressor, FLATS[rank])
-        assert [(2, 2), (3,)] == [tuple(error.shape) for error in errors]
+        shapes = [tuple(error.shape) for error in errors]
+        assert [(2, 2), (3,)] == shapes, f"the errors of yours have the shapes {shapes}"
         found = torch.cat([error.flatten() for error in errors])
-        torch.testing.assert_close(found, left, msg=lambda text, r=rank: f"rank {r}: {text}")
+        close(found, left, f"the error that rank {rank} keeps")
 
 
 def test_the_messages_are_all_that_travels(world: World) -> None:
@@ -203,9 +249,12 @@ def test_the_messages_are_all_that_travels(world: World) -> None:
         results = world(call_hook, 3, compressor, flats)
         for calls in results.calls:
             gathers = [call for call in calls if call.name.startswith("all_gather")]
-            assert list(calls) == gathers, "all_gather is all that is needed"
-            assert 2 == len(gathers), "one for each tensor of the message"
-            assert nbytes(message) == sum(call.bytes for call in gathers)
+            assert list(calls) == gathers, f"all_gather is all that is needed; yours: {calls}"
+            assert 2 == len(gathers), f"one for each tensor of the message; yours: {gathers}"
+            sent = sum(call.bytes for call in gathers)
+            assert nbytes(message) == sent, (
+                f"the message has {nbytes(message)} bytes; yours: {sent}"
+            )
 
 
 def steps(flats: torch.Tensor, compressor: Compressor, feedback: bool) -> tuple[Any, Any]:  # noqa: FBT001
@@ -226,17 +275,24 @@ def test_nothing_is_lost(world: World) -> None:
     sent = 2 * sum(results[0][0])
     left = sum(torch.cat([part.flatten() for part in errors]) for _, errors in results)
 
-    assert torch.equal(flats.sum((0, 1)), sent + left), "exactly: these are whole numbers"
+    # Exactly: these are whole numbers.
+    torch.testing.assert_close(
+        sent + left,
+        flats.sum((0, 1)),
+        rtol=0.0,
+        atol=0.0,
+        msg=lambda text: f"what yours has sent, and has left, in nine steps: {text}",
+    )
 
 
 def test_without_feedback_nothing_is_kept(world: World) -> None:
     """Each step sends of its own gradients alone."""
     flats = torch.randint(-50, 50, (2, 3, 7)).double()
     for values, errors in world(steps, 2, flats, Signs(), False):  # noqa: FBT003 - it is passed on
-        assert [None, None] == errors
+        assert [None, None] == errors, f"without feedback yours keeps {errors}"
         for step, value in enumerate(values):
             both = [there_and_back(Signs(), flats[rank][step]) for rank in range(2)]
-            torch.testing.assert_close(value, sum(both) / 2)
+            close(value, sum(both) / 2, f"step {step}, without feedback")
 
 
 def rearranged() -> tuple[torch.Tensor, torch.Tensor, list[list[float]]]:
@@ -255,9 +311,11 @@ def test_errors_belong_to_parameters(world: World) -> None:
     ((early, late, errors),) = world(rearranged, 1)
 
     # 1 and 2 are left of the first parameter, 3 of the second, 4, 0 and 5 of the third.
-    assert [0, 0, 5, 0, 0] == early.tolist()
-    assert [7] == late.tolist(), "3 that had not been sent, and 4"
-    assert [[1, 3], [0], [4, 0, 0]] == errors
+    assert [0, 0, 5, 0, 0] == early.tolist(), (
+        f"the bucket of the third and the first parameter; yours: {early.tolist()}"
+    )
+    assert [7] == late.tolist(), f"3 that had not been sent, and 4; yours: {late.tolist()}"
+    assert [[1, 3], [0], [4, 0, 0]] == errors, f"the errors, by parameter; yours: {errors}"
 
 
 def goes_on_alone() -> bool:
@@ -267,13 +325,32 @@ def goes_on_alone() -> bool:
     came = True
     if dist.get_rank() == 1:
         try:
-            store.wait(["rank 0 is back"], timedelta(seconds=10))
+            store.wait(["rank 0 is back"], timedelta(seconds=4))
         except RuntimeError:
             came = False
     future = compressed_hook(State(TopK(0.25)), bucket)
     store.set("rank 0 is back", "yes")
-    assert [0, 0, 0, 4] == future.wait().tolist()
+    found = future.wait().tolist()
+    assert [0, 0, 0, 4] == found, f"the largest of 1, 2, 3, 4 on both ranks; yours: {found}"
     return came
+
+
+def without_algorithms() -> list[float]:
+    """Return what the hook makes of a bucket where PyTorch's own hooks are not to be used."""
+    hooks = "torch.distributed.algorithms"
+    modules = ["ddp_comm_hooks.default_hooks", "ddp_comm_hooks.powerSGD_hook"]
+    names = [hooks, *(f"{hooks}.{module}" for module in modules)]
+    bucket = Bucket(parameters((4,)), double(1, 2, 3, 4))
+    with forbids(k06_compression, *names) as fresh:
+        state = fresh.State(fresh.TopK(0.25))
+        return fresh.compressed_hook(state, bucket).wait().tolist()
+
+
+def test_no_hook_of_pytorch_is_called(world: World) -> None:
+    """Those of torch.distributed.algorithms are what this one is like."""
+    (found,) = world(without_algorithms, 1)
+
+    assert [0, 0, 0, 4] == found, f"the largest of 1, 2, 3, 4; yours: {found}"
 
 
 def test_the_hook_does_not_wait_for_the_other_ranks(world: World) -> None:
@@ -324,7 +401,7 @@ def both(x: torch.Tensor) -> tuple[Any, Any]:
 def test_everything_sent_is_an_all_reduce(world: World) -> None:
     """With DistributedDataParallel and k = size the hook changes no gradient."""
     for ours, theirs in world(both, 2, torch.randn(2, 3, 4, 3).double()):
-        torch.testing.assert_close(ours, theirs)
+        close(ours, theirs, "gradients, with the hook and with PyTorch's all-reduce")
 
 
 def test_nothing_is_lost_in_distributed_data_parallel(world: World) -> None:
@@ -334,7 +411,7 @@ def test_nothing_is_lost_in_distributed_data_parallel(world: World) -> None:
         sent = 2 * sum(found[number] for found in results[0][0])
         left = sum(errors[number] for _, _, errors in results)
         true = sum(grads[number] for _, local, _ in results for grads in local)
-        torch.testing.assert_close(sent + left, true)
+        close(sent + left, true, f"parameter {number}: what was sent, and what is left")
 
 
 class Quadratic(nn.Module):
@@ -375,5 +452,10 @@ def test_feedback_finds_the_optimum_where_training_stalls_without(world: World) 
     """Each rank sends one element of four, and the largest ones cancel each other."""
     start = OPTIMUM.norm().item()
     for stalled, found in world(descend_both, 2):
-        assert {start} == set(stalled), "without feedback the same element is sent for ever"
-        assert found[-1] < start / 20, f"{found[-1]} from the optimum after {len(found)} steps"
+        assert {start} == set(stalled), (
+            f"without feedback one element is sent again and again; yours moves: {stalled[-3:]}"
+        )
+        assert found[-1] < start / 20, (
+            f"with feedback yours is {found[-1]:g} from the optimum after {len(found)} steps, "
+            f"and began {start:g} from it"
+        )

@@ -25,6 +25,7 @@ from katas.lecture13.k08_rpc import everywhere
 from katas.lecture13.k08_rpc import gradient
 from katas.lecture13.k08_rpc import train
 from plugins.kit import loopback
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -38,9 +39,16 @@ SERVER, START = "worker0", torch.tensor([1.0, -2.0, 3.0])
 LR = 0.125
 
 
-def near(expected: torch.Tensor) -> Any:
-    """Return what equals a list of about these numbers."""
-    return pytest.approx(expected.tolist(), rel=1e-4)
+def near(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    """Compare weights of float32."""
+    torch.testing.assert_close(
+        found, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{what}, yours: {found}. {text}"
+    )
+
+
+def same(found: Any, expected: Any, what: str) -> None:
+    """Compare, side by side."""
+    assert expected == found, f"{what}\nyours:    {found}\nexpected: {expected}"
 
 
 def joined(folder: Path, threads: int, work: Callable[..., Any], *args: Any) -> Any:
@@ -80,45 +88,47 @@ def test_all_are_called_before_one_is_waited_for(world: Any, tmp_path: Path) -> 
     """Each of them returns when all have begun; the results come in the order asked for."""
     results = world(joined, 4, tmp_path, 2, calls_all, str(tmp_path), backend=None)
 
-    assert [3, 1, 2] == results[0], "what each process returned, in the order of the names"
+    same(results[0], [3, 1, 2], "what each process returned, in the order of the names")
 
 
 def test_a_push_is_applied_at_once() -> None:
     """It is one step of SGD, and the version counts it."""
     server = ParameterServer(START, LR, 2)
-    assert 0 == server.pull()[0]
-    assert 1 == server.push(torch.tensor([8.0, 0.0, -8.0]))
-    assert 2 == server.push(torch.tensor([0.0, 16.0, 0.0]))
+    same(server.pull()[0], 0, "the version at first")
+    steps = [torch.tensor([8.0, 0.0, -8.0]), torch.tensor([0.0, 16.0, 0.0])]
+    with unchanged(steps=steps, weights=START):
+        same([server.push(step) for step in steps], [1, 2], "the versions that two pushes return")
 
     version, weights = server.pull()
-    assert (2, [0.0, -4.0, 4.0]) == (version, weights.tolist())
-    assert [1.0, -2.0, 3.0] == START.tolist(), "the server has weights of its own"
+    same((version, weights.tolist()), (2, [0.0, -4.0, 4.0]), "what is pulled after two pushes")
 
 
 def test_what_was_pulled_stays() -> None:
     """It is a copy, also for who calls in the server's own process."""
     server = ParameterServer(START, LR, 1)
     _, weights = server.pull()
-    server.push(torch.ones(3))
-
-    assert START.tolist() == weights.tolist()
+    with unchanged(weights=weights):
+        server.push(torch.ones(3))
+        server.push_together(torch.ones(3))
 
 
 def test_nobody_is_answered_before_all_have_come() -> None:
     """Then the mean is one step, and all get what came of it."""
     server = ParameterServer(START, LR, 3)
     steps = [torch.tensor([8.0, 0.0, 0.0]), torch.tensor([0.0, 16.0, 0.0]), torch.zeros(3)]
-    futures = [server.push_together(step) for step in steps[:2]]
-    assert [False, False] == [future.done() for future in futures]
-    assert 0 == server.pull()[0], "nothing is applied yet"
+    with unchanged(steps=steps):
+        futures = [server.push_together(step) for step in steps[:2]]
+        done = [future.done() for future in futures]
+        same(done, [False, False], "who is answered when two of three have come")
+        same(server.pull()[0], 0, "the version: nothing is applied yet")
 
-    futures.append(server.push_together(steps[2]))
-    assert [True] * 3 == [future.done() for future in futures]
+        futures.append(server.push_together(steps[2]))
+    same([future.done() for future in futures], [True] * 3, "who is answered when all have come")
     expected = START - LR * torch.stack(steps).mean(0)
-    for future in futures:
+    for number, future in enumerate(futures):
         version, weights = future.value()
-        assert 1 == version, "one step for all three"
-        assert near(expected) == weights.tolist()
+        same(version, 1, f"the version in answer {number}: one step for all three")
+        near(weights, expected, f"the weights in answer {number}")
 
 
 def test_after_a_round_comes_the_next() -> None:
@@ -126,34 +136,40 @@ def test_after_a_round_comes_the_next() -> None:
     server = ParameterServer(START, LR, 2)
     rounds = [[server.push_together(torch.full((3,), 8.0 * n)) for _ in range(2)] for n in (1, 2)]
 
-    assert [(1, 1), (2, 2)] == [tuple(f.value()[0] for f in futures) for futures in rounds]
-    assert (START - 1).tolist() == rounds[0][0].value()[1].tolist()
-    assert (START - 3).tolist() == rounds[1][1].value()[1].tolist()
+    versions = [tuple(f.value()[0] for f in futures) for futures in rounds]
+    same(versions, [(1, 1), (2, 2)], "the versions in the answers of two rounds")
+    for at, answer, expected in ((0, 0, START - 1), (0, 1, START - 1), (1, 1, START - 3)):
+        found = rounds[at][answer].value()[1].tolist()
+        same(found, expected.tolist(), f"the weights in answer {answer} of round {at}, afterwards")
 
 
 def test_a_push_between_does_not_disturb_a_round() -> None:
     """It is applied at once, and the round later."""
     server = ParameterServer(START, LR, 2)
     first = server.push_together(torch.full((3,), 8.0))
-    assert 1 == server.push(torch.full((3,), 80.0))
+    same(server.push(torch.full((3,), 80.0)), 1, "the version of a push within a round")
     second = server.push_together(torch.full((3,), 8.0))
 
-    assert [2, 2] == [first.value()[0], second.value()[0]]
-    assert (START - 11).tolist() == second.value()[1].tolist()
+    same([first.value()[0], second.value()[0]], [2, 2], "the versions in the answers")
+    same(second.value()[1].tolist(), (START - 11).tolist(), "the weights in the answers")
 
 
 @pytest.mark.parametrize("shape", [(2,), (1,), (3, 1)])
 def test_a_gradient_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    """Even if it could be broadcast; and it does not count as one of a round."""
+    """Even if it could be broadcast; and a round that has begun goes on without it."""
     server = ParameterServer(START, LR, 2)
+    first = server.push_together(torch.ones(3))
     with pytest.raises(ValueError, match="shape"):
         server.push(torch.ones(shape))
     with pytest.raises(ValueError, match="shape"):
         server.push_together(torch.ones(shape))
 
-    first = server.push_together(torch.ones(3))
-    assert not first.done(), "the gradient that was refused counts as one"
-    assert (0, START.tolist()) == (server.pull()[0], server.pull()[1].tolist())
+    assert not first.done(), "yours counts the gradient that it has refused as one of the round"
+    found = (server.pull()[0], server.pull()[1].tolist())
+    same(found, (0, START.tolist()), f"version and weights after a refused gradient of {shape}")
+    second = server.push_together(torch.ones(3))
+    done = [first.done(), second.done()]
+    same(done, [True, True], "who is answered when both trainers have sent a gradient that counts")
 
 
 class Slow(ParameterServer):
@@ -180,8 +196,8 @@ def test_one_thread_at_a_time_applies(method: str) -> None:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(getattr(server, method), [torch.ones(3)] * 2))
 
-    assert not server.met, "two threads were in apply() at the same time"
-    assert 2 == server.pull()[0]
+    assert not server.met, f"two threads of yours were in apply() at the same time, by {method}"
+    same(server.pull()[0], 2, f"the version after two calls of {method}")
 
 
 class Torn(ParameterServer):
@@ -210,7 +226,8 @@ def test_version_and_weights_belong_together() -> None:
         server.pulled.set()
         push.result()
 
-    assert (1, (START - 1).tolist()) == (version, weights.tolist()), "half a step was pulled"
+    found = (version, weights.tolist())
+    same(found, (1, (START - 1).tolist()), "what is pulled in the middle of a step")
 
 
 class Read(ParameterServer):
@@ -249,7 +266,8 @@ def test_a_push_returns_the_version_that_it_has_made() -> None:
         second = pool.submit(server.push, torch.ones(3))
         second.add_done_callback(lambda _: server.pushed.set())
 
-        assert [1, 2] == [first.result(), second.result()], "read it before the lock is free again"
+        found = [first.result(), second.result()]
+        same(found, [1, 2], "the versions that two pushes return: read before the lock is free")
 
 
 def builds(rank: int) -> Any:
@@ -278,11 +296,11 @@ def test_the_server_lives_in_the_other_process(world: Any, tmp_path: Path) -> No
     """Its owner is that process; the caller holds a reference, and hears of errors."""
     owner, is_owner, kind, values, refused = world(joined, 2, tmp_path, 2, builds, backend=None)[1]
 
-    assert SERVER == owner
-    assert not is_owner
-    assert ("ParameterServer", "0") == kind, "the object, looked at in its own process"
-    assert [(0, START.tolist()), (1, (START - 1).tolist())] == values
-    assert "shape" in refused
+    same((owner, is_owner), (SERVER, False), "who owns the server, and whether that is the caller")
+    same(kind, ("ParameterServer", "0"), "the object, looked at in its process, and which that is")
+    expected = [(0, START.tolist()), (1, (START - 1).tolist())]
+    same(values, expected, "what is pulled before and after a push")
+    assert "shape" in refused, f"the error comes back to the caller; yours says {refused!r}"
 
 
 def rows(rank: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -351,8 +369,8 @@ def test_an_asynchronous_trainer_pulls_before_each_gradient() -> None:
     reference = Reference(ParameterServer(START, LR, 2))
     weights = train(reference, *rows(1), 3, together=False)
 
-    assert ["pull", "push"] * 3 + ["pull"] == reference.asked
-    assert near(sgd([1], 3)) == weights.tolist()
+    same(reference.asked, ["pull", "push"] * 3 + ["pull"], "what a trainer asks in three steps")
+    near(weights, sgd([1], 3), "the weights that it returns")
 
 
 def test_together_a_trainer_pulls_once() -> None:
@@ -360,8 +378,8 @@ def test_together_a_trainer_pulls_once() -> None:
     reference = Reference(ParameterServer(START, LR, 1))
     weights = train(reference, *rows(1), 3, together=True)
 
-    assert ["pull"] + ["push_together"] * 3 == reference.asked
-    assert near(sgd([1], 3)) == weights.tolist()
+    same(reference.asked, ["pull"] + ["push_together"] * 3, "what a trainer asks in three steps")
+    near(weights, sgd([1], 3), "the weights that it returns")
 
 
 KEPT: dict[str, Any] = {}
@@ -391,7 +409,8 @@ def test_trainers_do_not_wait_for_each_other(world: Any, tmp_path: Path) -> None
     """Each gradient is a step, in whatever order they come."""
     results = world(joined, 3, tmp_path, 2, trains, 5, "apart", backend=None)
 
-    assert 10 == max(version for _, version in results[1:]), "five steps of two trainers"
+    last = max(version for _, version in results[1:])
+    same(last, 10, "the last version, after five steps of two trainers")
 
 
 def test_together_they_descend_on_all_rows(world: Any, tmp_path: Path) -> None:
@@ -401,5 +420,5 @@ def test_together_they_descend_on_all_rows(world: Any, tmp_path: Path) -> None:
 
     for rank in (1, 2, 3):
         weights, version = results[rank]
-        assert near(expected) == weights.tolist(), f"the weights of rank {rank}"
-        assert 4 == version, "a round is one step"
+        near(weights, expected, f"the weights of rank {rank}")
+        same(version, 4, f"the version that rank {rank} pulls: a round is one step")

@@ -13,18 +13,23 @@ from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
 
+from katas.lecture13 import k09_pipeline
 from katas.lecture13.k09_pipeline import bubble
 from katas.lecture13.k09_pipeline import gpipe
 from katas.lecture13.k09_pipeline import one_f_one_b
 from katas.lecture13.k09_pipeline import peak
 from katas.lecture13.k09_pipeline import run_stage
 from plugins.kit import Sent
+from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 # PyTorch's pipelines, which take seconds to import.
 THEIRS = "torch.distributed.pipelining"
-pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS)]
+pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(THEIRS, "numpy.random")]
 
+# Ranks that wait for each other are stopped after so many seconds.
+SOON = 6
 SCHEDULES = {"gpipe": gpipe, "1f1b": one_f_one_b}
 both = pytest.mark.parametrize("name", SCHEDULES)
 SIZES = [(stages, count) for stages in (1, 2, 3, 4) for count in (1, 2, 3, 4, 7)]
@@ -43,49 +48,75 @@ def orders(name: str, stages: int, count: int) -> list[list[tuple[str, int]]]:
 def test_gpipe_runs_all_forwards_first() -> None:
     """On every stage alike."""
     for stage in range(3):
-        assert actions("F0 F1 F2 F3 B0 B1 B2 B3") == gpipe(stage, 3, 4)
+        check_order("gpipe", (stage, 3, 4), "F0 F1 F2 F3 B0 B1 B2 B3")
+
+
+def check_order(name: str, args: tuple[int, int, int], expected: str) -> None:
+    """Compare what a stage does with what it should do."""
+    found = " ".join(f"{kind}{number}" for kind, number in SCHEDULES[name](*args))
+    assert expected == found, (
+        f"{name}: stage {args[0]} of {args[1]}, {args[2]} micro-batches\n"
+        f"yours:    {found}\nexpected: {expected}"
+    )
 
 
 def test_the_last_stage_of_1f1b_alternates() -> None:
     """It has no stage behind it to wait for."""
-    assert actions("F0 B0 F1 B1 F2 B2") == one_f_one_b(2, 3, 3)
+    check_order("1f1b", (2, 3, 3), "F0 B0 F1 B1 F2 B2")
 
 
 def test_earlier_stages_of_1f1b_have_a_lead() -> None:
     """Of one forward for each stage behind them."""
-    assert actions("F0 F1 B0 F2 B1 F3 B2 B3") == one_f_one_b(1, 3, 4)
-    assert actions("F0 F1 F2 B0 F3 B1 B2 B3") == one_f_one_b(0, 3, 4)
+    check_order("1f1b", (1, 3, 4), "F0 F1 B0 F2 B1 F3 B2 B3")
+    check_order("1f1b", (0, 3, 4), "F0 F1 F2 B0 F3 B1 B2 B3")
 
 
 def test_a_lead_is_no_longer_than_the_batch() -> None:
     """With fewer micro-batches than stages, all forwards are the lead."""
-    assert actions("F0 F1 B0 B1") == one_f_one_b(0, 4, 2)
-    assert actions("F0 F1 B0 B1") == one_f_one_b(1, 4, 2)
-    assert actions("F0 B0") == one_f_one_b(0, 4, 1)
+    check_order("1f1b", (0, 4, 2), "F0 F1 B0 B1")
+    check_order("1f1b", (1, 4, 2), "F0 F1 B0 B1")
+    check_order("1f1b", (0, 4, 1), "F0 B0")
 
 
 def test_gpipe_stores_the_batch_and_1f1b_the_pipeline() -> None:
     """The peak of 1F1B does not grow with the number of micro-batches."""
     for stages, count in SIZES:
-        all_of_them = [count] * stages
-        assert all_of_them == [peak(order) for order in orders("gpipe", stages, count)]
         fewer = [min(stages - stage, count) for stage in range(stages)]
-        assert fewer == [peak(order) for order in orders("1f1b", stages, count)]
+        for name, expected in (("gpipe", [count] * stages), ("1f1b", fewer)):
+            found = [peak(order) for order in orders(name, stages, count)]
+            assert expected == found, (
+                f"{name}, {count} micro-batches: stored on each of {stages} stages\n"
+                f"yours:    {found}\nexpected: {expected}"
+            )
 
 
 def test_the_peak_of_any_order() -> None:
     """It need not be reached at the end, nor at the beginning."""
-    assert 1 == peak(actions("F0 B0 F1 B1"))
-    assert 3 == peak(actions("F0 B0 F1 F2 B2 F3 F4 B1 B4 B3"))
+    for order, expected in (("F0 B0 F1 B1", 1), ("F0 B0 F1 F2 B2 F3 F4 B1 B4 B3", 3)):
+        found = peak(actions(order))
+        assert expected == found, f"{order} stores {expected} at most; yours: {found}"
 
 
 def test_one_batch_at_a_time_leaves_all_stages_but_one_idle() -> None:
     """However long forward and backward take: three of four stages."""
     order = actions("F0 B0 F1 B1 F2 B2")
 
-    assert 0 == bubble([order], 1, 2)
-    assert Fraction(1, 2) == bubble([order] * 2, 1, 2)
-    assert Fraction(3, 4) == bubble([order] * 4, 5, 3)
+    check_bubble([order], (1, 2), Fraction(0))
+    check_bubble([order] * 2, (1, 2), Fraction(1, 2))
+    check_bubble([order] * 4, (5, 3), Fraction(3, 4))
+
+
+def check_bubble(stages: Any, times: tuple[int, int], expected: Fraction) -> None:
+    """Compare the idle share of stages with what it should be."""
+    given = [list(order) for order in stages]
+    found = bubble(stages, *times)
+    told = ["".join(f" {kind}{number}" for kind, number in order) for order in given]
+    assert expected == found, (
+        f"stages that do{';'.join(told)}, a forward in {times[0]} and a backward in {times[1]}\n"
+        f"yours:    {found}\nexpected: {expected}"
+    )
+    assert isinstance(found, Fraction), f"a Fraction, which is exact; yours: {type(found)}"
+    assert given == stages, f"yours changes the orders that it was given: {stages}"
 
 
 @both
@@ -94,21 +125,21 @@ def test_the_bubble_shrinks_with_more_micro_batches(name: str) -> None:
     for stages, count in SIZES:
         expected = Fraction(stages - 1, count + stages - 1)
         for forward, backward in [(1, 2), (1, 1), (5, 3)]:
-            found = bubble(orders(name, stages, count), forward, backward)
-            assert expected == found, f"{stages=} {count=} {forward=} {backward=}"
+            check_bubble(orders(name, stages, count), (forward, backward), expected)
 
 
 def test_the_bubble_of_other_orders() -> None:
     """Nothing else is known of them than which action needs which."""
     first, second = actions("F0 F1 B1 B0"), actions("F0 F1 B1 B0")
     # 0: F0 0-1, F1 1-2, B1 5-7, B0 7-9.  1: F0 1-2, F1 2-3, B1 3-5, B0 5-7.
-    assert Fraction(6, 18) == bubble([first, second], 1, 2)
+    check_bubble([first, second], (1, 2), Fraction(6, 18))
     # 0: F0 0-2, B0 5-8, F1 8-10, B1 13-16.  1: F0 2-4, ..., two batches, one after the other.
-    assert Fraction(1, 2) == bubble([actions("F0 B0 F1 B1"), actions("F0 B0 F1 B1")], 2, 3)
+    check_bubble([actions("F0 B0 F1 B1"), actions("F0 B0 F1 B1")], (2, 3), Fraction(1, 2))
     # 1 does its forwards as they come: F0 1-2, F1 2-3, F2 3-4, and 0 has to wait for B2 at last.
     mixed = [actions("F0 F1 F2 B2 B1 B0"), actions("F0 F1 F2 B0 B1 B2")]
-    assert Fraction(8, 26) != bubble(mixed, 1, 2)
-    assert Fraction(2 * 16 - 18, 2 * 16) == bubble(mixed, 1, 2)
+    check_bubble(mixed, (1, 2), Fraction(2 * 16 - 18, 2 * 16))
+    # Of unequal length: the second stage stops after one micro-batch.
+    check_bubble([actions("F0 B0"), actions("F0 B0")], (3, 5), Fraction(1, 2))
 
 
 def test_stages_that_wait_for_each_other_are_told() -> None:
@@ -195,8 +226,10 @@ def pipeline(order: list[list[tuple[str, int]]], times: int = 1) -> Any:
     x, targets = batch(len(order[rank]) // 2)
     inputs = list(x.split(2)) if rank == 0 else []
     loss = Loss(targets if rank == stages - 1 else torch.empty(0))
-    for _ in range(times):
-        value = run_stage(part, order[rank], shape_of(rank), inputs, loss)
+    with unchanged(but={"grad"}, part=part, inputs=inputs, targets=targets):
+        for _ in range(times):
+            value = run_stage(part, order[rank], shape_of(rank), inputs, loss)
+    assert part.training, "yours leaves the part in eval mode, and its caller trains it"
     return value, gradients(part)
 
 
@@ -207,8 +240,10 @@ def check(results: Any, stages: int, count: int, times: int = 1) -> None:
         if rank < stages - 1:
             assert value is None, f"rank {rank} is not the last one, and returned {value}"
         else:
-            assert isinstance(value, float), f"the loss of the batch, a float, and not {value}"
-            assert expected == pytest.approx(value), "the mean of the micro-batches' losses"
+            assert isinstance(value, float), f"the loss of the batch, a float; yours: {value!r}"
+            assert abs(value - expected) < 1e-5, (
+                f"the mean of the micro-batches' losses\nyours:    {value}\nexpected: {expected}"
+            )
         wide = [gradient * times for gradient in wanted[rank]]
         torch.testing.assert_close(
             found, wide, msg=lambda text, rank=rank: f"gradients of rank {rank}: {text}"
@@ -217,54 +252,59 @@ def check(results: Any, stages: int, count: int, times: int = 1) -> None:
 
 def test_one_micro_batch_through_two_stages(world: Any) -> None:
     """An activation goes forward, a gradient comes back."""
-    check(world(pipeline, 2, orders("gpipe", 2, 1), timeout=10), 2, 1)
+    check(world(pipeline, 2, orders("gpipe", 2, 1), timeout=SOON), 2, 1)
 
 
 @both
 def test_two_stages_give_the_gradients_of_the_whole_model(world: Any, name: str) -> None:
     """On the whole batch. In 1F1B both ranks have something for the other at the same time."""
-    check(world(pipeline, 2, orders(name, 2, 4), timeout=10), 2, 4)
+    check(world(pipeline, 2, orders(name, 2, 4), timeout=SOON), 2, 4)
 
 
 @both
 def test_any_number_of_stages(world: Any, name: str) -> None:
     """Middle stages pass both ways; a pipeline of one stage sends nothing."""
-    alone = world(pipeline, 1, orders(name, 1, 3), timeout=10)
+    alone = world(pipeline, 1, orders(name, 1, 3), timeout=SOON)
     check(alone, 1, 3)
-    assert () == alone.calls[0], "there is nobody to talk to"
-    check(world(pipeline, 3, orders(name, 3, 2), timeout=10), 3, 2)
-    check(world(pipeline, 4, orders(name, 4, 5), timeout=10), 4, 5)
+    assert () == alone.calls[0], f"there is nobody to talk to; yours calls {alone.calls[0]}"
+    check(world(pipeline, 3, orders(name, 3, 2), timeout=SOON), 3, 2)
+    check(world(pipeline, 4, orders(name, 4, 5), timeout=SOON), 4, 5)
 
 
 def test_gradients_add_up_over_batches(world: Any) -> None:
     """As backward() does it; who wants them gone sets them to None."""
-    check(world(pipeline, 2, orders("1f1b", 2, 3), 2, timeout=10), 2, 3, times=2)
+    check(world(pipeline, 2, orders("1f1b", 2, 3), 2, timeout=SOON), 2, 3, times=2)
 
 
 def test_any_order_is_run(world: Any) -> None:
     """The last gradient first, say, as GPipe's paper draws it."""
     order = actions("F1 F0 F2 B2 B0 B1")
-    check(world(pipeline, 3, [order] * 3, timeout=10), 3, 3)
+    check(world(pipeline, 3, [order] * 3, timeout=SOON), 3, 3)
 
 
 def test_stages_may_differ_in_their_order(world: Any) -> None:
     """What comes first need not be what is asked for first: a message has a tag."""
     order = [actions("F0 F1 F2 B2 B0 B1"), actions("F2 F0 B2 F1 B1 B0")]
-    check(world(pipeline, 2, order, timeout=10), 2, 3)
+    check(world(pipeline, 2, order, timeout=SOON), 2, 3)
 
 
 @both
 def test_each_activation_and_each_gradient_is_one_message(world: Any, name: str) -> None:
     """Of 4 bytes for each of its numbers, between neighbours; there is nothing else."""
-    results = world(pipeline, 3, orders(name, 3, 4), timeout=10)
+    results = world(pipeline, 3, orders(name, 3, 4), timeout=SOON)
     first, second = 4 * 2 * WIDTHS[1], 4 * 2 * WIDTHS[2]
 
-    assert Sent(4, 4 * first) == results.sent(0), "rank 0 sends 4 activations"
-    assert Sent(8, 4 * (first + second)) == results.sent(1), "4 activations on, 4 gradients back"
-    assert Sent(4, 4 * second) == results.sent(2), "rank 2 sends 4 gradients"
+    for rank, expected, what in (
+        (0, Sent(4, 4 * first), "4 activations"),
+        (1, Sent(8, 4 * (first + second)), "4 activations on, 4 gradients back"),
+        (2, Sent(4, 4 * second), "4 gradients"),
+    ):
+        found = results.sent(rank)
+        assert expected == found, f"rank {rank} sends {what}: {expected}; yours: {found}"
     for rank, calls in enumerate(results.calls):
-        assert {"send", "recv"} == {call.name for call in calls}, f"rank {rank}"
-        assert {1} == {abs(call.peer - rank) for call in calls}, "neighbours alone talk"
+        used, far = {call.name for call in calls}, {abs(call.peer - rank) for call in calls}
+        assert {"send", "recv"} == used, f"point to point alone; rank {rank} of yours calls {used}"
+        assert {1} == far, f"neighbours alone talk; rank {rank} of yours talks at distances {far}"
 
 
 class Token:
@@ -318,17 +358,23 @@ def watched(order: list[list[tuple[str, int]]]) -> Any:
 def test_actions_are_done_in_their_order(world: Any, name: str) -> None:
     """And on the last rank alone a loss is computed, once for each micro-batch."""
     order = orders(name, 3, 5)
-    for rank, (kinds, _, asked) in enumerate(world(watched, 3, order, timeout=10)):
-        assert [kind for kind, _ in order[rank]] == kinds, f"on rank {rank}"
-        assert ([] if rank < 2 else [0, 1, 2, 3, 4]) == asked, f"losses on rank {rank}"
+    for rank, (kinds, _, asked) in enumerate(world(watched, 3, order, timeout=SOON)):
+        expected = [kind for kind, _ in order[rank]]
+        assert expected == kinds, f"{name}, rank {rank}\nyours:    {kinds}\nexpected: {expected}"
+        assert ([] if rank < 2 else [0, 1, 2, 3, 4]) == asked, (
+            f"each loss once, on the last rank alone; rank {rank} of yours asks for {asked}"
+        )
 
 
 def test_a_graph_is_let_go_with_its_backward(world: Any) -> None:
     """The memory that 1F1B saves is that of the graphs that are no more."""
     order = orders("1f1b", 3, 6)
-    found = [most for _, most, _ in world(watched, 3, order, timeout=10)]
+    found = [most for _, most, _ in world(watched, 3, order, timeout=SOON)]
 
-    assert [3, 2, 1] == found, "graphs that lived at the same time, on each rank"
+    assert [3, 2, 1] == found, (
+        f"graphs that live at the same time, on each rank; yours: {found}, expected: [3, 2, 1]. "
+        f"A name that still refers to an output keeps its graph"
+    )
 
 
 SCHEDULES_OF_PYTORCH = {"gpipe": "ScheduleGPipe", "1f1b": "Schedule1F1B"}
@@ -356,7 +402,8 @@ def test_schedules_are_those_of_pytorch(world: Any, name: str) -> None:
     """It runs forwards and backwards in the same order."""
     found = [[kind for kind, _ in order] for order in orders(name, 3, 4)]
 
-    assert list(world(real, 3, name, 4, timeout=10)) == found
+    theirs = list(world(real, 3, name, 4, timeout=10))
+    assert theirs == found, f"{name}, by stage\nyours:     {found}\nPyTorch's: {theirs}"
 
 
 def unwaited(order: list[list[tuple[str, int]]]) -> int:
@@ -382,4 +429,24 @@ def unwaited(order: list[list[tuple[str, int]]]) -> int:
 @both
 def test_every_send_is_waited_for(world: Any, name: str) -> None:
     """A send owns the memory of its tensor until somebody has waited for it."""
-    assert [0, 0, 0] == list(world(unwaited, 3, orders(name, 3, 3), timeout=10))
+    found = list(world(unwaited, 3, orders(name, 3, 3), timeout=SOON))
+    assert [0, 0, 0] == found, (
+        f"sends of yours that nobody waits for, by rank: {found}. Call wait() of what isend "
+        f"returns, before run_stage does"
+    )
+
+
+def without_pipelining() -> bool:
+    """Return whether a stage of two has gradients where PyTorch's own are not to be used."""
+    rank, order = dist.get_rank(), orders("1f1b", 2, 2)
+    part, (x, targets) = parts_of(2)[rank], batch(2)
+    with forbids(k09_pipeline, "torch.distributed.pipelining") as fresh:
+        inputs = list(x.split(2)) if rank == 0 else []
+        fresh.run_stage(part, order[rank], shape_of(rank), inputs, Loss(targets))
+    return bool(gradients(part))
+
+
+def test_nothing_ready_made_is_called(world: Any) -> None:
+    """Not torch.distributed.pipelining, whose schedules and stages are built here."""
+    found = list(world(without_pipelining, 2, timeout=SOON))
+    assert [True, True] == found, f"has each rank of yours gradients? {found}"

@@ -22,6 +22,7 @@ from katas.lecture13.k11_elastic import save
 from katas.lecture13.k11_elastic import supervise
 from katas.lecture13.k11_elastic import train
 from plugins.kit import loopback
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -31,27 +32,46 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.backend("gloo"),
     # The optimizers import it when they are first used.
-    pytest.mark.ranks_import("torch._dynamo"),
+    pytest.mark.ranks_import("torch._dynamo", "numpy.random"),
 ]
+
+
+def same(found: Any, expected: Any, what: str) -> None:
+    """Compare, side by side."""
+    assert expected == found, f"{what}\nyours:    {found}\nexpected: {expected}"
+
+
+def close(found: list[float] | None, expected: list[float], what: str) -> None:
+    """Compare losses of float32."""
+    assert found is not None, f"{what}: yours are None"
+    torch.testing.assert_close(
+        torch.tensor(found),
+        torch.tensor(expected),
+        rtol=1e-4,
+        atol=1e-6,
+        msg=lambda text: f"{what}\nyours:    {found}\nexpected: {expected}\n{text}",
+    )
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     """The last of it; and None, where nothing was saved."""
     path = tmp_path / "checkpoint"
-    assert load(path) is None
+    same(load(path), None, "what is loaded where nothing was saved")
+    state = {"step": 2, "weight": torch.arange(3)}
     save(path, {"step": 1, "weight": torch.ones(3)})
-    save(path, {"step": 2, "weight": torch.arange(3)})
+    with unchanged(state=state):
+        save(path, state)
 
     found = load(path)
-    assert 2 == found["step"]
-    assert [0, 1, 2] == found["weight"].tolist()
+    told = (found["step"], found["weight"].tolist())
+    same(told, (2, [0, 1, 2]), "step and weight of the second state that was saved")
 
 
 def test_a_broken_checkpoint_is_not_taken_for_none(tmp_path: Path) -> None:
     """Training would begin anew, and replace what somebody could have mended."""
     path = tmp_path / "checkpoint"
     save(path, {"step": 1, "weight": torch.ones(1000)})
-    assert 1 == load(path)["step"]
+    same(load(path)["step"], 1, "the step that was saved")
     path.write_bytes(path.read_bytes()[:1000])
 
     # What torch.load raises.
@@ -77,10 +97,10 @@ def test_a_save_that_ends_in_the_middle_leaves_the_old_checkpoint(tmp_path: Path
     save(path, {"step": 1})
     with pytest.raises(Killed):
         save(path, {"step": 2, "more": Deadly()})
-    assert {"step": 1} == load(path), "the old checkpoint is gone, and there is no new one"
+    same(load(path), {"step": 1}, "what is there after a save that was ended in the middle")
 
     save(path, {"step": 3})
-    assert {"step": 3} == load(path)
+    same(load(path), {"step": 3}, "what is there after the next save")
 
 
 def test_a_save_that_ends_at_the_last_moment_leaves_the_old_checkpoint(
@@ -96,9 +116,9 @@ def test_a_save_that_ends_at_the_last_moment_leaves_the_old_checkpoint(
         patch.setattr(os, "replace", killed)
         with pytest.raises(Killed):
             save(path, {"step": 1})
-    assert load(path) is None
+    same(load(path), None, "what is there after a save that ended before it replaced anything")
     save(path, {"step": 2})
-    assert {"step": 2} == load(path)
+    same(load(path), {"step": 2}, "what is there after the next save")
 
 
 def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
@@ -116,7 +136,8 @@ def test_all_is_on_the_disk_before_the_old_checkpoint_is_replaced(
 
     def noted_replace(source: Any, target: Any, **kwargs: Any) -> None:
         events.append(("replace", os.stat(source).st_ino, os.stat(source).st_size))  # noqa: PTH116
-        assert os.fspath(tmp_path) == os.path.dirname(source), "in the same folder"  # noqa: PTH120
+        folder = os.path.dirname(source)  # noqa: PTH120
+        assert os.fspath(tmp_path) == folder, f"in the folder of the checkpoint; yours: {source}"
         replace(source, target, **kwargs)
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
@@ -172,10 +193,13 @@ def until(path: Path, steps: int, last: int) -> list[float] | None:
     # What another user of the generator leaves in it must not matter.
     torch.rand(7)
     try:
-        losses = train(path, data(), BATCH, steps, after)
+        rows = data()
+        with unchanged(but={"torch.get_rng_state()"}, rows=rows):
+            losses = train(path, rows, BATCH, steps, after)
     except Ended:
         return None
-    assert list(range(steps - len(done) + 1, steps + 1)) == done, "after() is told the steps done"
+    expected = list(range(steps - len(done) + 1, steps + 1))
+    same(done, expected, "what after() is told: the number of steps that are done")
     return losses
 
 
@@ -191,13 +215,14 @@ def saves(path: Path) -> int:
     seen = []
     train(path, data(), BATCH, 2, lambda step: seen.append(len(found)))
     if dist.get_rank() == 0:
-        assert [1, 2] == seen, "rank 0 saves before it calls after()"
+        same(seen, [1, 2], "how often rank 0 has saved when it calls after()")
     return len(found)
 
 
 def test_rank_0_saves_and_no_other(world: Any, tmp_path: Path) -> None:
     """Their states are the same, and they would write the same file."""
-    assert [2, 0, 0] == list(world(saves, 3, tmp_path / "checkpoint", timeout=15))
+    found = list(world(saves, 3, tmp_path / "checkpoint", timeout=15))
+    same(found, [2, 0, 0], "how often each rank saves in two steps")
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -205,24 +230,25 @@ def test_training_depends_on_no_number_of_ranks(world: Any, tmp_path: Path, size
     """The global batch is the same, and so are the losses, on each rank."""
     expected = undisturbed(7)
     for losses in world(until, size, tmp_path / "checkpoint", 7, 99, timeout=15):
-        assert expected == pytest.approx(losses, rel=1e-4)
+        close(losses, expected, f"the losses of seven steps on {size} ranks")
 
 
 def test_a_rank_may_have_nothing_to_do(world: Any, tmp_path: Path) -> None:
     """Five ranks, four rows: one takes part with a loss of 0."""
     for losses in world(until, 5, tmp_path / "checkpoint", 2, 99, timeout=15):
-        assert undisturbed(2) == pytest.approx(losses, rel=1e-4)
+        close(losses, undisturbed(2), "the losses of two steps on five ranks")
 
 
 @pytest.mark.parametrize("last", [2, 3])
 def test_training_goes_on_where_it_was(world: Any, tmp_path: Path, last: int) -> None:
     """Within an epoch, and at its end; with another number of ranks."""
     path = tmp_path / "checkpoint"
-    assert [None] * 3 == list(world(until, 3, path, 8, last, timeout=15))
+    ended = list(world(until, 3, path, 8, last, timeout=15))
+    same(ended, [None] * 3, f"what three ranks return that are ended after {last} steps: nothing")
     found = world(until, 2, path, 8, 99, timeout=15)
 
     for losses in found:
-        assert undisturbed(8) == pytest.approx(losses, rel=1e-4), f"after {last} steps"
+        close(losses, undisturbed(8), f"the losses of 8 steps, with a restart after {last}")
 
 
 def test_a_finished_training_is_not_trained_again(world: Any, tmp_path: Path) -> None:
@@ -232,9 +258,9 @@ def test_a_finished_training_is_not_trained_again(world: Any, tmp_path: Path) ->
     before = path.stat().st_ino
     results = world(until, 2, path, 3, 99, timeout=15)
 
-    assert undisturbed(3) == pytest.approx(results[1], rel=1e-4)
-    assert ((), ()) == results.calls
-    assert before == path.stat().st_ino
+    close(results[1], undisturbed(3), "the losses of a training that was finished before")
+    same(results.calls, ((), ()), "what the ranks call: there is nothing to sum")
+    assert before == path.stat().st_ino, "yours saves again, where no step was made"
 
 
 class Fake:
@@ -323,45 +349,43 @@ def test_workers_are_told_who_they_are() -> None:
     """And when all have ended well there is nothing more to do."""
     machine = Machine([(0, 0), (0, 0)])
 
-    assert 0 == machine.run()
+    same(machine.run(), 0, "the number of restarts")
     count = {"TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_MAX_RESTARTS": "3"}
-    assert [
-        {"RANK": "0", "WORLD_SIZE": "2", **count},
-        {"RANK": "1", "WORLD_SIZE": "2", **count},
-    ] == machine.environments
+    expected = [{"RANK": rank, "WORLD_SIZE": "2", **count} for rank in ("0", "1")]
+    same(machine.environments, expected, "what the workers are told")
 
 
 def test_the_agent_waits_for_the_last_one() -> None:
     """It looks, pauses, and looks again; who has ended well is left in peace."""
     machine = Machine([(1, 0), (3, 0), (0, 0)])
 
-    assert 0 == machine.run()
-    assert ["start 0.0", "start 0.1", "start 0.2", "pause", "pause", "pause"] == [
-        event for event in machine.log if not event.startswith("wait")
-    ]
+    same(machine.run(), 0, "the number of restarts")
+    found = [event for event in machine.log if not event.startswith("wait")]
+    expected = ["start 0.0", "start 0.1", "start 0.2", "pause", "pause", "pause"]
+    same(found, expected, "what the agent does, while the slowest worker runs for three pauses")
 
 
 def test_if_one_fails_all_are_started_again() -> None:
     """Rank 0 has ended well before, and rank 2 still runs: the group starts as a whole."""
     machine = Machine([(0, 0), (1, 7), (9, 0)], [(0, 0)] * 3)
 
-    assert 1 == machine.run()
-    assert ["0", "0", "0", "1", "1", "1"] == [
-        environment["TORCHELASTIC_RESTART_COUNT"] for environment in machine.environments
-    ]
+    same(machine.run(), 1, "the number of restarts")
+    counts = [each["TORCHELASTIC_RESTART_COUNT"] for each in machine.environments]
+    same(counts, ["0", "0", "0", "1", "1", "1"], "TORCHELASTIC_RESTART_COUNT of each worker")
     starts = [event for event in machine.log if event.startswith("start")]
-    assert [f"start {group}.{rank}" for group in range(2) for rank in range(3)] == starts
+    expected = [f"start {group}.{rank}" for group in range(2) for rank in range(3)]
+    same(starts, expected, "which workers are started, as group.rank")
     between = machine.log[4 : machine.log.index("start 1.0") + 1]
-    assert ["terminate 0.2", "wait 0.2", "start 1.0"] == [
-        event for event in between if event.split()[1] in {"0.2", "1.0"}
-    ], "who still runs is ended, and waited for, before anybody is started"
+    found = [event for event in between if event.split()[1] in {"0.2", "1.0"}]
+    expected = ["terminate 0.2", "wait 0.2", "start 1.0"]
+    same(found, expected, "who still runs is ended, and waited for, before anybody is started")
 
 
 def test_a_negative_code_is_a_failure() -> None:
     """So ends who was killed by a signal, by the one who looks after memory for example."""
     machine = Machine([(0, 0), (2, -9)], [(0, 0)] * 2)
 
-    assert 1 == machine.run()
+    same(machine.run(), 1, "the number of restarts after a worker ended with code -9")
 
 
 def test_all_are_asked_before_one_is_waited_for() -> None:
@@ -369,24 +393,29 @@ def test_all_are_asked_before_one_is_waited_for() -> None:
     machine = Machine([(9, 0), (0, 1), (9, 0), (9, 0)], [(0, 0)] * 4)
     machine.stubborn = {"0.2"}
 
-    assert 1 == machine.run()
+    same(machine.run(), 1, "the number of restarts")
     stopped = machine.log[machine.log.index("start 0.3") + 1 : machine.log.index("start 1.0")]
-    assert ["terminate 0.0", "terminate 0.2", "terminate 0.3"] == sorted(stopped[:3])
+    first = sorted(stopped[:3])
+    expected = ["terminate 0.0", "terminate 0.2", "terminate 0.3"]
+    same(first, expected, "the first three things that are done to stop a group")
     after = ["wait 0.0", "wait 0.2", "kill 0.2", "wait 0.2", "wait 0.3"]
-    assert sorted(after) == sorted(event for event in stopped[3:] if event != "wait 0.1")
-    assert stopped.index("wait 0.2") < stopped.index("kill 0.2") < len(stopped) - 1
+    then = sorted(event for event in stopped[3:] if event != "wait 0.1")
+    same(then, sorted(after), "what is done behind these, sorted: 0.2 does not end by itself")
+    right = stopped.index("wait 0.2") < stopped.index("kill 0.2") < len(stopped) - 1
+    assert right, f"0.2 is waited for, then killed, and waited for again; yours: {stopped}"
 
 
 def test_the_next_group_may_be_smaller() -> None:
     """As large as what is available; fewer than the fewest are none."""
     machine = Machine([(0, 1), (0, 0), (0, 0)], [(0, 1), (0, 0)], [(0, 0)])
-    assert 2 == machine.run()
-    assert ["3", "3", "3", "2", "2", "1"] == [one["WORLD_SIZE"] for one in machine.environments]
+    same(machine.run(), 2, "the number of restarts")
+    sizes = [one["WORLD_SIZE"] for one in machine.environments]
+    same(sizes, ["3", "3", "3", "2", "2", "1"], "WORLD_SIZE of each worker, group by group")
 
     machine = Machine([(0, 1), (0, 0)], [(0, 0)])
     with pytest.raises(RuntimeError, match="too few workers"):
         machine.run(fewest=2)
-    assert 2 == len(machine.workers), "no group of one is started"
+    same(len(machine.workers), 2, "workers that are started: no group of one")
 
 
 def test_after_so_many_restarts_a_failure_is_one() -> None:
@@ -395,14 +424,17 @@ def test_after_so_many_restarts_a_failure_is_one() -> None:
     with pytest.raises(WorkerError) as caught:
         machine.run(max_restarts=1)
 
-    assert (1, 5) == (caught.value.rank, caught.value.code)
-    assert "terminate 1.3" in machine.log
-    assert not [worker.name for worker in machine.workers if worker.end is None]
+    told = (caught.value.rank, caught.value.code)
+    same(told, (1, 5), "rank and code in the error: of the lowest rank of those that failed")
+    assert "terminate 1.3" in machine.log, f"1.3 still ran; yours: {machine.log}"
+    left = [worker.name for worker in machine.workers if worker.end is None]
+    same(left, [], "workers that are left behind")
 
     machine = Machine([(0, 0), (0, 4)])
     with pytest.raises(WorkerError) as caught:
         machine.run(max_restarts=0)
-    assert (1, 4) == (caught.value.rank, caught.value.code)
+    told = (caught.value.rank, caught.value.code)
+    same(told, (1, 4), "rank and code in the error, with no restart allowed")
 
 
 def test_nobody_is_left_behind() -> None:
@@ -415,13 +447,15 @@ def test_nobody_is_left_behind() -> None:
     machine.pause = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         machine.run()
-    assert [-15, -15] == [worker.end for worker in machine.workers]
+    ends = [worker.end for worker in machine.workers]
+    same(ends, [-15, -15], "how both workers end when pause() raises (None: they still run)")
 
     machine = Machine([(9, 0), (9, 0)])
     machine.sizes = [3]
     with pytest.raises(IndexError):
         machine.run()
-    assert [-15, -15] == [worker.end for worker in machine.workers]
+    ends = [worker.end for worker in machine.workers]
+    same(ends, [-15, -15], "how both workers end when start() of the third raises")
 
 
 def test_nobody_is_left_behind_by_an_impatient_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -440,8 +474,9 @@ def test_nobody_is_left_behind_by_an_impatient_user(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Fake, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         machine.run()
-    assert [-9, 1, -9] == [worker.end for worker in machine.workers]
-    assert {"0.0", "0.2"} == set(waited[1:]), "who is killed is waited for as well"
+    ends = [worker.end for worker in machine.workers]
+    same(ends, [-9, 1, -9], "how the workers end after a Ctrl-C in the first wait")
+    same(set(waited[1:]), {"0.0", "0.2"}, "who is killed, and then waited for as well")
 
 
 class Real:
@@ -504,6 +539,8 @@ def test_a_rank_is_killed_and_the_loss_is_the_same(world: Any, tmp_path: Path) -
     """Three processes that train; one dies, two go on from the checkpoint."""
     restarts, codes = world(agent, 1, tmp_path, backend=None, timeout=20)[0]
 
-    assert 1 == restarts
-    assert [-signal.SIGKILL, 0, 0] == [codes[1], *codes[3:]]
-    assert undisturbed(7) == pytest.approx(torch.load(tmp_path / "losses1"), rel=1e-4)
+    same(restarts, 1, "the number of restarts")
+    found = [codes[1], *codes[3:]]
+    same(found, [-signal.SIGKILL, 0, 0], "the codes of the one that is killed, and of the last two")
+    losses = torch.load(tmp_path / "losses1")
+    close(losses, undisturbed(7), "the losses of all steps, those before the restart too")

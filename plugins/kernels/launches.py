@@ -80,11 +80,17 @@ class Launch:
     """One ``kernel<<<grid, block>>>(...)`` and its counts.
 
     ``active_threads`` have loaded or stored global memory, ``storing_blocks`` have stored to it.
+    ``dynamic_bytes`` of shared memory are what the launch asks for, ``static_bytes`` what a block
+    declares, and ``variables`` the names of both.
     """
 
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    stream: int
+    dynamic_bytes: int
+    static_bytes: int
+    variables: tuple[str, ...]
     barriers: int
     warp_operations: int
     active_threads: int

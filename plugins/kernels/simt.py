@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
@@ -25,12 +26,14 @@ from plugins.native.extension import Extension
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from collections.abc import Iterator
     from types import TracebackType
 
     from plugins.kernels.launches import Launch
 
 
 MARK = "CUDA kernel: "
+ORDERS = ("forwards", "backwards", "shuffled")
 PLACE = re.compile(r"^  (?P<file>\S+\.cuh?):(?P<line>\d+)  .*$", re.MULTILINE)
 
 
@@ -55,6 +58,61 @@ class CudaExtension(Extension):
         __tracebackhide__ = True
         self.check()
         return read_launches(self.kernels)
+
+    @contextmanager
+    def simulated(
+        self,
+        *,
+        stream: int = 0,
+        processors: int = 8,
+        most_threads: int = 1024,
+        order: str = "",
+        refuse: int = 0,
+        grid: int = 0,
+        block: int = 0,
+    ) -> Iterator[None]:
+        """Run the kernels on the CPU as on another device, or for another caller, in a ``with``.
+
+        Parameters
+        ----------
+        stream
+            The caller's current stream, of which the operator is called; 0 is the default one.
+            A launch, copy or allocation on another stream is a fault.
+        processors, most_threads
+            How many multiprocessors the device has, and how many threads a block may have.
+        order
+            In which order blocks, warps and lanes run: "forwards", "backwards" or "shuffled";
+            without it one after the other, call by call.
+        refuse
+            The number of the launch in each call, from 1, that fails. An operator whose host code
+            returns success all the same is a fault; one that reports it raises a RuntimeError
+            with "launch refused".
+        grid, block
+            So many blocks and threads along x, instead of what a launch says.
+        """
+        self.check()
+        number = ORDERS.index(order) if order else -1
+        library = ctypes.CDLL(str(self.kernels))
+        wanted = processors, most_threads, number, refuse, grid, block
+        library.kata_simt_set(ctypes.c_uint64(stream), *wanted)
+        try:
+            yield
+        finally:
+            library.kata_simt_set(ctypes.c_uint64(0), 8, 1024, -1, 0, 0, 0)
+
+    @contextmanager
+    def refused(self, launch: int = 1) -> Iterator[None]:
+        """Let the nth launch of a call fail, in a ``with``, and check that the operator says so."""
+        __tracebackhide__ = True
+        with self.simulated(refuse=launch):
+            try:
+                yield
+            except RuntimeError as error:
+                # Not one that was not reported, whose message has the same words further on.
+                if f"{MARK}launch refused" not in str(error):
+                    raise
+                return
+        pytest.fail(f"launch number {launch} was to fail, but the call makes fewer", pytrace=False)
 
 
 def pytest_kata_cuda_extension(

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 SPACES = ("c10d", FUNCTIONAL_SPACE)
 # What an operator is called in torch.distributed, where the names differ by more than `_`. A call
-# has the same name with every PyTorch, so all_gather_single and reduce_scatter_single, which
-# PyTorch 2.13 recommends, are counted by the names that it deprecates.
+# has the same name with every PyTorch: what is all_gather_into_tensor and reduce_scatter_tensor in
+# older ones is counted by the names that PyTorch 2.13 recommends instead.
 NAMES = BASE_COLLECTIVES | {
-    "all_gather_into_tensor_coalesced": "all_gather_into_tensor",
-    "all_gather_into_tensor_out": "all_gather_into_tensor",
-    "all_gather_single": "all_gather_into_tensor",
+    "all_gather_into_tensor": "all_gather_single",
+    "all_gather_into_tensor_coalesced": "all_gather_single",
+    "all_gather_into_tensor_out": "all_gather_single",
     "all_reduce_coalesced": "all_reduce",
     "allgather": "all_gather",
     "allgather_coalesced": "all_gather_coalesced",
-    "allgather_into_tensor_coalesced": "all_gather_into_tensor",
+    "allgather_into_tensor_coalesced": "all_gather_single",
     "allreduce": "all_reduce",
     "allreduce_coalesced": "all_reduce",
     "alltoall": "all_to_all",
@@ -48,9 +48,9 @@ NAMES = BASE_COLLECTIVES | {
     "irecv": "recv",
     "isend": "send",
     "recv_any_source": "recv",
-    "reduce_scatter_single": "reduce_scatter_tensor",
-    "reduce_scatter_tensor_coalesced": "reduce_scatter_tensor",
-    "reduce_scatter_tensor_out": "reduce_scatter_tensor",
+    "reduce_scatter_tensor": "reduce_scatter_single",
+    "reduce_scatter_tensor_coalesced": "reduce_scatter_single",
+    "reduce_scatter_tensor_out": "reduce_scatter_single",
 }
 # Operators of these namespaces that send nothing.
 SILENT = {"check_for_nan", "wait_tensor", WRAPPING_OPERATOR}

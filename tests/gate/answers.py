@@ -29,6 +29,8 @@ class Wrong:
     by: str = ""
     function: str = ""
     body: str = ""
+    # What of the brief or of a docstring it breaks, quoted.
+    breaks: tuple[str, ...] = ()
     torch: TorchNeed | None = None
 
 
@@ -45,11 +47,20 @@ class Equivalent:
 
 
 @dataclass(frozen=True)
+class NoDemand:
+    """A sentence that says must, never, once or same and asks nothing of an answer, and why."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Answers:
     """The contents of a kata's file under tests/wrong."""
 
     wrong: tuple[Wrong, ...]
     equivalent: tuple[Equivalent, ...]
+    no_demand: tuple[NoDemand, ...] = ()
 
 
 def answers_file(tests: Path, kata: Kata) -> Path:
@@ -62,8 +73,9 @@ def read_answers(file: Path) -> Answers:
     table = read_toml(file)
     wrong = tuple(_wrong(entry) for entry in table.tables("wrong", ()))
     equivalent = tuple(_equivalent(entry) for entry in table.tables("equivalent", ()))
+    no_demand = tuple(_no_demand(entry) for entry in table.tables("no_demand", ()))
     table.refuse_others()
-    return Answers(wrong, equivalent)
+    return Answers(wrong, equivalent, no_demand)
 
 
 def _text(entry: TomlTable, key: str) -> str:
@@ -81,6 +93,7 @@ def _wrong(entry: TomlTable) -> Wrong:
         by=_text(entry, "by"),
         function=_text(entry, "function"),
         body=_text(entry, "body"),
+        breaks=entry.strings("breaks", ()),
         torch=torch_need(entry),
     )
     entry.refuse_others()
@@ -89,6 +102,12 @@ def _wrong(entry: TomlTable) -> Wrong:
     if answer.function and not answer.body.strip():
         raise entry.error("body", "expected the function's whole new body")
     return answer
+
+
+def _no_demand(entry: TomlTable) -> NoDemand:
+    listed = NoDemand(text=entry.string("text"), reason=entry.string("reason"))
+    entry.refuse_others()
+    return listed
 
 
 def _equivalent(entry: TomlTable) -> Equivalent:

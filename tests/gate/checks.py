@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import field
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     from tests.gate.protocol import Result
     from tests.gate.protocol import Test
     from tests.gate.runner import Runner
+
+
+# Of a skip, the missing device or backend: "nvcc: nvcc is not installed; ...".
+NAMED = re.compile(r"(\w+): ")
+# What a machine has or has not, with the backend that talks between GPUs.
+DEVICES = {"cuda", "mps", "nccl"}
 
 
 @dataclass
@@ -79,11 +86,25 @@ class Checks:
         skipped = [test for test in tests if test.outcome == "skipped"]
         return tests[0].message if tests and len(skipped) == len(tests) else ""
 
+    def made_right(self, answer: Wrong) -> str:
+        """Return why a wrong answer is right with this torch; empty if it is wrong."""
+        return explain_mismatch(answer.torch, version("torch")) or "" if answer.torch else ""
+
     def left_out(self, kata: Kata, answer: Wrong) -> str:
         """Return why a wrong answer is left out: torch makes it right, or its test is skipped."""
-        if answer.torch and (reason := explain_mismatch(answer.torch, version("torch"))):
-            return reason
-        return self.absent(kata, answer.rejected_by)
+        return self.made_right(answer) or self.absent(kata, answer.rejected_by)
+
+    def lacks_a_tool(self, kata: Kata) -> str:
+        """Return why a test is skipped here, if an installation would let it run.
+
+        A GPU cannot be installed, and its tests are not what a proof rests on.
+        """
+        for test in self.solved_result(kata).tests:
+            reason = NAMED.match(test.message) if test.outcome == "skipped" else None
+            variant = set(test.name.partition("[")[2].removesuffix("]").split("-"))
+            if reason and not DEVICES & {*variant, reason[1]}:
+                return test.message
+        return ""
 
     def lacks(self, kata: Kata) -> str:
         """Return why a test is skipped here, if for something that the kata's table `needs`."""

@@ -3,17 +3,20 @@
 `content_of` names each part with the SHA-256 of its text, and `key_of` makes one key of all. The
 key leaves out titles, hints, episodes, the lecture's README, and the engine in plugins/: where
 that changes, every solution and every stub is run again, and a sample of the proofs is made anew.
+Of plugins/kit.py it holds what the kata uses, and of plugins/checks what is behind that.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.gate.kit import kit_text
+from tests.gate.syntax import syntax_of
 
 
 if TYPE_CHECKING:
@@ -27,14 +30,26 @@ HERE = Path(__file__).parent
 # The modules of this folder that decide whether a kata passes, by what they decide about.
 DECIDES = {
     "all": (
-        *("answers", "cases", "checks", "content", "forks", "mutant", "mutation", "opened"),
+        *(
+            "answers",
+            "cases",
+            "checks",
+            "content",
+            "demands",
+            "forks",
+            "kit",
+            "mutant",
+            "mutation",
+            "opened",
+        ),
         *("outcome", "overlay", "protocol", "prove", "recorder", "repeats", "runner", "server"),
+        *("syntax", "wrongrules"),
     ),
     "Python": ("pyedits", "pymutants", "pyoperators"),
     "C++": ("cxxmutants",),
 }
 # Of the whole course, beside the kata's own files and those that its lecture shares.
-COMMON = ("katas/__init__.py", "katas/compat.py", "plugins/kit.py")
+COMMON = ("katas/__init__.py", "katas/compat.py")
 OWNER = re.compile(r"(?:test_)?(k\d\d)_")
 NO_CONTENT = {"README.md", "lecture.toml"}
 PIN = re.compile(r"^torch==(\d+\.\d+)", re.MULTILINE)
@@ -42,10 +57,13 @@ PIN = re.compile(r"^torch==(\d+\.\d+)", re.MULTILINE)
 
 def content_of(gate: Gate, kata: Kata) -> dict[str, str]:
     """Return the digest of each part that a proof of the kata rests on, by path or name."""
+    files = files_of(gate, kata)
     content = {
         path.relative_to(gate.root).as_posix(): _digest(_normal(path.read_bytes()))
-        for path in files_of(gate, kata)
+        for path in files
     }
+    if used := kit_text(gate.root, files):
+        content["the kit"] = _digest(used.encode())
     languages = ["all", "Python"] + (["C++"] if kata.csrc else [])
     content |= {f"the gate ({language})": gate_digest(language) for language in languages}
     versions = kata.torch.versions if kata.torch else ""
@@ -98,28 +116,6 @@ def gate_digest(language: str, folder: Path = HERE) -> str:
     """Return the digest of the parts of the gate that decide about a language."""
     texts = [(folder / f"{name}.py").read_text(encoding="utf-8") for name in DECIDES[language]]
     return _digest("\n".join(map(syntax_of, texts)).encode())
-
-
-def syntax_of(text: str) -> str:
-    """Return a module's syntax tree as text: the same for other comments, docstrings and layout.
-
-    `ast.dump` differs between versions of Python, in what it says about empty fields.
-    """
-    return _dump(ast.parse(text))
-
-
-def _dump(node: object) -> str:
-    if isinstance(node, list):
-        return f"[{' '.join(map(_dump, node))}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = []
-    for name, value in ast.iter_fields(node):
-        if name == "body" and isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            value = value[ast.get_docstring(node, clean=False) is not None :]  # noqa: PLW2901
-        if value not in (None, []):
-            fields.append(f"{name}={_dump(value)}")
-    return f"{type(node).__name__}({' '.join(fields)})"
 
 
 def _normal(data: bytes) -> bytes:

@@ -24,7 +24,7 @@ from tests.gate.answers import read_answers
 from tests.gate.content import content_of
 from tests.gate.content import key_of
 from tests.gate.content import pinned_torch
-from tests.gate.mutation import LEAST_CXX
+from tests.gate.mutation import FULL
 from tests.gate.mutation import too_few_killed
 from tests.gate.mutation import too_many_equivalent
 from tests.gate.repeats import LEAST
@@ -78,7 +78,7 @@ COUNTS = {
     "tests": {"all", "red", "given", "skipped"},
     "wrong": {"listed", "tried", "rejected"},
     "right": {"tried", "accepted"},
-    "mutants": {"possible", "tried", "killed", "equivalent"},
+    "mutants": {"possible", "unbuilt", "tried", "killed", "equivalent"},
     "repeats": {"run", "passed"},
 }
 
@@ -206,7 +206,7 @@ def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
     except TomlError:
         # The rules report the file.
         listed, due = wrong["listed"], wrong["tried"]
-    possible = mutants["possible"] - mutants["equivalent"]
+    buildable = mutants["possible"] - mutants["equivalent"] - mutants["unbuilt"]
     checks = {
         f"it was made with torch {proof.torch}, expected {pinned}": proof.torch != pinned,
         f"it was proved on {proof.proved}, which is no day until today": not _is_day(proof.proved),
@@ -224,10 +224,10 @@ def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
         "a right answer was not accepted": right["accepted"] != right["tried"],
         "too few mutants were killed": too_few_killed(mutants["killed"], mutants["tried"])
         or mutants["killed"] > mutants["tried"],
-        "not all mutants were tried": not kata.csrc and mutants["tried"] != possible,
-        # One that does not compile is drawn again, so how many of a sample were is not known.
-        "too few mutants were tried": mutants["tried"] < min(LEAST_CXX, possible),
-        "more mutants were tried than there are": mutants["tried"] > possible,
+        "not all mutants were tried": mutants["tried"] < min(FULL[True], buildable)
+        if kata.csrc
+        else mutants["tried"] + mutants["equivalent"] != mutants["possible"],
+        "more mutants were tried than there are": mutants["tried"] > buildable,
         "not one mutant was tried": not mutants["tried"],
         "too many mutants are listed as equivalent": too_many_equivalent(
             mutants["equivalent"], mutants["possible"]
@@ -242,7 +242,7 @@ def differences(entry: Proof, found: Proof, *, gpu: bool = False) -> list[str]:
     """Return where a proof made anew differs from the entry; a GPU, or none, skips other tests."""
     lines = []
     alike = entry.tests["skipped"] == found.tests["skipped"]
-    machine = {"tests": {"red", "skipped"}, "mutants": {"tried"}}
+    machine = {"tests": {"red", "skipped"}, "mutants": {"tried", "unbuilt"}}
     for name, counts in COUNTS.items():
         if name == "repeats":
             continue

@@ -47,7 +47,10 @@ def diff_of(old: str, new: str) -> str:
     head = _alike(before, after)
     before, after = before[head:], after[head:]
     tail = _alike(before[::-1], after[::-1])
-    changes = list(difflib.ndiff(before[: len(before) - tail], after[: len(after) - tail]))
+    before, after = before[: len(before) - tail], after[: len(after) - tail]
+    if len(before) == len(after) == 1:
+        return f"-{before[0]}\n+{after[0]}"
+    changes = list(difflib.ndiff(before, after))
     return "\n".join(
         sign + line[2:] for sign in "-+" for line in changes if line.startswith(f"{sign} ")
     )

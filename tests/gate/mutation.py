@@ -48,6 +48,8 @@ class Mutation:
     """The results of a kata's mutants: how many there are, were tried, and were killed."""
 
     possible: int
+    # Drawn, but it does not compile, so it proves nothing.
+    unbuilt: int
     tried: int
     killed: int
     equivalent: int
@@ -108,6 +110,7 @@ def mutate(
         )
     return Mutation(
         possible=len(mutants),
+        unbuilt=sum(fate is Fate.INVALID for m, fate in fates.items() if m not in equivalent),
         tried=count,
         killed=count - len(open_),
         equivalent=len(equivalent),

@@ -86,6 +86,7 @@ class Prover:
             row.cells["solved"] = f"skipped: {absent}"
             row.no_proof = absent
         elif not problems:
+            row.no_proof = self.checks.lacks_a_tool(kata)
             try:
                 self._answers(kata, row)
             except TomlError as error:
@@ -115,11 +116,15 @@ class Prover:
             every = checks.answers(kata).wrong
             self.say("wrong answers", 0, len(every))
             # The cell counts all answers, to show that some were left out.
-            answers = tuple(answer for answer in every if not checks.left_out(kata, answer))
+            reasons = {answer: checks.left_out(kata, answer) for answer in every}
+            answers = tuple(answer for answer in every if not reasons[answer])
             tried = checks.wrong(kata, answers)
             pairs = zip(answers, tried, strict=True)
             named = [f"{answer.because!r}: {line}" for answer, lines in pairs for line in lines]
             rejected = sum(not lines for lines in tried)
+            for answer, reason in reasons.items():
+                if reason and not checks.made_right(answer):
+                    row.no_proof = f"the wrong answer {answer.because!r} was not tried: {reason}"
             row.add("wrong", f"{rejected}/{len(every)}", named)
             row.counts["wrong"] = {
                 "listed": len(every),
@@ -149,6 +154,7 @@ class Prover:
             row.survivors = mutation.survivors
             row.counts["mutants"] = {
                 "possible": mutation.possible,
+                "unbuilt": mutation.unbuilt,
                 "tried": mutation.tried,
                 "killed": mutation.killed,
                 "equivalent": mutation.equivalent,
@@ -182,6 +188,8 @@ class Prover:
             row.no_proof = row.no_proof or "not all checks were run"
         elif pinned and not version("torch").startswith(f"{pinned}."):
             row.no_proof = f"proofs are made with torch {pinned}, this is {version('torch')}"
+        elif self.times is not None and self.times < (due := times_of(self.checks, kata)):
+            row.no_proof = row.no_proof or f"it was repeated {self.times} times, expected {due}"
         elif content_of(gate, kata) != content:
             row.no_proof = "its files have changed meanwhile"
         if row.problems or row.no_proof:

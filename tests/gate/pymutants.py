@@ -1,6 +1,7 @@
 """One-edit mutants of a Python solution: finds the nodes of the syntax tree to edit."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 from typing import TYPE_CHECKING
@@ -28,39 +29,74 @@ def python_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
     tree = ast.parse(solution)
     given = {dump for _, dump in _definitions(ast.parse(stub), "")}
     given |= {dump for node, _ in _definitions(ast.parse(stub), "") for dump in _decorators(node)}
-    places = Places(solution)
-    seen = {ast.dump(tree)}
+    module = Module(solution, tree)
     found = []
     for function, (operator, node, new) in _walk(tree, "", given):
-        text = places.replaced(node, new)
-        try:
-            dump = ast.dump(ast.parse(text))
-            compile(text, file, "exec", dont_inherit=True)
-        except SyntaxError:
-            continue
-        if dump not in seen:
-            seen.add(dump)
+        if module.differs(node, new, file):
+            text = module.replaced(node, new)
             line = getattr(node, "lineno", 0)
             found.append(Mutant(file, function, operator, line, diff_of(solution, text), text))
     return numbered(found)
 
 
-class Places:
+class Module:
     """Replaces the text of a node; the syntax tree counts columns in UTF-8 bytes."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tree: ast.Module) -> None:
         self.data = text.encode()
         self.starts = [0]
         for line in self.data.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
+        # What the `from __future__` of the module means for a part of it.
+        self.flags = 0
+        # The lines of each statement, or of several that share a line.
+        self.parts: list[tuple[int, int]] = []
+        for node in tree.body:
+            decorators = getattr(node, "decorator_list", [])
+            first = min(each.lineno for each in (node, *decorators))
+            if self.parts and first <= self.parts[-1][1]:
+                first = self.parts.pop()[0]
+            self.parts.append((first, node.end_lineno or first))
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                for alias in node.names:
+                    self.flags |= getattr(__future__, alias.name).compiler_flag
+        dumps = [ast.dump(ast.parse(self._part(part))) for part in self.parts]
+        self.seen = set(zip(self.parts, dumps, strict=True))
+
+    def _part(self, part: tuple[int, int]) -> bytes:
+        return self.data[self.starts[part[0] - 1] : self.starts[part[1]]]
+
+    def _place(self, node: ast.AST) -> tuple[int, int]:
+        start, end = (
+            self.starts[getattr(node, f"{end}lineno") - 1] + getattr(node, f"{end}col_offset")
+            for end in ("", "end_")
+        )
+        return start, end
+
+    def differs(self, node: ast.AST, new: str, file: str) -> bool:
+        """Whether `new` instead of `node` is Python, and neither the solution nor seen before.
+
+        Only the statement around it is parsed: the rest of the module is the same.
+        """
+        line = getattr(node, "lineno", 0)
+        part = next(part for part in self.parts if part[0] <= line <= part[1])
+        begin = self.starts[part[0] - 1]
+        start, end = (place - begin for place in self._place(node))
+        data = self._part(part)
+        try:
+            tree = ast.parse(data[:start] + new.encode() + data[end:])
+            if (key := (part, ast.dump(tree))) in self.seen:
+                return False
+            compile(tree, file, "exec", self.flags, dont_inherit=True)
+        except SyntaxError:
+            return False
+        self.seen.add(key)
+        return True
 
     def replaced(self, node: ast.AST, new: str) -> str:
         """Return the whole text with `new` instead of `node`."""
-        place = [
-            self.starts[getattr(node, f"{end}lineno") - 1] + getattr(node, f"{end}col_offset")
-            for end in ("", "end_")
-        ]
-        return (self.data[: place[0]] + new.encode() + self.data[place[1] :]).decode()
+        start, end = self._place(node)
+        return (self.data[:start] + new.encode() + self.data[end:]).decode()
 
 
 def _definitions(tree: Scope, prefix: str) -> Iterator[tuple[ast.stmt, str]]:

@@ -32,7 +32,7 @@ PROOF = Proof(
     tests=dict.fromkeys(("all", "red", "given", "skipped"), 0),
     wrong=dict.fromkeys(("listed", "tried", "rejected"), 0),
     right=dict.fromkeys(("tried", "accepted"), 0),
-    mutants=dict.fromkeys(("possible", "tried", "killed", "equivalent"), 0),
+    mutants=dict.fromkeys(("possible", "unbuilt", "tried", "killed", "equivalent"), 0),
     repeats=dict.fromkeys(("run", "passed"), 0),
     content={},
 )

@@ -7,6 +7,7 @@ import json
 import shutil
 from dataclasses import asdict
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -17,17 +18,18 @@ from tests.gate import content
 from tests.gate import prove
 from tests.gate.content import content_of
 from tests.gate.content import key_of
-from tests.gate.content import syntax_of
 from tests.gate.ledger import Proof
 from tests.gate.ledger import differences
 from tests.gate.ledger import orphans
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
 from tests.gate.ledger import read_proof
+from tests.gate.ledger import shortened
 from tests.gate.ledger import unsound
 from tests.gate.ledger import write_proof
 from tests.gate.prove import CHECKS
 from tests.gate.prove import Prover
+from tests.gate.syntax import syntax_of
 from tests.support.smallkata import EQUAL
 from tests.support.smallkata import WRONG
 
@@ -56,7 +58,7 @@ def proof(small: Small) -> Proof:
     return KEPT[0]
 
 
-def prove_it(small: Small, times: int = 5) -> Row:
+def prove_it(small: Small, times: int | None = None) -> Row:
     """Put the kata through the gate."""
     return Prover(small.checks, times=times).prove(small.kata)
 
@@ -78,8 +80,14 @@ def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None
     assert proof.tests == {"all": 4, "red": 4, "given": 0, "skipped": 0}
     assert proof.wrong == {"listed": 3, "tried": 3, "rejected": 3}
     assert proof.right == {"tried": 0, "accepted": 0}
-    assert proof.mutants == {"possible": 15, "tried": 13, "killed": 13, "equivalent": 2}
-    assert proof.repeats == {"run": 5, "passed": 5}
+    assert proof.mutants == {
+        "possible": 15,
+        "unbuilt": 0,
+        "tried": 13,
+        "killed": 13,
+        "equivalent": 2,
+    }
+    assert proof.repeats == {"run": 20, "passed": 20}
     assert set(proof.content) == {
         "[[kata]] in lecture.toml",
         "katas/__init__.py",
@@ -163,6 +171,155 @@ def test_line_ends_do_not_count(small: Small) -> None:
     assert problems(small) == []
 
 
+KIT = """
+from plugins.checks.shapes import same_shape
+from plugins.kernels.ptx import Ptx
+"""
+SHAPES = """
+from plugins.checks import numbers
+from plugins.machine import devices
+
+def same_shape(first, second):
+    return numbers.same(first, second)
+"""
+NUMBERS = """
+def same(first, second):
+    from .deep import exact
+    return exact(first, second)
+"""
+
+
+def uses_the_kit(small: Small, imported: str) -> Proof:
+    """Write a kit, let the test import from it, and enter a proof of that."""
+    course = small.course
+    course.write("plugins/kit.py", KIT)
+    course.write("plugins/checks/__init__.py", "")
+    course.write("plugins/checks/shapes.py", SHAPES)
+    course.write("plugins/checks/numbers.py", NUMBERS)
+    course.write("plugins/checks/deep.py", "def exact(a, b):\n    return a == b\n")
+    course.write("plugins/checks/other.py", "")
+    small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
+    found = content_of(small.gate, small.kata)
+    proof = replace(KEPT[0], key=key_of(found), content=shortened(found))
+    write_proof(small.gate, small.kata, proof)
+    assert problems(small) == []
+    return proof
+
+
+def change(small: Small, name: str, old: str, new: str) -> None:
+    """Change one place of a file of the course."""
+    file = small.course.path / name
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
+STALE_KIT = "is stale, since these have changed: the kit."
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    "imported", ["from plugins.kit import same_shape", "from plugins.kit import Ptx"]
+)
+def test_another_name_in_the_kit_leaves_proofs_valid(small: Small, imported: str) -> None:
+    """Nor does it matter where others come from, or what a check does that is not used."""
+    uses_the_kit(small, imported)
+    change(
+        small, "plugins/kit.py", KIT, f'"""Words."""\nfrom a import b\n{KIT}\n__all__ = ("b",)\n'
+    )
+    change(small, "plugins/checks/deep.py", "def exact", '"""Compare."""\n\n\ndef exact')
+    change(small, "plugins/checks/numbers.py", "def same", "# Why.\ndef same")
+    small.course.write("plugins/checks/other.py", "x = 1")
+    small.course.write("plugins/checks/new.py", "x = 1")
+    small.course.write("plugins/machine/devices.py", "x = 1")
+
+    assert problems(small) == []
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("plugins/kit.py", "checks.shapes import", "checks.other import"),
+        ("plugins/checks/shapes.py", "return numbers", "return not numbers"),
+        ("plugins/checks/numbers.py", "return exact", "return not exact"),
+        ("plugins/checks/deep.py", "a == b", "a is b"),
+    ],
+)
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from plugins.kit import same_shape",
+        "from plugins.kit import same_shape as same, Ptx",
+        "from plugins import kit",
+        "import plugins.kit",
+        "from plugins.kit import *",
+        "def late():\n    from plugins.kit import same_shape",
+    ],
+)
+def test_a_change_of_what_it_uses_of_the_kit_makes_it_stale(
+    small: Small, imported: str, name: str, old: str, new: str
+) -> None:
+    """Where the name comes from, or a check behind it, also through another check."""
+    uses_the_kit(small, imported)
+    change(small, name, old, new)
+
+    (problem,) = problems(small)
+    assert STALE_KIT in problem
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_name_that_comes_from_another_wing(small: Small) -> None:
+    """It is the engine's what it does, but not which it is; all checks leave it alone."""
+    uses_the_kit(small, "from plugins.kit import Ptx")
+    change(small, "plugins/checks/deep.py", "a == b", "a is b")
+    assert problems(small) == []
+
+    change(small, "plugins/kit.py", "plugins.kernels.ptx", "plugins.kernels.simt")
+    assert STALE_KIT in problems(small)[0]
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    ("kit", "old", "new"),
+    [
+        ("LIMIT = 3\n\ndef same_shape(a, b):\n    return a < LIMIT\n", "LIMIT = 3", "LIMIT = 4"),
+        ("try:\n    from a import same_shape\nexcept ImportError:\n    same_shape = 1\n", "1", "2"),
+        ("def __getattr__(name):\n    return name\n", "return name", "return 3"),
+        ("import plugins.checks.deep as same_shape\n", "deep", "other"),
+        ("from .checks.deep import exact as same_shape\n", "exact", "other"),
+    ],
+)
+def test_other_ways_into_the_kit(small: Small, kit: str, old: str, new: str) -> None:
+    """A definition counts with what it mentions, and a name that only a function can bring."""
+    uses_the_kit(small, "from plugins.kit import same_shape")
+    small.course.write("plugins/kit.py", kit)
+    found = content_of(small.gate, small.kata)
+    proof = replace(KEPT[0], key=key_of(found), content=shortened(found))
+    write_proof(small.gate, small.kata, proof)
+    assert problems(small) == []
+
+    change(small, "plugins/kit.py", old, new)
+    assert STALE_KIT in problems(small)[0]
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_check_that_is_imported_past_the_kit(small: Small) -> None:
+    """The linter refuses it; the key rests on it all the same."""
+    uses_the_kit(small, "import plugins.checks.numbers")
+    change(small, "plugins/checks/deep.py", "a == b", "a is b")
+
+    assert STALE_KIT in problems(small)[0]
+
+
+def test_a_kata_without_the_kit(small: Small, proof: Proof) -> None:
+    """Its key has no entry for it, nor is text that is no Python searched for one."""
+    assert "the kit" not in proof.content
+    small.edit(TESTS, "import pytest\n", "import pytest\nfrom plugins.kit import (\n")
+
+    assert "the kit" not in content_of(small.gate, small.kata)
+
+
 @pytest.mark.usefixtures("proof")
 def test_a_pinned_torch_counts_by_its_minor_version(small: Small) -> None:
     """A proof with torch 2.13 is none for 2.14."""
@@ -175,36 +332,61 @@ def test_a_pinned_torch_counts_by_its_minor_version(small: Small) -> None:
     assert first == content_of(small.gate, small.kata)
 
 
-def gate_with(tmp_path: Path, name: str, old: str, new: str) -> dict[str, str]:
-    """Return the digests of a copy of the gate in which one text is another."""
+def other_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
+) -> None:
+    """Let a copy of the gate decide, in which one text is another."""
     folder = tmp_path / "gate"
-    shutil.copytree(content.HERE, folder, dirs_exist_ok=True)
+    shutil.copytree(content.HERE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     file = folder / name
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    return {language: content.gate_digest(language, folder) for language in content.DECIDES}
+    monkeypatch.setattr(content, "gate_digest", partial(content.gate_digest, folder=folder))
 
 
-def test_a_softened_gate_makes_proofs_stale(tmp_path: Path) -> None:
-    """Those of all katas, or of the katas of the language that it is about."""
-    digests = {language: content.gate_digest(language) for language in content.DECIDES}
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("mutation.py", "SHARE = 0.95", "SHARE = 0.5"),
+        ("wrongrules.py", "LEAST = 3", "LEAST = 0"),
+        ("opened.py", "def watch", "def not_watch"),
+        ("kit.py", 'CHECKS = "plugins.checks"', 'CHECKS = "plugins.nothing"'),
+    ],
+)
+def test_a_softened_gate_makes_proofs_stale(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: tuple[str, str, str]
+) -> None:
+    """The entry does not hold for it, and says of which part."""
+    other_gate(tmp_path, monkeypatch, *edit)
 
-    softer = gate_with(tmp_path, "mutation.py", "SHARE = 0.95", "SHARE = 0.5")
-    assert {"all"} == {name for name in digests if digests[name] != softer[name]}
-    content.gate_digest.cache_clear()
-    softer = gate_with(tmp_path, "cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)')
-    assert {"C++"} == {name for name in digests if digests[name] != softer[name]}
+    (problem,) = problems(small)
+    assert f"is stale, since these have changed: the gate (all). {COMMAND}" in problem
 
 
-def test_a_comment_in_the_gate_makes_none_stale(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("proof")
+def test_mutants_of_a_language_count_for_its_katas(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change of what is done to C++ leaves the proof of a kata in Python valid."""
+    other_gate(tmp_path, monkeypatch, "cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)')
+    assert problems(small) == []
+    assert content.gate_digest("C++") != content.gate_digest("C++", folder=content.HERE)
+
+    of_cxx = replace(small.kata, csrc=("csrc/k01_clamp.cpp",))
+    assert content_of(small.gate, of_cxx)["the gate (C++)"] == content.gate_digest("C++")
+
+
+@pytest.mark.usefixtures("proof")
+def test_a_comment_in_the_gate_makes_none_stale(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nor does a docstring: the syntax trees are compared without them."""
-    digests = {language: content.gate_digest(language) for language in content.DECIDES}
+    old, new = '"""Runs a kata\'s mutants', '# Why.\n"""Tries a kata\'s mutants'
+    other_gate(tmp_path, monkeypatch, "mutation.py", old, new)
 
-    assert digests == gate_with(
-        tmp_path, "mutation.py", '"""Runs a kata\'s mutants', '# Why.\n"""Tries a kata\'s mutants'
-    )
-    content.gate_digest.cache_clear()
+    assert problems(small) == []
 
 
 def test_a_stale_gate_is_named(small: Small, proof: Proof, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +414,6 @@ EXEMPT = {
     "table": "it prints what the entries say",
     "templates": "it writes the files of a new kata, which are in its key",
     "verify": "it calls what decides; what it enters is in the entry",
-    "wrongrules": "every run of tox checks them on every kata, in test_katas",
 }
 
 
@@ -290,7 +471,7 @@ def test_what_decides_imports_nothing_of_a_learners_session() -> None:
         text = (content.HERE / f"{module}.py").read_text()
         for wing in ("loop", "guide", "progress", "crash", "fork", "feed"):
             assert f"plugins.{wing}" not in text
-    assert [name for name in content.COMMON if name.startswith("plugins")] == ["plugins/kit.py"]
+    assert [name for name in content.COMMON if name.startswith("plugins")] == []
 
 
 def test_syntax_is_the_same_in_another_layout() -> None:
@@ -320,9 +501,10 @@ def test_syntax_is_the_same_in_another_layout() -> None:
             "too many mutants are listed as equivalent",
         ),
         ({"repeats": {"run": 1, "passed": 1}}, "it was repeated 1 times, expected 5"),
-        ({"repeats": {"passed": 4}}, "a repeat did not pass"),
+        ({"repeats": {"passed": 19}}, "a repeat did not pass"),
         ({"wrong": {"tried": 1, "rejected": 1}}, "it tried 1 wrong answers, expected 3"),
         ({"mutants": {"tried": 14, "killed": 14}}, "more mutants were tried than there are"),
+        ({"mutants": {"unbuilt": 5}}, "more mutants were tried than there are"),
     ],
 )
 def test_an_entry_whose_counts_are_no_proof(
@@ -381,17 +563,18 @@ def test_a_field_that_cannot_be(
 
 
 def test_a_kata_in_cxx_tries_a_sample(small: Small, proof: Proof) -> None:
-    """Ten at least, or all there are."""
+    """Thirty, or all that build."""
     kata = replace(small.kata, csrc=("csrc/k01_clamp.cpp",))
 
     def lines(**counts: int) -> list[str]:
         tried = {**proof.mutants, "possible": 80, "killed": counts["tried"], **counts}
         return unsound(small.gate, kata, replace(proof, mutants=tried))
 
-    assert lines(tried=10) == []
-    assert lines(tried=9) == ["too few mutants were tried"]
-    assert lines(tried=1) == ["too few mutants were tried"]
-    assert lines(tried=7, possible=7 + proof.mutants["equivalent"]) == []
+    assert lines(tried=30) == []
+    assert lines(tried=29) == ["not all mutants were tried"]
+    assert lines(tried=1) == ["not all mutants were tried"]
+    assert lines(tried=12, unbuilt=66) == []
+    assert lines(tried=11, unbuilt=66) == ["not all mutants were tried"]
 
 
 @pytest.mark.torch
@@ -426,14 +609,15 @@ def test_what_a_run_of_the_same_machine_would_find(proof: Proof) -> None:
         "the entry says tests: given 1, but it is 0",
         "the entry says tests: red 3, but it is 4",
     ]
-    mutants = replace(proof, mutants={**proof.mutants, "tried": 1, "killed": 1})
+    mutants = replace(proof, mutants={**proof.mutants, "tried": 1, "killed": 1, "unbuilt": 12})
     assert found(mutants) == [
         "the entry says mutants: tried 1, but it is 13",
+        "the entry says mutants: unbuilt 12, but it is 0",
     ]
     wrong = replace(proof, wrong={"listed": 3, "tried": 1, "rejected": 1})
     assert found(wrong)[-1] == "the entry says wrong: tried 1, but it is 3"
-    repeats = replace(proof, repeats={"run": 2, "passed": 2})
-    assert found(repeats) == ["the entry says repeats: run 2, but 5 are due"]
+    repeats = replace(proof, repeats={"run": 5, "passed": 5})
+    assert found(repeats) == ["the entry says repeats: run 5, but 20 are due"]
     slow = replace(proof, seconds=9999)
     assert found(slow) == [f"the entry says 9999 seconds, but it took {proof.seconds}"]
     assert differences(replace(proof, seconds=3), replace(proof, seconds=9999))
@@ -602,6 +786,73 @@ def test_what_was_skipped_is_not_proved(small: Small) -> None:
     assert (row.proof, row.no_proof) == (None, "no GPU")
 
 
+MORE = """def test_more(device):
+    \"\"\"It runs on some device.\"\"\"
+    clamp(2, 1, 3)
+
+
+def test_no_range():"""
+
+
+def add_a_skipped_test(small: Small, reason: str, variant: str) -> None:
+    """Add a test that is skipped for this reason in its one variant."""
+    skip = f"pytest.param(0, id={variant!r}, marks=pytest.mark.skip({reason!r}))"
+    mark = f"@pytest.mark.parametrize('device', [{skip}])\n"
+    small.edit(TESTS, "def test_no_range():", f"{mark}{MORE}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "variant", "lacks"),
+    [
+        ("nvcc: nvcc is not installed", "cpu", True),
+        ("triton: Triton is not installed", "float32-cpu", True),
+        ("cuda: this PyTorch finds no GPU", "cuda", False),
+        ("triton: kernels are interpreted here", "cuda-float32", False),
+        ("nccl: this PyTorch finds no GPU", "2", False),
+        ("exp is a scalar loop without AVX2", "cpu", False),
+    ],
+)
+def test_what_can_be_installed(small: Small, reason: str, variant: str, *, lacks: bool) -> None:
+    """Only a GPU may be missing, or what no name stands for."""
+    add_a_skipped_test(small, reason, variant)
+
+    assert small.checks.lacks_a_tool(small.kata) == (reason if lacks else "")
+
+
+def test_a_proof_needs_what_can_be_installed(small: Small) -> None:
+    """Whatever the kata's table needs."""
+    add_a_skipped_test(small, "nvcc: nvcc is not installed", "cpu")
+    row = prove_it(small)
+
+    assert row.problems == []
+    assert (row.proof, row.no_proof) == (None, "nvcc: nvcc is not installed")
+
+
+@pytest.mark.parametrize(("torch", "proved"), [("<2", True), ("", False)])
+def test_a_wrong_answer_that_was_not_tried(small: Small, torch: str, *, proved: bool) -> None:
+    """It is no proof, unless this torch makes the answer right."""
+    add_a_skipped_test(small, "no such machine", "cpu")
+    rejected_by = "test_no_range" if torch else "test_more"
+    more = f'torch = "{torch}"\ntorch_because = "it is"\n' if torch else ""
+    odd = f'[[wrong]]\nbecause = "odd"\nrejected_by = "{rejected_by}"\nfile = "k01_clamp.py"\n'
+    edit = 'replace = "return low"\nby = "return high"\n'
+    small.answers(f"{WRONG}{odd}{more}{edit}{EQUAL}")
+    row = prove_it(small)
+
+    assert row.problems == []
+    assert row.counts["wrong"] == {"listed": 4, "tried": 3, "rejected": 3}
+    says = "" if proved else "the wrong answer 'odd' was not tried: no such machine"
+    assert (row.proof is not None, row.no_proof) == (proved, says)
+
+
+def test_fewer_repeats_are_no_proof(small: Small) -> None:
+    """A kata as fast as this one is repeated twenty times."""
+    row = prove_it(small, times=5)
+
+    assert row.problems == []
+    assert (row.proof, row.no_proof) == (None, "it was repeated 5 times, expected 20")
+
+
 def test_a_kata_with_a_problem_is_not_proved(small: Small) -> None:
     """Whichever check found it."""
     small.edit("k01_clamp.py", "    raise NotImplementedError", "    return 2")
@@ -633,7 +884,7 @@ def test_files_that_change_meanwhile(small: Small) -> None:
             file = small.course.katas / "lecture01" / TESTS
             file.write_text(file.read_text() + "\n# Changed.\n")
 
-    row = Prover(small.checks, times=5, say=edit).prove(small.kata)
+    row = Prover(small.checks, say=edit).prove(small.kata)
 
     assert row.problems == []
     assert (row.proof, row.no_proof) == (None, "its files have changed meanwhile")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from tests.gate.answers import Equivalent
 from tests.gate.cxxmutants import cxx_mutants
 from tests.gate.mutant import Mutant
+from tests.gate.mutant import diff_of
 from tests.gate.mutant import matches
 from tests.gate.mutant import sampled
 from tests.gate.pymutants import python_mutants
@@ -190,6 +193,36 @@ def test_an_equivalent_mutant_is_known_by_its_key() -> None:
     assert not matches(mutant(3, "-a = 1\n+a = 0"), listed)
     assert not matches(mutant(3, "-a = 1\n+a = 2"), second)
     assert matches(mutant(3, "-a = 1\n+a = 2", nth=2), second)
+
+
+def test_one_line_instead_of_another_is_the_diff() -> None:
+    """It needs no search for the lines that are the same, and is what the search would find."""
+    old = "a\nb = f(1)\nc\n"
+    for new in ("b = f(2)", "b", "  b = f(1)", "? b"):
+        lines = [*difflib.ndiff(["b = f(1)"], [new])]
+        searched = [sign + line[2:] for sign in "-+" for line in lines if line[0] == sign]
+        assert diff_of(old, f"a\n{new}\nc\n") == "\n".join(searched)
+
+
+def test_a_statement_is_parsed_as_in_its_module() -> None:
+    """With its decorators, with those on its line, and with the module's `from __future__`."""
+    solution = """
+from __future__ import annotations
+@given
+@cache
+def f(a: "(b") -> None:
+    \"\"\"É.\"\"\"
+    return a + 1
+a = 1; b = a + 1
+if a: b = f(é=a)
+"""
+    mutants = python_mutants(solution, "", "f.py")
+
+    assert ("", "constant") in {(m.function, m.operator) for m in mutants}
+    assert ("f", "removed decorator") in {(m.function, m.operator) for m in mutants}
+    trees = {ast.dump(ast.parse(m.text)) for m in mutants}
+    assert len(trees) == len(mutants)
+    assert ast.dump(ast.parse(solution)) not in trees
 
 
 def test_every_mutant_of_a_real_solution_compiles() -> None:

@@ -89,16 +89,16 @@ def commit(small: Small, *names: str) -> None:
 
 def test_a_good_kata_is_entered(small: Small, run: Verify) -> None:
     """The report says so, the entry stands, and the table of tests/README.md has it."""
-    status, out = run("lecture01", "k01", "--write", "--repeats", "5")
+    status, out = run("lecture01", "k01", "--write")
 
     assert status == 0
     row = [cell.strip() for cell in out.splitlines()[2].split("|")[1:-2]]
-    assert row == ["lecture01/k01_clamp", "4", "red", "yes", "3/3", "", "13/13", "5/5"]
+    assert row == ["lecture01/k01_clamp", "4", "red", "yes", "3/3", "", "13/13", "20/20"]
     assert "1 of 1 katas proved and entered in tests/proofs." in out
     assert proof_problems(small.gate, small.kata) == []
     page = (small.gate.tests / "README.md").read_text()
     assert page == f"{PAGE}\n{proof_table(small.gate)}\n"
-    assert "| lecture01/k01_clamp | 4     | 3/3   |       | 13/13   | 2          | 5/5" in page
+    assert "| lecture01/k01_clamp | 4     | 3/3   |       | 13/13   | 2          | 20/20" in page
 
     assert run("--due") == (0, "Every proof is up to date.\n")
 
@@ -199,7 +199,7 @@ def test_proofs_that_a_branch_changes_are_made_again(
     small: Small, run: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A forged entry is found, by its counts."""
-    status, _ = run("lecture01", "--write", "--repeats", "5")
+    status, _ = run("lecture01", "--write")
     assert status == 0
     proof = read_proof(proof_file(small.gate, small.kata))
     commit(small)
@@ -208,12 +208,12 @@ def test_proofs_that_a_branch_changes_are_made_again(
     forged = replace(proof, tests={**proof.tests, "all": 9, "red": 9})
     write_proof(small.gate, small.kata, forged)
     commit(small)
-    status, out = run("--base", "HEAD~1", "--repeats", "5")
+    status, out = run("--base", "HEAD~1")
     assert status == 1
     assert "PROBLEM  lecture01/k01_clamp  proof: the entry says tests: all 9, but it is 4" in out
 
     monkeypatch.setattr(due, "proof_problems", lambda *_: [])
-    status, out = run("--again", "--minutes", "60", "--seed", "7", "--repeats", "5")
+    status, out = run("--again", "--minutes", "60", "--seed", "7")
     assert status == 1
     assert "Proved again in 60 minutes, seed 7: lecture01/k01_clamp." in out
     assert "Not proved again: 0 of 1 katas.\nEverything: nox -s verify -- all\n" in out
@@ -328,7 +328,7 @@ def test_a_blind_run_is_entered(small: Small, run: Verify, tmp_path: Path) -> No
     assert status == 2
     assert "; first nox -s verify -- lecture01 k01_clamp --write" in out
 
-    run("lecture01", "--write", "--repeats", "5")
+    run("lecture01", "--write")
     assert run("lecture01", "k01", "--blind", str(answer)) == (
         0,
         "lecture01/k01_clamp: 3 of 4 tests pass\n",
@@ -355,7 +355,7 @@ def test_what_was_proved_is_kept_when_it_is_stopped(small: Small) -> None:
         f"verify.HOME = pathlib.Path({str(small.course.path)!r})\n"
         "sys.exit(verify.main(sys.argv[1:]))\n"
     )
-    command = [sys.executable, "-c", code, "--due", "--write", "--repeats", "5", "--jobs", "1"]
+    command = [sys.executable, "-c", code, "--due", "--write", "--jobs", "1"]
     process = subprocess.Popen(
         command,
         cwd=HOME,

@@ -9,6 +9,7 @@ from tests.gate import sources
 from tests.gate.answers import answers_file
 from tests.gate.answers import read_answers
 from tests.gate.cases import solution_text
+from tests.gate.demands import unbroken
 from tests.gate.overlay import EditError
 from tests.gate.overlay import edited
 
@@ -32,6 +33,7 @@ def broken_answers(gate: Gate, kata: Kata) -> list[str]:
     except TomlError as error:
         return [str(error)]
     lines = list(_count([answer.shortcut for answer in answers.wrong]))
+    lines += unbroken(kata, answers)
     tests = sources.tests(kata.test)
     for number, answer in enumerate(answers.wrong, 1):
         if answer.rejected_by.partition("[")[0].rpartition("::")[2] not in tests:

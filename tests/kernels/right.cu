@@ -307,6 +307,52 @@ extern "C" cudaError_t kata_count_positive(int n, const float* x, int* counts) {
     return cudaGetLastError();
 }
 
+// Work on the caller's stream, in a grid as large as the device; the operator hands on the stream.
+__global__ void filled(int n, const float* x, float* y) {
+    extern __shared__ float copy[];
+    __shared__ float twice[32];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+        copy[threadIdx.x] = x[i];
+        twice[threadIdx.x] = 2.0f * copy[threadIdx.x];
+        y[i] = twice[threadIdx.x];
+    }
+}
+extern "C" void* kata_simt_stream();
+extern "C" cudaError_t kata_filled(int n, const float* x, float* y) {
+    auto stream = static_cast<cudaStream_t>(kata_simt_stream());
+    cudaDeviceProp device;
+    cudaGetDeviceProperties(&device, 0);
+    int processors, threads, shared, lanes, room, none;
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerBlock, 0);
+    cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlock, 0);
+    cudaDeviceGetAttribute(&lanes, cudaDevAttrWarpSize, 0);
+    cudaDeviceGetAttribute(&room, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
+    const bool same = processors == device.multiProcessorCount && threads == device.maxThreadsPerBlock && lanes == device.warpSize &&
+                      shared == static_cast<int>(device.sharedMemPerBlock) && room == device.maxThreadsPerMultiProcessor;
+    if (!same || cudaDeviceGetAttribute(&none, static_cast<cudaDeviceAttr>(0), 0) == cudaSuccess) return cudaErrorInvalidValue;
+    float* scratch;
+    if (cudaError_t error = cudaMallocAsync(&scratch, n * sizeof(float), stream)) return error;
+    cudaMemcpyAsync(scratch, x, n * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+    cudaMemsetAsync(y, 0, n * sizeof(float), stream);
+    filled<<<processors, 32, 32 * sizeof(float), stream>>>(n, scratch, y);
+    cudaFreeAsync(scratch, stream);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_fails_elsewise(int n, const float* x, float* y) {
+    axpy<<<3, 64>>>(n, 2.0f, x, y);
+    return cudaGetLastError() == cudaSuccess ? cudaSuccess : cudaErrorInvalidValue;
+}
+extern "C" cudaError_t kata_leaves_its_error(int n, const float* x, float* y) {
+    axpy<<<3, 64>>>(n, 2.0f, x, y);
+    return cudaPeekAtLastError();
+}
+extern "C" cudaError_t kata_asks_nothing(int n, const float* x, float* y) {
+    axpy<<<3, 64>>>(n, 2.0f, x, y);
+    cudaGetLastError();
+    return cudaSuccess;
+}
+
 // Absolute values and classes of floats by the names that CUDA has in the global namespace.
 __global__ void magnitude(int n, const float* x, float* y) {
     const int i = threadIdx.x;

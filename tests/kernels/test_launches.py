@@ -23,7 +23,8 @@ LIBRARY = Path("library.so")
 READ = Line(16, "global", "read", Count(64, 2, 8, 0, 0, 1))
 WRITE = Line(32, "shared", "write", Count(64, 2, 0, 6, 4, 0))
 ATOMIC = Line(48, "global", "atomic", Count(1, 1, 1))
-LAUNCH = Launch("twice", (2, 1, 1), (32, 1, 1), 0, 0, 64, 2, (READ, WRITE, ATOMIC), LIBRARY)
+LINES = (READ, WRITE, ATOMIC)
+LAUNCH = Launch("twice", (2, 1, 1), (32, 1, 1), 0, 0, 0, (), 0, 0, 64, 2, LINES, LIBRARY)
 
 
 def test_counts_add_up() -> None:
@@ -53,6 +54,10 @@ def test_launches_are_read_from_the_library(monkeypatch: pytest.MonkeyPatch) -> 
         "kernel": "twice",
         "grid": [2, 1, 1],
         "block": [32, 1, 1],
+        "stream": 0,
+        "dynamic_bytes": 0,
+        "static_bytes": 0,
+        "variables": [],
         "barriers": 0,
         "warp_operations": 0,
         "active_threads": 64,

@@ -54,6 +54,16 @@ extern "C" cudaError_t kata_plain_sum(int n, const float* x, float* y) {
     return cudaSuccess;
 }
 
+__global__ void counts_without_atomics(int n, const float* x, float* y) {
+    __shared__ float counts[2];
+    if (threadIdx.x < 2) counts[threadIdx.x] = 0.0f;
+    __syncthreads();
+    counts[x[threadIdx.x] > 0.0f] += 1.0f;  // WRONG
+    __syncthreads();
+    if (threadIdx.x < 2) y[threadIdx.x] = counts[threadIdx.x];
+}
+KERNEL(counts_without_atomics, 1, 64)
+
 __global__ void no_fence(int n, const float* x, float* y, unsigned* counter) {
     y[blockIdx.x] = x[blockIdx.x];
     if (atomicInc(counter, gridDim.x) == gridDim.x - 1) {
@@ -163,10 +173,10 @@ __global__ void reads_who_left(int n, const float* x, float* y) {
 }
 KERNEL(reads_who_left, 1, 32)
 
-__global__ void reads_nobody(int n, const float* x, float* y) {
+__global__ void reads_no_lane(int n, const float* x, float* y) {
     y[threadIdx.x] = __shfl_down_sync(FULL, x[threadIdx.x], 8);  // WRONG
 }
-KERNEL(reads_nobody, 1, 24)
+KERNEL(reads_no_lane, 1, 24)
 
 __global__ void shuffle_in_branch(int n, const float* x, float* y) {
     float v = x[threadIdx.x];
@@ -240,6 +250,29 @@ __global__ void too_much_static(int n, const float* x, float* y) {
 }
 KERNEL(too_much_static, 1, 64)
 
+extern "C" cudaError_t kata_unused_bytes(int n, const float* x, float* y) {
+    fine<<<1, 64, 256>>>(n, x, y);
+    return cudaGetLastError();
+}
+
+__global__ void too_much_of_both(int n, const float* x, float* y) {
+    extern __shared__ float more[];
+    __shared__ float tile[64];
+    more[threadIdx.x] = tile[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = more[threadIdx.x];
+}
+extern "C" cudaError_t kata_too_much_of_both(int n, const float* x, float* y) {
+    too_much_of_both<<<1, 64, 49152>>>(n, x, y);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t kata_never_freed(int n, const float* x, float* y) {
+    float* scratch;
+    cudaMalloc(&scratch, n * sizeof(float));
+    fine<<<1, 64>>>(n, x, y);
+    return cudaGetLastError();
+}
+
 extern "C" cudaError_t kata_host_reads(int n, const float* x, float* y) {
     fine<<<1, 64>>>(n, x, y);
     if (x[0] > 2.0f) return cudaErrorInvalidValue;  // WRONG
@@ -262,14 +295,25 @@ extern "C" cudaError_t kata_uses_freed(int n, const float* x, float* y) {
     return cudaSuccess;
 }
 
-// What cannot be seen.
+extern "C" cudaError_t kata_copies_to_host(int n, const float* x, float* y) {
+    float first;
+    fine<<<1, 64>>>(n, x, y);
+    return cudaMemcpy(&first, x, sizeof first, cudaMemcpyDeviceToHost);
+}
+extern "C" cudaError_t kata_copies_as_if_on_host(int n, const float* x, float* y) {
+    float first;
+    fine<<<1, 64>>>(n, x, y);
+    return cudaMemcpy(&first, x, sizeof first, cudaMemcpyHostToHost);
+}
 
 __device__ float everybodys = 0.0f;
 __global__ void races_on_a_variable(int n, const float* x, float* y) {
-    everybodys += x[threadIdx.x];
+    everybodys += x[threadIdx.x];  // WRONG
     y[threadIdx.x] = x[threadIdx.x];
 }
 KERNEL(races_on_a_variable, 1, 64)
+
+// What cannot be seen.
 
 __global__ void past_a_row(int n, const float* x, float* y) {
     __shared__ float tile[8][8];

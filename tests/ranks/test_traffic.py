@@ -98,7 +98,12 @@ class Tensor:
         (
             "c10d::_allgather_base_",
             {"output_tensor": Tensor(8), "input_tensor": Tensor(4)},
-            Call("all_gather_into_tensor", 4),
+            Call("all_gather_single", 4),
+        ),
+        (
+            "_c10d_functional::reduce_scatter_tensor",
+            {"input": Tensor(8)},
+            Call("reduce_scatter_single", 8),
         ),
         ("_c10d_functional::all_reduce", {"input": Tensor(4)}, Call("all_reduce", 4)),
         ("_c10d_functional::wait_tensor", {"tensor": Tensor(4)}, None),
@@ -160,8 +165,8 @@ def test_messages_are_summed() -> None:
 
 
 def test_a_collective_has_an_old_name_and_a_new_one() -> None:
-    """PyTorch 2.13 deprecates two names by which calls are counted; both find them."""
-    calls = [Call("all_gather_into_tensor", 4), Call("reduce_scatter_tensor", 8)]
+    """Two of them are counted by the names that PyTorch 2.13 recommends; the old ones find them."""
+    calls = [Call("all_gather_single", 4), Call("reduce_scatter_single", 8)]
     results = RankResults(["a"], [calls])
 
     assert Sent(1, 4) == results.sent(0, "all_gather_into_tensor")

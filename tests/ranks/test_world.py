@@ -87,7 +87,7 @@ def test_collectives_are_seen(world):
     assert Sent(1, 8) == results.sent(0, "all_gather_into_tensor")
     names = [call.name for call in results.calls[1]]
     # The last one is called in C++.
-    assert ["all_reduce", "all_gather_into_tensor", "barrier"] == names[:3]
+    assert ["all_reduce", "all_gather_single", "barrier"] == names[:3]
     assert Call("broadcast", 8) == results.calls[1][-1]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from plugins.kernels.launches import find_addr2line
 from plugins.kernels.launches import read_launches
+from plugins.kernels.simt import CudaExtension
 from plugins.native.builder import Builder
 from plugins.native.sources import read_unit
 from plugins.native.toolchain import Toolchain
@@ -46,6 +47,11 @@ class Simulator:
 
     library: Path
     seconds: float = 0.5
+
+    @property
+    def extension(self) -> CudaExtension:
+        """The same as the fixture of a kata's tests would be."""
+        return CudaExtension(self.library, "tests", "tests", "", self.library)
 
     def run(self, function: str, n: int, seed: int = 0, **arrays: tuple[str, Any]) -> str:
         """Call ``kata_<function>(n, *arrays)``; return the problem, empty if there is none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -154,3 +155,74 @@ def test_wrapping_operator() -> None:
     space = getattr(torch.ops, private.FUNCTIONAL_SPACE)
 
     assert hasattr(space, private.WRAPPING_OPERATOR)
+
+
+@pytest.mark.torch
+def test_thread_state() -> None:
+    """Dispatch keys, open modes and hooks for saved tensors, each as it changes."""
+    import torch  # noqa: PLC0415 - for tests that need it
+    from torch.overrides import BaseTorchFunctionMode  # noqa: PLC0415
+    from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415
+
+    before = private.thread_state()
+    with torch.inference_mode():
+        keys = private.thread_state()
+    with (
+        BaseTorchFunctionMode(),
+        FlopCounterMode(display=False),
+        torch.autograd.graph.save_on_cpu(),
+    ):
+        modes = private.thread_state()
+
+    assert before == private.thread_state()
+    assert {"included dispatch keys", "excluded dispatch keys"} == {
+        name for name in keys if keys[name] != before[name]
+    }
+    assert {"open function modes", "open dispatch modes", "saved-tensor hooks"} <= {
+        name for name in modes if modes[name] != before[name]
+    }
+
+
+@pytest.mark.torch
+def test_version_of() -> None:
+    """An inference tensor has none."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    with torch.inference_mode():
+        assert private.version_of(torch.ones(2)) is None
+    assert 1 == private.version_of(torch.ones(2).add_(1))
+
+
+@pytest.mark.torch
+def test_profile_every_thread() -> None:
+    """One that runs beside the profiled one."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    thread = threading.Thread(target=lambda: torch.ones(2).exp())
+    with private.profile_every_thread(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        thread.start()
+        thread.join()
+
+    assert "aten::exp" in {event.name for event in profile.events()}
+
+
+def test_decorator_module() -> None:
+    """What is decorated is called from there."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    called_from = torch.no_grad()(lambda: private_frame(2))()
+
+    assert private.DECORATOR_MODULE == called_from
+
+
+def test_callers_frame() -> None:
+    """It leads to the names of the caller."""
+    module, name = private.CALLERS_FRAME.split(".")
+
+    assert __name__ == getattr(importlib.import_module(module), name)().f_globals["__name__"]
+
+
+def private_frame(depth: int) -> str:
+    """Return the name of the module so many frames above."""
+    module, name = private.CALLERS_FRAME.split(".")
+    return str(getattr(importlib.import_module(module), name)(depth).f_globals["__name__"])

@@ -22,28 +22,31 @@ def view_strides(
     strides: list[int] = []
     left = list(new_sizes)
     for count, step in _chunks(old_sizes, old_strides):
-        # Divide the chunk among the next new dims; a dim of size 1 takes nothing from it.
+        # Divide the chunk among the next new dims. Some are left: there are as many elements.
         taken = 1
-        while left and (taken < count or left[-1] == 1):
+        while taken < count:
             strides.append(taken * step)
             taken *= left.pop()
         if taken != count:
             return None
-    return tuple(reversed(strides))
+    # What is left is of size 1, and nothing steps through it.
+    return tuple(reversed([*strides, *left]))
 
 
 def _chunks(sizes: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
     """Return each evenly spaced run of dims from the last to the first: elements and step."""
     chunks: list[tuple[int, int]] = []
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        # A size of 1 is never stepped through, so its stride ends no chunk.
+        if size == 1:
+            continue
         if chunks:
             count, step = chunks[-1]
-            # A size of 1 is never stepped through, so its stride ends no chunk.
-            if size == 1 or stride == count * step:
+            if stride == count * step:
                 chunks[-1] = (count * size, step)
                 continue
         chunks.append((size, stride))
-    return chunks or [(1, 1)]
+    return chunks
 
 
 def _row_major(sizes: tuple[int, ...]) -> tuple[int, ...]:

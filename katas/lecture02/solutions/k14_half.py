@@ -1,4 +1,4 @@
-"""Half precision by hand: predict what float16 and bfloat16 make of twenty-four expressions."""
+"""Half precision by hand: predict what float16 and bfloat16 make of twenty-five expressions."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ def counted(one: torch.Tensor, times: int) -> torch.Tensor:
 
 
 # Given: do not change.
+def collected(one: torch.Tensor, times: int) -> torch.Tensor:
+    """Return the sum of `times` ones, all added into the same element by one operator."""
+    index = torch.zeros(times, dtype=torch.int64, device=one.device)
+    return torch.zeros_like(one)[None].index_add_(0, index, one.repeat(times))
+
+
+# Given: do not change.
 EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
     "half 2049": lambda d: half(2049.0, device=d),
     "half 2051": lambda d: half(2051.0, device=d),
@@ -56,6 +63,7 @@ EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
     "sum of half 2048, 1, 1": lambda d: half(2048.0, 1.0, 1.0, device=d).sum(),
     "count to 4096 in half": lambda d: counted(half(1.0, device=d), 4096),
     "sum of 4096 ones in half": lambda d: half(1.0, device=d).repeat(4096).sum(),
+    "index_add of 4099 ones in half": lambda d: collected(half(1.0, device=d), 4099),
     "count to 300 in brain": lambda d: counted(brain(1.0, device=d), 300),
     "sum of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).sum(),
     "mean of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).mean(),
@@ -91,6 +99,8 @@ def predictions() -> dict[str, float]:
         "sum of half 2048, 1, 1": 2050.0,
         "count to 4096 in half": 2048.0,
         "sum of 4096 ones in half": 4096.0,
+        # One operator, but each addition is written to the element, and rounded.
+        "index_add of 4099 ones in half": 2048.0,
         "count to 300 in brain": 256.0,
         # 70000 is right in float32 and overflows when it is written; the mean is divided before.
         "sum of 70000 ones in half": math.inf,

@@ -33,7 +33,9 @@ def log_nodes(root: torch.Tensor) -> Log:
     log = Log()
 
     def watch(node: Node) -> None:
-        log.handles.append(node.register_hook(lambda *_: log.names.append(node.name())))
+        # The hook knows a name: with the node in it, node and hook would own each other.
+        name = node.name()
+        log.handles.append(node.register_hook(lambda *_: log.names.append(name)))
 
     seen: set[Node | None] = {None}
     stack = [root.grad_fn]

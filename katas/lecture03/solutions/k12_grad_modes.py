@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
-from torch import enable_grad
-from torch import inference_mode
-from torch import no_grad
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -32,13 +30,13 @@ RAISES = "raises"
 # Given: do not change.
 def no_grad_product(x: Tensor, w: Tensor) -> Tensor:
     """Multiply without grad mode."""
-    with no_grad():
+    with torch.no_grad():
         return x * w
 
 
 def enabled_again(x: Tensor, w: Tensor) -> Tensor:
     """Multiply with grad mode off and on again."""
-    with no_grad(), enable_grad():
+    with torch.no_grad(), torch.enable_grad():
         return x * w
 
 
@@ -50,43 +48,43 @@ def switched_off(x: Tensor, w: Tensor) -> Tensor:
 
 def new_leaf_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
     """Ask a result to require grad where grad mode is off."""
-    with no_grad():
+    with torch.no_grad():
         return (x * w).requires_grad_()
 
 
 def inference_product(x: Tensor, w: Tensor) -> Tensor:
     """Multiply in inference mode."""
-    with inference_mode():
+    with torch.inference_mode():
         return x * w
 
 
 def inference_view(x: Tensor, w: Tensor) -> Tensor:
     """Make a view of a normal tensor in inference mode."""
-    with inference_mode():
+    with torch.inference_mode():
         return x.view(3)
 
 
 def grad_in_inference(x: Tensor, w: Tensor) -> Tensor:
     """Turn grad mode on within inference mode."""
-    with inference_mode(), enable_grad():
+    with torch.inference_mode(), torch.enable_grad():
         return x * w
 
 
 def inference_off_again(x: Tensor, w: Tensor) -> Tensor:
     """Leave inference mode within it."""
-    with inference_mode(), inference_mode(mode=False):
+    with torch.inference_mode(), torch.inference_mode(mode=False):
         return x * w
 
 
 def inference_written_inside(x: Tensor, w: Tensor) -> Tensor:
     """Write to a new tensor in inference mode."""
-    with inference_mode():
+    with torch.inference_mode():
         return (x * w).add_(1)
 
 
 def normal_written_inside(x: Tensor, w: Tensor) -> Tensor:
     """Write to a normal tensor in inference mode."""
-    with inference_mode():
+    with torch.inference_mode():
         return w.add_(1)
 
 
@@ -117,7 +115,7 @@ def leaf_written(x: Tensor, w: Tensor) -> Tensor:
 
 def leaf_written_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
     """Write to a leaf where grad mode is off, as an optimizer does, twice."""
-    with no_grad():
+    with torch.no_grad():
         x.add_(w)
         return x.add_(w)
 
@@ -155,7 +153,7 @@ def view_written(x: Tensor, w: Tensor) -> Tensor:
 def no_grad_view_written(x: Tensor, w: Tensor) -> Tensor:
     """Make a view where grad mode is off, and write to it where it is on."""
     y = x * w
-    with no_grad():
+    with torch.no_grad():
         view = y[0]
     view.add_(1)
     return y

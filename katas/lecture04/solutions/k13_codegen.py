@@ -107,8 +107,12 @@ def _forward(entry: Entry) -> list[str]:
     tensors, others = _saved(entry)
     parameters = ", ".join(f"{CXX[type_]} {name}" for type_, name in entry.arguments)
     names = ", ".join(name for _, name in entry.arguments)
+    # Nobody has said what their gradient is: better an error than none.
+    open_ = [n for t, n in entry.arguments if t == "Tensor" and n not in entry.formulas]
+    message = f"{entry.symbol}: not differentiable with respect to argument"
     return [
         f"  static Tensor forward(AutogradContext* ctx, {parameters}) {{",
+        *(f"    TORCH_CHECK(!{n}.requires_grad(), \"{message} '{n}'\");" for n in open_),
         "    const at::AutoDispatchBelowADInplaceOrView guard;",
         f"    const Tensor result = at::{entry.name}({names});",
         f"    ctx->save_for_backward({{{', '.join(tensors)}}});",

@@ -22,7 +22,7 @@
 //
 // CPU kernels (bias_gelu_cpu, bias_gelu_backward_cpu):
 // - The results are new contiguous tensors (row-major), one allocation each. For contiguous
-//   inputs nothing else is allocated through PyTorch: no z, no converted copy. A tensor that is
+//   inputs nothing else as large is allocated, by anyone: no z, no converted copy. A tensor that is
 //   not contiguous may be copied first, by contiguous(). A std::vector as long as bias is fine.
 // - One loop, no operator of ATen that computes. z is computed again in backward: that is
 //   cheaper than keeping it.

@@ -34,7 +34,8 @@
 // no instruction about float64.
 //
 // All threads of a block must come to the same __syncthreads(), also those that have nothing to
-// add. Shared memory holds nothing until it is written. The names and arguments of `block_sum`
+// add. (A GPU since Volta waits for those only that have not returned; CUDA's guide is as strict as
+// this.) Shared memory holds anything until it is written. The names and arguments of `block_sum`
 // and `kata_block_sum` stay as they are; n plus the threads of the grid fits an int. About 20
 // lines.
 //

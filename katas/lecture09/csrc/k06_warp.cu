@@ -7,7 +7,8 @@
 // * The kernel `scan`, a `__global__` function. One block does one row, with one thread per
 //   column, rounded up to whole warps: blockDim.x is the next multiple of 32. Threads past the
 //   last column have no element; they take part in the shuffles with the value 0, and come to
-//   every __syncthreads() like the others.
+//   every __syncthreads() like the others. (Since Volta a GPU waits only for threads that have not
+//   returned. The rule here is stricter, as CUDA's guide is.)
 // * `kata_scan`, which launches it on `stream` with one block per row. Without rows or columns
 //   there is nothing to launch. It returns cudaGetLastError().
 //
@@ -16,11 +17,11 @@
 // so far below gets its own value back, which must not be added. If that is done for d = 1, 2, 4,
 // 8, 16, always with the sums so far, then each lane ends with the sum of all lanes up to it: 5
 // shuffles for 32 lanes. `mask` names the lanes that take part, one bit for each (0xffffffff: all
-// 32): every lane that it names must come to the same call with the same mask, and a lane that it
-// does not name must not. So a shuffle with the full mask inside an `if` that some lanes of the
-// warp do not enter is wrong: on a GPU the warp may hang, or get anything.
+// 32): every lane that it names, unless it has returned, must come to the same call with the same
+// mask, and a lane that it does not name must not. So a shuffle with the full mask inside an `if`
+// that some lanes of the warp do not enter is wrong: on a GPU the warp may hang, or get anything.
 //
-// Warps know nothing of each other. What goes between them is one float per warp in shared
+// Shuffles end with the warp. What goes between warps is one float for each of them in shared
 // memory: the warp's total. With the running sums of the totals each warp knows what to add. These
 // are at most 32 values: one warp can do them by shuffles once more, but there need not be 32.
 //

@@ -15,14 +15,15 @@
 // * `scan`: sums[i] = the sum of x[j] for all j up to i in the same block of 256 elements: each
 //   256 elements begin anew. It takes 8 steps, of width 1, 2, 4, ..., 128; after the first of
 //   them each thread has the sum of up to 2 elements, then of up to 4, and so on. What users see:
-//   some sums are too large, other ones at every run; and on the CPU another fault is found for
-//   n = 100 than for n = 256.
+//   some sums are wrong, other ones at every run, or the kernel hangs.
 // * `sum`: total[0] = the sum of all x[i]. Each thread adds up in a grid-stride loop, each block
-//   adds up its threads' sums in 8 halvings, all blocks add to the total. What users see: with
-//   several blocks the total is wrong, another one at every run; on the CPU not even one block
-//   comes to its end; and with n == 0, where 0 is wanted, the total is whatever was there before.
+//   adds up its threads' sums in 8 halvings, all blocks add to the total. What users see: it seemed
+//   right before Volta, whose threads each go on by itself; with several blocks the total is wrong,
+//   another one at every run; and with n == 0, where 0 is wanted, it is whatever was there before.
 //
-// The rules: all threads of a block come to each __syncthreads(), and each to the same one.
+// The rules: all threads of a block come to each __syncthreads(), and each to the same one. (Since
+// Volta it waits for those only that have not returned. The rule here is stricter, as CUDA's guide
+// is: a barrier in a branch is for a condition that is the same for the whole block.)
 // Between a write to shared memory and what another thread does there, read or write, stands a
 // barrier; and likewise between a read and another thread's write. Blocks run in any order, with
 // no barrier between them: what several blocks change they change atomically, and what must be
@@ -65,15 +66,17 @@ __global__ void smooth(int n, const int* x, int* out) {
 __global__ void scan(int n, const int* x, int* sums) {
     __shared__ int tile[THREADS];
     const int t = threadIdx.x, i = blockIdx.x * THREADS + t;
-    if (i >= n) return;
-    tile[t] = x[i];
-    __syncthreads();
+    tile[t] = i < n ? x[i] : 0;
     for (int width = 1; width < THREADS; width *= 2) {
-        const int before = t >= width ? tile[t - width] : 0;
+        int before = 0;
+        if (t >= width) {
+            before = tile[t - width];
+            __syncthreads();
+        }
         tile[t] += before;
         __syncthreads();
     }
-    sums[i] = tile[t];
+    if (i < n) sums[i] = tile[t];
 }
 
 __global__ void sum(int n, const int* x, int* total) {
@@ -84,8 +87,9 @@ __global__ void sum(int n, const int* x, int* total) {
     for (int i = blockIdx.x * THREADS + t; i < n; i += gridDim.x * THREADS) mine += x[i];
     tile[t] = mine;
     for (int half = THREADS / 2; half > 0; half /= 2) {
+        // The last 32 are one warp, which goes in step.
+        if (half >= 32) __syncthreads();
         if (t < half) {
-            __syncthreads();
             tile[t] += tile[t + half];
         }
     }

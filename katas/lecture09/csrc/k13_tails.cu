@@ -12,8 +12,8 @@
 //   configuration; and x[1:] stops with a misaligned address, though x does not.
 // * `row_sum`: sums[r] = the sum of row r of a matrix of int32, rows * n elements, in a block for
 //   each row. Each thread adds up every 256th element, each warp its threads, the block its warps.
-//   What users see: for short rows the kernel hangs, or brings sums that change. For long ones all
-//   sums are right on the GPUs that they have, but on the CPU a fault is found in every launch.
+//   What users see: for short rows the kernel hangs, or brings sums that change. For long ones the
+//   sums look right on the GPUs that they have, but on the CPU a fault is found in every launch.
 // * `differences`: out[i] = x[i + 1] - x[i] for n elements of int32, of which out has n - 1. Every
 //   thread loads one element and gets the next one from its neighbour in the warp. What users see:
 //   each 32nd difference is 0, and the last one is sometimes wrong.
@@ -22,10 +22,10 @@
 // vector is loaded and stored where all its elements exist, and at an address that is a multiple
 // of its size, 16 bytes; a tensor begins at a multiple of 4, and where it does not begin at one of
 // 16 its elements go one by one. In a shuffle or a vote the mask names the lanes that come to it:
-// all of them come to the same call, with the same mask, and none that has returned or stands
-// outside an `if` is among them. A lane reads from a lane that the mask names, even where it does
-// not use what it gets, for that would be undefined. And a lane that asks for one past the end of
-// the warp (or of its part of it, if a width is given) gets its own value.
+// all of them come to the same call, with the same mask, and none stands outside an `if`. (Since
+// Volta those that have returned are excused.) A lane reads from a lane that the mask names and that
+// is still there, even where it does not use what it gets, for that would be undefined. And one that
+// asks past the end of the warp (or of its part of it, if a width is given) gets its own value.
 //
 // Mend the bugs and keep the structure, which tests count: per call one launch (none if there is
 // nothing to write) with blocks of 256 threads, and of global memory

@@ -66,7 +66,8 @@ class Launch {
         Library& library = libraries().at(device_.type());
         auto* function = reinterpret_cast<int (*)(Args..., void*)>(find(library, function_));
         if (device_.is_cpu()) {
-            Call<Args...> call{function, {args...}, nullptr};
+            const auto stream = reinterpret_cast<void* (*)()>(find(library, "kata_simt_stream"));
+            Call<Args...> call{function, {args...}, stream()};
             simulate(library, &Call<Args...>::run, &call);
             return;
         }

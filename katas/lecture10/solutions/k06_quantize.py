@@ -54,7 +54,8 @@ class _FakeQuantize(torch.autograd.Function):
         low, high = ends
         steps = torch.round(x / scale) + zero_point
         ctx.save_for_backward((low <= steps) & (steps <= high))
-        return (steps.clamp(low, high) - zero_point) * scale
+        # A scale that is a tensor of another dtype would promote.
+        return ((steps.clamp(low, high) - zero_point) * scale).to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:

@@ -6,8 +6,6 @@ import pickle
 from typing import TYPE_CHECKING
 from typing import Any
 
-from torch.distributed import DistStoreError
-
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +69,8 @@ class Meeting:
         else:
             try:
                 self._store.wait([f"{call}: verdict"], timeout)
-            except DistStoreError:
+            # FileStore raises just this, other stores a DistStoreError, which is one.
+            except RuntimeError:
                 here = [self._store.add(f"{call}: {r} is here", 0) for r in range(self._size)]
                 self._decide(call, [rank for rank, count in enumerate(here) if not count])
         missing = pickle.loads(self._store.get(f"{call}: verdict"))  # noqa: S301 - from our ranks

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <set>
 #include <string>
 
 #include "counts.h"
@@ -28,7 +29,7 @@
 namespace simt {
 namespace {
 
-constexpr unsigned MOST_THREADS = 1024, MOST_Z = 64, MOST_GRID_YZ = 65535;
+constexpr unsigned MOST_Z = 64, MOST_GRID_YZ = 65535;
 constexpr size_t MOST_SHARED = 48 << 10;
 constexpr size_t HOST_STACK = 16;  // times STACK
 constexpr size_t SHARED_ROOM = 1 << 20, SHARED_GAP = 256;
@@ -62,7 +63,22 @@ struct Launch {
     uint64_t barriers = 0, warp_operations = 0;
     // Those that load or store global memory, and those that store to it.
     uint64_t active_threads = 0, storing_blocks = 0;
+    uint64_t stream = 0;
+    // Shared memory of a block, and the names of its variables.
+    size_t dynamic_bytes = 0, static_bytes = 0;
+    std::set<std::string> variables;
     std::map<Key, Count> lines;
+};
+
+// What a test asks for: the stream of the caller, the device, the order of blocks and threads
+// (-1: another at each call), the launch to refuse (1 is the first), and instead of what a launch
+// says so many blocks and threads along x.
+struct Wanted {
+    uint64_t stream = 0;
+    int processors = 8;
+    unsigned most_threads = 1024;
+    int order = -1;
+    unsigned refused = 0, grid = 0, block = 0;
 };
 
 struct Machine {
@@ -79,6 +95,9 @@ struct Machine {
     unsigned mode = 0;
     cudaError_t error = cudaSuccess;
     size_t dynamic_limit = MOST_SHARED;
+    Wanted wanted;
+    unsigned attempts = 0;
+    bool refused = false;
 
     // The launch, the block and the thread that run.
     const char* kernel = nullptr;
@@ -192,10 +211,17 @@ bool ordered(const Mark& mark, const Thread& me, Space space) {
     return id / LANES == me.id / LANES && me.known[id % LANES] >= mark.clock;
 }
 
+// `change` if both read, change and write the element, as in `count += 1`.
 [[noreturn]] void race(const Region& region, uintptr_t address, const Mark& mark, const char* before,
-                       const char* now, uint32_t place) {
+                       const char* now, uint32_t place, bool change = false) {
     std::string found = headline("race") + at(place, myself(), std::string(now) + " " + region.element_at(address)) +
                         at(mark.place, who(mark), std::string(before) + " it");
+    if (change) {
+        found += std::string(same_block(mark) ? "" : "\nNothing orders two blocks of one launch.") +
+                 "\nEach reads it, changes it and writes it back, so what one adds is lost. A barrier does not help:"
+                 " an atomic operation (atomicAdd for a sum) does all three as one step.";
+        fault(found);
+    }
     if (!same_block(mark)) {
         found += "\nNothing orders two blocks of one launch";
     } else if ((mark.thread - machine.block_first) / LANES == machine.me->id / LANES) {
@@ -215,7 +241,10 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     Cell& cell = region.cells[(address - region.low) >> region.shift];
     const Mark now{machine.block_first + me.id, machine.epoch, ++machine.clock, place};
     const auto unordered = [&](const Mark& mark) { return mark.thread && !ordered(mark, me, region.space); };
-    if (unordered(cell.write)) race(region, address, cell.write, "writes", verb_of(kind), place);
+    // The other thread has read the element where this one does, and then written it.
+    const auto read_here = [&](const Mark& read) { return read.thread == cell.write.thread && read.place == place; };
+    const bool change = kind == Kind::Read && (read_here(cell.read) || read_here(cell.other));
+    if (unordered(cell.write)) race(region, address, cell.write, "writes", verb_of(kind), place, change);
     if (kind != Kind::Atomic && unordered(cell.atomic)) {
         race(region, address, cell.atomic, verb_of(Kind::Atomic), verb_of(kind), place);
     }
@@ -279,8 +308,13 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     const char* verb = verb_of(kind);
     Region* region = machine.regions.find(address);
     if (!region) {
-        // Constants of the source, and __constant__ or __device__ variables, are not watched.
-        if (address - image_low < image_high - image_low) return;
+        // Constants of the source, and __constant__ variables, are not watched.
+        if (address - image_low < image_high - image_low) {
+            if (kind == Kind::Read) return;
+            fault(headline("a variable of the source is changed") + at(place, myself(), std::string(verb) + " it") +
+                  "\nAll launches share a __device__ variable, on all streams, and it is not watched here: let the kernel be"
+                  " given its memory.");
+        }
         outside(address, bytes, verb, place);
     }
     if (region->space == Space::Arguments) return;
@@ -547,7 +581,13 @@ std::string plural(const std::vector<const Thread*>& threads, const char* one, c
     std::string found = headline("divergent barrier");
     for (const auto& [place, threads] : barriers) found += at(place, several(threads), plural(threads, "waits", "wait"));
     if (!done.empty()) found += "\n  " + several(done) + " " + plural(done, "has", "have") + " returned";
-    fault(found + "\nAll threads of a block must come to the same __syncthreads().");
+    found += "\nAll threads of a block must come to the same __syncthreads().";
+    if (!done.empty()) {
+        found += "\nThis is stricter than a GPU: since Volta it waits for those only that have not returned. But CUDA's guide"
+                 " allows the barrier in a branch only if all threads of the block take it, and a barrier that counts"
+                 " (cuda::barrier) would wait for ever.";
+    }
+    fault(found);
 }
 
 void release_barrier() {
@@ -726,7 +766,9 @@ std::string limits(const Config& config) {
     const uint64_t threads = uint64_t{block.x} * block.y * block.z;
     if (!threads) return "The block has no threads";
     if (grid.x == 0 || grid.y == 0 || grid.z == 0) return "The grid has no blocks";
-    if (threads > MOST_THREADS) return "The block has " + std::to_string(threads) + " threads; 1024 are possible";
+    if (threads > machine.wanted.most_threads) {
+        return "The block has " + std::to_string(threads) + " threads; " + std::to_string(machine.wanted.most_threads) + " are possible";
+    }
     if (block.z > MOST_Z) return "The block has " + std::to_string(block.z) + " threads along z; 64 are possible";
     if (grid.x > INT_MAX || grid.y > MOST_GRID_YZ || grid.z > MOST_GRID_YZ) {
         return "The grid has " + text(grid) + " blocks; (2147483647,65535,65535) are possible";
@@ -748,6 +790,15 @@ void host_entry() {
     machine.on_host = false;
     swap(machine.host, machine.base);
     std::abort();
+}
+
+// Memory that the host code has allocated and not freed.
+void check_freed() {
+    for (const Region* region : machine.regions.all) {
+        if (region->space != Space::Global || region->mode != Mode::Scratch) continue;
+        machine.problem = "device memory is not freed: " + region->size_text() + " of what cudaMalloc or cudaMallocAsync returned";
+        return;
+    }
 }
 
 void check_outputs() {
@@ -826,14 +877,22 @@ void declare(Slot& slot, const Variable& variable) {
     if (!region) region = placed(variable);
     slot = {reinterpret_cast<void*>(poisoned(region)->low), machine.runs, machine.block_serial};
     machine.static_bytes += variable.bytes;
+    Launch& launch = machine.launches.back();
+    launch.variables.insert(variable.name);
+    launch.static_bytes = std::max(launch.static_bytes, machine.static_bytes);
+    const std::string bytes = std::to_string(machine.static_bytes) + " bytes with " + variable.name;
     if (machine.static_bytes > MOST_SHARED) {
-        fault(headline("too much shared memory") + "\n" + std::to_string(machine.static_bytes) + " bytes with " + variable.name +
-              "; a block can declare 49152.");
+        fault(headline("too much shared memory") + "\n" + bytes + "; a block can declare 49152.");
+    }
+    if (machine.static_bytes + launch.dynamic_bytes > std::max(MOST_SHARED, machine.dynamic_limit)) {
+        fault(headline("too much shared memory") + "\n" + bytes + ", and " + std::to_string(launch.dynamic_bytes) +
+              " of dynamic shared memory; both come out of " + std::to_string(machine.dynamic_limit) + ".");
     }
 }
 
 // All declarations of dynamic shared memory in a kernel are the same memory.
 void* dynamic(const char* name, unsigned element) {
+    machine.launches.back().variables.insert(name);
     if (!machine.dynamic) machine.dynamic = poisoned(placed({name, machine.config.shared, element, 1, {}}));
     return reinterpret_cast<void*>(machine.dynamic->low);
 }
@@ -858,19 +917,44 @@ uint64_t warp(Warp operation, unsigned mask, uint64_t value, int argument, int w
 
 void allow_dynamic(size_t bytes) { machine.dynamic_limit = std::min<size_t>(bytes, 227 << 10); }
 
-void launch(const char* kernel, const Config& config, void (*run)(void*), void* arguments, size_t bytes) {
-    if (const std::string reason = limits(config); !reason.empty()) {
-        machine.error = cudaErrorInvalidConfiguration;
-        machine.pending = std::string("launch refused: ") + kernel + "<<<" + text(config.grid) + ", " + text(config.block) + ">>>\n" +
-                          reason + ".";
+// The caller's work before and after is on the caller's stream: on another nothing orders it.
+void need_stream(const char* what, cudaStream_t stream) {
+    const auto name = [](uint64_t number) {
+        return number ? "stream " + std::to_string(number) : std::string("the default stream");
+    };
+    const uint64_t found = reinterpret_cast<uint64_t>(stream);
+    if (found == machine.wanted.stream) return;
+    fault(std::string("another stream: ") + what + " is on " + name(found) + ", and the caller is on " +
+          name(machine.wanted.stream) + "\nNothing orders two streams: it may run before its inputs are there, or after"
+          " its result is read. The stream comes in as an argument: <<<blocks, threads, bytes, stream>>>.");
+}
+
+void launch(const char* kernel, const Config& asked, void (*run)(void*), void* arguments, size_t bytes) {
+    Config config = asked;
+    if (machine.wanted.grid) config.grid = dim3(machine.wanted.grid);
+    if (machine.wanted.block) config.block = dim3(machine.wanted.block);
+    const std::string call = std::string(kernel) + "<<<" + text(config.grid) + ", " + text(config.block) + ">>>";
+    const std::string reason = limits(config);
+    if (++machine.attempts == machine.wanted.refused) {
+        machine.refused = true;
+        machine.error = cudaErrorLaunchOutOfResources;
+        machine.pending = "launch refused: " + call + "\nThe test asked for that: too many resources requested for launch.";
         return;
     }
+    // On a GPU the launches that follow work on what this one never wrote, and raise nothing.
+    if (machine.refused) return;
+    if (!reason.empty()) {
+        machine.error = cudaErrorInvalidConfiguration;
+        machine.pending = "launch refused: " + call + "\n" + reason + ".";
+        return;
+    }
+    need_stream(call.c_str(), config.stream);
     machine.on_host = false;
     machine.kernel = kernel;
     machine.config = config;
     machine.run = run;
     machine.arguments = arguments;
-    machine.launches.push_back({.kernel = kernel, .grid = config.grid, .block = config.block, .lines = {}});
+    machine.launches.push_back({.kernel = kernel, .grid = config.grid, .block = config.block, .stream = machine.wanted.stream, .dynamic_bytes = config.shared, .variables = {}, .lines = {}});
     machine.block_size = config.block.x * config.block.y * config.block.z;
     const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
     machine.launch_first = machine.next_thread;
@@ -885,6 +969,11 @@ void launch(const char* kernel, const Config& config, void (*run)(void*), void* 
     Region* region = machine.regions.add(std::move(held));
     for (uint64_t number : order(blocks)) run_block(number);
     machine.regions.remove(region);
+    if (config.shared && !machine.dynamic) {
+        fault("unused shared memory: " + call + " asks for " + std::to_string(config.shared) +
+              " bytes of dynamic shared memory\nNo thread has an extern __shared__ array. Each block takes the bytes all the"
+              " same, and fewer blocks fit a multiprocessor.");
+    }
     if (machine.dynamic) machine.regions.remove(std::exchange(machine.dynamic, nullptr));
     machine.launches.back().lines = machine.counter.take();
     machine.on_host = true;
@@ -918,9 +1007,27 @@ const char* cudaGetErrorString(cudaError_t error) {
         case cudaErrorInvalidValue: return "invalid argument";
         case cudaErrorMemoryAllocation: return "out of memory";
         case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+        case cudaErrorLaunchOutOfResources: return "too many resources requested for launch";
         case cudaErrorNotYetImplemented: return "API call is not supported in the installed CUDA driver";
     }
     return "unrecognized error code";
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+    switch (attribute) {
+        case cudaDevAttrMaxThreadsPerBlock: *value = static_cast<int>(machine.wanted.most_threads); break;
+        case cudaDevAttrMaxSharedMemoryPerBlock: *value = simt::MOST_SHARED; break;
+        case cudaDevAttrWarpSize: *value = simt::LANES; break;
+        case cudaDevAttrMultiProcessorCount: *value = machine.wanted.processors; break;
+        case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
+        default: return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int) {
+    *found = {"simulated", simt::MOST_SHARED, simt::LANES, static_cast<int>(machine.wanted.most_threads), machine.wanted.processors, 2048};
+    return cudaSuccess;
 }
 
 cudaError_t simt_malloc(void** pointer, size_t bytes) {
@@ -960,15 +1067,22 @@ static bool inside(const void* pointer, size_t bytes, bool write) {
     return !write || region->mode != simt::Mode::In;
 }
 
-cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
+    simt::need_stream("a cudaMemset", stream);
     if (bytes && !inside(pointer, bytes, true)) return machine.error = cudaErrorInvalidValue;
     std::memset(pointer, value, bytes);
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+    simt::need_stream("a cudaMemcpy", stream);
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    const simt::Region* read = machine.regions.find(reinterpret_cast<uintptr_t>(from));
+    if (bytes && read && !machine.regions.find(reinterpret_cast<uintptr_t>(to)) && kind != cudaMemcpyDeviceToDevice) {
+        simt::fault("copy to the host: a cudaMemcpy of " + read->name +
+                    "\nThe host would wait for the device, and then do what kernels are for.");
+    }
     if (bytes && to_device && !inside(to, bytes, true)) return machine.error = cudaErrorInvalidValue;
     if (bytes && from_device && !inside(from, bytes, false)) return machine.error = cudaErrorInvalidValue;
     std::memmove(to, from, bytes);
@@ -995,6 +1109,7 @@ SIZED_ACCESS(16)
 static void range(const void* address, size_t bytes, simt::Kind kind, const void* pc) {
     const auto low = reinterpret_cast<uintptr_t>(address);
     // Most copies are between a thread's own variables, as of threadIdx.
+    if (!machine.me && bytes) simt::touch(low, 1, kind, pc);
     if (!machine.me || low - reinterpret_cast<uintptr_t>(machine.me->low) < simt::STACK) return;
     const unsigned step = low % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
     for (size_t at = 0; at < bytes; at += step) simt::touch(low + at, step, kind, pc);
@@ -1028,7 +1143,9 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.mutex.lock();
     if (!simt::image_low) dl_iterate_phdr(simt::find_image, reinterpret_cast<void*>(&simt::tick));
     machine.random.seed(seed);
-    machine.mode = static_cast<unsigned>(seed % 3);
+    machine.mode = machine.wanted.order < 0 ? static_cast<unsigned>(seed % 3) : static_cast<unsigned>(machine.wanted.order);
+    machine.attempts = 0;
+    machine.refused = false;
     machine.seconds = seconds;
     machine.addr2line = addr2line;
     machine.problem.clear();
@@ -1043,6 +1160,15 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.dynamic = nullptr;
     machine.dynamic_limit = simt::MOST_SHARED;
 }
+
+// Says what the runs from now on are like, see `Wanted`.
+extern "C" void kata_simt_set(uint64_t stream, int processors, unsigned most_threads, int order, unsigned refused, unsigned grid,
+                              unsigned block) {
+    machine.wanted = {stream, processors, most_threads, order, refused, grid, block};
+}
+
+// The stream of the caller, for the operator to hand on.
+extern "C" void* kata_simt_stream() { return reinterpret_cast<void*>(machine.wanted.stream); }
 
 // Gives kernels a buffer; mode is 0 for an input, 1 for an output, 2 for both.
 extern "C" void kata_simt_buffer(const void* pointer, size_t bytes, unsigned element, int mode, const char* name) {
@@ -1074,10 +1200,23 @@ extern "C" const char* kata_simt_run(int (*thunk)(void*), void* closure, int* st
         simt::swap(machine.base, machine.host);
     }
     *status = machine.status;
+    if (machine.problem.empty() && machine.refused) {
+        if (machine.status == 0) {
+            machine.problem = "not reported: the host code returned cudaSuccess, but a launch failed\n" + machine.pending +
+                              "\nA launch that fails raises nothing, and the caller takes for a result what was in memory before."
+                              " cudaGetLastError() has the error.";
+        } else if (machine.error != cudaSuccess) {
+            machine.problem = "an error is left behind: the next call that asks for one finds it\n" + machine.pending +
+                              "\ncudaGetLastError() takes the error away; cudaPeekAtLastError() does not.";
+        } else if (machine.status == cudaErrorLaunchOutOfResources) {
+            machine.problem = machine.pending;
+        }
+    }
     if (machine.problem.empty() && machine.error != cudaSuccess) {
         machine.problem = machine.pending.empty() ? cudaGetErrorString(machine.error) : machine.pending;
     }
     if (machine.problem.empty() && machine.status == 0) simt::check_outputs();
+    if (machine.problem.empty() && machine.status == 0) simt::check_freed();
     // The refused launch behind an error that the host code returned.
     if (machine.problem.empty() && machine.status == cudaErrorInvalidConfiguration) machine.problem = machine.pending;
     // A launch that ended early has left its logs.
@@ -1090,6 +1229,12 @@ static std::string joined(const std::vector<uint64_t>& numbers) {
     std::string found;
     for (uint64_t number : numbers) found += (found.empty() ? "[" : ",") + std::to_string(number);
     return found + "]";
+}
+
+static std::string quoted(const std::set<std::string>& names) {
+    std::string found;
+    for (const auto& name : names) found += (found.empty() ? "\"" : ",\"") + name + "\"";
+    return "[" + found + "]";
 }
 
 // Returns the launches of the last run as JSON; a line of the source is a list of numbers.
@@ -1105,6 +1250,9 @@ extern "C" const char* kata_simt_counts() {
         launches += (launches.empty() ? "{\"kernel\":\"" : ",{\"kernel\":\"") + launch.kernel +
                     "\",\"grid\":" + joined({launch.grid.x, launch.grid.y, launch.grid.z}) +
                     ",\"block\":" + joined({launch.block.x, launch.block.y, launch.block.z}) +
+                    ",\"stream\":" + std::to_string(launch.stream) +
+                    ",\"dynamic_bytes\":" + std::to_string(launch.dynamic_bytes) +
+                    ",\"static_bytes\":" + std::to_string(launch.static_bytes) + ",\"variables\":" + quoted(launch.variables) +
                     ",\"barriers\":" + std::to_string(launch.barriers) +
                     ",\"warp_operations\":" + std::to_string(launch.warp_operations) +
                     ",\"active_threads\":" + std::to_string(launch.active_threads) +

@@ -56,6 +56,7 @@ enum cudaError_t {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorNotYetImplemented = 31,
+    cudaErrorLaunchOutOfResources = 701,
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
@@ -112,6 +113,7 @@ void fence();
 void launch(const char* kernel, const Config& config, void (*run)(void*), void* arguments,
             size_t bytes);
 void allow_dynamic(size_t bytes);
+void need_stream(const char* what, cudaStream_t stream);
 
 // Stands for a __shared__ variable, which is the only member of a structure. Its place, with
 // nothing beside it, is poisoned when a block first gets here.
@@ -364,10 +366,12 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return simt_malloc(reinterpret_cast<void**>(pointer), bytes);
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
+cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
+    simt::need_stream("cudaMallocAsync", stream);
     return simt_malloc(reinterpret_cast<void**>(pointer), bytes);
 }
-// A small device: eight multiprocessors, each with room for eight blocks of 256 threads.
+// A small device: eight multiprocessors, unless a test asks for others, each with room for eight
+// blocks of 256 threads.
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1,
     cudaDevAttrMaxSharedMemoryPerBlock = 8,
@@ -379,18 +383,17 @@ inline cudaError_t cudaGetDevice(int* device) {
     *device = 0;
     return cudaSuccess;
 }
-inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-    switch (attribute) {
-        case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-        case cudaDevAttrMaxSharedMemoryPerBlock: *value = 48 << 10; break;
-        case cudaDevAttrWarpSize: *value = 32; break;
-        case cudaDevAttrMultiProcessorCount: *value = 8; break;
-        case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
-        default: return cudaErrorInvalidValue;
-    }
-    return cudaSuccess;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+struct cudaDeviceProp {
+    char name[256];
+    size_t sharedMemPerBlock;
+    int warpSize, maxThreadsPerBlock, multiProcessorCount, maxThreadsPerMultiProcessor;
+};
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device);
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+    simt::need_stream("cudaFreeAsync", stream);
+    return cudaFree(pointer);
 }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 template <class Function>

@@ -19,6 +19,8 @@ from plugins.tools.private.pytest import tear_down_for
 from plugins.tools.private.pytest import terminal_writer
 from plugins.tools.private.pytest import unconfigure
 from plugins.tools.private.torch import BASE_COLLECTIVES
+from plugins.tools.private.torch import CALLERS_FRAME
+from plugins.tools.private.torch import DECORATOR_MODULE
 from plugins.tools.private.torch import FUNCTIONAL_SPACE
 from plugins.tools.private.torch import WRAPPING_OPERATOR
 from plugins.tools.private.torch import argument_names
@@ -27,6 +29,9 @@ from plugins.tools.private.torch import dispatch_mode
 from plugins.tools.private.torch import is_overload
 from plugins.tools.private.torch import operator_name
 from plugins.tools.private.torch import overload_name
+from plugins.tools.private.torch import profile_every_thread
+from plugins.tools.private.torch import thread_state
+from plugins.tools.private.torch import version_of
 from plugins.tools.private.torch import without_modes
 from plugins.tools.private.torch import without_overrides
 from plugins.tools.private.triton import TritonAccess
@@ -48,6 +53,8 @@ from plugins.tools.private.xdist import worker_process
 
 __all__ = [
     "BASE_COLLECTIVES",
+    "CALLERS_FRAME",
+    "DECORATOR_MODULE",
     "FUNCTIONAL_SPACE",
     "WRAPPING_OPERATOR",
     "MissingNameError",
@@ -62,11 +69,13 @@ __all__ = [
     "junit_xml",
     "operator_name",
     "overload_name",
+    "profile_every_thread",
     "read_clock",
     "redirect_terminal",
     "set_session_start",
     "tear_down_for",
     "terminal_writer",
+    "thread_state",
     "triton_accesses",
     "triton_block",
     "triton_compiled_launch",
@@ -81,6 +90,7 @@ __all__ = [
     "triton_values",
     "unconfigure",
     "use_triton_driver",
+    "version_of",
     "without_modes",
     "without_overrides",
     "worker_process",

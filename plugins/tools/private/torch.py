@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 FUNCTIONAL_SPACE = "_c10d_functional"
 # Operators of c10d by which public functions with these names are called (torch 2.13.0).
 BASE_COLLECTIVES = {
-    "_allgather_base": "all_gather_into_tensor",
-    "_reduce_scatter_base": "reduce_scatter_tensor",
+    "_allgather_base": "all_gather_single",
+    "_reduce_scatter_base": "reduce_scatter_single",
 }
 # An operator of the functional ones that sends nothing (torch 2.13.0).
 WRAPPING_OPERATOR = "_wrap_tensor_autograd"
+# Where `@torch.no_grad()` and its like put a frame between a caller and what is decorated
+# (torch 2.13.0).
+DECORATOR_MODULE = "torch.utils._contextlib"
+# How an exercise could reach what its caller has imported (Python 3.11).
+CALLERS_FRAME = "sys._getframe"
 
 
 def demangle(symbol: str) -> str:
@@ -106,3 +111,37 @@ def without_overrides() -> AbstractContextManager[Any]:
 
     context: AbstractContextManager[Any] = torch._C.DisableTorchFunctionSubclass()  # noqa: SLF001
     return context
+
+
+def thread_state() -> dict[str, object]:
+    """Return what PyTorch keeps for the calling thread and no public name tells (torch 2.13.0)."""
+    from torch import _C  # noqa: PLC0415 - takes a second
+    from torch import overrides  # noqa: PLC0415 - takes a second
+    from torch.utils import _python_dispatch as modes  # noqa: PLC0415 - heavy
+
+    return {
+        "included dispatch keys": str(_C._dispatch_tls_local_include_set()),  # noqa: SLF001
+        "excluded dispatch keys": str(_C._dispatch_tls_local_exclude_set()),  # noqa: SLF001
+        "open function modes": overrides._get_current_function_mode_stack(),  # noqa: SLF001
+        "open dispatch modes": modes._get_current_dispatch_mode_stack(),  # noqa: SLF001
+        "saved-tensor hooks": _C._autograd._top_saved_tensors_default_hooks(True),  # noqa: FBT003, SLF001
+    }
+
+
+def version_of(tensor: Any) -> int | None:
+    """Return how often operators have written to a tensor in place; None for an inference tensor.
+
+    `Tensor._version`: no public name tells it (torch 2.13.0).
+    """
+    return None if tensor.is_inference() else int(tensor._version)  # noqa: SLF001
+
+
+def profile_every_thread(**options: Any) -> Any:
+    """Return a profiler that sees the operators of all threads.
+
+    `torch.profiler._ExperimentalConfig`: the option ``profile_all_threads`` is its (torch 2.13.0).
+    """
+    from torch import profiler  # noqa: PLC0415 - takes a second
+
+    everywhere = profiler._ExperimentalConfig(profile_all_threads=True)  # type: ignore[attr-defined] # noqa: SLF001
+    return profiler.profile(experimental_config=everywhere, **options)

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from typing import Any
 
-from torch import distributed as dist
-
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
+
+    from torch import distributed as dist
 
 
 class MissingRanksError(RuntimeError):
@@ -61,7 +61,7 @@ class Meeting:
         self.monitored += 1
         here = [f"monitored/{self.monitored}/{rank}" for rank in range(self.size)]
         self.store.add(here[self.rank], 1)
-        with suppress(dist.DistStoreError):
+        with suppress(RuntimeError):
             self.store.wait(here, timeout)
         missing = [r for r, key in enumerate(here) if self.store.add(key, 0) == 0]
         # The first that has made up its mind decides; the others do as it does.

@@ -51,7 +51,7 @@ def all_reduce(tensor: torch.Tensor) -> None:
     bits = n.bit_length() - 1
     power = 2**bits
     other = torch.empty_like(tensor)
-    # The guests' hosts are the last of the p, and the far partners come first.
+    # The guests' hosts are the last of the p.
     if me >= power:
         dist.send(tensor, 2 * power - 1 - me)
         dist.recv(tensor, 2 * power - 1 - me)
@@ -60,7 +60,7 @@ def all_reduce(tensor: torch.Tensor) -> None:
     if guest < n:
         dist.recv(other, guest)
         tensor += other
-    for bit in reversed(range(bits)):
+    for bit in range(bits):
         partner = me ^ (1 << bit)
         requests = [dist.irecv(other, partner), dist.isend(tensor, partner)]
         for request in requests:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate
+from typing import TYPE_CHECKING
 from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    import torch
+
+    # What sizes may be where a model is traced.
+    Size = int | torch.SymInt
 
 
 class Link(NamedTuple):

@@ -102,7 +102,8 @@ def train_step(
     flat = flat / flat[-1]
     sizes = [p.numel() for p in model.parameters()]
     gradient = flat[: sum(sizes)]
-    gradient = gradient * (max_norm / (gradient.norm() + 1e-6)).clamp(max=1)
+    # To the norm itself, without the little that clip_grad_norm_ adds to it.
+    gradient = gradient * (max_norm / gradient.norm()).clamp(max=1)
     for p, part in zip(model.parameters(), gradient.split(sizes), strict=True):
         p.grad = part.view_as(p).clone()
     optimizer.step()

@@ -8,7 +8,8 @@
 // ---- given: do not change ----------------------------------------------------------------
 
 // A functionality key that no tensor has and that nothing in PyTorch uses outside its tests.
-// It comes before autograd and functorch; only two keys for tracing come before it.
+// It comes before autograd and functorch. Only PreDispatch (tracing) and PythonDispatcher (tables
+// that Python may override) come before it.
 constexpr auto kMode = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 struct Tally {

@@ -1,0 +1,189 @@
+"""Reads which names a Python file uses, spelled as PyTorch spells them, and what they stand for."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from types import CodeType
+from types import FunctionType
+from types import ModuleType
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from collections.abc import Iterator
+
+
+class Unchecked(ast.NodeTransformer):
+    """Leaves out what only a type checker reads: annotations, and what stands under its test."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Drop the body of ``if TYPE_CHECKING:``."""
+        if ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
+            return [self.visit(each) for each in node.orelse]
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Drop the annotation of a parameter."""
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Drop the annotation of what a function returns."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Drop the same of an ``async def``."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Drop the annotation of a variable."""
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+
+def names_in(source: str) -> set[str]:
+    """Return the dotted names that a file uses, such as ``torch.fx.Graph``.
+
+    However it was imported, assigned or looked up, a name is read as PyTorch spells it: through
+    `import ... as`, `t = torch`, `getattr(torch, "fx")`, `vars(torch)["fx"]`, `torch.__dict__`,
+    `attrgetter("fx.Graph")(torch)`. An attribute of anything else is ``*.name``. A `getattr` of
+    torch whose name is computed is ``torch.?``.
+    """
+    tree = Unchecked().visit(ast.parse(source))
+    used, aliases = imported(tree)
+    # An assignment may stand behind the one that it builds on.
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    for _ in range(3):
+        for statement in assigned:
+            name = dotted(statement.value, aliases)
+            for target in statement.targets:
+                if isinstance(target, ast.Name) and rooted(name, aliases):
+                    aliases[target.id] = name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name | ast.Call | ast.Subscript):
+            used.add(dotted(node, aliases))
+    return {name for name in used if name}
+
+
+def imported(tree: ast.AST) -> tuple[set[str], dict[str, str]]:
+    """Return the names that are imported, and what the file calls them if something else."""
+    used: set[str] = set()
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                used.add(home + alias.name)
+                if home or alias.asname:
+                    aliases[alias.asname or alias.name] = home + alias.name
+    return used, aliases
+
+
+def rooted(name: str, aliases: dict[str, str]) -> bool:
+    """Whether a name begins in something that was imported."""
+    first = name.partition(".")[0]
+    return first == "torch" or any(name.startswith(each) for each in aliases.values())
+
+
+def dotted(node: ast.AST, aliases: dict[str, str]) -> str:
+    """Return the dotted name that an expression stands for; "" if it is none."""
+    match node:
+        case ast.Name(id=name):
+            return aliases.get(name, name)
+        case ast.Attribute(value=owner, attr="__dict__"):
+            return dotted(owner, aliases)
+        case ast.Attribute(value=owner, attr=name):
+            return below(owner, name, aliases)
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str(name))):
+            return below(owner, name, aliases)
+        case ast.Call():
+            return looked_up(node, aliases)
+    return ""
+
+
+def looked_up(call: ast.Call, aliases: dict[str, str]) -> str:
+    """Return the name that is looked up by `vars`, `getattr` or `attrgetter`; "" for no look-up."""
+    match call:
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
+            return dotted(owner, aliases)
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
+            return below(owner, name, aliases)
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, _, *_]):
+            return below(owner, "?", aliases)
+        case ast.Call(func=ast.Call(func=get, args=[ast.Constant(value=str(name))]), args=[owner]):
+            is_getter = dotted(get, aliases) in {"operator.attrgetter", "operator.methodcaller"}
+            return below(owner, name, aliases) if is_getter else ""
+    return ""
+
+
+def below(owner: ast.AST, name: str, aliases: dict[str, str]) -> str:
+    """Return the name of an attribute, ``*.name`` if its owner has none."""
+    return f"{dotted(owner, aliases) or '*'}.{name}"
+
+
+def callables(names: Collection[str]) -> tuple[dict[CodeType, str], dict[str, str]]:
+    """Return what is behind these names: the code of Python functions, the names of builtins.
+
+    Of a class its methods count, and of a module what it defines. Each leads to the name that was
+    given. A name that this torch does not have is left out.
+    """
+    codes: dict[CodeType, str] = {}
+    builtins: dict[str, str] = {}
+    for name in names:
+        for found in members(resolve(name)):
+            function = inspect.unwrap(cast("Any", getattr(found, "__func__", found)))
+            if isinstance(function, FunctionType):
+                codes[function.__code__] = name
+            elif callable(function) and not isinstance(function, type):
+                called = getattr(function, "__name__", name)
+                # An enum has object.__new__ among its own, which everything else calls as well.
+                if not called.startswith("__"):
+                    builtins[called] = name
+    return codes, builtins
+
+
+def resolve(name: str) -> object:
+    """Return the object that a dotted name stands for; None if there is none."""
+    first, *rest = name.split(".")
+    found: object = importlib.import_module(first)
+    path = first
+    for part in rest:
+        path = f"{path}.{part}"
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(path)
+            except ImportError:
+                return None
+    return found
+
+
+def members(found: object) -> Iterator[object]:
+    """Yield what can be called of an object: itself, a class's methods, a module's functions."""
+    if isinstance(found, type):
+        # What `enum` has put into a class runs for every other enum too.
+        yield from (
+            each
+            for each in vars(found).values()
+            if (callable(each) or has_function(each))
+            and (found.__module__ == "enum" or getattr(each, "__module__", "") != "enum")
+        )
+    elif isinstance(found, ModuleType):
+        for each in vars(found).values():
+            if getattr(each, "__module__", None) == found.__name__:
+                yield from members(each)
+    elif found is not None:
+        yield found
+
+
+def has_function(member: object) -> bool:
+    """Whether a member of a class is a class method or a static one."""
+    return isinstance(member, classmethod | staticmethod)

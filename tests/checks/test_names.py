@@ -1,0 +1,104 @@
+"""Which names a file uses, however it comes by them."""
+
+from __future__ import annotations
+
+import pytest
+
+from plugins.checks.names import callables
+from plugins.checks.names import names_in
+from plugins.checks.names import resolve
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import torch\ntorch.func.jacrev",
+        "from torch.func import jacrev",
+        "from torch.func import jacrev as j",
+        "import torch as t\nt.func.jacrev",
+        "import torch\nt = torch\nu = t.func\nu.jacrev",
+        "import torch\nu = t.func\nt = torch\nu.jacrev",
+        "import torch\ngetattr(torch.func, 'jacrev')",
+        "import torch\ngetattr(torch.func, 'jacrev', None)",
+        "import torch\nvars(torch.func)['jacrev']",
+        "import torch\ntorch.func.__dict__['jacrev']",
+        "from operator import attrgetter\nimport torch\nattrgetter('func.jacrev')(torch)",
+        "import operator\nimport torch\noperator.attrgetter('jacrev')(torch.func)",
+        "def f():\n    from torch.func import jacrev",
+        "import torch\nclass A:\n    def f(self, g=torch.func.jacrev): ...",
+    ],
+)
+def test_a_name_is_spelled_as_pytorch_spells_it(source: str) -> None:
+    """Through aliases, assignments, getattr, vars and attrgetter."""
+    assert "torch.func.jacrev" in names_in(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch.fx",
+        "import typing\nif typing.TYPE_CHECKING:\n    from torch import fx",
+        "import torch\ndef f(x: torch.fx.Node) -> torch.fx.Graph: ...",
+        "import torch\nx: torch.fx.Node = None",
+        "import torch\nasync def f() -> torch.fx.Graph: ...",
+        "import torch\n# torch.fx.Graph\n'torch.fx'",
+    ],
+)
+def test_what_only_a_type_checker_reads_does_not_count(source: str) -> None:
+    """Annotations, and imports for them."""
+    assert not [name for name in names_in(source) if name.startswith("torch.fx")]
+
+
+def test_the_other_branch_of_a_check_for_types_counts() -> None:
+    """``else:`` is what runs."""
+    source = (
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    a\nelse:\n    import torch.fx\n"
+        "if b:\n    import c"
+    )
+
+    assert {"torch.fx", "c"} <= names_in(source)
+
+
+def test_what_cannot_be_read_has_a_question_mark() -> None:
+    """A computed name of torch, and attributes of anything."""
+    names = names_in(
+        "import torch\ngetattr(torch, name)\nf()[0].view(1)\nvars(x)\nf(1)(2)\ng(x)('a')(y)"
+    )
+
+    assert {"torch.?", "*.view"} <= names
+
+
+@pytest.mark.torch
+def test_names_lead_to_what_is_called() -> None:
+    """Functions by their code, also behind decorators; methods of classes; builtins by name."""
+    import torch  # noqa: PLC0415 - for tests that need it
+
+    names = ("torch.func.jacrev", "torch.reshape", "torch.fx.Graph", "torch.fx.proxy", "torch.no")
+    codes, builtins = callables(names)
+
+    assert "torch.func.jacrev" == codes[torch.func.jacrev.__code__]
+    assert "torch.fx.Graph" == codes[torch.fx.Graph.lint.__code__]
+    assert "torch.fx.proxy" == codes[torch.fx.proxy.Proxy.__iter__.__code__]
+    assert "torch.reshape" == builtins["reshape"]
+
+
+@pytest.mark.torch
+def test_a_builtin_that_any_class_has_leads_to_no_name() -> None:
+    """The deprecated class in torch.nn.parallel has a `__new__`: who makes an object calls one."""
+    _, builtins = callables(("torch.nn.parallel",))
+
+    assert "__new__" not in builtins
+
+
+def test_a_module_is_imported_to_resolve_a_name() -> None:
+    """What does not exist is None."""
+    assert resolve("xml.dom.minidom.parseString") is not None
+    assert resolve("xml.dom.nothing") is None
+
+
+def test_class_methods_and_static_methods_are_methods() -> None:
+    """As in `dict.fromkeys`, and of a class in Python."""
+    codes, _ = callables(("fractions.Fraction",))
+
+    assert "from_float" in {code.co_name for code in codes}
