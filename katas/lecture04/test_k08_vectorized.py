@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import multiprocessing
 import os
 import re
 import signal
 import statistics
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -251,30 +253,41 @@ def test_the_vectors_are_your_own(extension: Extension) -> None:
     assert [] == used, "write the loop over vectors yourself"
 
 
-def faster(extension: Extension, name: str, bar: float) -> float:
-    """Return how many times as fast as its scalar loop a kernel is, at best of some attempts.
+def speed(library: str, name: str) -> float:
+    """Return how many times as fast as its scalar loop a kernel of a library is.
 
     Both run in turns, so that what else the machine does hits them alike; the medians count.
     """
-    x, out = torch.randn(8192), torch.empty(8192 + 64)
-    calls = {}
-    for key in (name, f"{name}_scalar"):
-        run(extension, key, out.data_ptr(), x.data_ptr(), x.numel())
-        calls[key] = extension.symbol(f"kata_{key}")
+    x, out = torch.randn(8192), torch.empty(8192)
+    calls, seconds = {}, {}
+    for key in (f"{name}_scalar", name):
+        calls[key] = getattr(ctypes.CDLL(library), f"kata_{key}")
         calls[key].argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+        calls[key](out.data_ptr(), x.data_ptr(), 8192)
+        seconds[key] = [0.0] * 15
+    for attempt in range(15):
+        for key, call in calls.items():
+            begin = time.perf_counter()
+            for _ in range(10):
+                call(out.data_ptr(), x.data_ptr(), 8192)
+            seconds[key][attempt] = time.perf_counter() - begin
+    scalar, mine = (statistics.median(times) for times in seconds.values())
+    return scalar / mine
+
+
+def best_speed(library: str, name: str, bar: float) -> float:
+    """Return the best of four attempts; the last two have a process of their own.
+
+    Some processes load a library where its loop is slow until they end: one in hundreds had 0.82
+    where all others have 3.3.
+    """
     best = 0.0
-    for _ in range(8):
-        seconds: dict[str, list[float]] = {f"{name}_scalar": [], name: [], "again": []}
-        for _ in range(15):
-            for key, times in seconds.items():
-                call = calls.get(key, calls[f"{name}_scalar"])
-                begin = time.perf_counter()
-                for _ in range(10):
-                    call(out.data_ptr(), x.data_ptr(), 8192)
-                times.append(time.perf_counter() - begin)
-        scalar, mine, again = (statistics.median(times) for times in seconds.values())
-        best = max(best, scalar / mine)
-        print(f"{name}: {scalar / mine:.2f} (bar {bar}, scalar loop {scalar / again:.2f})")  # noqa: T201
+    for attempt in range(4):
+        if attempt < 2:
+            best = max(best, speed(library, name))
+        else:
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as another:
+                best = max(best, another.submit(speed, library, name).result())
         if best >= bar:
             break
     return best
@@ -282,8 +295,10 @@ def faster(extension: Extension, name: str, bar: float) -> float:
 
 @pytest.mark.parametrize(("name", "bar"), [("silu", 1.7), ("sum_of_squares", 2.0), ("max", 2.0)])
 def test_vectors_are_faster(extension: Extension, name: str, bar: float) -> None:
-    """By a ratio, in one run; the scalar loop against itself is printed beside it."""
-    ratio = faster(extension, name, bar)
+    """By a ratio, in one run."""
+    x, out = torch.ones(1), torch.empty(1)
+    run(extension, name, out.data_ptr(), x.data_ptr(), 1)
+    ratio = best_speed(str(extension.path), name, bar)
     if name == "silu" and not extension.symbol("kata_exp_is_vectorized")():
         pytest.skip("Vectorized<float>::exp is a scalar loop without AVX2")
 
