@@ -68,8 +68,7 @@ def test_the_first_command(clone: Path) -> None:
     assert katas == sum(row.startswith("  hint    pytest ") for row in rows)
     more = [int(row.split(" more tests ")[0].split()[-1]) for row in rows if " more tests " in row]
     assert katas == len(more)
-    assert "508 failed" in rows[-1]
-    assert 508 == katas + sum(more)
+    assert f" {katas + sum(more)} failed" in rows[-1]
 
 
 @pytest.mark.torch
