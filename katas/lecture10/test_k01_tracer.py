@@ -378,6 +378,14 @@ def test_a_subclass_of_a_leaf_is_run() -> None:
     assert_as_in_fx(Root())
 
 
+def test_a_graph_module_is_no_leaf() -> None:
+    """Its class is PyTorch's, but not of ``torch.nn``: it is run."""
+    root = nn.ModuleDict({"inner": fx.symbolic_trace(Scale())})
+    root.forward = lambda x: root["inner"](x) + 1
+
+    assert "call_module" not in [node.op for node in trace(root).nodes], "run it"
+
+
 @pytest.mark.parametrize("what", ["bool", "iter", "len"])
 def test_control_flow_is_refused_and_located(what: str) -> None:
     """The message names the line that asked, which is the line to rewrite."""
@@ -400,6 +408,18 @@ def test_control_flow_is_refused_and_located(what: str) -> None:
 
     assert f"{what}()" in message, message
     assert f"{code.co_filename}:{code.co_firstlineno + 1}" in message, message
+
+
+def test_the_place_is_where_it_was_asked() -> None:
+    """Not where the program called what asked."""
+
+    def helper(x: torch.Tensor) -> int:
+        return 1 if x else 2
+
+    message = refusal(lambda x: helper(x) + 1)
+    code = helper.__code__
+
+    assert f"{code.co_filename}:{code.co_firstlineno + 1}" in message, f"in helper: {message}"
 
 
 def test_attributes_and_loops_are_refused_too() -> None:
@@ -456,6 +476,11 @@ def test_patches_are_taken_back() -> None:
     assert "bool()" in refusal(lambda x: x or 1)
     assert call is nn.Module.__call__, "put it back in a finally"
     assert read is nn.Module.__getattr__, "put it back in a finally"
+
+    with pytest.raises(KeyError):
+        trace(lambda x: {}["an error of the program"])
+    assert call is nn.Module.__call__, "put it back after any error"
+    assert read is nn.Module.__getattr__, "put it back after any error"
 
     module = Tower()
     assert isinstance(module.scale.weight, nn.Parameter)

@@ -157,6 +157,8 @@ def test_pure_nodes_by_op() -> None:
     nodes += [graph.create_node("call_module", "fc", (x,)), graph.output(x)]
 
     assert [False, True, False, False, False] == [is_pure(node) for node in nodes]
+    packet = graph.call_function(aten.add, (x, 1))
+    assert not is_pure(packet), "aten.add is no operator but several: nobody knows which one runs"
 
 
 def test_dead_code_goes_and_the_rest_stays() -> None:
@@ -284,6 +286,25 @@ def test_folding_runs_the_operators_of_constants_alone() -> None:
     assert all(torch.equal(value, gm.get_buffer(name)) for name, value in first.items())
 
 
+def test_the_name_of_a_buffer_is_no_attribute_yet() -> None:
+    """Whatever it is: here the name that the first module got is a number in the second."""
+
+    def module() -> fx.GraphModule:
+        build = Builder()
+        x, w = build.input("x"), build.read()
+        return build.done(build.call(aten.mm.default, x, build.call(aten.exp.default, w)))
+
+    first, second = module(), module()
+    fold_constants(first)
+    (taken,) = (node.target for node in first.graph.nodes if node.op == "get_attr")
+    setattr(second, taken, 7)
+    try:
+        fold_constants(second)
+    except KeyError as error:
+        raise AssertionError(f"the name is taken: {error}") from error
+    assert 7 == getattr(second, taken), f"{taken} was an attribute before, and is another one now"
+
+
 def test_what_is_no_constant_is_not_folded() -> None:
     """Random numbers are new each time, an assertion stays, and a list is no tensor."""
     build = Builder()
@@ -339,6 +360,10 @@ def test_folded_parameters_require_no_grad() -> None:
 
     assert not any(value.requires_grad for value in gm.buffers()), "compute under no_grad; detach"
     assert gm.p.requires_grad, "the parameter itself stays as it was"
+    left = [str(node.target) for node in gm.graph.nodes if node.op == "call_function"]
+    assert ["aten.mul.Tensor", "aten.add.Tensor"] == left, (
+        f"{left}: contiguous returns the parameter itself, which is a tensor as well"
+    )
     assert not any(isinstance(value, nn.Parameter) for value in gm.buffers()), (
         "a folded constant is a buffer, no parameter"
     )

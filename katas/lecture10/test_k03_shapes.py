@@ -282,6 +282,16 @@ def test_none_is_an_input() -> None:
     assert (0, None) == found, f"run(0, None) of (x, y=3) -> (x, y) returned {found}"
 
 
+def test_none_is_a_default() -> None:
+    """An input that is missing has its default, whatever that is."""
+    module = traced(lambda x, y=None: (x, y))
+    try:
+        found = Interpreter(module).run(1)
+    except TypeError as error:
+        raise AssertionError(f"y has the default None, so it is not missing: {error}") from error
+    assert (1, None) == found, f"run(1) of (x, y=None) -> (x, y) returned {found}"
+
+
 def test_every_node_passes_by_run_node() -> None:
     """Once each, in order, with values for arguments: so that a subclass sees everything."""
     seen = []
@@ -503,6 +513,32 @@ def test_nothing_is_changed() -> None:
         assert value is kept[name], f"{name} is another tensor now"
         assert torch.equal(before[name], value), f"{name} was written to: make it fake too"
     assert meta == [dict(node.meta) for node in module.graph.nodes], "rows are returned, not kept"
+
+
+def test_nothing_is_changed_by_an_error_either() -> None:
+    """What is lent for the run is taken back in any case."""
+    module = traced(nn.Linear(3, 2))
+    before = dict(module.named_parameters())
+    with pytest.raises(TypeError, match="input"):
+        profile(module)
+    now = dict(module.named_parameters())
+
+    assert all(now[name] is value for name, value in before.items()), (
+        "an input was missing, and the parameters are fake since then"
+    )
+
+
+def test_a_buffer_of_two_names_is_fake_under_both() -> None:
+    """``named_buffers`` tells the first name alone."""
+    root, graph = nn.Module(), fx.Graph()
+    root.register_buffer("first", torch.zeros(2))
+    root.register_buffer("second", root.first)
+    first, second = graph.get_attr("first"), graph.get_attr("second")
+    graph.output((first, graph.call_method("add_", (second, 1))))
+    module = fx.GraphModule(root, graph)
+    profile(module)
+
+    assert [0.0, 0.0] == module.second.tolist(), "the buffer was written to under its second name"
 
 
 def test_other_inputs_pass_through() -> None:

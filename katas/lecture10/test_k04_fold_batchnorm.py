@@ -278,6 +278,28 @@ def test_statistics_may_have_been_taken_away() -> None:
     check(module, 1, torch.randn(2, 2, 4, 4))
 
 
+def test_statistics_may_be_there_without_the_flag() -> None:
+    """In eval mode a batch norm uses what it has, whatever ``track_running_stats`` says."""
+    module = tracing(nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3)))
+    module.get_submodule("1").track_running_stats = False
+
+    check(module, 0, torch.randn(2, 2, 4, 4))
+
+
+def test_a_weight_that_is_read_elsewhere_stays() -> None:
+    """By a get_attr: nothing calls the old convolution, and the graph still needs it."""
+
+    class Model(Pair):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.bn(self.conv(x)) + self.conv.weight.sum()
+
+    module = tracing(Model())
+    try:
+        check(module, 0, torch.randn(2, 2, 5, 5))
+    except (AttributeError, RuntimeError) as error:
+        raise AssertionError(f"the graph reads conv.weight, which is gone: {error}") from error
+
+
 def test_names_are_counted_by_what_is_folded() -> None:
     """A batch norm that is left takes no number."""
     steps = (nn.BatchNorm2d(2), nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3), nn.Conv2d(3, 2, 1))

@@ -173,6 +173,16 @@ def test_calls_must_be_the_same() -> None:
     assert 1 == count(method("view", 2, -1), method("view", 2, -1))
     assert 0 == count(method("neg"), method("abs")), "another method"
 
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.relu = nn.LeakyReLU()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.relu(x)
+
+    assert 0 == count(Model(), method("relu")), "a submodule called relu is no method relu"
+
 
 def test_literals_must_be_the_same() -> None:
     """Of one type and value, which ``==`` does not say; lists are compared by their items."""
@@ -226,6 +236,7 @@ def test_one_placeholder_is_one_value() -> None:
     assert 0 == count(lambda a, b: torch.clamp(a, b, 1), clamp)
     assert 1 == count(method("view", [1], [1]), lambda x, y: x.view(y, y))
     assert 0 == count(method("view", [1], [1.0]), lambda x, y: x.view(y, y)), "of two types"
+    assert 0 == count(method("view", [0.0], [-0.0]), lambda x, y: x.view(y, y)), "0.0 is not -0.0"
 
 
 def test_two_nodes_are_two_nodes() -> None:
@@ -274,6 +285,11 @@ def test_what_is_used_outside_stays() -> None:
         b = torch.neg(a)
         return torch.neg(b), [b]
 
+    def used_by_the_dead(a: torch.Tensor) -> torch.Tensor:
+        b = torch.neg(a)
+        torch.sin(b)
+        return torch.neg(b)
+
     def result_and_input_used(a: torch.Tensor) -> Any:
         b = torch.sin(a)
         c = torch.neg(torch.neg(b))
@@ -281,6 +297,7 @@ def test_what_is_used_outside_stays() -> None:
 
     assert 0 == count(used, twice), "sin needs the inner neg: leave it"
     assert 0 == count(returned, twice)
+    assert 0 == count(used_by_the_dead, twice), "sin uses it, though nothing uses sin"
     number, gm = rewritten(result_and_input_used, twice, same)
     assert 1 == number, "result and inputs of a match may be used anywhere"
     torch.testing.assert_close(gm(torch.ones(2)), result_and_input_used(torch.ones(2)))

@@ -91,6 +91,8 @@ def test_a_scale_for_each_output_channel() -> None:
 
     assert [[2.0], [LEAST_SCALE], [1.0]] == scales.tolist()
     assert not scales.requires_grad, "the scale is a number that was looked up"
+    tiny = symmetric(torch.tensor([[1e-6, 0.0]])).item()
+    assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the least scale, found {tiny}"
     conv = symmetric(torch.randn(4, 3, 2, 5))
     assert (4, 1, 1, 1) == tuple(conv.shape), "keep the dims, so that it broadcasts"
 
@@ -113,6 +115,14 @@ def test_halves_go_to_the_even_neighbour() -> None:
     found = quantize(x, 1.0, 1, -128, 127).tolist()
 
     assert [1, 3, 3, 1, -1] == found, f"0, 2, 2, 0, -2 and the zero point 1; found {found}"
+
+
+def test_what_is_rounded_is_a_quotient() -> None:
+    """``x / scale``, and not x times ``1 / scale``, which is rounded itself: halves show it."""
+    x = torch.tensor([-9.35, -8.35, 8.35, 9.35], dtype=torch.float64)
+    found = quantize(x, 0.1, 0, -128, 127).tolist()
+
+    assert torch.round(x / 0.1).tolist() == found, f"the quotients are {(x / 0.1).tolist()}"
 
 
 def test_one_scale_for_each_channel() -> None:
@@ -191,6 +201,8 @@ def test_an_observer_sees_and_hands_on() -> None:
     assert (0.0, 5.0) == (observer.low.item(), observer.high.item())
     observer(torch.tensor([-2.0, 4.0]))
     assert (-2.0, 5.0) == (observer.low.item(), observer.high.item()), "the range only grows"
+    observer.eval()(torch.tensor([6.0]))
+    assert 6.0 == observer.high.item(), "in eval mode it sees as well: all calls count"
     observer(torch.tensor([-9.0, 9.0], requires_grad=True))
     kept = [value.requires_grad for value in (observer.low, observer.high)]
     assert [False, False] == kept, "it would keep the graph of every batch alive"

@@ -357,6 +357,37 @@ def test_stages_share_what_the_module_holds() -> None:
     assert result.stage_1.linear is model.linear
 
 
+def test_a_stage_holds_its_part_of_a_sequential() -> None:
+    """A path has dots: the layer at its end is used, not all that stands at its beginning."""
+    model = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)), nn.ReLU())
+    module = fx.symbolic_trace(model)
+    first, second, relu = calls(module)
+    result = split(module, [[first], [second, relu]])
+    held = [{name for name, _ in part.named_parameters()} for part in result.children()]
+
+    assert [{"0.0.weight", "0.0.bias"}, {"0.1.weight", "0.1.bias"}] == held, (
+        "a stage holds what its own calls use"
+    )
+
+
+def test_an_input_may_have_two_names() -> None:
+    """Python's is the target of a placeholder, by which it is called; the graph's is node.name."""
+    graph = fx.Graph()
+    x = graph.placeholder("input")  # the node is input_1: Python has a function input
+    order = [graph.call_function(operator.add, (x, 1))]
+    order.append(graph.call_function(operator.mul, (order[0], x)))
+    graph.output(order[1])
+    result = split(fx.GraphModule({}, graph), [order[:1], order[1:]])
+    main, second = (
+        [node.target for node in graph.find_nodes(op="placeholder")]
+        for graph in (result.graph, result.stage_1.graph)
+    )
+
+    assert ["input"] == main, f"the whole takes {main}: the names of `module` itself"
+    assert ["input_1", "add"] == second, f"stage_1 takes {second}: named like the nodes"
+    assert 12 == result(input=3)
+
+
 def test_the_module_stays_as_it_is() -> None:
     """Its graph, and what it computes."""
     module = fx.symbolic_trace(Skip())

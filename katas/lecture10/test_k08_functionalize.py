@@ -398,6 +398,13 @@ def test_pieces_are_not_written_through() -> None:
         functionalize(graph)
 
 
+def test_a_view_of_other_numbers_is_not_written_through() -> None:
+    """``view`` has an overload that reads the same bytes as another dtype: no reshape undoes it."""
+    graph = traced(lambda x: x.view(torch.int64).add_(1), ramp(4))
+    with pytest.raises(ValueError, match=r"cannot write through aten.view.dtype"):
+        functionalize(graph)
+
+
 def test_one_of_several_results_can_be_written_to() -> None:
     """What ``max`` returns is no view: each of its results is a tensor of its own."""
 
@@ -565,6 +572,8 @@ REFUSED: dict[str, Callable[[torch.Tensor], Any]] = {
     ),
     "aten.t_.default": lambda x: (x * 1).t_(),
     "aten.transpose_.default": lambda x: (x * 1).transpose_(0, 1),
+    "aten.__ilshift__.Scalar": lambda x: x.to(torch.int64).__ilshift__(1),
+    "aten.as_strided_.default": lambda x: (x * 1).as_strided_((3, 3), (1, 3)),
     "aten._foreach_add_.Scalar": lambda x: torch._foreach_add_([x, x * 1], 1),
 }
 

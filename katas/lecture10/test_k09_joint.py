@@ -290,6 +290,17 @@ def test_a_gradient_that_is_not_there_is_none() -> None:
     torch.testing.assert_close(results[3], primals[1].detach() * 3)
 
 
+def test_a_primal_need_not_be_a_leaf() -> None:
+    """It requires grad, so it has a gradient; what it was computed from is of no interest."""
+    primals = leaf(2, 3) * 1, leaf(3, 4)
+    joint = joint_graph(layer, primals)
+    results = flat(joint, *primals, torch.ones(2, 4, dtype=torch.float64))
+
+    assert all(each is not None for each in results), (
+        f"gradients are {[type(each).__name__ for each in results[1:]]}: both primals require one"
+    )
+
+
 def test_tracing_leaves_the_primals_alone() -> None:
     """Nothing is accumulated into .grad, and what required grad still does."""
     x, w, constant = leaf(2, 3), leaf(3, 4), leaf(2, 4).detach()
@@ -438,6 +449,18 @@ def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
 
     assert ["x", "idle"] == placeholders(forward), "forward takes all primals, used or not"
     assert ["x", "arriving"] == placeholders(backward), "what is saved, then the tangents"
+
+
+def test_inputs_have_the_names_of_nodes() -> None:
+    """A placeholder's target is what a caller knows it by; its node may have another name."""
+    graph = fx.Graph()
+    x, arriving = graph.placeholder("input"), graph.placeholder("tangent")
+    sine = graph.call_function(torch.ops.aten.sin.default, (x,))
+    graph.output((sine, graph.call_function(torch.ops.aten.mul.Tensor, (arriving, x))))
+    forward, backward = partition(fx.GraphModule({}, graph), 1)
+
+    assert [x.name] == placeholders(forward), f"{placeholders(forward)}: use node.name"
+    assert [x.name, "tangent"] == placeholders(backward), f"{placeholders(backward)}: as above"
 
 
 def test_a_value_is_saved_once() -> None:
@@ -623,6 +646,21 @@ def test_saved_values_go_through_save_for_backward() -> None:
     else:
         message = "no error"
     assert "modified by an inplace operation" in message, "save values by ctx.save_for_backward"
+
+
+def test_a_write_to_a_saved_output_is_noticed() -> None:
+    """The output itself is saved, not a copy: the slope of exp is its value."""
+    x = leaf(3)
+    ours = differentiable(*partition(joint_graph(lambda x: (x.exp(),), (x,)), 1), 1)
+    (output,) = ours(x)
+    output.detach().add_(1)
+    try:
+        output.sum().backward()
+    except RuntimeError as error:
+        message = str(error)
+    else:
+        message = "no error"
+    assert "modified by an inplace operation" in message, f"a write to an output: {message}"
 
 
 def test_saved_values_die_with_the_outputs() -> None:

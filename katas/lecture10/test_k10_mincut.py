@@ -183,6 +183,20 @@ def test_an_infinite_edge_is_never_in_the_cut() -> None:
         max_flow({**edges, ("c", "b"): INF}, "s", "t")
 
 
+def test_a_capacity_may_be_large() -> None:
+    """The bytes of a value may be billions: no number is so large that it is as good as none."""
+    edges = {("s", "a"): INF, ("a", "t"): 5 * 10**12, ("s", "t"): 10**12}
+
+    assert (6 * 10**12, {"s", "a"}) == max_flow(edges, "s", "t"), "terabytes are finite"
+
+
+def test_any_hashable_is_a_vertex() -> None:
+    """None is one, and so are what is false: 0 and the empty tuple."""
+    edges = {("s", None): 2, (None, 0): 4, (0, ()): 5, ((), "t"): 5}
+
+    assert (2, {"s"}) == max_flow(edges, "s", "t"), "None, 0 and () are vertices on the way"
+
+
 def test_the_capacities_are_not_changed() -> None:
     """What is left of them is counted elsewhere."""
     edges = {("s", "a"): 4, ("a", "t"): 2}
@@ -262,6 +276,16 @@ def test_bytes_count_and_not_elements() -> None:
     half.meta["val"] = torch.empty(12, dtype=torch.float16, device="meta")
 
     assert ["cheap"] == build.choose(half, build.back(half), None), "80 bytes or 24"
+
+
+def test_a_view_counts_as_what_it_shows() -> None:
+    """Four bytes of a tensor of 64: saved is what is shown."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    product.meta["val"] = torch.empty(64, dtype=torch.uint8, device="meta")[:4]
+    small = build.cheap(product, size=16)
+
+    assert ["slow"] == build.choose(small, build.back(small), None), "4 bytes, not 64, or 16"
 
 
 def test_one_value_for_many() -> None:

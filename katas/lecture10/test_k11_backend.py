@@ -321,6 +321,25 @@ def test_a_call_that_raises_is_noted() -> None:
     assert 1 == watch.calls[1][1], f"{watch.calls}: one graph ran before the error"
 
 
+def test_an_interrupted_call_is_noted() -> None:
+    """Ctrl-C raises what is no Exception, and that call has its pair too."""
+
+    @torch.compiler.disable
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x.sin()
+        interrupt()
+        return y.cos()
+
+    watch = Watch(function)
+    with pytest.raises(KeyboardInterrupt):
+        watch(torch.rand(3))
+
+    assert [(1, 1)] == watch.calls, f"{watch.calls}: a graph was compiled and ran, then it raised"
+
+
 @pytest.mark.parametrize("name", ["unet", "lstm"])
 def test_real_models(name: str, zoo: Callable[[str], Case]) -> None:
     """Values and breaks of models of the size that people train, and a second call from cache."""
@@ -697,6 +716,17 @@ def test_a_matrix_is_computed_as_a_whole(name: str) -> None:
     torch.testing.assert_close(actual, expected, msg=lambda m: f"whole_{name} of a matrix: {m}")
 
 
+@pytest.mark.parametrize("name", ["flip", "limit"])
+def test_nan_spreads_as_it_did(name: str) -> None:
+    """Of what holds NaN, the sum is not negative, and the largest magnitude is NaN."""
+    x = torch.tensor([2.0, float("nan"), -4.0])
+    expected, actual = getattr(kata, name)(x), getattr(kata, f"whole_{name}")(x)
+
+    torch.testing.assert_close(
+        actual, expected, equal_nan=True, msg=lambda m: f"whole_{name} of {x.tolist()}: {m}"
+    )
+
+
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_it_is_one_graph_for_all_data(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Compiled once, without a break, for data that take either branch; of PyTorch's operators."""
@@ -763,6 +793,22 @@ def test_the_average_has_the_gradient_of_the_average() -> None:
         gradients.append(x.grad)
 
     torch.testing.assert_close(gradients[1], gradients[0])
+
+
+def test_an_earlier_input_has_its_gradient_too() -> None:
+    """It is in every later mean as well: after two steps by one half."""
+    gradients = []
+    for average in (kata.Average(4), kata.WholeAverage(4)):
+        x = torch.rand(4, requires_grad=True)
+        average(x)
+        mean = average(torch.rand(4))
+        assert mean.requires_grad, f"{type(average).__name__}: the second mean has no graph"
+        mean.sum().backward()
+        gradients.append(x.grad)
+
+    torch.testing.assert_close(
+        gradients[1], gradients[0], msg=lambda m: f"the first of two inputs: {m}"
+    )
 
 
 def test_the_average_is_compiled_once() -> None:

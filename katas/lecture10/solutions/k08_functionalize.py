@@ -100,6 +100,7 @@ class _Program:
         name = op._schema.name.removeprefix("aten::")  # noqa: SLF001 - it has no public name
         if (
             not name.endswith("_")
+            or not hasattr(aten, name[:-1])
             or not isinstance(node.args[0], fx.Node)
             or torch.Tag.inplace_view in op.tags
         ):

@@ -147,7 +147,8 @@ class WholeAverage(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the mean of `x` and all inputs before it."""
-        self.steps += 1
+        # A new tensor: autograd has saved the old one, to divide by it in backward.
+        self.steps = self.steps + 1
         self.mean += (x - self.mean) / self.steps
         return self.mean.clone()
 
