@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -177,6 +178,9 @@ def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None
     torch.testing.assert_close(output, reference(x, bias))
 
 
+TRANSPOSED = torch.linspace(-3, 3, 12, dtype=torch.float64).view(3, 4).t()
+
+
 @st.composite
 def strided(draw: st.DrawFn, *, count: int) -> list[torch.Tensor]:
     """Draw tensors of one shape: permuted, with steps and offsets, or expanded; then a bias."""
@@ -197,6 +201,7 @@ def strided(draw: st.DrawFn, *, count: int) -> list[torch.Tensor]:
 
 
 @given(tensors=strided(count=1))
+@example(tensors=[TRANSPOSED, TRANSPOSED[0]])
 def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) -> None:
     """Of both inputs, which stay as they are; the output is row-major."""
     bias_gelu = extension.op("bias_gelu")
@@ -318,6 +323,7 @@ def test_a_sum_is_rounded_once(extension: Extension) -> None:
 
 
 @given(tensors=strided(count=2))
+@example(tensors=[TRANSPOSED, TRANSPOSED, TRANSPOSED[0]])
 def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tensor]) -> None:
     """The gradient of a sum, for one, has strides of 0."""
     backward = extension.op("bias_gelu_backward")
