@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from plugins.course.model import HINTS
 from plugins.course.model import KINDS
 from plugins.course.model import NAME
+from plugins.course.model import SIZES
 from plugins.course.model import Course
 from plugins.course.model import EpisodeRef
 from plugins.course.model import Kata
@@ -21,6 +23,22 @@ from plugins.tools.toml import read_toml
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+
+# What a kata's table may state of its size, with a word for each value: all of them or none.
+EFFORT = {
+    "size": f"one of {', '.join(SIZES)}",
+    "minutes": "a number of minutes, at least 1",
+    "core": "true or false",
+}
+
+
+class Effort(NamedTuple):
+    """How large a kata is, about how long it takes, and whether it is on the core path."""
+
+    size: str = ""
+    minutes: int = 0
+    core: bool = True
 
 
 def read_course(folders: Iterable[Path]) -> Course:
@@ -52,8 +70,10 @@ def read_lecture(folder: Path) -> Lecture:
     """
     table = read_toml(folder / "lecture.toml")
     syllabus = table.strings_by_name("syllabus")
+    entries = table.tables("kata", ())
+    sized = any(EFFORT.keys() & entry.values.keys() for entry in entries)
     katas = sorted(
-        (_kata(entry, folder) for entry in table.tables("kata", ())), key=lambda k: k.name
+        (_kata(entry, folder, sized=sized) for entry in entries), key=lambda kata: kata.name
     )
     lecture = Lecture(folder.name, table.string("title"), syllabus, tuple(katas), folder)
     table.refuse_others()
@@ -67,7 +87,7 @@ def read_lecture(folder: Path) -> Lecture:
     return lecture
 
 
-def _kata(entry: TomlTable, folder: Path) -> Kata:
+def _kata(entry: TomlTable, folder: Path, *, sized: bool) -> Kata:
     name = entry.string("name")
     if not NAME.fullmatch(name):
         raise entry.error("name", f"expected kNN_words in lower case, found {name!r}")
@@ -95,9 +115,25 @@ def _kata(entry: TomlTable, folder: Path) -> Kata:
         csrc=entry.strings("csrc", ()),
         folder=folder,
         torch=torch_need(entry),
+        **(_effort(entry) if sized else Effort())._asdict(),
     )
     entry.refuse_others()
     return kata
+
+
+def _effort(entry: TomlTable) -> Effort:
+    """Return what a kata's table states of its size; one kata of the lecture states some."""
+    for key, expected in EFFORT.items():
+        if key not in entry.values:
+            raise entry.error(
+                key, f"expected {expected}: a lecture states size, minutes and core of all katas"
+            )
+    size = entry.string("size")
+    entry.refuse_unknown("size", [size], SIZES)
+    minutes = entry.get("minutes", int, EFFORT["minutes"])
+    if minutes < 1:
+        raise entry.error("minutes", f"expected {EFFORT['minutes']}, found {minutes}")
+    return Effort(size, minutes, entry.get("core", bool, EFFORT["core"]))
 
 
 def _upstream(entry: TomlTable, text: str) -> Upstream:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 KINDS = ("lab", "cpp", "cuda", "explore", "problem", "debug", "perf", "git")
 NAME = re.compile(r"k\d\d_[a-z0-9_]+")
+# From the smallest: what each may ask of a learner, tests/gate/sizes.py says.
+SIZES = ("spark", "kata", "lab")
 HINTS = 3
 
 
@@ -43,7 +45,16 @@ class TorchNeed:
 
 @dataclass(frozen=True)
 class Kata:
-    """One concept: an exercise, its test module, and what a failure points to."""
+    """One concept: an exercise, its test module, and what a failure points to.
+
+    Attributes
+    ----------
+    size, minutes
+        How large it is, one of `SIZES`, and about how long it takes; "" and 0 if its lecture
+        states neither.
+    core
+        Whether it is on the core path, which ``--next`` follows.
+    """
 
     lecture: str
     name: str
@@ -58,11 +69,20 @@ class Kata:
     csrc: tuple[str, ...]
     folder: Path
     torch: TorchNeed | None = None
+    size: str = ""
+    minutes: int = 0
+    core: bool = True
 
     @property
     def id(self) -> str:
         """``lecture04/k01_schema``."""
         return f"{self.lecture}/{self.name}"
+
+    @property
+    def effort(self) -> str:
+        """``lab, 60 min``, with ``, optional`` beside the core path, or "" if none is stated."""
+        optional = "" if self.core else ", optional"
+        return f"{self.size}, {self.minutes} min{optional}" if self.size else ""
 
     @property
     def test(self) -> Path:
@@ -89,6 +109,11 @@ class Lecture:
     syllabus: dict[str, str]
     katas: tuple[Kata, ...]
     folder: Path
+
+    @property
+    def minutes(self) -> int:
+        """About how long its core path takes; 0 if it states no sizes."""
+        return sum(kata.minutes for kata in self.katas if kata.core)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ hints = ["one", "two", "three"]
 """
 
 
+SIZED = LECTURE.replace(
+    'kind = "cpp"', 'kind = "cpp"\nsize = "lab"\nminutes = 60\ncore = false'
+).replace('kind = "lab"', 'kind = "lab"\nsize = "spark"\nminutes = 5\ncore = true')
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A lecture's folder with a sound ``lecture.toml``."""
@@ -84,6 +89,55 @@ def test_a_kata_knows_its_files(folder: Path) -> None:
     assert later.torch == TorchNeed(">=2.13", "older ones lack the operator")
     assert first.after == first.needs == first.csrc == ()
     assert first.torch is None
+
+
+def test_a_lecture_need_not_state_sizes(folder: Path) -> None:
+    """Then all of its katas are core, and how long they take is not known."""
+    lecture = read_lecture(folder)
+
+    assert [("", 0, True)] * 2 == [(it.size, it.minutes, it.core) for it in lecture.katas]
+    assert ["", ""] == [kata.effort for kata in lecture.katas]
+    assert lecture.minutes == 0
+
+
+def test_a_lecture_states_how_large_its_katas_are(folder: Path) -> None:
+    """The time of the core path is that of its own katas."""
+    (folder / "lecture.toml").write_text(SIZED)
+    lecture = read_lecture(folder)
+
+    assert ["spark, 5 min", "lab, 60 min, optional"] == [kata.effort for kata in lecture.katas]
+    assert lecture.minutes == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('size = "spark"', "", "kata k01_first: size: expected one of spark, kata, lab: a lecture"),
+        ("minutes = 5", "", "kata k01_first: minutes: expected a number of minutes, at least 1: a"),
+        ("core = true", "", "kata k01_first: core: expected true or false: a lecture states size,"),
+        (
+            'size = "spark"\nminutes = 5\ncore = true',
+            "",
+            "kata k01_first: size: expected one of spark, kata, lab: a lecture states size, minutes",
+        ),
+        ('"spark"', '"tiny"', "k01_first: size: expected one of spark, kata, lab; found 'tiny'"),
+        ("minutes = 5", "minutes = 0", "minutes: expected a number of minutes, at least 1, found 0"),
+        ("minutes = 5", 'minutes = "5"', "minutes, at least 1, found '5'"),
+        ("minutes = 5", "minutes = true", "minutes, at least 1, found True"),
+        ("core = true", "core = 1", "kata k01_first: core: expected true or false, found 1"),
+    ],
+)
+def test_a_lecture_states_all_sizes_or_none(
+    folder: Path, old: str, new: str, message: str
+) -> None:
+    """What is missing of a kata would be a guess."""
+    assert SIZED.count(old) == 1
+    (folder / "lecture.toml").write_text(SIZED.replace(old, new))
+
+    with pytest.raises(TomlError) as caught:
+        read_lecture(folder)
+
+    assert message in str(caught.value)
 
 
 def test_a_broken_lecture_does_not_hide_the_others(folder: Path, tmp_path: Path) -> None:
