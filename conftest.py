@@ -50,6 +50,7 @@ SESSION = (
     "plugins.crash.pipe",
     "plugins.machine.profiler",
     "plugins.guide.episodes",
+    "plugins.guide.marks",
     "plugins.guide.failures",
     "plugins.guide.summary",
     "plugins.progress.plugin",

@@ -66,6 +66,9 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
 def pytest_configure(config: pytest.Config) -> None:
     """Read every ``lecture.toml`` under katas/ and in the folders that plugins add."""
     config.addinivalue_line("markers", "given: this test passes before the kata is solved.")
+    config.addinivalue_line(
+        "markers", "step(number, title): this test is of a step of a lab, which fails as one."
+    )
     read_session_course(config)
 
 

@@ -2,7 +2,7 @@
 
 An untouched kata fails every test with the same message. What is not shown in full has a line below
 the kata's name, in "where to go on". The tests run all the same, and stand in JUnit XML and in the
-progress.
+progress. Of a lab, the tests of the first unfinished step have one line, and all others another.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import Literal
 
 from plugins.guide.reading import WIDTH
+from plugins.guide.steps import Step
+from plugins.guide.steps import function_of
 from plugins.tools.terminal import shorten_words
 
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Iterator
+    from collections.abc import Mapping
     from collections.abc import Sequence
 
 
@@ -94,10 +98,15 @@ class Folded:
     notes: dict[str, Sequence[str]]
 
 
-def fold(failed: Iterable[Failed], given: Collection[str]) -> Folded:
+def fold(
+    failed: Iterable[Failed],
+    given: Collection[str],
+    steps: Mapping[str, Mapping[str, Step]] = MappingProxyType({}),
+) -> Folded:
     """Return what to show of these failures, which are in the order of the session.
 
-    `given` are the ids of the katas that are as the learner found them.
+    `given` are the ids of the katas that are as the learner found them; `steps` has, by the ids of
+    katas, the step of each test function that is in one.
     """
     katas = defaultdict[str, list[Failed]](list)
     for each in failed:
@@ -105,6 +114,10 @@ def fold(failed: Iterable[Failed], given: Collection[str]) -> Folded:
     shown: list[Any] = []
     notes: dict[str, Sequence[str]] = {}
     for kata, own in katas.items():
+        if stepped := fold_steps(own, steps.get(kata, {}), whole=kata in given):
+            first, notes[kata] = stepped
+            shown += [each.report for each in first]
+            continue
         begun = kata not in given and all(each.cause.kind != "unbuilt" for each in own)
         first = choose(own, SHOWN if begun and len(katas) == 1 else 1)
         shown += [each.report for each in first]
@@ -113,6 +126,38 @@ def fold(failed: Iterable[Failed], given: Collection[str]) -> Folded:
         lines = LINES if kata not in given else 1
         notes[kata] = list(describe_causes(list(others.values()), lines)) if others else []
     return Folded(shown, notes)
+
+
+def fold_steps(
+    failed: Sequence[Failed], steps: Mapping[str, Step], *, whole: bool
+) -> tuple[list[Failed], list[str]] | None:
+    """Return the first failure of the first unfinished step, and a line about this step.
+
+    A second line is about the steps after it and the tests in no step; with `whole`, as of an
+    untouched kata, the one line is about them too. None if no step is unfinished.
+    """
+    places = {each.nodeid: steps.get(function_of(each.nodeid)) for each in failed}
+    now = min((step for step in places.values() if step), default=None)
+    if now is None:
+        return None
+    name = next(each.nodeid for each in failed if places[each.nodeid] == now)
+    first = [each for each in failed if each.nodeid == name]
+    others = {each.nodeid: each.cause for each in failed if each.nodeid != name}
+    here = [cause for test, cause in others.items() if whole or places[test] == now]
+    line = "; ".join([str(now), *(describe_causes(here, 1) if here else ())])
+    later = [] if whole else [places[test] for test in others if places[test] != now]
+    lines = [line, *([describe_later(later)] if later else [])]
+    return first, [shorten_words(line, WIDTH - 2) for line in lines]
+
+
+def describe_later(steps: Sequence[Step | None]) -> str:
+    """Return how many tests wait for an earlier step, by the step of each, or None."""
+    numbers = sorted({step.number for step in steps if step})
+    named = [f"step {number}" for number in numbers]
+    if len(numbers) > 2 and len(numbers) == numbers[-1] - numbers[0] + 1:  # noqa: PLR2004
+        named = [f"steps {numbers[0]} to {numbers[-1]}"]
+    named += [] if all(steps) else ["the tests after the steps"]
+    return f"{join_names(named)}: {count_more(len(steps))} {'waits' if len(steps) == 1 else 'wait'}"
 
 
 def choose(failed: Sequence[Failed], many: int) -> list[Failed]:

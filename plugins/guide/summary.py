@@ -25,6 +25,7 @@ from plugins.guide.folding import Folded
 from plugins.guide.folding import fold
 from plugins.guide.given import katas_as_given
 from plugins.guide.shorten import shows_all
+from plugins.guide.steps import read_steps
 
 
 if TYPE_CHECKING:
@@ -128,9 +129,10 @@ def fold_session(stats: dict[str, list[Any]], config: pytest.Config) -> Folded:
     if shows_all(config) or not failed:
         return Folded([each.report for each in failed], {})
     ids = {each.cause.kata for each in failed}
-    katas = [kata for each in config.stash[course_key].lectures for kata in each.katas]
-    given = katas_as_given(course_root(config), [kata for kata in katas if kata.id in ids])
-    return fold(failed, {kata.id for kata in given})
+    lectures = config.stash[course_key].lectures
+    katas = [kata for lecture in lectures for kata in lecture.katas if kata.id in ids]
+    given = {kata.id for kata in katas_as_given(course_root(config), katas)}
+    return fold(failed, given, {kata.id: read_steps(kata.test) for kata in katas})
 
 
 def show_compile_errors(reporter: pytest.TerminalReporter, shown: Sequence[Any]) -> None:

@@ -11,8 +11,10 @@ from plugins.guide.folding import Failed
 from plugins.guide.folding import Folded
 from plugins.guide.folding import cause_of
 from plugins.guide.folding import fold
+from plugins.guide.steps import Step
 
 
+STEPS = [Step(number, 5, f"title {number}") for number in range(1, 6)]
 KATA, OTHER = "lecture01/k01_first", "lecture01/k02_second"
 SOURCE = "katas/lecture01/csrc/k01.cpp"
 
@@ -178,3 +180,73 @@ def test_a_source_that_does_not_build_is_one_failure() -> None:
     folded = fold(failures("error: a", "see above", "see above", source=SOURCE), ())
 
     assert folded == Folded([1], {KATA: [f"2 more tests wait for {SOURCE} to compile"]})
+
+
+def in_steps(*numbers: int) -> dict[str, dict[str, Step]]:
+    """Return the steps of `failures`, by their numbers; 0 stands for none."""
+    tests = {str(place): STEPS[number - 1] for place, number in enumerate(numbers, 1) if number}
+    return {KATA: tests}
+
+
+def test_of_a_lab_the_first_unfinished_step_is_shown() -> None:
+    """Its first test in full, its other tests in a line, and all later ones in another."""
+    messages = [*unwritten("f"), "ValueError: a", *unwritten("g", "g", "g", "h"), "ValueError: b"]
+
+    folded = fold(failures(*messages), (), in_steps(3, 3, 2, 2, 2, 4, 0))
+
+    assert folded == Folded(
+        [3],
+        {
+            KATA: [
+                "step 2 of 5: title 2; 2 more tests wait for g",
+                "step 3, step 4 and the tests after the steps: 4 more tests wait",
+            ]
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lines"),
+    [
+        ([1], ["step 1 of 5: title 1"]),
+        ([1, 1], ["step 1 of 5: title 1; 1 more test waits for f"]),
+        ([1, 2], ["step 1 of 5: title 1", "step 2: 1 more test waits"]),
+        ([1, 2, 3], ["step 1 of 5: title 1", "step 2 and step 3: 2 more tests wait"]),
+        ([1, 2, 3, 3, 4], ["step 1 of 5: title 1", "steps 2 to 4: 4 more tests wait"]),
+        ([1, 0], ["step 1 of 5: title 1", "the tests after the steps: 1 more test waits"]),
+        ([0, 0], ["1 more test waits for f"]),
+    ],
+)
+def test_what_waits_for_a_step(numbers: list[int], lines: list[str]) -> None:
+    """Steps are counted together; without a failing step the kata is as any other."""
+    messages = unwritten(*["f"] * len(numbers))
+
+    assert fold(failures(*messages), (), in_steps(*numbers)).notes == {KATA: lines}
+
+
+def test_an_untouched_lab_has_one_line() -> None:
+    """It names the first step."""
+    messages = [*unwritten("f", "f", "g"), "ValueError: a"]
+
+    folded = fold(failures(*messages), {KATA}, in_steps(1, 1, 2, 3))
+
+    assert folded == Folded([1], {KATA: ["step 1 of 5: title 1; 3 more tests wait for f and g"]})
+
+
+def test_a_test_of_a_step_that_fails_twice_is_one_test() -> None:
+    """In the call and in the teardown."""
+    twice = [*failures("ValueError: a"), *failures("ValueError: b")]
+
+    folded = fold(twice, (), in_steps(1))
+
+    assert folded == Folded([1, 1], {KATA: ["step 1 of 5: title 1"]})
+
+
+def test_the_line_of_a_step_fits_the_terminal() -> None:
+    """Whatever waits for it."""
+    names = [f"a_function_with_a_name_{number}" for number in range(9)]
+
+    (line,) = fold(failures(*unwritten(*names)), (), in_steps(*[1] * 9)).notes[KATA]
+
+    assert line.startswith("step 1 of 5: title 1; 8 more tests wait for a_function_with")
+    assert len(line) <= 78

@@ -273,3 +273,21 @@ def test_the_command_for_all_failures_runs_the_same_katas(katas: MiniCourse) -> 
     both = "lecture01/test_k01_first.py lecture01/test_k02_second.py"
     assert f"All failures: pytest {both} --all-failures" in lines
     assert f"One kata at a time: pytest {both} --next" in lines
+
+
+def test_the_tests_of_a_step_fail_together(katas: MiniCourse) -> None:
+    """One is shown, and the other steps of the lab have a line."""
+    written = "def parse(text): return 7\n\ndef show(tree): return 1\n"
+    katas.write("katas/lecture01/k01_first.py", written)
+    name, test = "katas/lecture01/test_k01_first.py", TESTS.replace("{name}", "k01_first")
+    test = test.replace("@pytest.mark.param", "@pytest.mark.step(1, 'read')\n@pytest.mark.param")
+    for function in ("def test_show():", "def test_refuse():"):
+        test = test.replace(function, f"@pytest.mark.step(2, 'write')\n{function}")
+    katas.write(name, test)
+
+    lines = katas.run(name).outlines
+
+    assert 1 == sum(line.startswith("FAILED ") for line in lines)
+    assert "  step 1 of 2: read; 18 more tests fail too" in lines
+    assert "  step 2 and the tests after the steps: 3 more tests wait" in lines
+    assert 22 == sum(line.startswith("FAILED ") for line in katas.run(name, "-v").outlines)
