@@ -10,6 +10,8 @@ from tests.gate import sources
 from tests.gate.cases import solution_files
 from tests.gate.cases import solution_text
 from tests.gate.cases import stub_text
+from tests.gate.sizes import fits_its_size
+from tests.gate.sizes import marks_its_steps
 
 
 if TYPE_CHECKING:
@@ -138,6 +140,8 @@ RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
     keeps_its_interface,
     hints_without_giving_away,
     explains_its_tests,
+    fits_its_size,
+    marks_its_steps,
 )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from plugins.course.lectures import read_lecture
 from plugins.course.model import KINDS
+from plugins.course.model import SIZES
 from tests.gate import cxxtemplates
 from tests.gate import templates
 from tests.gate.runner import HOME
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 
 NATIVE = {"cpp": ".cpp", "cuda": ".cu"}
+# What the table of a new kata states of its size: minutes are a guess until it is solved.
+EFFORT = 'size = "{size}"\nminutes = {minutes}\ncore = true\n'
+MINUTES = {"spark": 5, "kata": 30, "lab": 75}
+UNSIZED = "{} states no sizes: leave out --size, or state those of its katas first"
 
 
 def main(arguments: Sequence[str], root: Path = HOME) -> int:
@@ -33,6 +38,7 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     parser.add_argument("name", help="one word or more_words, without the number")
     parser.add_argument("title", help="a title in words")
     parser.add_argument("--kind", choices=KINDS, default="lab")
+    parser.add_argument("--size", choices=SIZES, help="default: kata, if the lecture states sizes")
     parser.add_argument("--number", type=int, help="default: one more than the last")
     options = parser.parse_args(arguments)
     if not re.fullmatch(r"lecture\d\d", options.lecture):
@@ -42,11 +48,17 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     folder = root / "katas" / options.lecture
     if not folder.exists():
         _lecture(folder)
-    taken = [int(kata.name[1:3]) for kata in read_lecture(folder).katas]
+    katas = read_lecture(folder).katas
+    sized = any(kata.size for kata in katas)
+    if options.size and katas and not sized:
+        parser.error(UNSIZED.format(options.lecture))
+    taken = [int(kata.name[1:3]) for kata in katas]
     number = options.number or max(taken, default=0) + 1
     if number in taken:
         parser.error(f"{options.lecture} already has a k{number:02}")
-    written = _kata(root, folder, f"k{number:02}_{options.name}", options.title, options.kind)
+    name, size = f"k{number:02}_{options.name}", options.size or ("kata" if sized else "")
+    effort = EFFORT.format(size=size, minutes=MINUTES[size]) if size else ""
+    written = _kata(root, folder, name, options.title, options.kind, effort)
     lines = [str(path.relative_to(root)) for path in written]
     sys.stdout.write("\n".join(["wrote", *lines, templates.NEXT.format(lecture=folder.name), ""]))
     return 0
@@ -64,7 +76,9 @@ def _lecture(folder: Path) -> None:
         (folder / name).write_text(text.format(number=number), encoding="utf-8")
 
 
-def _kata(root: Path, folder: Path, name: str, title: str, kind: str) -> list[Path]:
+def _kata(  # noqa: PLR0917 - what a template asks for
+    root: Path, folder: Path, name: str, title: str, kind: str, effort: str
+) -> list[Path]:
     native = kind in NATIVE
     file = f"csrc/{name}{NATIVE[kind]}" if native else f"{name}.py"
     values = {
@@ -74,6 +88,7 @@ def _kata(root: Path, folder: Path, name: str, title: str, kind: str) -> list[Pa
         "word": name[4:],
         "title": title,
         "kind": kind,
+        "effort": effort,
         "file": file,
         "native": f'needs = ["cxx"]\ncsrc = ["{file}"]\n' if native else "",
     }

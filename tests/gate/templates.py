@@ -32,7 +32,7 @@ TABLE = """
 name = "<name>"
 title = "<title>"
 kind = "<kind>"
-syllabus = ["a"]
+<effort>syllabus = ["a"]
 episodes = [
   { slug = "TODO", why = "TODO: why this episode explains this kata" },
 ]

@@ -16,6 +16,7 @@ from tests.gate.ledger import orphans
 from tests.gate.ledger import proof_problems
 from tests.gate.rules import RULES
 from tests.gate.rules import has_its_files
+from tests.gate.sizes import broken_lecture_rules
 from tests.gate.sources import strays
 from tests.gate.table import MARKER
 from tests.gate.table import proof_table
@@ -86,6 +87,11 @@ def test_a_course_is_its_lectures(pytestconfig: pytest.Config) -> None:
 def test_a_lecture_holds_nothing_else(lecture: Lecture) -> None:
     """A lecture's folder holds its katas and nothing that belongs to none of them."""
     assert strays(lecture.folder, lecture.katas) == []
+
+
+def test_a_lecture_climbs_by_sizes(lecture: Lecture) -> None:
+    """A lecture that states sizes opens with a spark, and its core path fits into a day."""
+    assert broken_lecture_rules(lecture) == []
 
 
 def test_answers_belong_to_katas(pytestconfig: pytest.Config) -> None:

@@ -141,9 +141,11 @@ def test_new_files_make_it_stale(small: Small) -> None:
 
 @pytest.mark.usefixtures("proof")
 def test_the_table_in_lecture_toml_counts_where_it_decides(small: Small) -> None:
-    """What the kata needs does; title, hints, episodes and README do not."""
+    """What the kata needs does; title, hints, episodes, size and README do not."""
     small.edit("lecture.toml", "the first hint", "another hint")
     small.edit("lecture.toml", "The title of k01_clamp", "Another title")
+    sized = 'kind = "lab"\nsize = "kata"\nminutes = 20\ncore = false'
+    small.edit("lecture.toml", 'kind = "lab"', sized)
     small.course.write("katas/lecture01/README.md", "Words.")
     assert problems(small) == []
 
@@ -410,6 +412,7 @@ EXEMPT = {
     "ledger": "every run of tox reads every entry with it",
     "rules": "every run of tox checks them on every kata, in test_katas",
     "scaffold": "it writes the files of a new kata, which are in its key",
+    "sizes": "rules and lectures are checked with it, in test_katas",
     "sources": "it reads files for the rules, and every run of tox does with it",
     "table": "it prints what the entries say",
     "templates": "it writes the files of a new kata, which are in its key",

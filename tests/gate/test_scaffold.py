@@ -89,3 +89,20 @@ def test_names_that_cannot_be(
         main(arguments, course.path)
 
     assert says in capsys.readouterr().err
+
+
+def test_a_size_is_stated_of_all_katas_or_none(
+    course: MiniCourse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first kata of a lecture decides it."""
+    main(["lecture07", "first", "The first", "--size", "spark"], course.path)
+    main(["lecture07", "second", "The second"], course.path)
+    main(["lecture08", "first", "The first"], course.path)
+    with pytest.raises(SystemExit):
+        main(["lecture08", "second", "The second", "--size", "lab"], course.path)
+
+    gate = read_gate(course.path)
+
+    assert gate.course.errors == ()
+    assert ["spark, 5 min", "kata, 30 min", ""] == [kata.effort for kata in gate.katas]
+    assert "lecture08 states no sizes: leave out --size" in capsys.readouterr().err
