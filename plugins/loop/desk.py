@@ -24,6 +24,9 @@ from plugins.loop.walk import Order
 from plugins.loop.walk import is_solved
 from plugins.loop.walk import state_of
 from plugins.progress.map import places_of
+from plugins.progress.order import ends_lecture
+from plugins.progress.order import offer_optional
+from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
@@ -68,9 +71,12 @@ class Desk:
         *,
         moving: bool,
         flying: bool = False,
+        path: Sequence[Kata] = (),
     ) -> None:
         self.root, self.start, self.course = root, start, course
         self.katas, self.moving, self.flying = katas, moving, flying
+        # Those that are taken one after the other: what is optional runs only when it is saved.
+        self.path = path or katas
         # Whether --next knows what it has shown; a read-only checkout remembers nothing.
         self.keeps = moving and not why_nothing_is_kept(root)
         self._files = {file: kata for kata in katas for file in watched_files(kata)}
@@ -87,7 +93,7 @@ class Desk:
 
     def open(self) -> Iterator[Kata]:
         """Return the open katas, in the order in which ``--next`` takes them."""
-        left = [kata for kata in self.katas if not self.done(kata)]
+        left = [kata for kata in self.path if not self.done(kata)]
         yield from order_katas(left, read_bookmark(self.root).skipped)
 
     @property
@@ -111,7 +117,14 @@ class Desk:
     def shown_kata(self) -> Kata | None:
         """The kata that ``--next`` has shown last, if it is among these and still open."""
         name = read_bookmark(self.root).shown
-        return next((kata for kata in self.katas if kata.id == name and not self.done(kata)), None)
+        return next((kata for kata in self.path if kata.id == name and not self.done(kata)), None)
+
+    def offer(self, lecture: str = "") -> list[ScreenLine]:
+        """Return how many optional katas are left, of one lecture or of all, and the command."""
+        done = {kata.id for kata in self.katas if self.done(kata)}
+        left = optional_left(self.katas, self.path, done)
+        left = [kata for kata in left if lecture in {"", kata.lecture}]
+        return strip_styles(offer_optional(left, self.course, self.start, watch=True))
 
     def first(self, *, skipping: bool) -> Order:
         """Return the order to begin with."""
@@ -175,7 +188,9 @@ class Desk:
         hints = read_counts(self.root).get(self.passed.id, 0)
         following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
         moment = Moment(self.passed, standing.seconds, hints, following)
-        return list(format_moment(moment, list(reference_lines(self.passed, width))))
+        lines = list(format_moment(moment, list(reference_lines(self.passed, width))))
+        ended = ends_lecture(self.passed, self.open())
+        return lines + (self.offer(self.passed.lecture) if ended else [])
 
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
         """Return the order for a key, or the lines to show; None if the key means nothing."""
@@ -220,7 +235,7 @@ class Desk:
             return self.forward()
         kata = self.later_kata
         if kata is None:
-            return strip_styles([NONE_OPEN])
+            return [*strip_styles([NONE_OPEN]), *self.offer()]
         self._left.append(self.kata)
         self.kata = kata
         # With `flying`, `run` would begin with the first again.

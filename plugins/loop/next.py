@@ -19,6 +19,8 @@ from plugins.course.session import katas_among
 from plugins.crash.plugin import is_distributed
 from plugins.loop.walk import Walk
 from plugins.loop.walk import state_of
+from plugins.progress.order import core_path
+from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.plugin import learners_own
 from plugins.progress.store import change_bookmark
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from plugins.progress.store import Bookmark
 
 
+ALL = "--all is for --next and --watch, which leave optional katas out; pytest runs all tests"
 WANTED = "--next wants katas: pytest katas --next, or pytest katas/lecture04 --next"
 
 
@@ -54,6 +57,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="With --next: leave the kata that was shown last for later, after the others.",
     )
     group.addoption(
+        "--all",
+        action="store_true",
+        help="With --next: take the optional katas too, and not the core path alone.",
+    )
+    group.addoption(
         "--from",
         metavar="NAME",
         help="With --next: begin with this lecture or kata: lecture10, lecture10/k03_shapes.",
@@ -63,18 +71,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the katas, before any is built or shown, and hand the session to a `Walk`."""
     if not wants_next(config):
+        refuse_all_alone(config)
         return
     refuse_conflicts("--next", config)
     root, start = course_root(config), config.invocation_params.dir
-    katas = choose_katas(config.stash[course_key], config.args, start, config.getoption("from"))
+    every = choose_katas(config.stash[course_key], config.args, start, config.getoption("from"))
+    katas = choose_path(config, every)
     skipping = bool(config.option.skip)
     bookmark = skip_shown_kata(root) if skipping else read_bookmark(root)
-    states = {kata.id: state_of(root, kata) for kata in katas}
+    states = {kata.id: state_of(root, kata) for kata in every}
     unsolved = [kata for kata in katas if states[kata.id] != "solved"]
     # They are tried all the same: the learner may have got what they need.
     away = {name for name, state in states.items() if state == "unavailable"}
     walk = Walk(config, katas, order_katas(unsolved, bookmark.skipped, away))
     walk.teller.unavailable = away
+    done = {name for name, state in states.items() if state in {"solved", "unavailable"}}
+    walk.teller.optional = optional_left(every, katas, done)
     walk.teller.skipped = bookmark.shown if skipping else ""
     start_walk(config, walk)
 
@@ -83,6 +95,19 @@ def wants_next(config: pytest.Config) -> bool:
     """Whether to go from kata to kata; ``--skip`` and ``--from`` mean ``--next`` too."""
     option = config.option
     return bool(option.next or option.skip or getattr(option, "from")) and not option.help
+
+
+def refuse_all_alone(config: pytest.Config) -> None:
+    """Refuse ``--all`` where no kata follows another.
+
+    Raises
+    ------
+    pytest.UsageError
+        If neither ``--next`` nor ``--watch`` is there.
+    """
+    option = config.option
+    if option.all and not (option.help or getattr(option, "watch", False)):
+        raise pytest.UsageError(ALL)
 
 
 def refuse_conflicts(name: str, config: pytest.Config) -> None:
@@ -123,6 +148,18 @@ def choose_katas(
     if here is None:
         raise pytest.UsageError(f"--from: {first} is not among the katas of this command")
     return katas_from(katas, here)
+
+
+def choose_path(config: pytest.Config, katas: Sequence[Kata]) -> list[Kata]:
+    """Return those of the katas that are taken one after the other: the core path, or ``--all``.
+
+    An optional kata that ``--from`` names is taken too.
+    """
+    if config.option.all:
+        return list(katas)
+    first = getattr(config.option, "from")
+    named = katas_named(config.stash[course_key], first) if first else []
+    return core_path(katas, named[0] if len(named) == 1 else None)
 
 
 def katas_from(katas: Sequence[Kata], first: Kata) -> list[Kata]:

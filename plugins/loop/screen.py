@@ -84,6 +84,8 @@ class Lesson:
     ----------
     heading, reading
         The summary of `plugins.guide.reading`: the kata's name, and what to read, hear and ask.
+    step
+        The step of a lab that is in progress, or "".
     files
         The texts of the exercise's files, by their paths from where pytest was started.
     module
@@ -104,6 +106,7 @@ class Lesson:
     says: str
     text: str
     printed: Sequence[tuple[str, str]] = ()
+    step: str = ""
 
 
 def lesson_lines(
@@ -117,6 +120,8 @@ def lesson_lines(
     failure = read_failure(lesson.text)
     path, number = edit_place(failure, lesson.files)
     yield ScreenLine(lesson.heading, "bold")
+    if lesson.step:
+        yield ScreenLine(lesson.step, "bold")
     yield from map(ScreenLine, label_paragraph("brief", brief_title(lesson.files)))
     yield ScreenLine(f"{'edit':<{INDENT}}{path}:{number}", "green")
     test = f"{lesson.test}: {lesson.says}".removesuffix(": ")
@@ -225,7 +230,10 @@ def format_away(away: Mapping[str, str]) -> Iterator[ScreenLine]:
 def format_done(
     where: str, solved: int, total: int, *, whole: bool, away: Mapping[str, str]
 ) -> Iterator[ScreenLine]:
-    """Return that everything `where` is solved, apart from the katas that cannot run here."""
+    """Return that everything `where` is solved, apart from the katas that cannot run here.
+
+    `where` names lectures, or the core path of them.
+    """
     if solved + len(away) < total:
         # -k, -m or --device left tests out.
         yield ScreenLine(

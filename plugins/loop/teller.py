@@ -21,6 +21,8 @@ from plugins.course.names import name_for_pytest
 from plugins.course.session import course_key
 from plugins.course.session import status_key
 from plugins.guide.failures import SUMMARY
+from plugins.guide.steps import current_step
+from plugins.guide.steps import read_steps
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
@@ -32,6 +34,9 @@ from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
 from plugins.loop.screen import solved_line
 from plugins.loop.screen import waiting_lines
+from plugins.progress.order import core_path
+from plugins.progress.order import ends_lecture
+from plugins.progress.order import offer_optional
 from plugins.progress.order import passed_over
 from plugins.progress.plugin import outcome_of
 from plugins.progress.plugin import totals_key
@@ -74,6 +79,8 @@ class Teller:
         self.outcomes: dict[str, TestOutcome] = {}
         # The katas that were not solved when this command began, in teaching order.
         self.waiting: Sequence[Kata] = ()
+        # Those beside the core path that the command leaves out, and that are not solved.
+        self.optional: Sequence[Kata] = ()
         # The first line of the docstring of the test that runs.
         self.says = ""
 
@@ -107,6 +114,10 @@ class Teller:
             self.solved += 1
             self.waiting = [kata for kata in self.waiting if kata != self.kata]
             self.write(self.solved_lines())
+            here = [kata for kata in self.waiting if kata.id not in {*self.away, *self.unavailable}]
+            if here and ends_lecture(self.kata, here):
+                own = [kata for kata in self.optional if kata.lecture == self.kata.lecture]
+                self.write(self.offer_lines(own))
 
     def solved_lines(self) -> Iterator[ScreenLine]:
         """Return that the current kata is solved, and the command that shows the reference."""
@@ -158,13 +169,22 @@ class Teller:
 
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return the last lines when no test has failed."""
+        where = f"the core path of {self.scope()}" if self.optional else self.scope()
         total = len(self.katas)
-        return format_done(self.scope(), self.solved, total, whole=self.whole, away=self.away)
+        yield from format_done(where, self.solved, total, whole=self.whole, away=self.away)
+        if self.solved + len(self.away) >= total:
+            yield from self.offer_lines(self.optional)
+
+    def offer_lines(self, optional: Sequence[Kata]) -> Iterator[ScreenLine]:
+        """Return how many of the katas beside the core path are left, and how to take them."""
+        course = self.config.stash[course_key]
+        yield from map(ScreenLine, offer_optional(optional, course, self.start, watch=self.watched))
 
     def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return the lesson of the current kata's failed report."""
         plain = [f"{self.kata.id}: {self.kata.title}"]
         heading, *reading = getattr(report, SUMMARY, plain)
+        heading += f" ({self.kata.effort})" if self.kata.effort else ""
         if self.watched:
             reading = ["hint    press h" if "--hint" in line else line for line in reading]
         name = report.nodeid.partition("::")[2]
@@ -176,8 +196,16 @@ class Teller:
             test=name or "the module cannot be imported",
             says=self.says if name else "",
             text=report.longreprtext,
+            step=self.step,
             printed=[part for part in report.sections if part[0].startswith("Captured")],
         )
+
+    @property
+    def step(self) -> str:
+        """The step of the current kata whose test has failed, or ""."""
+        verdicts = {name: outcome.verdict for name, outcome in self.outcomes.items()}
+        failed = {self.failed.nodeid: "failed"} if self.failed else {}
+        return str(current_step(read_steps(self.kata.test), verdicts | failed) or "")
 
     @property
     def start(self) -> Path:
@@ -186,9 +214,10 @@ class Teller:
 
     @property
     def whole(self) -> bool:
-        """Whether the command names all katas of the course."""
+        """Whether the command names all katas of the course, or of its core path."""
         lectures = self.config.stash[course_key].lectures
-        return len(self.katas) == sum(len(lecture.katas) for lecture in lectures)
+        path = core_path([kata for lecture in lectures for kata in lecture.katas])
+        return {kata.id for kata in path} <= {kata.id for kata in self.katas}
 
     def scope(self) -> str:
         """Return the lectures that the command names, in words."""

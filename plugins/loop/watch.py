@@ -22,6 +22,7 @@ from plugins.course.session import read_session_course
 from plugins.crash.plugin import is_program
 from plugins.loop.desk import Desk
 from plugins.loop.next import choose_katas
+from plugins.loop.next import choose_path
 from plugins.loop.next import refuse_conflicts
 from plugins.loop.next import start_walk
 from plugins.loop.next import wants_next
@@ -140,7 +141,8 @@ def stay(config: pytest.Config, katas: Sequence[Kata]) -> int | None:
     tables = [lecture.folder / "lecture.toml" for lecture in course.lectures]
     loaded = Loaded(root, [*tables, *([config.inipath] if config.inipath else [])])
     moving, flying = wants_next(config), bool(config.option.go)
-    desk = Desk(root, start, course, katas, moving=moving, flying=flying)
+    path = choose_path(config, katas)
+    desk = Desk(root, start, course, katas, moving=moving, flying=flying, path=path)
     status = Loop(config, desk, saves, loaded).go_on()
     return None if status == FORK else status
 
@@ -150,4 +152,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Run one kata, if this process is a fork with that order."""
     order = config.stash.get(order_key, None)
     if order and order.kata:
-        start_walk(config, OneKata(config, config.stash[katas_key], order.kata, order.away))
+        katas = config.stash[katas_key]
+        path = choose_path(config, katas)
+        counted = [kata for kata in katas if kata in path or kata == order.kata]
+        start_walk(config, OneKata(config, counted, order.kata, order.away))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from plugins.course.files import content_of
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import katas_among
+from plugins.guide.steps import read_steps
 from plugins.progress.standing import MODULE
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_standing
@@ -105,17 +107,21 @@ def describe_kata(kata: Kata, standing: Standing, hints_taken: int) -> dict[str,
     current = standing.results.content == content
     broken = standing.results.tests.get(MODULE)
     error = state == "failing" and current and broken
+    step = standing.step(state, read_steps(kata.test))
+    sized = {"size": kata.size, "minutes": kata.minutes, "core": kata.core} if kata.size else {}
     found = {
         "id": kata.id,
         "lecture": kata.lecture,
         "title": kata.title,
         "kind": kata.kind,
+        **sized,
         "status": "error" if error else KATA[state],
         "current": current,
         "hints": len(kata.hints),
         "hints_taken": hints_taken,
         "seconds": round(standing.seconds, 1),
         "last_run": standing.last or None,
+        **({"step": {**asdict(step), "text": str(step)}} if step else {}),
         "tests": [
             describe_test(name, outcome) for name, outcome in standing.results.tests.items() if name
         ],

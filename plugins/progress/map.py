@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from plugins.course.files import content_of
 from plugins.course.names import name_for_pytest
+from plugins.progress.order import core_path
 from plugins.progress.order import order_katas
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
@@ -94,8 +95,12 @@ def places_of(root: Path, course: Course) -> list[Place]:
 
 
 def next_place(places: Sequence[Place]) -> Place | None:
-    """Return the kata that ``--next`` shows: the first that is not done, skipped ones last."""
-    left = {place.kata.id: place for place in places if not place.done}
+    """Return the kata that ``--next`` shows: the first that is not done, skipped ones last.
+
+    What is optional comes after the core path, where ``--next --all`` shows it.
+    """
+    path = core_path([place.kata for place in places if not place.done])
+    left = {place.kata.id: place for place in places if place.kata in path}
     skipped = sorted((place.skipped, name) for name, place in left.items() if place.skipped >= 0)
     ordered = order_katas((place.kata for place in left.values()), [name for _, name in skipped])
     return left[ordered[0].id] if ordered else None
@@ -147,13 +152,22 @@ def lecture_line(
 
 
 def kata_line(place: Place, here: Place | None) -> str:
-    """Return a kata's line: its name, title, state or passing tests, and the time spent."""
-    passing = place.standing.results.passing
+    """Return a kata's line: its name, title, state or passing tests, and the time spent.
+
+    If its size is stated, that comes before the time spent, in parentheses beside the core path.
+    """
+    kata, passing = place.kata, place.standing.results.passing
     failing = f"{passing} pass" if passing else BROKEN
     word = failing if place.state == "failing" else WORDS[place.state]
     spent = format_duration(place.standing.seconds) if place.standing.seconds else ""
     mark = ">" if place is here else " "
-    name, title = shorten_words(place.kata.name, 22), shorten_words(place.kata.title, 24)
+    if kata.size:
+        effort = (
+            f"{kata.size} {kata.minutes} min" if kata.core else f"({kata.size} {kata.minutes} min)"
+        )
+        name, title = shorten_words(kata.name, 18), shorten_words(kata.title, 17)
+        return f"  {mark} {name:18} {title:17} {word:13} {effort:14} {spent:>10}".rstrip()
+    name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 24)
     return f"  {mark} {name:22} {title:24} {word:15} {spent:>10}".rstrip()
 
 
@@ -162,7 +176,8 @@ def format_next_step(here: Place | None, start: Path) -> Iterator[str]:
     if here is None:
         yield ALL_DONE
         return
-    yield f"Next, {shorten_words(here.kata.title, WIDTH - 7)}:"
+    effort = f" ({here.kata.effort})" if here.kata.effort else ""
+    yield f"Next, {shorten_words(here.kata.title, WIDTH - 7 - len(effort))}{effort}:"
     yield next_command(here, start)
 
 

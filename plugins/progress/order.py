@@ -5,16 +5,57 @@ Imports neither pytest nor torch.
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from typing import TYPE_CHECKING
+
+from plugins.course.names import restore_argument
 
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from plugins.course.model import Course
     from plugins.course.model import Kata
+
+
+def core_path(katas: Sequence[Kata], named: Kata | None = None) -> list[Kata]:
+    """Return those of the katas that are on the core path, and the one that was named.
+
+    All of them if none is on it: then the command is about what is optional.
+    """
+    return [kata for kata in katas if kata.core or kata == named] or list(katas)
+
+
+def optional_left(katas: Iterable[Kata], path: Iterable[Kata], done: Collection[str]) -> list[Kata]:
+    """Return those of `katas` that are beside the path, and not among the ids in `done`."""
+    ids = {kata.id for kata in path}.union(done)
+    return [kata for kata in katas if kata.id not in ids]
+
+
+def ends_lecture(kata: Kata, left: Iterable[Kata]) -> bool:
+    """Whether no kata is left of the lecture of `kata`."""
+    return all(each.lecture != kata.lecture for each in left)
+
+
+def offer_optional(
+    optional: Sequence[Kata], course: Course, start: Path, *, watch: bool = False
+) -> list[str]:
+    """Return a line about these katas, if there are any: how many, and the command for them too.
+
+    It is about their lecture, or about all lectures. `start` is where the learner types it.
+    """
+    if not optional:
+        return []
+    folders = sorted({kata.folder for kata in optional})
+    folder = folders[0] if len(folders) == 1 else folders[0].parent
+    name = restore_argument(course, start, str(folder))
+    command = ["pytest", name, *(["--watch"] if watch else []), "--next", "--all"]
+    more = "1 more is optional" if len(optional) == 1 else f"{len(optional)} more are optional"
+    return [f"{more}: {shlex.join(command)}"]
 
 
 def order_katas(

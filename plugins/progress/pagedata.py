@@ -19,6 +19,7 @@ from plugins.course.files import content_of
 from plugins.course.files import count_lines
 from plugins.course.syllabus import with_others
 from plugins.guide.reading import reading_of
+from plugins.guide.steps import read_steps
 from plugins.progress.map import count_skip_reasons
 from plugins.progress.map import next_place
 from plugins.progress.proofs import count_tests
@@ -131,6 +132,12 @@ class Card:
         return describe_proof(self.kata)
 
     @property
+    def step(self) -> str:
+        """``step 2 of 5: all operators``, of a lab that is in progress, or ""."""
+        step = self.place.standing.step(self.place.state, read_steps(self.kata.test))
+        return str(step or "")
+
+    @property
     def hints(self) -> tuple[str, ...]:
         """The hints that were taken, and no others."""
         return self.kata.hints[: self.place.hints]
@@ -160,6 +167,12 @@ class Station:
     def tests(self) -> str:
         """``536 tests``, of all its katas, or ""."""
         return count_of(sum(card.size for card in self.cards), "test")
+
+    @property
+    def path(self) -> str:
+        """``6 h 30 min on the core path``, or "" if it states no sizes."""
+        minutes = self.lecture.minutes if self.lecture else 0
+        return f"{format_duration(60 * minutes)} on the core path" if minutes else ""
 
     @property
     def time(self) -> str:

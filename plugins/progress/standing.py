@@ -16,12 +16,16 @@ from typing import ClassVar
 from typing import Literal
 from typing import Self
 
+from plugins.guide.steps import current_step
+
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Mapping
     from datetime import datetime
+
+    from plugins.guide.steps import Step
 
 
 # Raised when older code could misread what is written; an additional field is no reason.
@@ -152,6 +156,13 @@ class Standing:
     def solved_at(self) -> str:
         """When it was first solved, as far as is known; it may have been unsolved since."""
         return self.solved or (self.last if self.results.state == "solved" else "")
+
+    def step(self, state: State, steps: Mapping[str, Step]) -> Step | None:
+        """Return the first unfinished of the kata's `steps`, if the kata is in progress."""
+        if state not in {"open", "failing"}:
+            return None
+        verdicts = {name: outcome.verdict for name, outcome in self.results.tests.items()}
+        return current_step(steps, verdicts)
 
     def edited(self, run: Results) -> bool:
         """Whether the kata has run before, and was edited between that and `run`."""

@@ -121,15 +121,17 @@ def test_a_lecture_states_how_large_its_katas_are(folder: Path) -> None:
             "kata k01_first: size: expected one of spark, kata, lab: a lecture states size, minutes",
         ),
         ('"spark"', '"tiny"', "k01_first: size: expected one of spark, kata, lab; found 'tiny'"),
-        ("minutes = 5", "minutes = 0", "minutes: expected a number of minutes, at least 1, found 0"),
+        (
+            "minutes = 5",
+            "minutes = 0",
+            "minutes: expected a number of minutes, at least 1, found 0",
+        ),
         ("minutes = 5", 'minutes = "5"', "minutes, at least 1, found '5'"),
         ("minutes = 5", "minutes = true", "minutes, at least 1, found True"),
         ("core = true", "core = 1", "kata k01_first: core: expected true or false, found 1"),
     ],
 )
-def test_a_lecture_states_all_sizes_or_none(
-    folder: Path, old: str, new: str, message: str
-) -> None:
+def test_a_lecture_states_all_sizes_or_none(folder: Path, old: str, new: str, message: str) -> None:
     """What is missing of a kata would be a guess."""
     assert SIZED.count(old) == 1
     (folder / "lecture.toml").write_text(SIZED.replace(old, new))

@@ -322,6 +322,29 @@ def test_a_file_that_is_gone_was_removed(course: MiniCourse, read: Course) -> No
     assert ("kata", FIRST, "removed katas/lecture01/k01_first.py") == describe_order(order)
 
 
+def test_what_is_optional_is_offered_where_a_lecture_ends(course: MiniCourse, read: Course) -> None:
+    """It runs when it is saved, but is not on the way; the key for the next one says what is."""
+    katas = [kata for lecture in read.lectures for kata in lecture.katas]
+    first, second, third = katas
+    desk = Desk(course.path, course.path, read, katas, moving=False, path=[first, third])
+    offer = "1 more is optional: pytest katas/lecture01 --watch --next --all"
+    saved = describe_order(desk.saved([second.exercise]))
+    later = describe_order(desk.pressed("n"))
+    desk.saved([first.exercise])
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+    moment = texts(desk.moment(RUN, 80))
+    solve(course, read, THIRD)
+    end = texts(desk.pressed("n"))
+    solve(course, read, SECOND)
+
+    assert ("kata", SECOND) == saved[:2]
+    assert ("kata", THIRD) == later[:2]
+    assert [f"next    press n: {THIRD}, The title of k03_third", offer] == moment[-2:]
+    assert [NONE_OPEN, offer] == end
+    assert [NONE_OPEN] == texts(desk.pressed("n"))
+
+
 def test_the_list_has_the_katas_of_one_lecture(course: MiniCourse, read: Course) -> None:
     """The current kata's; the other lectures take a line each."""
     lines = texts(desk_of(course, read).pressed("l"))

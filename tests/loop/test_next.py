@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.support.threekatas import PLUGINS
 from tests.support.threekatas import RIGHT
 from tests.support.threekatas import STUB
 from tests.support.threekatas import TEST
+from tests.support.threekatas import WRONG
 from tests.support.threekatas import read_heading
 from tests.support.threekatas import solve
 
@@ -210,3 +212,79 @@ def test_a_kata_that_is_skipped_again_goes_to_the_end() -> None:
     """It is in the list once."""
     assert ["a"] == move_to_end([], "a")
     assert ["b", "a"] == move_to_end(["a", "b"], "a")
+
+
+def state_sizes(course: MiniCourse, *optional: str) -> None:
+    """State the sizes of all katas; those that are named, by their lectures too, are optional."""
+    for file in course.katas.glob("lecture*/lecture.toml"):
+        head, *tables = file.read_text().split("[[kata]]")
+        names = [f"{file.parent.name}/{re.findall('k[0-9]+_[a-z]+', table)[0]}" for table in tables]
+        sized = [
+            f'\nsize = "spark"\nminutes = 5\ncore = {str(name not in optional).lower()}{table}'
+            for name, table in zip(names, tables, strict=True)
+        ]
+        file.write_text("[[kata]]".join([head, *sized]))
+
+
+OFFER = "1 more is optional: pytest katas/lecture01 --next --all"
+
+
+def test_the_core_path_comes_first(three: MiniCourse) -> None:
+    """The rest is offered where a lecture ends, and taken with ``--all`` or by its name."""
+    state_sizes(three, "lecture01/k02_second")
+    solve(three, "lecture01/k01_first")
+    path = three.run("katas", "--next")
+    every = three.run("katas", "--next", "--all")
+    named = three.run("katas", "--from", "lecture01/k02")
+    lecture = three.run("katas/lecture01", "--next")
+    alone = three.run("katas/lecture01/test_k02_second.py", "--next")
+
+    assert "lecture02/k01_third" == read_heading(path)
+    path.stdout.fnmatch_lines(
+        [OFFER, "*1 of 2 katas solved", "lecture02/k01_third: * (spark, 5 min)"]
+    )
+    for result in (every, named, alone):
+        assert "lecture01/k02_second" == read_heading(result)
+        result.stdout.fnmatch_lines(["lecture01/k02_second: * (spark, 5 min, optional)"])
+        result.stdout.no_fnmatch_line("*optional:*")
+    lecture.stdout.fnmatch_lines(
+        ["Everything in the core path of lecture01 is solved: 1 of 1 katas.", "*", OFFER]
+    )
+
+
+def test_the_core_path_of_the_course_ends(three: MiniCourse) -> None:
+    """With how many katas are optional in all lectures, and the map goes on with the first."""
+    state_sizes(three, "lecture01/k02_second", "lecture02/k01_third")
+    solve(three, "lecture01/k01_first")
+
+    result = three.run("katas", "--next")
+
+    assert 0 == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "Everything in the core path of the course is solved: 1 of 1 katas.",
+            "2 more are optional: pytest katas --next --all",
+        ]
+    )
+
+
+def test_all_is_for_what_goes_on(three: MiniCourse) -> None:
+    """A plain pytest runs all tests anyway."""
+    result = three.run("katas", "--all")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --all is for --next and --watch, which leave*"])
+
+
+def test_a_lab_is_at_a_step(three: MiniCourse) -> None:
+    """The heading names the step of the test that fails."""
+    name = "katas/lecture01/test_k01_first.py"
+    text = (three.path / name).read_text().replace("def test_small", "STEP\ndef test_small")
+    text = text.replace("def test_large", '@pytest.mark.step(2, "large")\ndef test_large')
+    three.write(name, "import pytest\n" + text.replace("STEP", '@pytest.mark.step(1, "small")'))
+    small = three.run("katas", "--next")
+    solve(three, "lecture01/k01_first", WRONG)
+    large = three.run("katas", "--next")
+
+    small.stdout.fnmatch_lines(["lecture01/k01_first: *", "step 1 of 2: small"])
+    large.stdout.fnmatch_lines(["lecture01/k01_first: *", "step 2 of 2: large"])

@@ -71,6 +71,14 @@ def test_long_texts_fit_the_terminal() -> None:
     assert sum(line.startswith("        says") or "It says" in line for line in lines) > 2
 
 
+def test_a_lab_says_which_step_is_next() -> None:
+    """Below its heading; other katas have no such line."""
+    lines = format_lesson(replace(LESSON, step="step 2 of 5: all operators"))
+
+    assert ["lecture01/k01_first: Twice", "step 2 of 5: all operators"] == lines[:2]
+    assert [lines[0], *lines[2:]] == format_lesson(LESSON)
+
+
 def test_a_very_long_message_is_cut() -> None:
     """And says where the rest is."""
     lines = format_lesson(replace(LESSON, text="\n".join(f"E   {n}" for n in range(100))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -107,6 +108,39 @@ def test_tests_have_their_messages(tmp_path: Path) -> None:
     ]
     entry = an_entry(kata, after(kata, {"": FAILED}))
     assert ("assert 1 == 2", []) == (entry["message"], entry["tests"])
+
+
+STEPS = """
+@pytest.mark.step(1, "one")
+def test_a(): pass
+
+@pytest.mark.step(2, "two")
+def test_b(): pass
+"""
+
+
+def test_a_lab_in_progress_is_at_a_step(tmp_path: Path) -> None:
+    """Other katas have no step."""
+    kata = a_kata(tmp_path)
+    standing = after(kata, {"test_a": PASSED, "test_b": FAILED})
+    assert "step" not in an_entry(kata, standing)
+
+    kata.test.write_text(STEPS)
+
+    step = {"number": 2, "of": 2, "title": "two", "text": "step 2 of 2: two"}
+    assert step == an_entry(kata, standing)["step"]
+    assert "step" not in an_entry(kata, Standing())
+
+
+def test_a_size_is_written_if_it_is_stated(tmp_path: Path) -> None:
+    """With the minutes, and whether the kata is on the core path."""
+    kata = a_kata(tmp_path)
+    sized = replace(kata, size="spark", minutes=5, core=False)
+    keys = ("size", "minutes", "core")
+
+    assert not an_entry(kata, Standing()).keys() & {*keys}
+    entry = an_entry(sized, Standing())
+    assert ["spark", 5, False] == [entry[key] for key in keys]
 
 
 def test_an_edit_makes_the_tests_old(tmp_path: Path) -> None:

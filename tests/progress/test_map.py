@@ -142,3 +142,42 @@ def test_a_skipped_kata_is_next_once_no_other_is_left() -> None:
     assert next_place([skipped, later, a_place("k04_d")]) == a_place("k04_d")
     assert next_place([skipped, later]) is skipped
     assert next_place([skipped, later, other]) is other
+
+
+def sized(place: Place, size: str, minutes: int, *, core: bool = True) -> Place:
+    """Return the place with the size of its kata."""
+    return replace(place, kata=replace(place.kata, size=size, minutes=minutes, core=core))
+
+
+def test_the_core_path_comes_next() -> None:
+    """What is optional comes when no other is left, in all lectures."""
+    beside = sized(a_place("k01_first"), "kata", 30, core=False)
+    core = sized(a_place("k01_other", lecture="lecture02"), "spark", 5)
+
+    assert next_place([beside, core]) is core
+    assert next_place([beside, replace(core, state="solved")]) is beside
+    assert next_place([replace(beside, state="solved")]) is None
+
+
+def test_sizes_and_minutes_stand_beside_the_katas() -> None:
+    """In parentheses if the kata is optional; no line is wider than the terminal."""
+    results = {str(number): TestOutcome("passed") for number in range(18)}
+    places = [
+        sized(a_place("k01_first", "solved", seconds=3900), "spark", 5),
+        sized(
+            a_place("k02_a_second_kata_here", "failing", results | {"b": TestOutcome("failed")}),
+            "lab",
+            60,
+        ),
+        sized(a_place("k03_third"), "kata", 30, core=False),
+    ]
+
+    lines = a_map(*places)
+
+    assert lines[3:6] == [
+        "    k01_first          Title k01_first   solved        spark 5 min    1 h 05 min",
+        "  > k02_a_second_ka... Title ...         18 of 19 pass lab 60 min",
+        "    k03_third          Title k03_third                 (kata 30 min)",
+    ]
+    assert "Next, Title k02_a_second_kata_here (lab, 60 min):" in lines
+    assert max(map(len, lines)) <= WIDTH

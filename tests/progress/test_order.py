@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from plugins.course.model import Course
 from plugins.course.model import Kata
 from plugins.progress.order import blocking
+from plugins.progress.order import core_path
+from plugins.progress.order import ends_lecture
+from plugins.progress.order import offer_optional
+from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.order import passed_over
 
@@ -92,3 +98,50 @@ def test_what_cannot_run_here_neither_waits_nor_is_waited_for() -> None:
     assert passed_over([FIRST, SECOND, THIRD], THIRD.id, {FIRST.id}) == {}
     assert passed_over([FIRST, SECOND, THIRD], THIRD.id, {SECOND.id}) == {}
     assert passed_over([FIRST, SECOND, far], SECOND.id, {SECOND.id}) == {}
+
+
+BESIDE = replace(SECOND, size="kata", minutes=30, core=False)
+LAST = replace(OTHER, size="lab", minutes=60, core=False)
+
+
+def test_the_core_path_leaves_out_what_is_optional() -> None:
+    """Unless it is named, or nothing else is there."""
+    assert ALL == core_path(ALL)
+    assert [FIRST, THIRD] == core_path([FIRST, BESIDE, THIRD, LAST])
+    assert [FIRST, BESIDE] == core_path([FIRST, BESIDE, LAST], BESIDE)
+    assert [BESIDE] == core_path([BESIDE, LAST], BESIDE)
+    assert [BESIDE, LAST] == core_path([BESIDE, LAST])
+
+
+def test_what_is_left_beside_the_path() -> None:
+    """What is solved, or cannot run here, is not."""
+    assert [BESIDE, LAST] == optional_left([FIRST, BESIDE, LAST], [FIRST], ())
+    assert [LAST] == optional_left([FIRST, BESIDE, LAST], [FIRST], {BESIDE.id})
+
+
+def test_a_lecture_ends_with_its_last_kata() -> None:
+    """Whether or not katas of other lectures are left."""
+    assert ends_lecture(FIRST, [OTHER])
+    assert ends_lecture(FIRST, [])
+    assert not ends_lecture(FIRST, [THIRD, OTHER])
+
+
+def test_optional_katas_are_offered_with_a_command(tmp_path: Path) -> None:
+    """For their lecture, or for all lectures, from where the learner is."""
+    (tmp_path / "katas").mkdir()
+    (tmp_path / "katas/__init__.py").touch()
+    one, two, other = (
+        replace(kata, folder=tmp_path / "katas" / kata.lecture) for kata in (BESIDE, THIRD, LAST)
+    )
+    course = Course((), ())
+
+    assert [] == offer_optional([], course, tmp_path)
+    assert ["1 more is optional: pytest katas/lecture01 --next --all"] == offer_optional(
+        [one], course, tmp_path
+    )
+    assert ["2 more are optional: pytest lecture01 --watch --next --all"] == offer_optional(
+        [one, two], course, tmp_path / "katas", watch=True
+    )
+    assert ["2 more are optional: pytest katas --next --all"] == offer_optional(
+        [one, other], course, tmp_path
+    )

@@ -179,6 +179,25 @@ def test_a_lecture_says_how_large_it_is(tmp_path: Path) -> None:
     assert ("", "") == (fresh.tests, fresh.time)
 
 
+def test_a_lab_in_progress_is_at_a_step(tmp_path: Path) -> None:
+    """Read from its tests; a kata without steps is at none."""
+    place = a_place("k01_first", "failing", folder=tmp_path)
+    assert "" == card_for(place).step
+
+    place.kata.test.write_text("@pytest.mark.step(1, 'one')\ndef test_b(): pass")
+
+    assert "step 1 of 1: one" == card_for(place).step
+
+
+def test_a_lecture_says_how_long_its_core_path_takes() -> None:
+    """If its katas state that."""
+    place = a_place("k01_first")
+    sized = replace(place, kata=replace(place.kata, size="lab", minutes=90))
+
+    assert "" == a_page(place).stops[0].path
+    assert "1 h 30 min on the core path" == a_page(sized).stops[0].path
+
+
 def test_a_kata_that_never_ran_took_no_time() -> None:
     """Its time is empty, not zero minutes."""
     assert "" == card_for(a_place("k01_a")).time

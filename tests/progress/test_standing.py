@@ -9,9 +9,11 @@ from datetime import timedelta
 
 import pytest
 
+from plugins.guide.steps import Step
 from plugins.progress.standing import CONTENTS
 from plugins.progress.standing import Results
 from plugins.progress.standing import Standing
+from plugins.progress.standing import State
 from plugins.progress.standing import TestOutcome
 from plugins.progress.standing import pause_between
 from plugins.progress.standing import share_time
@@ -261,3 +263,24 @@ def test_what_is_no_standing_is_refused(change: dict[str, object]) -> None:
     """The store counts these errors as nothing remembered."""
     with pytest.raises((ValueError, TypeError, AttributeError)):
         Standing.from_data(Standing().to_data() | change)
+
+
+STEPS = {"test_a": Step(1, 2, "one"), "test_b": Step(2, 2, "two")}
+
+
+@pytest.mark.parametrize(
+    ("state", "step"),
+    [
+        ("failing", STEPS["test_b"]),
+        ("open", STEPS["test_b"]),
+        ("solved", None),
+        ("new", None),
+        ("unavailable", None),
+    ],
+)
+def test_a_kata_in_progress_is_at_a_step(state: State, step: Step | None) -> None:
+    """Of what is solved or was never run there is none."""
+    tests = {"test_a": TestOutcome("passed"), "test_b": TestOutcome("failed", "no")}
+    standing = Standing(results=Results("", tests, 2))
+
+    assert step == standing.step(state, STEPS)
