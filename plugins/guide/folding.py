@@ -17,7 +17,7 @@ from typing import Any
 from typing import Literal
 
 from plugins.guide.reading import WIDTH
-from plugins.guide.steps import Step
+from plugins.guide.steps import LabStep
 from plugins.guide.steps import function_of
 from plugins.tools.terminal import shorten_words
 
@@ -101,7 +101,7 @@ class Folded:
 def fold(
     failed: Iterable[Failed],
     given: Collection[str],
-    steps: Mapping[str, Mapping[str, Step]] = MappingProxyType({}),
+    steps: Mapping[str, Mapping[str, LabStep]] = MappingProxyType({}),
 ) -> Folded:
     """Return what to show of these failures, which are in the order of the session.
 
@@ -129,7 +129,7 @@ def fold(
 
 
 def fold_steps(
-    failed: Sequence[Failed], steps: Mapping[str, Step], *, whole: bool
+    failed: Sequence[Failed], steps: Mapping[str, LabStep], *, whole: bool
 ) -> tuple[list[Failed], list[str]] | None:
     """Return the first failure of the first unfinished step, and a line about this step.
 
@@ -150,7 +150,7 @@ def fold_steps(
     return first, [shorten_words(line, WIDTH - 2) for line in lines]
 
 
-def describe_later(steps: Sequence[Step | None]) -> str:
+def describe_later(steps: Sequence[LabStep | None]) -> str:
     """Return how many tests wait for an earlier step, by the step of each, or None."""
     numbers = sorted({step.number for step in steps if step})
     named = [f"step {number}" for number in numbers]

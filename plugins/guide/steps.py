@@ -25,7 +25,7 @@ EXPECTED = 'expected @pytest.mark.step(2, "all operators"): a number from 1 on a
 
 
 @dataclass(frozen=True, order=True)
-class Step:
+class LabStep:
     """A step of a lab, by its number."""
 
     number: int
@@ -88,7 +88,7 @@ def _value(node: ast.expr) -> object:
     return node.value if isinstance(node, ast.Constant) else ...
 
 
-def read_steps(file: Path) -> dict[str, Step]:
+def read_steps(file: Path) -> dict[str, LabStep]:
     """Return the step of each test function that is in one, in their order."""
     try:
         text = file.read_text(encoding="utf-8")
@@ -98,11 +98,11 @@ def read_steps(file: Path) -> dict[str, Step]:
         return {}
 
 
-def steps_of(tests: Iterable[Marked]) -> dict[str, Step]:
+def steps_of(tests: Iterable[Marked]) -> dict[str, LabStep]:
     """Return the step of each test function that is in one."""
     found = {test.test: test.step for test in tests if test.step}
     last = max((number for number, _ in found.values()), default=0)
-    return {test: Step(number, last, title) for test, (number, title) in found.items()}
+    return {test: LabStep(number, last, title) for test, (number, title) in found.items()}
 
 
 def wrong_steps(tests: Sequence[Marked]) -> Iterator[str]:
@@ -148,7 +148,7 @@ def function_of(test: str) -> str:
     return test.partition("[")[0].rpartition("::")[2]
 
 
-def current_step(steps: Mapping[str, Step], verdicts: Mapping[str, str]) -> Step | None:
+def current_step(steps: Mapping[str, LabStep], verdicts: Mapping[str, str]) -> LabStep | None:
     """Return the first step that is not finished, of a kata in progress.
 
     `verdicts` say how each test ended. If none is known, or all steps are finished, the kata is

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from plugins.guide.steps import Step
+    from plugins.guide.steps import LabStep
 
 
 # Raised when older code could misread what is written; an additional field is no reason.
@@ -157,7 +157,7 @@ class Standing:
         """When it was first solved, as far as is known; it may have been unsolved since."""
         return self.solved or (self.last if self.results.state == "solved" else "")
 
-    def step(self, state: State, steps: Mapping[str, Step]) -> Step | None:
+    def step(self, state: State, steps: Mapping[str, LabStep]) -> LabStep | None:
         """Return the first unfinished of the kata's `steps`, if the kata is in progress."""
         if state not in {"open", "failing"}:
             return None

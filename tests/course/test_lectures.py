@@ -118,7 +118,7 @@ def test_a_lecture_states_how_large_its_katas_are(folder: Path) -> None:
         (
             'size = "spark"\nminutes = 5\ncore = true',
             "",
-            "kata k01_first: size: expected one of spark, kata, lab: a lecture states size, minutes",
+            "kata k01_first: size: expected one of spark, kata, lab: a lecture states size,",
         ),
         ('"spark"', '"tiny"', "k01_first: size: expected one of spark, kata, lab; found 'tiny'"),
         (

@@ -11,10 +11,10 @@ from plugins.guide.folding import Failed
 from plugins.guide.folding import Folded
 from plugins.guide.folding import cause_of
 from plugins.guide.folding import fold
-from plugins.guide.steps import Step
+from plugins.guide.steps import LabStep
 
 
-STEPS = [Step(number, 5, f"title {number}") for number in range(1, 6)]
+STEPS = [LabStep(number, 5, f"title {number}") for number in range(1, 6)]
 KATA, OTHER = "lecture01/k01_first", "lecture01/k02_second"
 SOURCE = "katas/lecture01/csrc/k01.cpp"
 
@@ -182,7 +182,7 @@ def test_a_source_that_does_not_build_is_one_failure() -> None:
     assert folded == Folded([1], {KATA: [f"2 more tests wait for {SOURCE} to compile"]})
 
 
-def in_steps(*numbers: int) -> dict[str, dict[str, Step]]:
+def in_steps(*numbers: int) -> dict[str, dict[str, LabStep]]:
     """Return the steps of `failures`, by their numbers; 0 stands for none."""
     tests = {str(place): STEPS[number - 1] for place, number in enumerate(numbers, 1) if number}
     return {KATA: tests}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.guide.steps import LabStep
 from plugins.guide.steps import Marked
-from plugins.guide.steps import Step
 from plugins.guide.steps import current_step
 from plugins.guide.steps import function_of
 from plugins.guide.steps import read_marked
@@ -44,7 +44,7 @@ def helper(): pass
 
 def test_last(): pass
 """
-ADD, MUL = Step(1, 2, "record"), Step(2, 2, "all operators")
+ADD, MUL = LabStep(1, 2, "record"), LabStep(2, 2, "all operators")
 STEPS = {"test_add": ADD, "test_mul": MUL, "test_sub": MUL}
 
 
@@ -112,7 +112,7 @@ def test_what_makes_no_steps_is_one_line(marks: list[str], says: str) -> None:
 
 def test_a_wrong_mark_puts_a_test_in_no_step() -> None:
     """The others are in theirs."""
-    assert steps_of(marked(ONE, "@pytest.mark.step")) == {"test_0": Step(1, 1, "a")}
+    assert steps_of(marked(ONE, "@pytest.mark.step")) == {"test_0": LabStep(1, 1, "a")}
 
 
 @pytest.mark.parametrize("name", ["test_mul", "test_mul[1]", "TestIt::test_mul[a::b]"])
@@ -136,6 +136,6 @@ def test_all_parameters_of_a_test_are_one_function(name: str) -> None:
         ({"test_add": "passed", "test_last": "failed"}, None),
     ],
 )
-def test_the_step_of_a_kata_in_progress(verdicts: dict[str, str], step: Step | None) -> None:
+def test_the_step_of_a_kata_in_progress(verdicts: dict[str, str], step: LabStep | None) -> None:
     """It is the first that fails, or else the first that has not run."""
     assert current_step(STEPS, verdicts) == step

@@ -25,6 +25,7 @@ NEED_PYTEST = {
     "plugins.course.solutions",
     "plugins.guide.episodes",
     "plugins.guide.failures",
+    "plugins.guide.marks",
     "plugins.guide.summary",
     "plugins.tools.capability",
     "plugins.tools.showing",

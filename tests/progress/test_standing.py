@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from plugins.guide.steps import Step
+from plugins.guide.steps import LabStep
 from plugins.progress.standing import CONTENTS
 from plugins.progress.standing import Results
 from plugins.progress.standing import Standing
@@ -265,7 +265,7 @@ def test_what_is_no_standing_is_refused(change: dict[str, object]) -> None:
         Standing.from_data(Standing().to_data() | change)
 
 
-STEPS = {"test_a": Step(1, 2, "one"), "test_b": Step(2, 2, "two")}
+STEPS = {"test_a": LabStep(1, 2, "one"), "test_b": LabStep(2, 2, "two")}
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ STEPS = {"test_a": Step(1, 2, "one"), "test_b": Step(2, 2, "two")}
         ("unavailable", None),
     ],
 )
-def test_a_kata_in_progress_is_at_a_step(state: State, step: Step | None) -> None:
+def test_a_kata_in_progress_is_at_a_step(state: State, step: LabStep | None) -> None:
     """Of what is solved or was never run there is none."""
     tests = {"test_a": TestOutcome("passed"), "test_b": TestOutcome("failed", "no")}
     standing = Standing(results=Results("", tests, 2))
