@@ -165,8 +165,8 @@ def kata_line(place: Place, here: Place | None) -> str:
         effort = (
             f"{kata.size} {kata.minutes} min" if kata.core else f"({kata.size} {kata.minutes} min)"
         )
-        name, title = shorten_words(kata.name, 18), shorten_words(kata.title, 17)
-        return f"  {mark} {name:18} {title:17} {word:13} {effort:14} {spent:>10}".rstrip()
+        name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 13)
+        return f"  {mark} {name:22} {title:13} {word:13} {effort:14} {spent:>10}".rstrip()
     name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 24)
     return f"  {mark} {name:22} {title:24} {word:15} {spent:>10}".rstrip()
 

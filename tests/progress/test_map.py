@@ -175,9 +175,9 @@ def test_sizes_and_minutes_stand_beside_the_katas() -> None:
     lines = a_map(*places)
 
     assert lines[3:6] == [
-        "    k01_first          Title k01_first   solved        spark 5 min    1 h 05 min",
-        "  > k02_a_second_ka... Title ...         18 of 19 pass lab 60 min",
-        "    k03_third          Title k03_third                 (kata 30 min)",
+        "    k01_first              Title ...     solved        spark 5 min    1 h 05 min",
+        "  > k02_a_second_kata_here Title ...     18 of 19 pass lab 60 min",
+        "    k03_third              Title ...                   (kata 30 min)",
     ]
     assert "Next, Title k02_a_second_kata_here (lab, 60 min):" in lines
     assert max(map(len, lines)) <= WIDTH
