@@ -68,8 +68,7 @@ int sum(int a, int b) {
   // TODO: add "// no comment" them
   throw 1;
 
-  return 0; /* not
-  now */
+  return 0; /* not now */
 }
 
 // Given too.
