@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What learners leave alone, as git's pathspecs: a commit that changes it is by an author of the
 # course, and has the exercises as they are given.
 NOT_THE_LEARNERS = (":(glob)**/test_*.py", ":(glob)**/solutions/**", "plugins")
+# What an exercise is written in.
+SOURCES = {".py", ".cpp", ".cu"}
 # What is no code in Python, C++ and CUDA: docstrings, comments, and directives such as #include.
 BESIDE = re.compile(
     r'^[ \t]*(?:r?""".*?"""|/\*.*?\*/)[ \t]*$|^[ \t]*(?:#|//).*?$', re.MULTILINE | re.DOTALL
@@ -28,6 +30,22 @@ BESIDE = re.compile(
 def learners_files(kata: Kata) -> Iterable[Path]:
     """Return the exercise's files: the Python module, if it has one, and its sources."""
     return (kata.folder / name for name in dict.fromkeys((f"{kata.name}.py", *kata.csrc)))
+
+
+def earlier_answers(kata: Kata) -> list[Path]:
+    """Return the learner's files of the kata that this one was made of, if they are still there.
+
+    An update moves an answer that fits to the new name, and leaves one that does not.
+    """
+    if not kata.was:
+        return []
+    lecture, _, name = kata.was.partition("/")
+    folder = kata.folder.parent / lecture
+    if (folder / f"test_{name}.py").exists():
+        # It is a kata of this edition too.
+        return []
+    found = [*folder.glob(f"{name}.py"), *folder.glob(f"csrc/{name}.*")]
+    return sorted(file for file in found if file.suffix in SOURCES)
 
 
 def exercise_texts(kata: Kata, start: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ from plugins.course.model import HINTS
 from plugins.course.model import KINDS
 from plugins.course.model import NAME
 from plugins.course.model import SIZES
+from plugins.course.model import WAS
 from plugins.course.model import Course
 from plugins.course.model import EpisodeRef
 from plugins.course.model import Kata
@@ -115,10 +116,22 @@ def _kata(entry: TomlTable, folder: Path, *, sized: bool) -> Kata:
         csrc=entry.strings("csrc", ()),
         folder=folder,
         torch=torch_need(entry),
+        was=_was(entry, folder.name),
         **(_effort(entry) if sized else Effort())._asdict(),
     )
     entry.refuse_others()
     return kata
+
+
+def _was(entry: TomlTable, lecture: str) -> str:
+    """Return the id of the kata of an earlier edition that this one was made of, or ""."""
+    if "was" not in entry.values:
+        return ""
+    text = entry.string("was")
+    found = WAS.fullmatch(text)
+    if not found:
+        raise entry.error("was", f"expected kNN_words or lecture04/kNN_words, found {text!r}")
+    return f"{found['lecture'] or lecture}/{found['name']}"
 
 
 def _effort(entry: TomlTable) -> Effort:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 KINDS = ("lab", "cpp", "cuda", "explore", "problem", "debug", "perf", "git")
 NAME = re.compile(r"k\d\d_[a-z0-9_]+")
+# The name of a kata of an earlier edition, with its lecture if that was another.
+WAS = re.compile(rf"(?:(?P<lecture>[a-z0-9_]+)/)?(?P<name>{NAME.pattern})")
 # From the smallest: what each may ask of a learner, tests/gate/sizes.py says.
 SIZES = ("spark", "kata", "lab")
 HINTS = 3
@@ -54,6 +56,8 @@ class Kata:
         states neither.
     core
         Whether it is on the core path, which ``--next`` follows.
+    was
+        The kata of an earlier edition that it was made of, such as ``lecture04/k01_parser``, or "".
     """
 
     lecture: str
@@ -72,6 +76,7 @@ class Kata:
     size: str = ""
     minutes: int = 0
     core: bool = True
+    was: str = ""
 
     @property
     def id(self) -> str:

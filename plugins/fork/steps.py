@@ -84,6 +84,10 @@ def find_texts_to_copy(step: Step) -> dict[str, bytes]:
     """Return the texts that will be replaced and are merged or in no commit, by path."""
     found: dict[str, bytes] = {}
     known = {step.base, step.committed, step.theirs}
+    if step.tree.content is None:
+        # The answer has another name now, and may have been merged there.
+        known.discard(step.committed)
+        known |= {step.base, step.theirs}
     edited = step.tree.word == "merged" or (step.tree.word == "moved" and step.found not in known)
     if step.found is not None and edited:
         found[step.path] = step.found

@@ -124,7 +124,7 @@ def report_steps(planned: Iterable[Step], copies: dict[str, str], theirs: str) -
     yield f"{describe_counts(Counter(step.tree.word for step in planned))}."
     for step in planned:
         path, folder = step.path, steps.upstreams_folder(step, theirs)
-        if step.tree.word in {"merged", "left"}:
+        if step.tree.word in {"merged", "left"} or path in copies:
             yield f"{step.tree.word:8}{path}"
         if step.tree.why:
             yield f"        {step.tree.why}"

@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import astuple
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
+from plugins.course.files import earlier_answers
+from plugins.course.files import path_from
 from plugins.course.names import name_for_pytest
 from plugins.course.session import course_key
 from plugins.course.session import unbuilt_key
@@ -113,7 +116,10 @@ def _reading_for(node: pytest.Item | pytest.Collector, kata: Kata) -> Reading:
     refs = node.ihook.pytest_kata_episodes(item=node)
     test = name_for_pytest(kata, config.invocation_params.dir)
     hint = shlex.join(["pytest", test, "--hint"])
-    return reading_of(kata, refs, catalogue_of(config), torch_tag(), hint)
+    reading = reading_of(kata, refs, catalogue_of(config), torch_tag(), hint)
+    start = config.invocation_params.dir
+    earlier = tuple(path_from(start, file) for file in earlier_answers(kata))
+    return replace(reading, earlier=earlier)
 
 
 def _attach(

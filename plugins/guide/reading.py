@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 WIDTH = 80
+EARLIER = "your answer to the kata that this was made of"
 INDENT = 8
 RELEASE = re.compile(r"(\d+\.\d+\.\d+)(?:rc(\d+))?(?:\.post\d+)?(?:\+.*)?")
 # A terminal without links would hide the address, so only terminals known to have them count:
@@ -55,6 +56,8 @@ class Reading:
     sources: tuple[Pointer, ...]
     episodes: tuple[Pointer, ...]
     hint: str
+    # The learner's answers to the kata that this one was made of.
+    earlier: tuple[str, ...] = ()
 
 
 def tag_of(version: str | None) -> str:
@@ -98,7 +101,17 @@ def format_reading(reading: Reading, *, links: bool) -> list[str]:
         for line in _format_pointer(source, links=links, address=n == 0)
     ]
     listen = [line for it in reading.episodes for line in _format_pointer(it, links=links)]
-    return [*_labelled("read", read), *_labelled("listen", listen), f"hint    {reading.hint}"]
+    earlier = [
+        line
+        for file in reading.earlier
+        for line in _format_pointer(Pointer(file, "", EARLIER), links=False, address=False)
+    ]
+    return [
+        *_labelled("yours", earlier),
+        *_labelled("read", read),
+        *_labelled("listen", listen),
+        f"hint    {reading.hint}",
+    ]
 
 
 def format_summary(reading: Reading, *, links: bool) -> list[str]:

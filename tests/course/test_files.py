@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from plugins.course.files import content_of
 from plugins.course.files import count_lines
+from plugins.course.files import earlier_answers
 from plugins.course.files import exercise_texts
 from plugins.course.files import learners_files
 from plugins.course.files import path_from
@@ -49,6 +51,23 @@ def test_a_learner_edits_the_module_and_the_sources(tmp_path: Path) -> None:
     kata = a_kata(tmp_path, "csrc/k01.cpp", "k01_first.py")
 
     assert [tmp_path / "k01_first.py", tmp_path / "csrc/k01.cpp"] == list(learners_files(kata))
+
+
+def test_an_answer_to_an_earlier_edition_is_found(tmp_path: Path) -> None:
+    """In either language, and while no kata of this edition has its name."""
+    kata = a_kata(tmp_path / "lecture02")
+    split = replace(kata, was="lecture01/k03_half")
+    old = tmp_path / "lecture01"
+    (old / "csrc").mkdir(parents=True)
+    assert [] == earlier_answers(split)
+
+    for name in ("k03_half.py", "k03_half.txt", "csrc/k03_half.cpp", "k03_other.py"):
+        (old / name).touch()
+
+    assert [old / "csrc/k03_half.cpp", old / "k03_half.py"] == earlier_answers(split)
+    assert [] == earlier_answers(kata)
+    (old / "test_k03_half.py").touch()
+    assert [] == earlier_answers(split)
 
 
 def test_the_texts_are_those_of_the_files_that_exist(tmp_path: Path) -> None:

@@ -91,6 +91,32 @@ def test_a_kata_knows_its_files(folder: Path) -> None:
     assert first.torch is None
 
 
+@pytest.mark.parametrize(
+    ("was", "name"),
+    [("k03_old", "{}/k03_old"), ("lecture02/k03_old", "lecture02/k03_old")],
+)
+def test_a_kata_may_have_been_another(folder: Path, was: str, name: str) -> None:
+    """In an earlier edition, in this lecture or another; most katas have been none."""
+    (folder / "lecture.toml").write_text(
+        LECTURE.replace('kind = "lab"', f'kind = "lab"\nwas = "{was}"')
+    )
+
+    assert [name.format(folder.name), ""] == [kata.was for kata in read_lecture(folder).katas]
+
+
+@pytest.mark.parametrize(
+    "was", ["old", "k03", "a/b/k03_old", "katas/k03_old.py", "Lecture/k03_old"]
+)
+def test_what_a_kata_was_has_the_name_of_a_kata(folder: Path, was: str) -> None:
+    """Anything else would find no answer, and say nothing."""
+    (folder / "lecture.toml").write_text(
+        LECTURE.replace('kind = "lab"', f'kind = "lab"\nwas = "{was}"')
+    )
+
+    with pytest.raises(TomlError, match=r"was: expected kNN_words or lecture04/kNN_words, found"):
+        read_lecture(folder)
+
+
 def test_a_lecture_need_not_state_sizes(folder: Path) -> None:
     """Then all of its katas are core, and how long they take is not known."""
     lecture = read_lecture(folder)

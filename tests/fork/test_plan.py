@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.fork.plan import BOTH_ADDED
+from plugins.fork.plan import CARRIED
 from plugins.fork.plan import REMOVED_HERE
 from plugins.fork.plan import REMOVED_THERE
 from plugins.fork.plan import SAME_LINES
 from plugins.fork.plan import Settled
 from plugins.fork.plan import are_plain_files
 from plugins.fork.plan import describe_counts
+from plugins.fork.plan import find_heirs
 from plugins.fork.plan import merge_texts
 from plugins.fork.plan import plan_update
 from plugins.fork.plan import settle
+from plugins.fork.plan import settle_renamed
 from plugins.tools.git import GitEntry
 from plugins.tools.git import Repo
 from tests.support.fork import EXERCISE
@@ -29,6 +32,7 @@ from tests.support.fork import write
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -165,3 +169,85 @@ def test_each_version_of_a_file_is_settled_on_its_own(
     )
     assert step.changes(Settled("kept", b"because of its mode"))
     assert not step.changes(Settled("kept", None))
+
+
+MOVED = CARRIED.format("k01_a")
+
+
+@pytest.mark.parametrize(
+    ("versions", "merge", "old", "new"),
+    [
+        ((A, B, None, C), joined, Settled("moved", None), Settled("merged", b"b<a>c", MOVED)),
+        ((A, B, C, C), joined, Settled("moved", None), Settled("merged", b"b<a>c", MOVED)),
+        ((A, B, None, A), joined, Settled("moved", None), Settled("merged", B, MOVED)),
+        ((A, B, None, C), refused, Settled("left", B, REMOVED_THERE), Settled("moved", C)),
+        (
+            (A, B, b"mine", C),
+            joined,
+            Settled("left", B, REMOVED_THERE),
+            Settled("left", b"mine", BOTH_ADDED),
+        ),
+        ((A, A, None, C), joined, Settled("moved", None), Settled("moved", C)),
+        ((A, None, None, C), joined, Settled("same", None), Settled("moved", C)),
+        (
+            (A, None, b"mine", C),
+            refused,
+            Settled("same", None),
+            Settled("left", b"mine", BOTH_ADDED),
+        ),
+    ],
+    ids=[
+        *("an answer that fits", "beside the new stub", "the same stub", "the same lines"),
+        *("the new name is taken", "no answer", "removed here", "taken, and removed"),
+    ],
+)
+def test_an_answer_follows_its_kata(
+    versions: tuple[bytes, bytes | None, bytes | None, bytes],
+    merge: Callable[[bytes, bytes, bytes], bytes | None],
+    old: Settled,
+    new: Settled,
+) -> None:
+    """To its new name if it fits the new stub; else it stays, and the stub comes."""
+    assert (old, new) == settle_renamed(*versions, merge, name="k01_a")
+
+
+def test_settling_a_renamed_file_twice_changes_nothing() -> None:
+    """Also where a run was killed between the new file and the old one; no answer is lost."""
+    versions = (None, A, B, C)
+
+    def merge(mine: bytes, _: bytes, theirs: bytes) -> bytes:
+        return mine if mine.endswith(b"<") else b"%b%b<" % (mine, theirs)
+
+    for mine, there in product(versions, repeat=2):
+        for function in (merge, refused):
+            old, new = settle_renamed(A, mine, there, C, function, name="k01_a")
+            for half in (mine, old.content):
+                again = settle_renamed(A, half, new.content, C, function, name="k01_a")
+
+                assert (old.content, new.content) == tuple(it.content for it in again)
+            kept = {old.content, new.content, (new.content or b"")[:1]}
+            assert {mine, there} - {None, A, C} <= kept
+
+
+def test_a_table_says_which_kata_it_was_made_of() -> None:
+    """In its lecture or another; a table that cannot be read says nothing."""
+    one = """
+        [[kata]]
+        name = "k01_new"
+        [[kata]]
+        name = "k02_half"
+        was = "k01_old"
+        [[kata]]
+        name = "k03_half"
+        was = "lecture02/k01_old"
+    """
+    tables = {
+        "katas/lecture02/lecture.toml": one.encode(),
+        "katas/lecture03/lecture.toml": b'[[kata]]\nname = "k01_b"\nwas = "lecture02/k01_old"',
+        "katas/lecture04/lecture.toml": b"broken",
+        "katas/lecture05/lecture.toml": b"kata = [1]",
+        "katas/lecture06/lecture.toml": b"",
+    }
+
+    heirs = ["katas/lecture02/k02_half", "katas/lecture02/k03_half", "katas/lecture03/k01_b"]
+    assert {"katas/lecture02/k01_old": heirs} == find_heirs(tables)

@@ -21,8 +21,10 @@ from plugins.fork.upstream import UNWRITTEN
 from plugins.tools.files import keep_copy
 from plugins.tools.git import Repo
 from tests.support.fork import EXERCISE
+from tests.support.fork import HEAD
 from tests.support.fork import SOLVED
 from tests.support.fork import STUB
+from tests.support.fork import TABLE
 from tests.support.fork import Fork
 from tests.support.fork import git
 from tests.support.fork import kata_files
@@ -30,6 +32,7 @@ from tests.support.fork import write
 
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -202,6 +205,127 @@ def test_modes_follow_upstream_and_links_are_left(
     assert (
         "left    link\n        it is not a regular file: git checkout upstream/main -- link" in out
     )
+
+
+OLD = [f"k0{number}_{name}" for number, name in enumerate(("same", "edit", "half", "gone"), 1)]
+NEW = {"k02_same": "k01_same", "k03_edit": "k02_edit", "k04_a": "k03_half", "k05_b": "k03_half"}
+FOLDER = "katas/lecture02"
+# The stub of the second edition has other lines where the learner has written.
+REWRITTEN = STUB.replace("# TODO", "# TODO: look at the sign")
+
+
+def edition(
+    names: Mapping[str, str], stubs: Mapping[str, str] | None = None
+) -> dict[str, str | None]:
+    """Return a lecture's exercises and its table, by the names of katas and of what they were."""
+    tables = [
+        TABLE.format(name=name, csrc=[]) + (f'was = "{was}"\n' if was else "")
+        for name, was in names.items()
+    ]
+    files = {f"{FOLDER}/{name}.py": (stubs or {}).get(name, STUB) for name in names}
+    return {f"{FOLDER}/lecture.toml": HEAD + "".join(tables), **files}
+
+
+def second_edition() -> dict[str, str | None]:
+    """Return what replaces `OLD`: katas with new numbers, one rewritten, one split, one removed."""
+    gone = {f"{FOLDER}/{name}.py": None for name in OLD}
+    better = STUB.replace("The brief.", "A better brief.")
+    return {**gone, **edition(NEW, {"k02_same": better, "k03_edit": REWRITTEN})}
+
+
+def half_solved(fork: Fork, answers: Mapping[str, str]) -> None:
+    """Publish the first edition, and let the learner commit these answers to it."""
+    fork.publish({**edition(dict.fromkeys(OLD, "")), "katas/lecture02/csrc/k09_x.cpp": "// TODO\n"})
+    git(fork.root, "pull", "-q", "--no-rebase", "upstream", "main")
+    fork.commit({f"{FOLDER}/{name}.py": text for name, text in answers.items()})
+
+
+def answers_to(fork: Fork) -> dict[str, str]:
+    """Return the texts of the lecture's exercises."""
+    folder = fork.root / FOLDER
+    return {file.stem: file.read_text() for file in sorted(folder.glob("k??_*.py"))}
+
+
+def test_answers_follow_their_katas_into_another_edition(
+    fork: Fork, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that fits the new stub has the new name; the others stay, and it is said where."""
+    half_solved(fork, dict.fromkeys(OLD, SOLVED))
+    fork.publish(second_edition())
+
+    assert 0 == main([], fork.root)
+    assert answers_to(fork) == {
+        "k01_other": STUB,
+        "k02_edit": SOLVED,
+        "k02_same": SOLVED.replace("The brief.", "A better brief."),
+        "k03_edit": REWRITTEN,
+        "k03_half": SOLVED,
+        "k04_a": STUB,
+        "k04_gone": SOLVED,
+        "k05_b": STUB,
+    }
+    assert [] == status(fork)
+    out = capsys.readouterr().out.splitlines()
+    assert SOLVED == (fork.root / out[6].removeprefix("        your version: ")).read_text()
+    assert out[1:] == [
+        f"merged  {FOLDER}/k02_same.py",
+        "        your answer to k01_same, which has this name now",
+        f"left    {FOLDER}/k04_gone.py",
+        "        upstream removed it, and you have changed it",
+        f"moved   {FOLDER}/k01_same.py",
+        out[6],
+        f"left    {FOLDER}/k02_edit.py",
+        "        upstream has made k03_edit of it: your answer stays here",
+        f"left    {FOLDER}/k03_half.py",
+        "        upstream has made k04_a and k05_b of it: your answer stays here",
+        "upstream/main is in main now.",
+    ]
+
+
+def test_katas_without_answers_take_their_new_names(fork: Fork) -> None:
+    """No stub of the first edition is left."""
+    half_solved(fork, {"k03_half": SOLVED})
+    fork.publish(second_edition())
+
+    assert 0 == main([], fork.root)
+    assert ["k01_other", "k02_same", "k03_edit", "k03_half", "k04_a", "k05_b"] == [
+        *answers_to(fork)
+    ]
+
+
+def test_an_answer_that_is_not_committed_follows_its_kata(
+    fork: Fork, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And stays uncommitted; a copy of it is kept, as of all that is replaced."""
+    half_solved(fork, {"k02_edit": SOLVED})
+    write(fork.root, {f"{FOLDER}/k01_same.py": SOLVED})
+    fork.publish(second_edition())
+
+    assert 0 == main([], fork.root)
+    mine = SOLVED.replace("The brief.", "A better brief.")
+    assert [f"M {FOLDER}/k02_same.py"] == [line.strip() for line in status(fork)]
+    assert mine == fork.read(f"{FOLDER}/k02_same.py")
+    assert {f"{FOLDER}/k01_same.py": SOLVED} == fork.copies()
+    assert f"moved   {FOLDER}/k01_same.py\n        your version: .katas/" in capsys.readouterr().out
+
+
+def test_an_answer_in_another_language_stays(fork: Fork) -> None:
+    """An answer in C++ goes to a source in C++ only; it may go to another lecture."""
+    source, other = f"{FOLDER}/csrc/k09_x.cpp", "katas/lecture03/csrc/k01_y.cpp"
+    table = HEAD + TABLE.format(name="k01_y", csrc=[]) + 'was = "lecture02/k09_x"\n'
+    half_solved(fork, {"k01_same": SOLVED})
+    fork.commit({source: "int x;\n"})
+    git(fork.root, "branch", "before")
+    fork.publish({source: None, "katas/lecture03/lecture.toml": table, other: "// TODO\n"})
+
+    assert 0 == main([], fork.root)
+    assert "int x;\n" == fork.read(other)
+    assert not (fork.root / source).exists()
+
+    git(fork.root, "checkout", "-q", "-B", "main", "before")
+    fork.publish({other: None, "katas/lecture03/k01_y.py": STUB})
+    assert 0 == main([], fork.root)
+    assert ("int x;\n", STUB) == (fork.read(source), fork.read("katas/lecture03/k01_y.py"))
 
 
 @pytest.mark.parametrize(
@@ -383,9 +507,11 @@ def count_or_die(fork: Fork, point: int | None) -> int:
 def prepare(path: Path) -> tuple[Fork, dict[str, str]]:
     """Return a fork with all kinds of work in it, and the texts that must survive."""
     fork = Fork(path)
-    fork.publish({**kata_files("k01_other", 2), **kata_files("k01_third", 3)})
+    fifth = "katas/lecture05/k01_fifth.py"
+    theirs = {**kata_files("k01_other", 2), **kata_files("k01_third", 3)}
+    fork.publish({**theirs, **kata_files("k01_fifth", 5)})
     git(fork.root, "pull", "-q", "--ff-only", "upstream", "main")
-    fork.commit({EXERCISE: SOLVED, TEST: "mine\n"})
+    fork.commit({EXERCISE: SOLVED, TEST: "mine\n", fifth: f"{SOLVED}# fifth\n"})
     draft = STUB.replace("raise NotImplementedError", "return 3  # or")
     mine: dict[str, str | None] = {
         OTHER: draft,
@@ -394,9 +520,13 @@ def prepare(path: Path) -> tuple[Fork, dict[str, str]]:
     }
     write(fork.root, mine)
     files = {EXERCISE: NEWER, OTHER: NEWER, TEST: None, "katas/lecture03/k01_third.py": NEWER}
-    fork.publish({**files, **kata_files("k01_fourth", 4), "new.py": "theirs\n"})
+    renamed = kata_files("k02_fifth", 5)
+    table = "katas/lecture05/lecture.toml"
+    renamed[table] = f'{renamed[table]}was = "k01_fifth"\n'
+    renamed |= {fifth: None, "katas/lecture05/k02_fifth.py": NEWER}
+    fork.publish({**files, **renamed, **kata_files("k01_fourth", 4), "new.py": "theirs\n"})
     texts = {path: str(text) for path, text in mine.items()}
-    return fork, {**texts, EXERCISE: SOLVED, TEST: "mine\n"}
+    return fork, {**texts, EXERCISE: SOLVED, TEST: "mine\n", fifth: f"{SOLVED}# fifth\n"}
 
 
 def copied(fork: Fork, path: Path) -> Fork:

@@ -108,6 +108,19 @@ def test_a_failure_and_the_summary(katas: MiniCourse) -> None:
     assert [] == [line for line in long if not line.startswith("rootdir:")]
 
 
+def test_a_stub_points_to_the_answer_of_an_earlier_edition(katas: MiniCourse) -> None:
+    """If the learner's file is still where it was; the path is as they would type it."""
+    katas.kata(test=FAILING)
+    table = katas.katas / "lecture01/lecture.toml"
+    table.write_text(table.read_text().replace('kind = "', 'was = "k07_old"\nkind = "', 1))
+    before = katas.run("--tb=no")
+    katas.write("katas/lecture01/k07_old.py", "answer = 1")
+    after = katas.run("--tb=no")
+
+    before.stdout.no_fnmatch_line("*yours*")
+    after.stdout.fnmatch_lines(["  yours   katas/lecture01/k07_old.py: your answer to the kata*"])
+
+
 @pytest.mark.parametrize(
     "options", [["--tb=no"], ["-q", "--tb=no"], ["-x"], ["-n2", "-q", "--tb=no"]]
 )

@@ -41,6 +41,20 @@ READING = Reading(
 )
 
 
+def test_an_answer_to_an_earlier_edition_comes_first() -> None:
+    """With its path and what it is, in the width of a terminal."""
+    path = "katas/lecture02/csrc/k04_a_rather_long_name_of_a_kata.cpp"
+    lines = format_reading(replace(READING, earlier=("katas/lecture02/k04_x.py", path)), links=True)
+
+    assert lines[:3] == [
+        "yours   katas/lecture02/k04_x.py: your answer to the kata that this was made of",
+        f"        {path}: your answer",
+        "        to the kata that this was made of",
+    ]
+    assert max(map(len, lines[:3])) <= 80
+    assert lines[3:] == format_reading(READING, links=True)
+
+
 @pytest.mark.parametrize(
     ("version", "tag"),
     [
