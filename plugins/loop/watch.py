@@ -81,6 +81,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     capture.suspend(in_=True)
     if why := find_obstacle(config):
         option.watch = False
+        # Without --next all tests run anyway, and --all would be refused.
+        option.all = option.all and wants_next(config)
         print(f"katas: {why}: the tests run once", file=sys.stderr)  # noqa: T201 - no reporter yet
         return None
     return stay(config, katas)

@@ -353,14 +353,14 @@ def test_it_stops_and_goes_on_as_other_programs(three: MiniCourse) -> None:
         assert "Nothing failed, but not all of its tests ran.\n" in again
 
 
-@pytest.mark.parametrize("why", ["terminal", "CI"])
+@pytest.mark.parametrize(("why", "options"), [("terminal", []), ("CI", ["--all"])])
 def test_elsewhere_the_tests_run_once(
-    plain: MiniCourse, monkeypatch: pytest.MonkeyPatch, why: str
+    plain: MiniCourse, monkeypatch: pytest.MonkeyPatch, why: str, options: list[str]
 ) -> None:
-    """One line says why nothing interactive starts."""
+    """One line says why nothing interactive starts; ``--all`` is no mistake there."""
     if why == "CI":
         monkeypatch.setenv("CI", "1")
-    result = plain.run("katas/lecture01", "--watch")
+    result = plain.run("katas/lecture01", "--watch", *options)
     text, status = result.stdout.str() + result.stderr.str(), int(result.ret)
     reason = "--watch needs a terminal" if why == "terminal" else "--watch is for a person, and CI"
 
