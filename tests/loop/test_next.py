@@ -268,6 +268,17 @@ def test_the_core_path_of_the_course_ends(three: MiniCourse) -> None:
     )
 
 
+def test_nothing_is_offered_before_all_tests_have_run(three: MiniCourse) -> None:
+    """The core path is not done while ``-k`` leaves some of its tests out."""
+    state_sizes(three, "lecture01/k02_second")
+    three.write("katas/lecture01/k01_first.py", WRONG)
+
+    result = three.run("katas/lecture01", "--next", "-k", "small")
+
+    result.stdout.fnmatch_lines(["Nothing failed, but not all tests ran: 0 of 1 katas*"])
+    result.stdout.no_fnmatch_line("*optional*")
+
+
 def test_all_is_for_what_goes_on(three: MiniCourse) -> None:
     """A plain pytest runs all tests anyway."""
     result = three.run("katas", "--all")
