@@ -1,0 +1,260 @@
+"""Tests of k05_sum_to_size: ``expand``, ``Tensor.sum_to_size`` and autograd judge."""
+
+from __future__ import annotations
+
+import gc
+import re
+import weakref
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture03 import k05_sum_to_size as kata
+from katas.lecture03.k05_sum_to_size import Add
+from katas.lecture03.k05_sum_to_size import Expand
+from katas.lecture03.k05_sum_to_size import is_expandable_to
+from katas.lecture03.k05_sum_to_size import sum_to_size
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+ENGINE = (
+    *("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad"),
+    *("autograd.Variable", "func", "Tensor.backward"),
+)
+SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+
+
+@st.composite
+def expansions(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Draw a shape and one that it can be expanded to."""
+    wanted = draw(st.lists(st.integers(0, 3), max_size=4))
+    kept = wanted[draw(st.integers(0, len(wanted))) :]
+    return tuple(draw(st.sampled_from([size, 1])) for size in kept), tuple(wanted)
+
+
+class Operators(TorchDispatchMode):
+    """Notes the name of every operator that is run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note the name and go on."""
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+    @property
+    def sums(self) -> int:
+        """How many of them were sums."""
+        return self.names.count("sum")
+
+
+def double(*shape: int) -> torch.Tensor:
+    """Draw a float64 leaf."""
+    return torch.randn(shape, dtype=torch.float64, requires_grad=True)
+
+
+def test_one_may_become_anything() -> None:
+    """Also nothing at all."""
+    assert is_expandable_to((1, 3), (2, 3)) is True
+    assert is_expandable_to((1,), (0,)) is True, "one element may be repeated no times"
+    assert is_expandable_to((2,), (2,)) is True
+    assert is_expandable_to((), (2, 3)) is True
+
+
+def test_other_sizes_stay() -> None:
+    """Two elements are not one to repeat; and it works in one direction only."""
+    assert is_expandable_to((2,), (4,)) is False
+    assert is_expandable_to((0,), (1,)) is False
+    assert is_expandable_to((2, 3), (1, 3)) is False, "that would be a sum, not an expansion"
+
+
+def test_new_dims_stand_in_front() -> None:
+    """Dims are aligned at the last one, and none may go."""
+    assert is_expandable_to((3,), (2, 3)) is True
+    assert is_expandable_to((2,), (2, 3)) is False
+    assert is_expandable_to((1, 3), (3,)) is False, "a dim, even of size 1, cannot go"
+
+
+@given(shape=SHAPES, desired=SHAPES)
+def test_expandable_is_what_expand_accepts(
+    shape: tuple[int, ...], desired: tuple[int, ...]
+) -> None:
+    """For any two shapes."""
+    try:
+        torch.empty(shape).expand(desired)
+    except RuntimeError:
+        accepted = False
+    else:
+        accepted = True
+
+    assert accepted is is_expandable_to(shape, desired)
+
+
+def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
+    """The dims in front are new: they are summed and gone."""
+    answer = sum_to_size(torch.ones(4, 3, device=device), (3,))
+
+    assert [4.0, 4.0, 4.0] == answer.tolist(), "four rows used the bias"
+
+
+def test_a_dim_of_one_gets_the_sum_and_stays(device: str) -> None:
+    """It is summed, and keeps its place."""
+    answer = sum_to_size(torch.ones(2, 3, 4, device=device), (2, 1, 4))
+
+    assert (2, 1, 4) == tuple(answer.shape)
+    assert bool((answer == 3).all())
+
+
+def test_a_scalar_gets_the_sum_of_all(device: str) -> None:
+    """Every dim is new."""
+    answer = sum_to_size(torch.ones(2, 3, device=device), ())
+
+    assert () == tuple(answer.shape)
+    assert 6.0 == answer.item()
+
+
+def test_nothing_repeated_is_nothing_done(device: str) -> None:
+    """The very tensor comes back: most gradients take this way, and a copy costs each."""
+    tensor = torch.ones(2, 1, 3, device=device)
+
+    assert tensor is sum_to_size(tensor, (2, 1, 3)), "return the tensor itself"
+    scalar = torch.ones((), device=device)
+    assert scalar is sum_to_size(scalar, ()), "a scalar was not repeated either"
+
+
+@pytest.mark.parametrize(("sizes", "shape"), [((2, 3), (2,)), ((3,), (1, 3)), ((1, 3), (2, 3))])
+def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """The message shows both shapes as tuples, whatever sequence came in."""
+    for given_shape in (shape, list(shape)):
+        with pytest.raises(ValueError, match=re.escape(str(shape)) + ".*" + re.escape(str(sizes))):
+            sum_to_size(torch.ones(sizes), given_shape)
+
+
+@given(expansion=expansions(), data=st.data())
+def test_the_sum_is_that_of_torch(
+    device: str, expansion: tuple[tuple[int, ...], tuple[int, ...]], data: st.DataObject
+) -> None:
+    """For all expansions, of tensors in any memory order."""
+    shape, wanted = expansion
+    order = data.draw(st.permutations(range(len(wanted))))
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    tensor = torch.randn([wanted[dim] for dim in order], device=device).permute(inverse)
+    before = tensor.clone()
+
+    torch.testing.assert_close(sum_to_size(tensor, shape), tensor.sum_to_size(shape))
+    assert torch.equal(before, tensor), "the gradient is read, not written"
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 5), (4, 5), (5,), (), (1, 1, 1), (1, 4, 1)])
+def test_one_sum_does_it_all(shape: tuple[int, ...]) -> None:
+    """Each further sum would read and write the tensor again."""
+    tensor = torch.ones(3, 4, 5)
+    with Operators() as log:
+        sum_to_size(tensor, shape)
+
+    assert 1 == log.sums, f"one sum over all the dims at once, not {log.names}"
+    views = {"view", "select", "squeeze", "unsqueeze", "_unsafe_view", "alias"}
+    others = set(log.names) - {"sum"} - views
+    assert set() == others, f"besides the sum only views are free, you ran {log.names}"
+
+
+def test_the_method_of_torch_is_not_called() -> None:
+    """``Tensor.sum_to_size`` is the kata, and so is the backward of expand."""
+    x = torch.ones(2, 3)
+    names = (*ENGINE, "Tensor.sum_to_size")
+    with forbids(kata, *(f"torch.{name}" for name in names)) as fresh, unchanged(x=x):
+        fresh.sum_to_size(x, (3,))
+
+
+def test_expand_is_a_view_with_a_gradient(device: str) -> None:
+    """Three uses of each element are a gradient of three."""
+    x = torch.tensor([[1.0], [2.0]], device=device, requires_grad=True)
+    result = Expand.apply(x, (4, 2, 3))
+
+    assert x.data_ptr() == result.data_ptr(), "expand does not copy"
+    assert (4, 2, 3) == tuple(result.shape)
+    result.sum().backward()
+    assert [[12.0], [12.0]] == x.grad.tolist()
+
+
+def test_expand_can_be_differentiated_twice() -> None:
+    """Against finite differences; a sum is differentiable, so backward is."""
+    x = double(2, 1)
+
+    assert torch.autograd.gradcheck(lambda x: Expand.apply(x, (3, 2, 2)), (x,))
+    assert torch.autograd.gradgradcheck(lambda x: Expand.apply(x, (3, 2, 2)).exp(), (x,))
+
+
+@given(shapes=st.tuples(expansions(), expansions()))
+def test_add_sums_to_both_shapes(
+    device: str,
+    shapes: tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]],
+) -> None:
+    """Either side may have been repeated."""
+    for (small, large), swap in zip(shapes, (False, True), strict=True):
+        leaves = [torch.randn(shape, device=device, requires_grad=True) for shape in (small, large)]
+        if swap:
+            leaves.reverse()
+        weight = torch.randn(large, device=device)
+        result = Add.apply(*leaves)
+        torch.testing.assert_close(result, sum(leaves))
+        expected = torch.autograd.grad((sum(leaves) * weight).sum(), leaves)
+        torch.testing.assert_close(torch.autograd.grad((result * weight).sum(), leaves), expected)
+
+
+def test_add_can_be_differentiated_twice() -> None:
+    """Against finite differences."""
+    inputs = double(2, 1), double(3)
+
+    assert torch.autograd.gradcheck(Add.apply, inputs)
+    assert torch.autograd.gradgradcheck(lambda a, b: Add.apply(a, b).exp(), inputs)
+
+
+@pytest.mark.parametrize("needed", [0, 1])
+def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
+    """Not even the sum that would be thrown away."""
+    inputs = [torch.ones(3), torch.ones(3)]
+    inputs[needed].requires_grad_()
+    inputs[1 - needed] = torch.ones(1)
+    result = Add.apply(*inputs)
+    with Operators() as log:
+        torch.autograd.grad(result, inputs[needed], torch.ones(3))
+
+    assert 0 == log.sums, "the other input needs no gradient: None, and no sum for it"
+
+
+def test_add_keeps_no_input_alive() -> None:
+    """Its gradient needs two shapes; a saved tensor would be memory until backward."""
+    a = torch.ones(3, requires_grad=True)
+    b = torch.ones(3)
+    alive = weakref.ref(b)
+    result = Add.apply(a, b)
+    del b
+    gc.collect()
+
+    assert alive() is None, "save the shapes, not the tensors"
+    assert () == result.grad_fn.saved_tensors
+
+
+def test_no_input_is_kept_for_backward() -> None:
+    """Shapes are enough, and nothing that the caller has is written to."""
+    a, b = double(2, 1) * 1, double(3) * 1
+    grad = torch.full((2, 3), 2**0.5, dtype=torch.float64)
+    expanded = Expand.apply(double(2, 1), (2, 3))
+    with unchanged(a=a, b=b):
+        result = Add.apply(a, b)
+    with unchanged(a=a, b=b, grad=grad, result=result):
+        torch.autograd.grad(result, (a, b), grad, retain_graph=True)
+    assert len(expanded.grad_fn.saved_tensors) == 0, "the shape is enough for backward"
+    alive = {"a": weakref.ref(a), "b": weakref.ref(b)}
+    del a, b
+    kept = [name for name, reference in alive.items() if reference() is not None]
+
+    assert not kept, f"the graph of the sum keeps {kept}: the shapes are enough"
+    assert result.requires_grad

@@ -1,0 +1,296 @@
+"""Tests of k06_engine: real graphs, and PyTorch's own engine as the oracle."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture03 import k06_engine as kata
+from katas.lecture03.k06_engine import count_dependencies
+from katas.lecture03.k06_engine import run_backward
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch.autograd.graph import Node
+
+
+def leaf(*values: float, device: str = "cpu") -> torch.Tensor:
+    """Return a leaf that needs a gradient."""
+    return torch.tensor(values, device=device, requires_grad=True)
+
+
+def edges(*tensors: torch.Tensor) -> list[tuple[Node, int]]:
+    """Return the edges at which the backward of these tensors begins."""
+    found = [torch.autograd.graph.get_gradient_edge(tensor) for tensor in tensors]
+    return [(edge.node, edge.output_nr) for edge in found]
+
+
+def run(*tensors: torch.Tensor) -> list[Node]:
+    """Run the engine of the kata with ones as gradients."""
+    return run_backward(edges(*tensors), [torch.ones_like(tensor) for tensor in tensors])
+
+
+def names(nodes: Sequence[Node]) -> list[str]:
+    """Return what the nodes are called."""
+    return [node.name().rpartition("::")[2] for node in nodes]
+
+
+def executed(*tensors: torch.Tensor) -> list[Node]:
+    """Return the nodes in the order in which PyTorch's engine runs them."""
+    order: list[Node] = []
+    nodes, stack = set(), [node for node, _ in edges(*tensors)]
+    while stack:
+        if (node := stack.pop()) is not None and node not in nodes:
+            nodes.add(node)
+            stack.extend(following for following, _ in node.next_functions)
+    handles = [node.register_prehook(lambda _, node=node: order.append(node)) for node in nodes]
+    torch.autograd.backward(tensors, [torch.ones_like(t) for t in tensors], retain_graph=True)
+    for handle in handles:
+        handle.remove()
+    return order
+
+
+def in_turns(nodes: Sequence[Node]) -> list[set[Node]]:
+    """Return the order with neighbours of one sequence number, which may swap, as a set."""
+    return [set(run) for _, run in groupby(nodes, key=lambda node: node._sequence_nr())]  # noqa: SLF001
+
+
+def test_a_chain_has_one_edge_to_each_node() -> None:
+    """From the root, through exp, to the node of the leaf."""
+    y = leaf(1.0).exp()
+    dependencies = count_dependencies(edges(y))
+
+    assert ["ExpBackward0", "AccumulateGrad"] == names(list(dependencies))
+    assert [1, 1] == list(dependencies.values())
+
+
+def test_every_edge_counts() -> None:
+    """``x * x`` sends two gradients to x, and a root is an edge too."""
+    x = leaf(2.0)
+    y = x * x
+    dependencies = count_dependencies(edges(y, y.exp(), y))
+    product = y.grad_fn
+
+    assert 3 == dependencies[product], "two roots and exp lead to the product"
+    assert 2 == dependencies[product.next_functions[0][0]], "both factors are x"
+    assert 3 == len(dependencies)
+
+
+def test_inputs_without_gradient_have_no_node() -> None:
+    """Their edge leads nowhere."""
+    y = leaf(2.0) * torch.tensor([3.0])
+
+    assert ["MulBackward0", "AccumulateGrad"] == names(list(count_dependencies(edges(y))))
+
+
+def test_one_gradient_arrives_at_a_leaf(device: str) -> None:
+    """Through every node, in order."""
+    x = leaf(1.0, 2.0, device=device)
+    order = run((x * 3).sin().sum())
+
+    assert ["SumBackward0", "SinBackward0", "MulBackward0", "AccumulateGrad"] == names(order)
+    torch.testing.assert_close(x.grad, 3 * torch.cos(3 * x.detach()))
+
+
+def test_gradients_of_one_tensor_are_added(device: str) -> None:
+    """Three uses, three gradients."""
+    x = leaf(2.0, device=device)
+    run(x * x + x)
+
+    assert [5.0] == x.grad.tolist(), "the slope of x * x + x at 2 is 5"
+
+
+def test_a_leaf_keeps_what_it_had(device: str) -> None:
+    """A second backward adds to the first."""
+    x = leaf(2.0, device=device)
+    y = x * 3
+    run(y)
+    run(y)
+
+    assert [6.0] == x.grad.tolist()
+
+
+def test_a_node_waits_for_all_of_its_gradients() -> None:
+    """The diamond: both branches first, then what they share, once."""
+    x = leaf(0.5)
+    shared = x.exp()
+    order = run(shared.sin() * shared)
+
+    assert 1 == order.count(shared.grad_fn), "run a node once, with the sum of its gradients"
+    assert "ExpBackward0" == names(order)[-2]
+    e = x.detach().exp()
+    torch.testing.assert_close(x.grad, e * (e.cos() * e + e.sin()))
+
+
+def test_last_in_forward_is_first_in_backward() -> None:
+    """Of two branches that are ready, the one made later goes first, whichever side it is on."""
+    x = leaf(0.5)
+    first, second = x.sin(), x.cos()
+    expected = ["AddBackward0", "CosBackward0", "SinBackward0", "AccumulateGrad"]
+
+    assert expected == names(run(first + second))
+    assert expected == names(run(second + first))
+
+
+def test_a_leaf_is_served_as_soon_as_it_may_be() -> None:
+    """Its sequence number is the largest: the memory of its gradient's sources can go."""
+    x, w = leaf(0.5), leaf(2.0)
+    order = run(x.sin() * w)
+
+    assert ["MulBackward0", "AccumulateGrad", "SinBackward0", "AccumulateGrad"] == names(order)
+
+
+def test_a_node_may_take_several_gradients() -> None:
+    """Unbind makes three results: each gradient goes to the input of its number."""
+    x = leaf(1.0, 2.0, 3.0)
+    first, second, third = x.unbind()
+    run(first * 10 + second * 20 + third * 30)
+
+    assert [10.0, 20.0, 30.0] == x.grad.tolist()
+
+
+def test_no_gradient_is_none() -> None:
+    """A result that was not used sends None, which the node takes as zeros."""
+    x = leaf(1.0, 2.0, 3.0)
+    run(x.unbind()[1] * 5)
+
+    assert [0.0, 5.0, 0.0] == x.grad.tolist()
+
+
+def test_none_along_an_edge_counts_as_followed() -> None:
+    """A node that sends None lets the next one run all the same."""
+    x = leaf(1.0, 2.0)
+    undefined = torch._C._functions.UndefinedGrad()(x.exp())  # noqa: SLF001
+    order = run(undefined)
+
+    assert 3 == len(order), "an edge with None is followed too, and its node runs"
+    assert x.grad is None, "the leaf got nothing"
+    x.grad = None
+    run(undefined + x)
+    assert [1.0, 1.0] == x.grad.tolist(), "None and a tensor make the tensor"
+
+
+def test_a_gradient_of_zeros_is_sent() -> None:
+    """Zero is a value; None says that nothing arrived."""
+    x = leaf(2.0)
+    run(x * torch.tensor([0.0]))
+
+    assert x.grad is not None, "PyTorch's gradient of x is 0, yours is None"
+    assert x.grad.tolist() == [0.0], f"PyTorch's gradient of x is 0, yours {x.grad.tolist()}"
+
+
+def test_a_gradient_is_never_written_to() -> None:
+    """An addition hands one tensor to both sides: a sum in place on one would reach the other."""
+    x, w = leaf(0.0), leaf(0.0)
+    late = w.exp()
+    later = x.exp()
+    seeds = [torch.ones(1), torch.ones(1)]
+    run_backward(edges(x + late, later), seeds)
+
+    assert [2.0] == x.grad.tolist()
+    assert [1.0] == w.grad.tolist(), "x and exp(w) were given the same tensor"
+    assert [[1.0], [1.0]] == [seed.tolist() for seed in seeds], "these belong to the caller"
+
+
+def test_roots_may_be_leaves_and_each_other() -> None:
+    """A root in the middle of another root's graph waits for the gradient from there."""
+    x = leaf(2.0)
+    y = x * 3
+    run(y, y.square(), x)
+
+    assert [3.0 + 36.0 + 1.0] == x.grad.tolist()
+
+
+def test_grad_mode_is_off() -> None:
+    """The gradients have no history: nothing is to be differentiated again."""
+    x = leaf(2.0)
+    run(x * x)
+
+    assert not x.grad.requires_grad, "with grad mode on, backward records a graph of its own"
+    assert torch.is_grad_enabled(), "it is on again afterwards"
+
+
+def test_a_deep_graph_is_no_recursion() -> None:
+    """Ten thousand nodes in a row."""
+    x = leaf(1.0)
+    y = x
+    for _ in range(10_000):
+        y = y + 1
+    run(y)
+
+    assert [1.0] == x.grad.tolist()
+
+
+def test_pytorch_is_not_asked() -> None:
+    """You are the engine."""
+    engine = ("autograd.grad", "autograd.backward", "autograd.Variable", "func", "Tensor.backward")
+    with forbids(kata, *(f"torch.{name}" for name in engine)) as fresh:
+        fresh.run_backward(edges(leaf(1.0).exp()), [torch.ones(1)])
+
+
+def test_what_the_caller_has_stays() -> None:
+    """The gradients that come in, the results, and what two branches share."""
+    x = leaf(2**0.5)
+    y, z = x.exp(), x * 3
+    grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]
+    kept = [grad.clone() for grad in grads]
+    with unchanged(grads=grads, y=y, z=z), unchanged(x=x, but=("grad",)):
+        run_backward(edges(y, z), grads)
+        first = x.grad
+    with unchanged(grads=grads, first=first.clone()):
+        run_backward(edges(x * 2, x * 2), grads)
+
+    total = kept[0] * x.detach().exp() + 3 * kept[1] + 2 * (kept[0] + kept[1])
+    torch.testing.assert_close(x.grad, total)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> list[tuple[str, int, int]]:
+    """Draw a program: each step applies an operator to two earlier values."""
+    steps = draw(st.integers(1, 12))
+    return [
+        (
+            draw(st.sampled_from(["add", "mul", "sin", "exp", "unbind", "stack", "detach"])),
+            draw(st.integers(0, 100)),
+            draw(st.integers(0, 100)),
+        )
+        for _ in range(steps)
+    ]
+
+
+def build(program: list[tuple[str, int, int]]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Return the leaves and the last results of a program."""
+    leaves = [leaf(0.1, 0.2), leaf(0.3, 0.4)]
+    values = [*leaves, torch.tensor([0.5, 0.6])]
+    for name, first, second in program:
+        a, b = values[first % len(values)], values[second % len(values)]
+        if name == "unbind":
+            values.extend(part.expand(2) * b for part in a.unbind())
+        elif name == "stack":
+            values.append(torch.stack([a, b, a]).mean(0))
+        elif name in {"add", "mul"}:
+            values.append(getattr(torch, name)(a, b))
+        else:
+            values.append(getattr(a, name)())
+    return leaves, [value for value in values[-3:] if value.requires_grad]
+
+
+@given(program=programs())
+def test_order_and_gradients_are_those_of_pytorch(program: list[tuple[str, int, int]]) -> None:
+    """For any graph: several roots, shared parts, parts that need no gradient."""
+    leaves, roots = build(program)
+    expected = executed(*roots)
+    theirs = [x.grad for x in leaves]
+    for x in leaves:
+        x.grad = None
+
+    assert in_turns(expected) == in_turns(run(*roots)), names(expected)
+    torch.testing.assert_close([x.grad for x in leaves], theirs)

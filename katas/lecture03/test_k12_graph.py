@@ -1,0 +1,77 @@
+"""Tests of k12_graph: every program is run, and its graph compared with what you predicted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture03 import k12_graph as kata
+from katas.lecture03.k12_graph import PROGRAMS
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from torch.autograd.graph import Node
+
+
+# What decides each program; the right answer itself stands nowhere but in PyTorch.
+RULES = {
+    "product": "a node has one child for each tensor that the operator takes",
+    "row": "a view has its base's history underneath",
+    "detached": "detach begins a new history: which node does a tensor have that no operator made?",
+    "without_grad_mode": "without grad mode nothing is recorded, a write in place neither",
+    "index_of_largest": "integers have no gradient",
+    "in_place": "a write in place puts its node on top of what the tensor had",
+    "into_a_constant": "a write in place puts its node on top, also of a tensor that had none",
+    "base_of_written_view": "CopySlices has the base's old history first, then the write's children"
+    " but for the first",
+    "written_view": "a view that was made before a write is written anew from its base, and a write"
+    " through the view is one",
+    "view_of_written_base": "a view that was made before a write is written anew from its base",
+    "assigned_row": "x[0] = y is x[0].copy_(y): the base takes the place of the node's first child",
+    "other_view": "a write to a view is one to the base, so all other views are written anew",
+    "detached_write": "a tensor from detach shares memory with its source, but no history",
+    "view_without_grad_mode": "without grad mode a view gets no node, and its base still counts",
+}
+
+
+def drawn(node: Node | None) -> str:
+    """Return a node and what is behind it, in the notation of the kata."""
+    if node is None:
+        return "None"
+    name = node.name().rpartition("::")[2]
+    children = [drawn(child) for child, _ in node.next_functions]
+    return f"{name}({', '.join(children)})" if children else name
+
+
+def predicted() -> dict[str, tuple[str, bool, bool]]:
+    """Return your rows, worked out where torch is not there."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        # All is read while torch is away, so that nothing is worked out later.
+        return {
+            name: (f"{row.graph}".replace(" ", ""), row.is_leaf, row.requires_grad)
+            for name, row in fresh.predictions().items()
+        }
+
+
+def test_every_program_is_predicted() -> None:
+    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    yours = set(predicted())
+
+    assert yours == set(PROGRAMS), f"rows without a program, or the other way round: {yours}"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_prediction(name: str) -> None:
+    """Graph, leaf and requires_grad are those of the tensor that PyTorch returns."""
+    row = predicted()[name]
+    result = PROGRAMS[name](torch.ones(2, 2, requires_grad=True))
+    right = (drawn(result.grad_fn).replace(" ", ""), result.is_leaf, result.requires_grad)
+    kinds = [type(each) for each in row]
+    is_right = kinds == [str, bool, bool] and row == right
+    program = f"{name} ({PROGRAMS[name].__doc__})"
+
+    assert is_right, f"not what PyTorch gives for {program}, yours is {row}. Rule: {RULES[name]}"

@@ -1,0 +1,104 @@
+"""Tests of k14_grad_modes: every program is run, and compared with what you predicted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture03 import k14_grad_modes as kata
+from katas.lecture03.k14_grad_modes import PROGRAMS
+from katas.lecture03.k14_grad_modes import RAISES
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+MADE = "a result requires grad if an input does and grad mode is on where it is made"
+INFERENCE = "what is new in inference mode is an inference tensor, and records nothing"
+NORMAL = "inference mode makes new tensors special, not those that were there, nor their views"
+OUTSIDE = "outside, an inference tensor may be read, not written to, and not saved for backward"
+LEAF = "a leaf that requires grad may be written to only where grad mode is off"
+COUNTER = "bases, views and detached aliases share one counter, and .data has its own"
+VIEW = "some views may not be written to: ask where it was made, and with how many others"
+# What decides each program; the right answer itself stands nowhere but in PyTorch.
+RULES = {
+    "no_grad_product": MADE,
+    "enabled_again": f"{MADE}: the innermost mode counts",
+    "switched_off": MADE,
+    "new_leaf_in_no_grad": "requires_grad_ is no operation that a mode could leave unrecorded",
+    "inference_product": INFERENCE,
+    "inference_view": NORMAL,
+    "grad_in_inference": INFERENCE,
+    "inference_off_again": "inference_mode(mode=False) is as outside, with grad mode on",
+    "inference_written_inside": f"{INFERENCE}; and it has no counter",
+    "normal_written_inside": f"{NORMAL}; and a write to one is counted",
+    "inference_written_outside": OUTSIDE,
+    "inference_added": f"{OUTSIDE}: what does the formula of a sum need?",
+    "inference_multiplied": f"{OUTSIDE}: what does the formula of a product need?",
+    "inference_read": f"{OUTSIDE}: is there a backward here?",
+    "leaf_written": LEAF,
+    "leaf_written_in_no_grad": f"{LEAF}; and there each write counts",
+    "leaf_written_by_view": f"{LEAF}, by itself or through a view",
+    "alias_written": COUNTER,
+    "data_written": COUNTER,
+    "plain_written": "a write of what requires grad is recorded, and counted",
+    "view_written": COUNTER,
+    "no_grad_view_written": VIEW,
+    "one_of_many_written": VIEW,
+    "detached_for_good": "detach_ takes the history away; the counter stays where it is",
+}
+
+
+def predicted() -> dict[str, object]:
+    """Return your rows, worked out where torch is not there."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        # All is read while torch is away, so that nothing is worked out later.
+        return {
+            name: row
+            if type(row) is str
+            else (row.requires_grad, row.is_leaf, row.is_inference, row.version)
+            for name, row in fresh.predictions().items()
+        }
+
+
+@pytest.mark.given
+def test_an_inference_tensor_stays_one() -> None:
+    """Outside inference mode, it cannot be made a leaf that requires grad."""
+    with torch.inference_mode():
+        x = torch.ones(2)
+
+    with pytest.raises(RuntimeError, match="requires_grad=True on inference tensor outside"):
+        x.requires_grad_()
+
+
+def test_every_program_is_predicted() -> None:
+    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    yours = set(predicted())
+
+    assert yours == {program.__name__ for program in PROGRAMS}, f"your rows are {sorted(yours)}"
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
+    """Whether it raises, and what the returned tensor says of itself."""
+    name = program.__name__
+    row = predicted()[name]
+    right: object = RAISES
+    x = torch.ones(3, device=device, requires_grad=True)
+    try:
+        result = program(x, torch.ones(3, device=device))
+    except RuntimeError:
+        pass
+    else:
+        version = None if result.is_inference() else result._version  # noqa: SLF001
+        right = (result.requires_grad, result.is_leaf, result.is_inference(), version)
+    # True is 1 for Python, and a version is no bool.
+    is_right = repr(row) == repr(right)
+    what = f"{name} ({program.__doc__})"
+
+    assert is_right, f"not what PyTorch gives for {what}, yours is {row}. Rule: {RULES[name]}"

@@ -1,0 +1,274 @@
+"""Tests of k22_saved: what hooks on saved tensors and version counters say is the oracle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.autograd.graph import disable_saved_tensors_hooks
+from torch.autograd.graph import saved_tensors_hooks
+
+from katas.lecture03.k22_saved import roles
+from katas.lecture03.k22_saved import saved
+from katas.lecture03.k22_saved import saved_bytes
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def vector(size: int = 3, device: str = "cpu") -> torch.Tensor:
+    """Return numbers between 0 and 1 that are no leaf and require grad."""
+    return torch.rand(size, device=device, requires_grad=True).clone()
+
+
+def packed(function: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Call a function and return its result with all tensors that were saved meanwhile."""
+    seen: list[torch.Tensor] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        seen.append(tensor)
+        return tensor
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        return function(), seen
+
+
+def test_a_product_saves_both_factors() -> None:
+    """Each factor's gradient is the other factor; the tensors are the factors themselves."""
+    x, y = vector(), vector()
+    found = saved((x * y).grad_fn)
+
+    assert {"self", "other"} == set(found), f"the names behind _raw_saved_, you gave {set(found)}"
+    assert found["self"].data_ptr() == x.data_ptr(), "not a copy"
+    assert found["other"].data_ptr() == y.data_ptr()
+
+
+def test_exp_saves_its_result_and_a_sum_nothing() -> None:
+    """Sizes are saved by a sum, but these are no tensors."""
+    x = vector()
+
+    assert {"result"} == set(saved(x.exp().grad_fn))
+    assert {} == saved(x.sum().grad_fn), "only tensors count"
+    assert {} == saved(torch.ones(1, requires_grad=True).view(1).grad_fn.next_functions[0][0])
+
+
+def test_what_is_not_needed_is_none() -> None:
+    """A factor whose partner needs no gradient is not saved."""
+    assert {"other"} == set(saved((vector() * torch.ones(3)).grad_fn))
+
+
+def test_lists_are_numbered() -> None:
+    """Indexing saves its index tensors in a list, in which None stands for a full slice."""
+    x = torch.ones(3, 4, 5, requires_grad=True)
+    rows, columns = torch.tensor([0, 1]), torch.tensor([2, 3])
+    found = saved(x[rows, :, columns].grad_fn)
+
+    assert {"indices[0]", "indices[2]"} == set(found)
+    assert found["indices[0]"].tolist() == [0, 1]
+    assert found["indices[2]"].tolist() == [2, 3]
+
+
+class Keeps(torch.autograd.Function):
+    """A Function that saves its input, nothing, and twice its input."""
+
+    @staticmethod
+    def forward(ctx, x):  # noqa: ANN001, ANN205
+        """Return the double."""
+        double = x * 2
+        ctx.save_for_backward(x, None, double)
+        return double.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):  # noqa: ANN001, ANN205
+        """Return the gradient of the double."""
+        return gradient * 2
+
+
+def test_functions_of_your_own_save_too() -> None:
+    """By ctx.save_for_backward, in which None may stand."""
+    x = vector()
+    # Held until its node was read: before torch 2.13 the Python object of such a node points
+    # weakly to the node proper, which the graph alone keeps (pytorch/pytorch#181390).
+    y = Keeps.apply(x)
+    found = saved(y.grad_fn)
+
+    assert {"tensors[0]", "tensors[2]"} == set(found)
+    torch.testing.assert_close(found["tensors[2]"], 2 * x)
+
+
+def test_a_node_that_has_run_has_let_go() -> None:
+    """Backward frees what was saved; PyTorch's own error says so."""
+    y = vector().exp()
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="already been freed"):
+        saved(y.grad_fn)
+
+
+def test_bytes_of_one_saved_tensor(device: str) -> None:
+    """Ten float32 are forty bytes."""
+    x = vector(10, device)
+
+    assert 40 == saved_bytes(x.exp())
+    assert 0 == saved_bytes(torch.ones(3, device=device)), "no graph keeps nothing"
+    assert 0 == saved_bytes(torch.ones(3, device=device, requires_grad=True))
+
+
+def test_a_storage_counts_once() -> None:
+    """However many nodes save it, and through whatever view."""
+    x = torch.ones(10, requires_grad=True)
+    y = x * x + x.view(5, 2).sin().sum()
+
+    assert 40 == saved_bytes(y), "every saved tensor is x, or a view of it"
+
+
+def test_a_view_keeps_its_whole_storage() -> None:
+    """Two elements of a thousand keep a thousand alive."""
+    x = torch.ones(1000, requires_grad=True)
+
+    assert 4000 == saved_bytes(x[:2].sin())
+
+
+def test_own_storages_do_not_count() -> None:
+    """Neither through the tensor itself nor through a view of it."""
+    x = torch.ones(10, requires_grad=True)
+    y = (x * 1.5).exp().sum() * x.sum()
+    everything = saved_bytes(y)
+
+    assert everything == saved_bytes(y, own=[torch.ones(7)]), "not saved, so no difference"
+    assert saved_bytes(x.sin(), own=[x]) == 0
+    assert saved_bytes(x[2:].sin(), own=[x.detach()[:1]]) == 0, "a storage, not a tensor, is own"
+
+
+def test_a_node_with_many_paths_is_visited_once() -> None:
+    """Forty doublings have a trillion paths; and ten thousand nodes in a row are no recursion."""
+    x = torch.ones((), requires_grad=True)
+    y = x.exp()
+    for _ in range(40):
+        y = y + y
+    for _ in range(10_000):
+        y = y + x
+
+    assert 4 == saved_bytes(y), "the result of exp"
+
+
+@given(width=st.integers(1, 5), depth=st.integers(1, 3), batch=st.integers(0, 4))
+def test_bytes_of_a_model_are_those_its_hooks_see(width: int, depth: int, batch: int) -> None:
+    """Layers of any size: the storages that pass through the hooks, parameters aside."""
+    torch.manual_seed(0)
+    layers = [nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(depth)]
+    model = nn.Sequential(*layers, nn.LayerNorm(width))
+    x = torch.rand(batch, width)
+    own = [x, *model.parameters()]
+    result, tensors = packed(lambda: model(x).square().sum())
+    places = {tensor.untyped_storage().data_ptr() for tensor in own}
+    sizes = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+    expected = sum(size for place, size in sizes.items() if place not in places)
+
+    assert expected == saved_bytes(result, own=iter(own))
+
+
+OPERATORS: dict[str, tuple[int, Callable[..., torch.Tensor]]] = {
+    "add": (2, lambda x, y: x + y),
+    "mul": (2, lambda x, y: x * y),
+    "div": (2, lambda x, y: x / y),
+    "pow": (2, lambda x, y: x**y),
+    "maximum": (2, torch.maximum),
+    "outer": (2, torch.outer),
+    "cat": (2, lambda x, y: torch.cat([x, y])),
+    "exp": (1, torch.exp),
+    "log": (1, torch.log),
+    "sin": (1, torch.sin),
+    "tanh": (1, torch.tanh),
+    "sqrt": (1, torch.sqrt),
+    "relu": (1, torch.relu),
+    "gelu": (1, nn.functional.gelu),
+    "softmax": (1, lambda x: x.softmax(0)),
+    "sum": (1, torch.sum),
+    "prod": (1, torch.prod),
+    "var": (1, torch.var),
+    "logsumexp": (1, lambda x: x.logsumexp(0)),
+    "max": (1, lambda x: x.max(0)[0]),
+    "layer_norm": (1, lambda x: nn.functional.layer_norm(x, (3,))),
+    "view then sin": (1, lambda x: x.view(3, 1).sin()),
+    "sin then view": (1, lambda x: x.sin().view(3, 1)),
+    "exp then view": (1, lambda x: x.exp().view(3, 1)),
+    "two steps": (2, lambda x, y: (x * y).exp()),
+}
+
+
+def depends(number: int, count: int, function: Callable[..., torch.Tensor]) -> bool:
+    """Say whether backward misses its input (or result, for -1) as it was: by the version."""
+    inputs = [vector() for _ in range(count)]
+    result = function(*inputs)
+    touched = [*inputs, result][number].detach()
+    # The values stay; the version counter, which a detached tensor shares, moves on.
+    touched.copy_(touched.clone())
+    try:
+        result.sum().backward()
+    except RuntimeError as error:
+        return "modified by an inplace operation" in str(error)
+    return False
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_roles(name: str) -> None:
+    """What is saved may not be overwritten: each input and the result is, and backward tells."""
+    count, function = OPERATORS[name]
+    expected = {f"input {number}" for number in range(count) if depends(number, count, function)}
+    inputs = [vector() for _ in range(count)]
+    result, tensors = packed(lambda: function(*inputs))
+    places = {tensor.untyped_storage().data_ptr() for tensor in inputs}
+    if depends(-1, count, function) and result.untyped_storage().data_ptr() not in places:
+        expected.add("result")
+    known = {*places, result.untyped_storage().data_ptr()}
+    if any(tensor.untyped_storage().data_ptr() not in known for tensor in tensors):
+        expected.add("hidden")
+    actual = roles(function, *inputs)
+
+    assert expected == actual, (
+        f"{name} saves {expected or 'nothing'}, you say {actual or 'nothing'}"
+    )
+
+
+def test_an_input_comes_before_the_result() -> None:
+    """A result that is a view of an input lies in the input's storage, the first one's if two."""
+    x = vector(4)
+
+    assert {"input 0"} == roles(lambda x: x.exp_().view(2, 2), x), (
+        "exp saves its result, which is x"
+    )
+    assert {"input 0"} == roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
+
+
+def test_the_graph_is_read_and_no_hook_is_set() -> None:
+    """And the function is called once."""
+    calls = []
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        calls.append(x)
+        return x.exp()
+
+    with disable_saved_tensors_hooks("read the graph's attributes; hooks are for kata k23"):
+        try:
+            roles(function, vector())
+            saved_bytes(vector().exp())
+        except RuntimeError as error:
+            raise AssertionError(str(error)) from error
+    assert 1 == len(calls)
+
+
+def test_what_is_looked_at_stays() -> None:
+    """Inputs with a gradient, what the graph has saved, and every state."""
+    x, y = vector(), vector()
+    x.grad, y.grad = torch.ones_like(x), torch.ones_like(y)
+    result = x.exp() * y
+    with unchanged(x=x, y=y, result=result, saved=saved(result.grad_fn)):
+        saved_bytes(result, [x])
+        roles(torch.mul, x, y)
+    result.sum().backward()

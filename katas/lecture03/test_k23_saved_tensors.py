@@ -1,0 +1,327 @@
+"""Tests of k23_saved_tensors: gradients stay, what the graph holds changes."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import gradcheck
+from torch.autograd import gradgradcheck
+from torch.autograd.graph import saved_tensors_hooks
+
+from katas.lecture03.k23_saved_tensors import compressed
+from katas.lecture03.k23_saved_tensors import counting
+from katas.lecture03.k23_saved_tensors import on_disk
+from katas.lecture03.k23_saved_tensors import stacked
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+
+class Bystander:
+    """Something whose life shows the life of the node that holds it."""
+
+
+def outlives(context: AbstractContextManager[None]) -> bool:
+    """Say whether a graph saved under `context` outlives its last user."""
+    x = torch.ones(3, requires_grad=True)
+    with context:
+        y = x.exp() * x
+    bystander = Bystander()
+    y.grad_fn.next_functions[0][0].metadata["bystander"] = bystander
+    alive = weakref.ref(bystander)
+    del y, bystander
+    return alive() is not None
+
+
+@pytest.mark.given
+def test_a_result_that_is_kept_with_its_graph_is_a_cycle() -> None:
+    """Packing a tensor as it is leaks the graph; a detached one does not."""
+    assert outlives(saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor))
+    assert not outlives(saved_tensors_hooks(lambda tensor: tensor.detach(), lambda tensor: tensor))
+
+
+@pytest.mark.given
+def test_pack_is_called_without_grad_mode() -> None:
+    """What it computes has no graph; what it is given has one, and what it gives back as it is."""
+    seen: list[tuple[bool, bool, bool, bool]] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        computed, same = tensor.to(torch.float64), tensor.to(tensor.dtype)
+        grad = torch.is_grad_enabled()
+        seen.append((grad, tensor.requires_grad, computed.requires_grad, same.requires_grad))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        torch.ones(2, requires_grad=True).exp()
+
+    assert [(False, True, False, True)] == seen
+
+
+def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
+    """Both factors, a view's own elements, and nothing for a sum."""
+    x = torch.ones(10, device=device, requires_grad=True)
+    y = torch.ones(10, 1, dtype=torch.float64, device=device, requires_grad=True)
+    sizes: list[int] = []
+    with counting(sizes):
+        assert [] == sizes
+        (x * y).sum()
+        assert [40, 80] == sorted(sizes), f"x and y are saved, you noted {sizes}"
+        x[:3].sin()
+    x.sin()
+
+    assert [40, 80, 12] == [*sorted(sizes[:2]), *sizes[2:]], "in the context, and elements only"
+
+
+def test_counting_changes_nothing(device: str) -> None:
+    """Saved tensors are the very memory they were, and gradients too."""
+    x = torch.linspace(0, 1, 5, device=device, requires_grad=True)
+    with counting([]):
+        y = x.exp()
+    assert y.grad_fn._saved_result.data_ptr() == y.data_ptr(), "no copy"  # noqa: SLF001
+    (grad,) = torch.autograd.grad(y.sum(), x)
+
+    torch.testing.assert_close(grad, x.exp().detach())
+
+
+def test_counting_leaks_no_graph() -> None:
+    """The graph dies with its last user."""
+    assert not outlives(counting([])), "keep tensor.detach(): the result owns its node"
+
+
+def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
+    """One file each; what comes back comes from there."""
+    x = torch.linspace(0, 1, 1000, device=device, requires_grad=True)
+    with on_disk(tmp_path):
+        assert [] == list(tmp_path.iterdir())
+        hidden = x.exp()
+        y = hidden.sin()
+    assert 2 == len(list(tmp_path.iterdir())), "the result of exp, twice: for exp and for sin"
+    saved = y.grad_fn._saved_self  # noqa: SLF001
+
+    assert saved.data_ptr() != hidden.data_ptr(), "it comes from the file, not from memory"
+    assert torch.equal(saved, hidden)
+    assert (saved.dtype, saved.device) == (hidden.dtype, hidden.device)
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(grad, (x.exp() * x.exp().cos()).detach())
+
+
+def test_files_go_with_the_graph(tmp_path: Path) -> None:
+    """Not before: a retained graph unpacks twice. And not only after a backward."""
+    x = torch.ones(3, requires_grad=True)
+    with on_disk(tmp_path):
+        y = (x * x).exp()
+    (first,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+    count = len(list(tmp_path.iterdir()))
+    (second,) = torch.autograd.grad(y.sum(), x)
+    assert 3 == count, "a retained graph needs its files again"
+    assert torch.equal(first, second)
+    assert [] == list(tmp_path.iterdir()), "backward has freed what was saved"
+    with on_disk(tmp_path):
+        y = (x * x).exp()
+    assert 3 == len(list(tmp_path.iterdir()))
+    del y
+    assert [] == list(tmp_path.iterdir()), "no one can ask for these any more"
+
+
+def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
+    """Also after the files of another graph are gone."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with on_disk(tmp_path):
+        first, second = (x * 1).sin(), (x * 2).sin()
+        del first
+        third = (x * 3).sin()
+    count = len(list(tmp_path.iterdir()))
+    (yours,) = torch.autograd.grad(second.sum(), x)
+    (other,) = torch.autograd.grad(third.sum(), x)
+
+    assert count == 2, f"one tensor of each graph is saved, {count} files are there"
+    expected = [2 * (2 * x).cos().detach(), 3 * (3 * x).cos().detach()]
+    torch.testing.assert_close(
+        [yours, other], expected, msg=lambda text: f"a file holds another's tensor: {text}"
+    )
+
+
+def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
+    """The saved tensor itself dies with its last user, though the graph lives."""
+    x = torch.ones(3, requires_grad=True)
+    with on_disk(tmp_path):
+        hidden = x.exp()
+        y = hidden.sin()
+    alive = weakref.ref(hidden)
+    del hidden
+
+    assert alive() is None, "what pack returns must not hold the tensor"
+    assert not outlives(on_disk(tmp_path)), "nor its node"
+    assert y.requires_grad
+
+
+def test_a_view_is_saved_without_its_storage(tmp_path: Path) -> None:
+    """torch.save writes the whole storage of a view: two elements would cost a million."""
+    x = torch.ones(100_000, requires_grad=True)
+    with on_disk(tmp_path):
+        y = x[:2].sin()
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_size < 10_000, "save a copy of the view's own elements"
+    y.sum().backward()
+
+
+@given(shape=st.lists(st.integers(0, 3), max_size=3), order=st.randoms())
+def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
+    """Permuted and empty ones, in their own shape, for any dtype."""
+    dims = list(range(len(shape)))
+    order.shuffle(dims)  # type: ignore[attr-defined]
+    for dtype in (torch.float64, torch.bfloat16, torch.complex64):
+        x = torch.ones(shape, dtype=dtype).permute(dims).requires_grad_()
+        with TemporaryDirectory() as name:
+            with on_disk(Path(name)):
+                y = x.sin().abs().sum()
+            (grad,) = torch.autograd.grad(y, x)
+        (expected,) = torch.autograd.grad(x.sin().abs().sum(), x)
+        torch.testing.assert_close(grad, expected)
+
+
+def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
+    """From `least` elements on; they come back in their own dtype, rounded."""
+    x = torch.linspace(0.1, 1, 7, dtype=torch.float32, device=device, requires_grad=True)
+    with compressed(torch.bfloat16, 7):
+        y = x.sin()
+        z = x[:6].sin()
+    back, small = y.grad_fn._saved_self, z.grad_fn._saved_self  # noqa: SLF001
+
+    assert torch.float32 == back.dtype
+    assert torch.equal(back, x.to(torch.bfloat16).to(torch.float32)), "rounded to bfloat16"
+    assert torch.equal(small, x[:6]), "six elements are fewer than seven"
+    assert small.data_ptr() == x.data_ptr(), "and are not copied"
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(grad, x.cos().detach(), rtol=1e-2, atol=1e-2)
+
+
+def test_indices_and_masks_are_left_alone() -> None:
+    """A rounded index is another row."""
+    x = torch.rand(300, requires_grad=True)
+    index = torch.arange(299, -1, -1)
+    with compressed(torch.bfloat16, 1):
+        y = (x[index] * 1.0).where(index % 2 == 0, 0.0)
+    weights = torch.arange(300.0)
+    (grad,) = torch.autograd.grad((y * weights).sum(), x)
+    (expected,) = torch.autograd.grad((x[index].where(index % 2 == 0, 0.0) * weights).sum(), x)
+
+    assert torch.equal(expected, grad)
+
+
+def test_complex_numbers_are_left_alone() -> None:
+    """They are no floating-point tensors for PyTorch, and bfloat16 has no imaginary part."""
+    z = torch.tensor([0.3 + 1.7j, -2.1 + 0.4j], requires_grad=True)
+    with compressed(torch.bfloat16, 1):
+        result = z * z
+    back = result.grad_fn._saved_self  # noqa: SLF001
+
+    torch.testing.assert_close(
+        back, z.detach(), rtol=0, atol=0, msg=lambda text: f"left alone (yours first): {text}"
+    )
+
+
+def test_own_storages_are_not_copied(device: str) -> None:
+    """A linear layer saves a transposed view of its weight: that is alive anyway."""
+    layer = torch.nn.Linear(5, 5).to(device)
+    x = torch.rand(3, 5, device=device, requires_grad=True)
+    with compressed(torch.bfloat16, 1, iter(layer.parameters())):
+        y, z = layer(x), layer(x)
+    for result in (y, z):
+        weight, batch = result.grad_fn._saved_mat2, result.grad_fn._saved_mat1  # noqa: SLF001
+        assert weight.data_ptr() == layer.weight.data_ptr(), "a copy costs memory"
+        assert batch.data_ptr() != x.data_ptr(), "the batch is compressed"
+        assert torch.equal(batch, x.to(torch.bfloat16).to(torch.float32))
+
+
+def test_a_part_of_an_own_storage_is_not_copied() -> None:
+    """It starts elsewhere, and is alive anyway."""
+    weight = torch.rand(5, requires_grad=True)
+    with compressed(torch.bfloat16, 1, [weight]):
+        result = weight[2:].sin()
+    back = result.grad_fn._saved_self  # noqa: SLF001
+
+    assert back.data_ptr() == weight[2:].data_ptr(), "a copy of a part of the weight costs memory"
+
+
+def test_compressing_leaks_no_graph() -> None:
+    """Neither where it compresses nor where it leaves alone."""
+    assert not outlives(compressed(torch.bfloat16, 1)), "a tensor is kept with its graph"
+    assert not outlives(compressed(torch.bfloat16, 100)), "what is left alone is kept detached too"
+    assert not outlives(compressed(torch.float32, 1)), (
+        "where x has that dtype already, x.to(dtype) is x itself, with its graph: detach it"
+    )
+
+
+def test_contexts_do_not_compose_but_stacked_does() -> None:
+    """Inner packs first and unpacks last; outer sees what inner made."""
+    calls = []
+
+    def pair(name: str) -> tuple:
+        def pack(value: object) -> object:
+            calls.append(f"{name} packs {type(value).__name__}")
+            return (name, value.detach() if isinstance(value, torch.Tensor) else value)
+
+        def unpack(value: tuple) -> object:
+            calls.append(f"{name} unpacks {value[0]}")
+            return value[1]
+
+        return pack, unpack
+
+    x = torch.linspace(0, 1, 3, requires_grad=True)
+    with stacked(pair("outer"), pair("inner")):
+        y = x.exp()
+    (grad,) = torch.autograd.grad(y.sum(), x)
+
+    torch.testing.assert_close(grad, x.exp().detach())
+    packs = ["inner packs Tensor", "outer packs tuple"]
+    assert [*packs, "outer unpacks outer", "inner unpacks inner"] == calls
+
+
+@pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
+def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
+    """Packing, unpacking and going backward write to nothing, and leave nothing switched."""
+    same = (lambda tensor: tensor.detach(), lambda tensor: tensor)
+    contexts = {
+        "counting": lambda: counting([]),
+        "on_disk": lambda: on_disk(tmp_path),
+        "compressed": lambda: compressed(torch.bfloat16, 1),
+        "stacked": lambda: stacked(same, same),
+    }
+    x = torch.tensor([2**0.5, -(3**0.5), 0.0], requires_grad=True)
+    with unchanged(x=x):
+        with contexts[name]():
+            y = x.exp()
+            z = y * x
+        with unchanged(y=y, z=z):
+            torch.autograd.grad(z.sum(), x, retain_graph=True)
+            torch.autograd.grad(z.sum(), x, create_graph=True)
+
+
+@pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
+def test_derivatives_are_right_twice(name: str, tmp_path: Path) -> None:
+    """Gradients agree with differences under each context, and so do second gradients."""
+    same = (lambda tensor: tensor.detach(), lambda tensor: tensor)
+    contexts = {
+        "counting": lambda: counting([]),
+        "on_disk": lambda: on_disk(tmp_path),
+        "compressed": lambda: compressed(torch.float64, 1),
+        "stacked": lambda: stacked(same, same),
+    }
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        with contexts[name]():
+            return (x.exp() * x.sin()).sum(0) / x[0]
+
+    x = torch.tensor([[0.5, -0.7], [1.2, 0.4]], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(function, x)
+    assert gradgradcheck(function, x)

@@ -1,0 +1,265 @@
+"""Tests of k26_leaks: weak references tell who is still alive, with the collector switched off."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch.autograd import gradcheck
+from torch.autograd import gradgradcheck
+from torch.autograd.graph import saved_tensors_hooks
+
+from katas.lecture03.k26_leaks import Exp
+from katas.lecture03.k26_leaks import Meter
+from katas.lecture03.k26_leaks import Running
+from katas.lecture03.k26_leaks import direction
+from katas.lecture03.k26_leaks import penalty
+from katas.lecture03.k26_leaks import watch
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+
+class Bystander:
+    """Something whose life shows the life of the node that holds it."""
+
+
+def bystander(tensor: torch.Tensor) -> weakref.ref[Bystander]:
+    """Return a weak reference that lives as long as the node of `tensor`."""
+    held = Bystander()
+    tensor.grad_fn.metadata["bystander"] = held
+    return weakref.ref(held)
+
+
+@pytest.fixture(autouse=True)
+def no_collector() -> Iterator[None]:
+    """Switch the garbage collector off: counted references must do."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def x() -> torch.Tensor:
+    """Return a leaf of three numbers."""
+    return torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+
+
+@pytest.mark.given
+def test_a_graph_dies_with_its_last_owner(x: torch.Tensor) -> None:
+    """At once, by counted references; and a tensor further on owns it."""
+    y = x.exp()
+    alive = bystander(y)
+    z = y.sum()
+    del y
+    assert alive() is not None, "the graph of z owns the node of y"
+    del z
+    assert alive() is None
+
+
+class Forgetful(torch.autograd.Function):
+    """Keeps its result on ctx."""
+
+    @staticmethod
+    def forward(ctx, x: torch.Tensor) -> torch.Tensor:  # noqa: ANN001
+        """Return exp(x)."""
+        ctx.result = x.exp()
+        return ctx.result
+
+
+def kept_on_ctx() -> torch.Tensor:
+    """Make a circle of a result and its own node."""
+    return Forgetful.apply(torch.ones(2, requires_grad=True))
+
+
+def kept_by_a_hook() -> torch.Tensor:
+    """Make a circle of a result and a hook on it."""
+    y = torch.ones(2, requires_grad=True) * 2
+    y.register_hook(lambda _: y.norm())
+    return y
+
+
+def kept_by_pack() -> torch.Tensor:
+    """Make a circle of a result and what pack returns."""
+    with saved_tensors_hooks(lambda tensor: [tensor], lambda kept: kept[0]):
+        return torch.ones(2, requires_grad=True).exp()
+
+
+def kept_by_grad() -> torch.Tensor:
+    """Make a circle of a leaf and its gradient's graph."""
+    leaf = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        leaf.square().sum().backward(create_graph=True)
+    return leaf
+
+
+@pytest.mark.given
+@pytest.mark.parametrize(
+    ("make", "is_found"),
+    [(kept_on_ctx, True), (kept_by_a_hook, False), (kept_by_pack, False), (kept_by_grad, False)],
+)
+def test_some_circles_are_found_by_the_collector(
+    make: Callable[[], torch.Tensor],
+    is_found: bool,  # noqa: FBT001
+) -> None:
+    """None goes by counted references alone, and what C++ owns the collector does not see."""
+    y = make()
+    alive = weakref.ref(y)
+    del y
+    assert alive() is not None
+    gc.collect()
+
+    assert (alive() is None) is is_found
+
+
+def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
+    """The sum is right, requires no grad, and the loss can still be used."""
+    meter = Meter()
+    loss = x.square().sum()
+    alive = bystander(loss)
+    with unchanged(x=x, loss=loss):
+        meter.add(loss)
+        meter.add(loss)
+    torch.testing.assert_close(meter.total, torch.tensor(10.5))
+    loss.backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+    del loss
+
+    assert alive() is None, "the meter owns the graph of every loss it has seen"
+    assert not meter.total.requires_grad
+
+
+def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
+    """The values go on, the graph of the last step does not."""
+    running = Running(x)
+    ones = torch.ones(3, requires_grad=True)
+    with unchanged(x=x, ones=ones):
+        first = running.step(ones)
+    value = first.detach().clone()
+    alive = bystander(first)
+    (gradient,) = torch.autograd.grad(first.sum(), ones)
+    torch.testing.assert_close(gradient, 1 - value.square(), msg="a gradient within the step")
+    del first
+    assert alive() is None, "the state that is carried over owns the graph of its step"
+    with unchanged(x=x, ones=ones):
+        second = running.step(2 * ones)
+    torch.testing.assert_close(second, torch.tanh(value * x + 2))
+    (gradient,) = torch.autograd.grad(second.sum(), x)
+    torch.testing.assert_close(gradient, (1 - second.detach().square()) * value)
+
+
+def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
+    """It notes the ratio at each gradient, and dies with the tensor, which dies at once."""
+    log: list[float] = []
+    y = x * 2
+    alive, tensor = bystander(y), weakref.ref(y)
+    watch(y, log)
+    assert [] == log
+    with unchanged(x=x, y=y, but=("grad",)):
+        (y * 3).sum().backward(retain_graph=True)
+    (y * 6).sum().backward()
+    ratio = 3 * 3**0.5 / float((2 * x.detach()).norm())
+    assert log == pytest.approx([ratio, 2 * ratio]), f"norm by norm, you noted {log}"
+    del y
+
+    assert tensor() is None, "the tensor owns the hook, and the hook's closure owns the tensor"
+    assert alive() is None
+
+
+def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
+    """Not when the gradient comes, after a step may have changed it."""
+    log: list[float] = []
+    watch(x, log)
+    norm = float(x.detach().norm())
+    loss = x.sum()
+    with torch.no_grad():
+        x.mul_(10)
+    loss.backward()
+
+    assert log == pytest.approx([3**0.5 / norm]), "the norm that the tensor had when watched"
+
+
+def test_a_result_is_saved_as_a_result(x: torch.Tensor) -> None:
+    """The node of Exp dies with its result, used or unused in a backward."""
+    y = Exp.apply(x)
+    alive = bystander(y)
+    torch.testing.assert_close(y, x.exp())
+    del y
+    assert alive() is None, "an attribute of ctx owns the result, which owns the node, which is ctx"
+    double = x.detach().double().requires_grad_()
+    assert gradcheck(Exp.apply, double)
+    assert gradgradcheck(Exp.apply, double)
+
+
+def test_a_saved_result_may_not_be_overwritten(x: torch.Tensor) -> None:
+    """What is saved is protected by its version; an attribute is not, and gives wrong numbers."""
+    y = Exp.apply(x)
+    y.detach().mul_(2)
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        message = str(error)
+    else:
+        message = "no error"
+
+    assert "modified by an inplace operation" in message, "save it by save_for_backward"
+
+
+def test_a_penalty_makes_no_circle(device: str) -> None:
+    """The parameters die with their last owner, after a backward through the penalty, too."""
+    one = torch.tensor([2.0], device=device, requires_grad=True)
+    other = torch.tensor([5.0], device=device, requires_grad=True)
+    loss = (one**2 * other).sum()
+    node = bystander(loss)
+    with warnings.catch_warnings(), unchanged(one=one, other=other, loss=loss):
+        warnings.simplefilter("ignore")
+        result = penalty(loss, [one, other])
+    # The gradients are 2 one other = 20 and one² = 4.
+    assert 20.0**2 + 4.0**2 == float(result.detach())
+    assert one.grad is None, "penalty must not touch .grad"
+    assert other.grad is None
+    (gradient,) = torch.autograd.grad(result, other, retain_graph=True)
+    assert [2 * 20.0 * 4.0] == gradient.tolist(), "the penalty has a graph of its own"
+    alive = weakref.ref(one)
+    del loss, result, one, other, gradient
+
+    assert alive() is None, "p.grad has a graph, and the graph owns p"
+    assert node() is None
+
+
+class Box:
+    """What the graph holds in place of a tensor."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
+def test_a_kept_loss_keeps_nothing_else(x: torch.Tensor) -> None:
+    """The direction is minus the gradient; what the graph has saved is freed on the way."""
+    boxes: list[weakref.ref[Box]] = []
+
+    def pack(tensor: torch.Tensor) -> Box:
+        box = Box(tensor.detach())
+        boxes.append(weakref.ref(box))
+        return box
+
+    y = torch.ones(3, requires_grad=True)
+    with saved_tensors_hooks(pack, lambda box: box.tensor):
+        loss = (x.exp() * y.sin()).sum()
+    assert all(box() is not None for box in boxes)
+    with unchanged(x=x, y=y, loss=loss):
+        moves = direction(loss, [x, y])
+
+    assert isinstance(moves, list)
+    torch.testing.assert_close(moves[0], -(x.exp() * y.sin()).detach())
+    torch.testing.assert_close(moves[1], -(x.exp() * y.cos()).detach())
+    left = sum(box() is not None for box in boxes)
+    assert 0 == left, f"{left} of {len(boxes)} saved tensors are left: who needs them?"

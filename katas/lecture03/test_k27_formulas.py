@@ -1,0 +1,373 @@
+"""Tests of k27_formulas: the dispatcher's tables, and the formulas that torchgen brings along."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+import torchgen
+from torch import rand
+from torch.library import Library
+
+from katas.lecture03.k27_formulas import disputed
+from katas.lecture03.k27_formulas import gradients
+from katas.lecture03.k27_formulas import kernel
+from katas.lecture03.k27_formulas import parts
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from torch._ops import OpOverload
+
+
+BACKENDS = ("CPU", "Meta", "CUDA", "PrivateUse1")
+AUTOGRAD = Path(torchgen.__file__).parent / "packaged" / "autograd"
+# How _dispatch_dump_table says by which rule an entry was chosen.
+MARKS = {
+    "kernel": "autograd",
+    "autograd kernel": "autograd",
+    "math kernel": "composite",
+    "backend fallback": "fallback",
+}
+
+
+@cache
+def chosen(name: str) -> dict[str, str]:
+    """Return what the dispatcher has chosen for each backend, by its own table."""
+    lines = torch._C._dispatch_dump_table(name).splitlines()  # noqa: SLF001
+    entries = dict(line.split(": ", 1) for line in lines)
+    return {
+        backend: MARKS[re.findall(r"\[([a-z ]+)\]", entries[f"Autograd{backend}"])[-1]]
+        for backend in BACKENDS
+    }
+
+
+def aten_names() -> list[str]:
+    """Return the names of all operators of ATen."""
+    names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001
+    return sorted(name for name in names if name.startswith("aten::"))
+
+
+def overload(name: str) -> OpOverload:
+    """Return the overload with a name like ``mul.Tensor``."""
+    base, _, suffix = name.partition(".")
+    return getattr(getattr(torch.ops.aten, base), suffix or "default")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aten::sin",
+        "aten::mul.Tensor",
+        "aten::select.int",
+        "aten::flatten.using_ints",
+        "aten::cross_entropy_loss",
+    ],
+)
+def test_an_operator_has_a_kernel_for_autograd_or_is_composite(name: str) -> None:
+    """Either autograd has been told about it, or it is made of others."""
+    assert chosen(name)["CPU"] == kernel(name), f"{name} on the CPU, which is the default"
+
+
+@pytest.mark.parametrize("name", ["aten::linear", "aten::matmul"])
+def test_composite_comes_before_the_alias_autograd(name: str) -> None:
+    """Both have a formula, for nested tensors; on the CPU they are composite all the same."""
+    assert chosen(name)["CPU"] == kernel(name), (
+        f"{name} is registered under CompositeImplicitAutograd and under Autograd: who wins?"
+    )
+
+
+@pytest.mark.parametrize("name", ["aten::mish_backward", "aten::native_channel_shuffle"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_kernel_of_the_backend_beats_the_composite_one(name: str, backend: str) -> None:
+    """It computes the result at once, so autograd sees no parts to differentiate."""
+    assert chosen(name)[backend] == kernel(name, backend), (
+        f"{name} on {backend}: only some backends have a kernel of their own"
+    )
+
+
+ALIASES = (
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd",
+    "CPU",
+    "AutogradCPU",
+    "Autograd",
+)
+
+
+@pytest.fixture
+def invented() -> Iterator[dict[str, tuple[str, ...]]]:
+    """Operators of our own: one for every set of keys that it is registered for."""
+    sets = [each for size in range(6) for each in combinations(ALIASES, size)]
+    library = Library("lecture03_k14", "DEF")
+    names = {}
+    for number, keys in enumerate(sets):
+        library.define(f"op{number}(Tensor x) -> Tensor")
+        for key in keys:
+            library.impl(f"op{number}", lambda x: x, key)
+        names[f"lecture03_k14::op{number}"] = keys
+    yield names
+    library._destroy()  # noqa: SLF001
+
+
+def test_every_combination_of_registrations(invented: dict[str, tuple[str, ...]]) -> None:
+    """Whatever an operator of your own is registered for, the rules say what runs."""
+    for name, keys in invented.items():
+        for backend in BACKENDS:
+            assert chosen(name)[backend] == kernel(name, backend), (
+                f"an operator with kernels for {' and '.join(keys) or 'nothing'}, on {backend}"
+            )
+
+
+def test_all_operators_of_aten() -> None:
+    """All three thousand."""
+    for name in aten_names():
+        assert chosen(name)["CPU"] == kernel(name), name
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("CPU", "CUDA"), ("Meta", "CPU"), ("Meta", "PrivateUse1"), ("CPU", "CPU")]
+)
+def test_disputed(first: str, second: str, invented: dict[str, tuple[str, ...]]) -> None:
+    """Backends disagree about few operators; one of your own is no operator of ATen."""
+    tables = {name: chosen(name) for name in [*aten_names(), *invented]}
+    expected = {
+        name
+        for name, table in tables.items()
+        if name not in invented and table[first] != table[second]
+    }
+
+    assert expected == disputed(first, second)
+
+
+@cache
+def formulas() -> dict[str, dict[str, str]]:
+    """Return what derivatives.yaml, which torchgen brings along, says: by operator and argument."""
+    found: dict[str, dict[str, str]] = {}
+    entry: dict[str, str] = {}
+    for line in (AUTOGRAD / "derivatives.yaml").read_text("utf-8").splitlines():
+        if match := re.match(r"- name: ([\w.]+)\(", line):
+            entry = found.setdefault(match[1], {})
+        elif match := re.match(r"(?:  |      )(\w[\w, ]*): (.*)", line):
+            for name in match[1].split(", "):
+                # Under "dispatch:" the formulas of most backends come first.
+                entry.setdefault(name, match[2].strip("'\""))
+    return found
+
+
+@cache
+def without_derivative() -> set[str]:
+    """Return the operators that the code generator is told to leave alone."""
+    tree = ast.parse((AUTOGRAD / "gen_variable_type.py").read_text("utf-8"))
+    name = "DONT_REQUIRE_DERIVATIVE"
+    return next(
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    )
+
+
+def declared(op: OpOverload, argument: str, results: Any) -> str:
+    """Return what the source says about an argument of an operator that is not composite."""
+    base, _, suffix = op.name().removeprefix("aten::").partition(".")
+    # An operator in place uses the formula of the one that is not, unless it has one.
+    names = [".".join(filter(None, (each, suffix))) for each in (base, base.removesuffix("_"))]
+    entry = next((formulas()[name] for name in names if name in formulas()), None)
+    results = results if isinstance(results, (tuple, list)) else [results]
+    has_floats = any(isinstance(r, torch.Tensor) and r.is_floating_point() for r in results)
+    if base in without_derivative() or not has_floats:
+        return "none"
+    if entry is None:
+        return "missing"
+    formula = entry.get(argument)
+    if formula is None:
+        no_output = "True" not in entry.get("output_differentiability", "True")
+        return "none" if no_output else "refused"
+    if formula.startswith("not_implemented"):
+        return "missing"
+    return "none" if formula == "non_differentiable" else "formula"
+
+
+def count() -> torch.Tensor:
+    """Return three indices."""
+    return torch.tensor([0, 2, 1])
+
+
+CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "sin": lambda: (rand(3),),
+    "mul.Tensor": lambda: (rand(3), rand(3)),
+    "mul.Scalar": lambda: (rand(3), 2.0),
+    "floor": lambda: (rand(3),),
+    "argmax": lambda: (rand(3),),
+    "eq.Tensor": lambda: (rand(3), rand(3)),
+    "equal": lambda: (rand(3), rand(3)),
+    "zeros_like": lambda: (rand(3),),
+    "histc": lambda: (rand(3),),
+    "special_airy_ai": lambda: (rand(3),),
+    "multinomial": lambda: (rand(3), 1),
+    "heaviside": lambda: (rand(3), rand(3)),
+    "floor_divide": lambda: (rand(3), rand(3)),
+    "mish_backward": lambda: (rand(3), rand(3)),
+    "igamma": lambda: (rand(3), rand(3)),
+    "special_zeta": lambda: (rand(3) + 2, rand(3)),
+    "geqrf": lambda: (rand(3, 3),),
+    "sort": lambda: (rand(3),),
+    "frexp.Tensor": lambda: (rand(3),),
+    "unbind.int": lambda: (rand(3, 2),),
+    "lu_unpack": lambda: (rand(3, 3), torch.arange(1, 4, dtype=torch.int32)),
+    "gather": lambda: (rand(3), 0, count()),
+    "where.self": lambda: (rand(3) > 0.5, rand(3), rand(3)),
+    "lerp.Tensor": lambda: (rand(3), rand(3), rand(3)),
+    "binary_cross_entropy": lambda: (rand(3), rand(3), rand(3)),
+    "nll_loss_forward": lambda: (rand(3, 4), count(), rand(4), 1, -100),
+    "native_batch_norm": lambda: (rand(3, 2), *rand(4, 2).unbind(), True, 0.1, 1e-5),
+    "native_layer_norm": lambda: (rand(3, 4), [4], rand(4), rand(4), 1e-5),
+    "grid_sampler_2d": lambda: (rand(1, 1, 3, 3), rand(1, 2, 2, 2), 0, 0, False),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients(name: str) -> None:
+    """Each argument has a formula, or there is none for one of three reasons."""
+    op, args = overload(name), CALLS[name]()
+    names = [argument.name for argument in op._schema.arguments]  # noqa: SLF001
+    results = op(*(arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args))
+    expected = {
+        argument: declared(op, argument, results)
+        for argument, arg in zip(names, args, strict=False)
+        if isinstance(arg, torch.Tensor) and arg.is_floating_point()
+    }
+
+    with unchanged(*args, but=("torch.get_rng_state()",)):
+        yours = gradients(op, *args)
+
+    assert yours == expected, (
+        f"{name}: yours is {yours}; tools/autograd/derivatives.yaml declares {expected}, by "
+        f"{formulas().get(name, 'having no entry')}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("exp_", 1), ("mul_.Tensor", 2), ("copy_", 2), ("atanh_", 1)]
+)
+def test_operators_in_place_have_gradients_too(name: str, number: int) -> None:
+    """And write to a copy, not to what you were given."""
+    args = [rand(3) / 2 for _ in range(number)]
+    op = overload(name)
+    # copy_ is written by hand, in torch/csrc/autograd/VariableTypeManual.cpp.
+    expected = {
+        argument.name: "formula" if name == "copy_" else declared(op, argument.name, args)
+        for argument in op._schema.arguments[:number]  # noqa: SLF001
+    }
+
+    with unchanged(*args):
+        yours = gradients(op, *args)
+
+    assert yours == expected, f"{name}: yours is {yours}, PyTorch's formulas say {expected}"
+
+
+def test_what_the_arguments_require_makes_no_difference() -> None:
+    """One is asked at a time, and none gets a gradient."""
+    args = [rand(3, requires_grad=True) for _ in range(2)]
+    op = overload("igamma")
+    expected = {name: declared(op, name, args) for name in ("self", "other")}
+
+    with unchanged(*args):
+        yours = gradients(op, *args)
+    assert yours == expected, f"yours is {yours}, PyTorch's formulas say {expected}"
+    plain = rand(3)
+    with unchanged(plain):
+        gradients(overload("sin"), plain)
+
+
+def test_other_errors_pass_through() -> None:
+    """Shapes that do not fit say nothing of derivatives, in forward or in backward."""
+    with pytest.raises(RuntimeError, match="must match the size"):
+        gradients(overload("mul.Tensor"), rand(3), rand(2))
+
+
+def test_an_error_in_backward_passes_through() -> None:
+    """A backward that breaks is not one that nobody has written."""
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, broken)
+    with hooks, pytest.raises(RuntimeError, match="the disk is full"):
+        gradients(overload("sin"), rand(3))
+
+
+def broken(_packed: torch.Tensor) -> torch.Tensor:
+    """Unpack nothing."""
+    raise RuntimeError("the disk is full")
+
+
+COMPOSITES: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "relu6": lambda: (rand(3),),
+    "outer": lambda: (rand(2), rand(3)),
+    "flatten.using_ints": lambda: (rand(2, 3),),
+    "reshape": lambda: (rand(3, 2).t(), (6,)),
+    "conv2d": lambda: (rand(1, 1, 4, 4), rand(1, 1, 2, 2)),
+    "layer_norm": lambda: (rand(3, 4), (4,), rand(4), rand(4)),
+    "linear": lambda: (rand(5, 2, 3), rand(4, 3), rand(4)),
+    "matmul": lambda: (rand(2, 3, 4), rand(4, 5)),
+    "tensordot": lambda: (rand(2, 3), rand(3, 4), (1,), (0,)),
+    "trapezoid.x": lambda: (rand(3), rand(3)),
+}
+
+
+def test_an_operator_with_a_kernel_of_its_own_is_its_only_part() -> None:
+    """What its kernel calls is hidden from autograd."""
+    one, other = rand(3), rand(3)
+    with unchanged(one, other):
+        product, largest = parts(overload("mul.Tensor"), one, other), parts(overload("argmax"), one)
+
+    assert product == ["aten::mul.Tensor"], f"func.name() has the overload, you gave {product}"
+    assert largest == ["aten::argmax"], f"func.name() is the name, you gave {largest}"
+
+
+def node_name(operator: str) -> str:
+    """Return the class name of an operator's node, as the code generator makes it."""
+    base = operator.removeprefix("aten::").partition(".")[0]
+    same = [name for name in formulas() if name.partition(".")[0] == base]
+    words = "".join(word.title() for word in f"{base}_backward".split("_"))
+    return f"{words.replace('ForwardBackward', 'Backward')}{same.index(operator[6:])}"
+
+
+def history(result: torch.Tensor) -> list[str]:
+    """Return the names of a graph's nodes in the order of forward, leaves aside."""
+    found, stack = set(), [result.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and node.name() != "torch::autograd::AccumulateGrad":
+            found.add(node)
+            stack.extend(next_node for next_node, _ in node.next_functions)
+    return [node.name() for node in sorted(found, key=lambda node: node._sequence_nr())]  # noqa: SLF001
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_each_part_leaves_a_node(name: str) -> None:
+    """A composite operator has no node; the graph holds those of its parts, in their order."""
+    op, args = overload(name), COMPOSITES[name]()
+    found = parts(op, *args)
+    leaves = [arg.requires_grad_() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    nodes = history(op(*leaves))
+
+    assert {"autograd"} == {chosen(part)["CPU"] for part in found}, "composites fall apart"
+    assert nodes == [node_name(part) for part in found], f"{name}: you found {found}"
+
+
+def test_parts_without_a_gradient_are_parts() -> None:
+    """What is not differentiable is run, and leaves no node."""
+    x = rand(3)
+    found = parts(overload("isclose"), x, x)
+
+    assert torch.ops.aten.isclose(x.requires_grad_(), x).grad_fn is None
+    assert {"autograd"} == {chosen(part)["CPU"] for part in found}
+    assert {"aten::eq.Tensor", "aten::le.Tensor"} <= set(found), f"you found {found}"
