@@ -1,0 +1,94 @@
+"""Tests of k01_walk: the graphs are real ones, built by PyTorch while the test runs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+
+from katas.lecture03 import k01_walk as kata
+from plugins.kit import unchanged
+
+
+def leaf() -> torch.Tensor:
+    """Return a tensor that requires a gradient, and that no operator made."""
+    return torch.ones(2, requires_grad=True)
+
+
+def compare(tensor: torch.Tensor, expected: list[str], why: str) -> None:
+    """Compare the names of your nodes with those expected, in any order."""
+    with unchanged(tensor=tensor):
+        found = kata.nodes(tensor)
+    assert isinstance(found, list), f"yours is a {type(found).__name__}, expected a list of nodes"
+    names = sorted("None" if node is None else kata.label(node) for node in found)
+
+    assert sorted(expected) == names, f"yours {names}\nexpected {sorted(expected)}\n{why}"
+
+
+def test_a_leaf_has_no_history() -> None:
+    """No operator made it, so there is nothing behind it."""
+    compare(leaf(), [], "x.grad_fn is None: there is nothing to walk")
+    compare(torch.ones(2), [], "x.grad_fn is None: there is nothing to walk")
+
+
+def test_one_operator() -> None:
+    """Its own node, and the one that adds to the leaf's .grad."""
+    compare(
+        leaf().exp(),
+        ["ExpBackward0", "AccumulateGrad"],
+        "tensor.grad_fn is the first node; where next_functions end, AccumulateGrad waits",
+    )
+
+
+def test_an_input_without_a_gradient_has_no_node() -> None:
+    """It stands as None among the next functions."""
+    compare(
+        leaf() * torch.ones(2),
+        ["MulBackward0", "AccumulateGrad"],
+        "(None, 0) keeps the place of an input that needs no gradient: it is no node",
+    )
+
+
+def test_three_lines() -> None:
+    """The y that is used twice has one node."""
+    y = leaf() * torch.ones(2)
+    z = (y.exp() + y).sum()
+    expected = ["SumBackward0", "AddBackward0", "ExpBackward0", "MulBackward0", "AccumulateGrad"]
+
+    compare(z, expected, "two edges lead to the node of y, and it is one node")
+
+
+def test_nodes_of_one_name_are_different() -> None:
+    """Three products, three nodes; two leaves, two AccumulateGrads."""
+    x, y = leaf(), leaf()
+    expected = ["MulBackward0"] * 3 + ["AccumulateGrad"] * 2
+
+    compare((x * y) * x * y, expected, "a name is no identity: ask whether the node is known")
+
+
+def test_paths_that_meet_again() -> None:
+    """Forty squares have 2 ** 40 paths and 41 nodes."""
+    x = leaf()
+    for _ in range(40):
+        x = x * x
+    start = time.process_time()
+    compare(x, ["MulBackward0"] * 40 + ["AccumulateGrad"], "go on from a node one time only")
+
+    assert time.process_time() - start < 10, "yours goes along each path; expected: each node"
+
+
+def test_a_long_chain() -> None:
+    """A loop of training leaves thousands of nodes in a row, deeper than Python recurses."""
+    x = leaf()
+    for _ in range(3000):
+        x = x.exp()
+
+    compare(x, ["ExpBackward0"] * 3000 + ["AccumulateGrad"], "keep a list of those that wait")
+
+
+@pytest.mark.given
+def test_labels() -> None:
+    """A node's name without the namespace of C++."""
+    assert "ExpBackward0" == kata.label(leaf().exp().grad_fn)
+    assert "None" == kata.label(None)
