@@ -1,34 +1,25 @@
-"""Undoing a broadcast: the gradient of everything that repeats.
+"""Undo a broadcast: the gradient of everything that repeats.
 
-Broadcasting repeats an element without a copy. In the backward, an element that was used n
-times gets the sum of n gradients: the gradient, in the shape of the result, is summed down to
-the shape of the input. Write that sum and two operators that need it.
+A bias of 3 numbers is added to 4 rows. Its gradient arrives with 4 rows, and ``bias.grad`` has one:
+somebody has summed. No formula in derivatives.yaml says so; look who does it:
 
-1. ``is_expandable_to(shape, desired)``: can a tensor of that shape be expanded to `desired`?
-   Dims are aligned at the last one; new dims may stand in front; a dim of size 1 may become any
-   size, 0 too; every other dim keeps its size. No tensor is made here.
-2. ``sum_to_size(tensor, shape)``: the sum of `tensor` over all that expanding from `shape` would
-   have repeated. The result has that shape.
+    bias = torch.ones(3, requires_grad=True)
+    (torch.zeros(4, 3) + bias).sum().backward()
+    print(bias.grad)                                        # [4., 4., 4.]
 
-   - Raise ``ValueError`` unless `shape` is expandable to the tensor's shape. The message shows both
-     as tuples: first `shape`, then the tensor's.
-   - If `tensor` has that shape already, nothing was repeated: return it itself, not a copy, not a
-     view.
-   - Otherwise run exactly one sum, over all the dims at once. A view or two to bring the result
-     into shape are free.
-3. ``Expand``, an ``autograd.Function``: ``Expand.apply(x, shape)`` returns ``x.expand(shape)``,
-   and its backward uses your sum. A function takes one gradient per result and returns one per
-   input of ``apply``; for what is no tensor that is ``None``.
-4. ``Add``, likewise: ``Add.apply(a, b)`` returns ``a + b``, broadcast. Nothing of `a` and `b` is
-   saved but their shapes. An input that needs no gradient (``ctx.needs_input_grad``) gets
-   ``None``, and no operator is run for it.
+Write that sum, and two operators that need it, about 15 lines:
 
-Not allowed: ``Tensor.sum_to_size``, and autograd inside ``sum_to_size``. Out of scope: -1 as a size
-of `shape`, results without gradients.
+1. `sum_to_size`: which dims are new, and which were 1?
+2. `Expand`, an ``autograd.Function``: backward returns a gradient for each argument of
+   ``apply``, None for what is no tensor.
+3. `Add`: a gradient that ``ctx.needs_input_grad`` doesn't ask for is None.
 
-About 30 lines. In PyTorch: ``aten/src/ATen/ExpandUtils.h`` (``sum_to``) and
-``aten/src/ATen/ExpandUtils.cpp``; the engine calls it too, when a gradient comes back larger than
-the input was (``torch/csrc/autograd/engine.cpp``, ``validate_outputs``).
+- One sum over all dims at a time; nothing repeated, nothing done.
+- Keep shapes for backward, not tensors.
+
+Begin on paper: write (2, 1, 4) under (5, 2, 3, 4), flush right. Which columns are summed?
+Afterwards find ``sum_to`` in PyTorch's ``aten/src/ATen/ExpandUtils.h``, and who calls it in
+``validate_outputs`` of ``torch/csrc/autograd/engine.cpp``.
 """
 
 from __future__ import annotations
@@ -44,50 +35,57 @@ if TYPE_CHECKING:
 
 
 def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
-    """Return whether a tensor of `shape` can be expanded to `desired`."""
-    # TODO: compare from the last dim on.
-    raise NotImplementedError("is_expandable_to")
+    """Return whether a tensor of `shape` can be expanded to `desired`. Given."""
+    if len(shape) > len(desired):
+        return False
+    pairs = zip(reversed(shape), reversed(desired), strict=False)
+    return all(size in {1, wanted} for size, wanted in pairs)
 
 
 def sum_to_size(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Return `tensor` summed over the dims that expanding from `shape` repeats.
+    """Return `tensor` summed over all that expanding from `shape` to its shape repeats.
+
+    The result has `shape`. Where nothing was repeated it is `tensor` itself; else a single sum
+    runs, over all dims together, and a view or two. ``Tensor.sum_to_size`` is not for you.
 
     Raises
     ------
     ValueError
-        If `shape` cannot be expanded to the shape of `tensor`.
+        If `shape` cannot be expanded to the shape of `tensor`. Given.
     """
+    if not is_expandable_to(shape, tensor.shape):
+        raise ValueError(f"{tuple(shape)} is not expandable to {tuple(tensor.shape)}")
     # TODO: which dims are new, and which were 1?
     raise NotImplementedError("sum_to_size")
 
 
 class Expand(torch.autograd.Function):
-    """``x.expand(shape)`` with a backward of our own."""
+    """``Expand.apply(x, shape)`` is ``x.expand(shape)``."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-        """Return `x` expanded, and note what backward needs."""
+        """Return `x` expanded, a view, and note on ctx what backward needs."""
         # TODO: expand.
         raise NotImplementedError("Expand.forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient by `x`, and None for the shape."""
+        """Return the gradient by `x`, in its shape, and None for the shape."""
         # TODO: undo it.
         raise NotImplementedError("Expand.backward")
 
 
 class Add(torch.autograd.Function):
-    """``a + b``, broadcast, with a backward of our own."""
+    """``Add.apply(a, b)`` is ``a + b``, broadcast."""
 
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the sum, and note what backward needs."""
+        """Return the sum, and note on ctx what backward needs."""
         # TODO: add.
         raise NotImplementedError("Add.forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `a` and by `b`, None for one that is not needed."""
+        """Return the gradients by `a` and by `b`; None, and no sum, for one that is not needed."""
         # TODO: one sum each, where it is needed.
         raise NotImplementedError("Add.backward")

@@ -1,43 +1,26 @@
-"""The engine: run a backward graph in the right order.
+"""The engine: run a graph backwards, in the right order.
 
-An autograd graph consists of nodes (``torch.autograd.graph.Node``; a tensor's ``grad_fn`` is one).
-You write the engine that runs real graphs. Of a node it needs:
+Forward has left a graph of nodes. ``backward`` runs each node one time, after everybody who sends
+to it. Why wait? Follow this one by hand and run exp as soon as you meet it:
 
-- ``node.next_functions``: its edges, one per input that the operator had. An edge is a pair
-  (node, input_nr): the gradient goes to that node, as its input of that number. ``(None, 0)``
-  stands for an input that needs no gradient: nothing is sent.
-- ``len(node._input_metadata)``: how many gradients the node takes.
-- ``node(*grads)``: runs it, with a tensor or None for each gradient it takes. A node with one
-  edge returns a tensor or None, any other node a tuple of them, in the order of its edges. The node
-  of a leaf (``AccumulateGrad``) has no edges and adds what it gets to the leaf's ``.grad``.
-- ``node._sequence_nr()``: a number that grows with each operator that forward ran. That of
-  ``AccumulateGrad`` is the largest of all.
+    sin(e) * e          mul --> sin --> exp --> AccumulateGrad
+    with e = exp(x)     mul ----------> exp                        with half of its gradient?
 
-Nodes are hashable. PyTorch makes their Python objects on demand, so hold on to those you have seen.
+You write the engine, about 35 lines, for the real nodes of PyTorch; ``node(*grads)`` runs one.
+Four steps; each turns a group of tests green:
 
-1. ``count_dependencies(roots)``: given the edges to begin with, return a dict with every node
-   that can be reached, and how many edges lead to it: from the roots (each root is an edge) and
-   from the nodes that can be reached. A graph may be many thousand nodes deep: no recursion.
-2. ``run_backward(roots, grads)``: send each gradient along its root, run every node that can be
-   reached exactly once, and return the nodes in the order in which they ran.
+1. `count_dependencies`: how many edges lead to each node?
+2. A buffer and a count for each node: run one when its last edge has been followed.
+3. Of those that may run, take the one that forward made last; ``heapq`` helps.
+4. Leave everything as it was, but for the leaves' ``.grad``.
 
-   - A node may run when every edge that leads to it has been followed, not before.
-   - Of the nodes that may run, the one with the highest sequence number runs next (at the same
-     number, whichever you like). Last in forward, first in backward.
-   - Gradients that arrive at the same input of the same node are added. Never write to a gradient:
-     other nodes may have been given the same tensor. Nothing arrived means None; None and a
-     tensor make the tensor.
-   - An edge along which None was sent has been followed, and a node that got None only still runs.
-   - Gradients are not differentiated again: run with grad mode off.
+- Nodes give one tensor to several others: add without writing to it.
+- Neither ``torch.autograd.grad`` nor ``backward``: you are the engine.
 
-Not allowed: PyTorch's own engine. Out of scope: hooks, nodes of ``torch.autograd.Function``,
-operators that broadcast (there the real engine calls k05's sum between two nodes), threads and
-devices, freeing what was saved.
-
-About 35 lines; ``heapq`` helps. In PyTorch: ``torch/csrc/autograd/engine.cpp``
-(``Engine::compute_dependencies``, ``Engine::evaluate_function``, ``Engine::execute``),
-``torch/csrc/autograd/engine.h`` (``CompareNodeTaskTime``), ``torch/csrc/autograd/input_buffer.cpp``
-(``InputBuffer::add``).
+Begin on paper: the edges of ``x * x + x``, and beside each node how many arrive.
+Afterwards read ``Engine::evaluate_function`` in PyTorch's ``torch/csrc/autograd/engine.cpp``.
+Real life differs: it also sums what was broadcast (k05), runs hooks, frees what was saved, and has
+a thread for each device.
 """
 
 from __future__ import annotations
@@ -53,12 +36,27 @@ if TYPE_CHECKING:
 
 
 def count_dependencies(roots: Sequence[tuple[Node, int]]) -> dict[Node, int]:
-    """Return how many edges lead to each node that can be reached from `roots`."""
+    """Return each node that can be reached from `roots`, and how many edges lead to it.
+
+    An edge is a pair (node, input_nr): a gradient goes to that node, as its input of that number.
+    A root is an edge too; the others stand in ``node.next_functions``, one for each input that the
+    operator had, with None for a node where no gradient is needed. A graph may be ten thousand
+    nodes deep.
+    """
     # TODO: visit every node once, count every edge.
     raise NotImplementedError("count_dependencies")
 
 
 def run_backward(roots: Sequence[tuple[Node, int]], grads: Sequence[torch.Tensor]) -> list[Node]:
-    """Run the graph below `roots` with these gradients, and return the nodes in their order."""
+    """Send each gradient along its root, run what can be reached, and return the nodes in order.
+
+    ``len(node._input_metadata)`` says how many gradients a node takes: ``node(*grads)``, with None
+    where nothing arrived. It returns a tensor or None if it has a single edge, else a tuple of
+    them, in the order of its edges; AccumulateGrad, the node of a leaf, has no edges and writes
+    ``.grad``. None along an edge counts as followed: a node that got None alone runs as well.
+
+    ``node._sequence_nr()`` grows with each operator of forward; AccumulateGrad has the highest.
+    Grad mode is off while nodes run.
+    """
     # TODO: a buffer per node, a count per node, and a queue of those that may run.
     raise NotImplementedError("run_backward")

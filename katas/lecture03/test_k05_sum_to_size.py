@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import weakref
 
@@ -59,33 +58,12 @@ def double(*shape: int) -> torch.Tensor:
     return torch.randn(shape, dtype=torch.float64, requires_grad=True)
 
 
-def test_one_may_become_anything() -> None:
-    """Also nothing at all."""
-    assert is_expandable_to((1, 3), (2, 3)) is True
-    assert is_expandable_to((1,), (0,)) is True, "one element may be repeated no times"
-    assert is_expandable_to((2,), (2,)) is True
-    assert is_expandable_to((), (2, 3)) is True
-
-
-def test_other_sizes_stay() -> None:
-    """Two elements are not one to repeat; and it works in one direction only."""
-    assert is_expandable_to((2,), (4,)) is False
-    assert is_expandable_to((0,), (1,)) is False
-    assert is_expandable_to((2, 3), (1, 3)) is False, "that would be a sum, not an expansion"
-
-
-def test_new_dims_stand_in_front() -> None:
-    """Dims are aligned at the last one, and none may go."""
-    assert is_expandable_to((3,), (2, 3)) is True
-    assert is_expandable_to((2,), (2, 3)) is False
-    assert is_expandable_to((1, 3), (3,)) is False, "a dim, even of size 1, cannot go"
-
-
+@pytest.mark.given
 @given(shape=SHAPES, desired=SHAPES)
 def test_expandable_is_what_expand_accepts(
     shape: tuple[int, ...], desired: tuple[int, ...]
 ) -> None:
-    """For any two shapes."""
+    """For any two shapes; this rule is given."""
     try:
         torch.empty(shape).expand(desired)
     except RuntimeError:
@@ -93,30 +71,34 @@ def test_expandable_is_what_expand_accepts(
     else:
         accepted = True
 
-    assert accepted is is_expandable_to(shape, desired)
+    assert accepted is is_expandable_to(shape, desired), f"{shape} to {desired}: the rule is given"
 
 
 def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
     """The dims in front are new: they are summed and gone."""
     answer = sum_to_size(torch.ones(4, 3, device=device), (3,))
 
-    assert [4.0, 4.0, 4.0] == answer.tolist(), "four rows used the bias"
+    assert [4.0, 4.0, 4.0] == answer.tolist(), (
+        f"yours {answer.tolist()}, expected [4, 4, 4]: four rows used it, and their dim is gone"
+    )
 
 
 def test_a_dim_of_one_gets_the_sum_and_stays(device: str) -> None:
     """It is summed, and keeps its place."""
     answer = sum_to_size(torch.ones(2, 3, 4, device=device), (2, 1, 4))
 
-    assert (2, 1, 4) == tuple(answer.shape)
-    assert bool((answer == 3).all())
+    assert (2, 1, 4) == tuple(answer.shape), (
+        f"yours has shape {tuple(answer.shape)}, expected (2, 1, 4): a dim that was 1 is 1 again"
+    )
+    assert bool((answer == 3).all()), f"yours {answer.tolist()}, expected 3 everywhere"
 
 
 def test_a_scalar_gets_the_sum_of_all(device: str) -> None:
     """Every dim is new."""
     answer = sum_to_size(torch.ones(2, 3, device=device), ())
 
-    assert () == tuple(answer.shape)
-    assert 6.0 == answer.item()
+    assert () == tuple(answer.shape), f"yours has shape {tuple(answer.shape)}, expected ()"
+    assert 6.0 == answer.item(), f"yours {answer.item()}, expected 6: all of 2 * 3 ones"
 
 
 def test_nothing_repeated_is_nothing_done(device: str) -> None:
@@ -147,8 +129,9 @@ def test_the_sum_is_that_of_torch(
     tensor = torch.randn([wanted[dim] for dim in order], device=device).permute(inverse)
     before = tensor.clone()
 
-    torch.testing.assert_close(sum_to_size(tensor, shape), tensor.sum_to_size(shape))
-    assert torch.equal(before, tensor), "the gradient is read, not written"
+    says = f"{wanted}, strides {tensor.stride()}, to {shape}: yours is not PyTorch's\n".__add__
+    torch.testing.assert_close(sum_to_size(tensor, shape), tensor.sum_to_size(shape), msg=says)
+    assert torch.equal(before, tensor), "yours writes to the gradient, which others hold too"
 
 
 @pytest.mark.parametrize("shape", [(3, 1, 5), (4, 5), (5,), (), (1, 1, 1), (1, 4, 1)])
@@ -178,9 +161,11 @@ def test_expand_is_a_view_with_a_gradient(device: str) -> None:
     result = Expand.apply(x, (4, 2, 3))
 
     assert x.data_ptr() == result.data_ptr(), "expand does not copy"
-    assert (4, 2, 3) == tuple(result.shape)
+    assert (4, 2, 3) == tuple(result.shape), f"yours has shape {tuple(result.shape)}"
     result.sum().backward()
-    assert [[12.0], [12.0]] == x.grad.tolist()
+    assert [[12.0], [12.0]] == x.grad.tolist(), (
+        f"yours {x.grad.tolist()}, expected 12 each: each element was shown 4 * 3 times"
+    )
 
 
 def test_expand_can_be_differentiated_twice() -> None:
@@ -203,9 +188,11 @@ def test_add_sums_to_both_shapes(
             leaves.reverse()
         weight = torch.randn(large, device=device)
         result = Add.apply(*leaves)
-        torch.testing.assert_close(result, sum(leaves))
+        about = f"{tuple(leaves[0].shape)} + {tuple(leaves[1].shape)}: yours is not PyTorch's"
+        torch.testing.assert_close(result, sum(leaves), msg=f"{about} sum\n".__add__)
         expected = torch.autograd.grad((sum(leaves) * weight).sum(), leaves)
-        torch.testing.assert_close(torch.autograd.grad((result * weight).sum(), leaves), expected)
+        yours = torch.autograd.grad((result * weight).sum(), leaves)
+        torch.testing.assert_close(yours, expected, msg=f"{about} gradient\n".__add__)
 
 
 def test_add_can_be_differentiated_twice() -> None:
@@ -226,20 +213,7 @@ def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
     with Operators() as log:
         torch.autograd.grad(result, inputs[needed], torch.ones(3))
 
-    assert 0 == log.sums, "the other input needs no gradient: None, and no sum for it"
-
-
-def test_add_keeps_no_input_alive() -> None:
-    """Its gradient needs two shapes; a saved tensor would be memory until backward."""
-    a = torch.ones(3, requires_grad=True)
-    b = torch.ones(3)
-    alive = weakref.ref(b)
-    result = Add.apply(a, b)
-    del b
-    gc.collect()
-
-    assert alive() is None, "save the shapes, not the tensors"
-    assert () == result.grad_fn.saved_tensors
+    assert 0 == log.sums, f"yours runs {log.names}: for an input without gradient, None and no sum"
 
 
 def test_no_input_is_kept_for_backward() -> None:
@@ -251,10 +225,12 @@ def test_no_input_is_kept_for_backward() -> None:
         result = Add.apply(a, b)
     with unchanged(a=a, b=b, grad=grad, result=result):
         torch.autograd.grad(result, (a, b), grad, retain_graph=True)
-    assert len(expanded.grad_fn.saved_tensors) == 0, "the shape is enough for backward"
+    for name, node in {"Expand": expanded.grad_fn, "Add": result.grad_fn}.items():
+        kept = len(node.saved_tensors)
+        assert 0 == kept, f"{name}: yours saves {kept} tensors, expected none: shapes are enough"
     alive = {"a": weakref.ref(a), "b": weakref.ref(b)}
     del a, b
     kept = [name for name, reference in alive.items() if reference() is not None]
 
-    assert not kept, f"the graph of the sum keeps {kept}: the shapes are enough"
-    assert result.requires_grad
+    assert not kept, f"yours keeps {kept} alive on the node of the sum: the shapes are enough"
+    assert result.requires_grad, "yours has cut the sum off from its history"

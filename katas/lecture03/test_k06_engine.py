@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,15 +64,19 @@ def in_turns(nodes: Sequence[Node]) -> list[set[Node]]:
     return [set(run) for _, run in groupby(nodes, key=lambda node: node._sequence_nr())]  # noqa: SLF001
 
 
+@pytest.mark.step(1, "count the edges")
 def test_a_chain_has_one_edge_to_each_node() -> None:
     """From the root, through exp, to the node of the leaf."""
     y = leaf(1.0).exp()
     dependencies = count_dependencies(edges(y))
 
-    assert ["ExpBackward0", "AccumulateGrad"] == names(list(dependencies))
-    assert [1, 1] == list(dependencies.values())
+    yours = dict(zip(names(list(dependencies)), dependencies.values(), strict=True))
+    assert yours == {"ExpBackward0": 1, "AccumulateGrad": 1}, (
+        f"x.exp(): yours {yours}, expected one edge to each node; the root is an edge"
+    )
 
 
+@pytest.mark.step(1, "count the edges")
 def test_every_edge_counts() -> None:
     """``x * x`` sends two gradients to x, and a root is an edge too."""
     x = leaf(2.0)
@@ -79,35 +84,45 @@ def test_every_edge_counts() -> None:
     dependencies = count_dependencies(edges(y, y.exp(), y))
     product = y.grad_fn
 
-    assert 3 == dependencies[product], "two roots and exp lead to the product"
-    assert 2 == dependencies[product.next_functions[0][0]], "both factors are x"
-    assert 3 == len(dependencies)
+    to_product, to_leaf = dependencies[product], dependencies[product.next_functions[0][0]]
+    assert 3 == to_product, f"yours {to_product}, expected 3: two roots and exp lead to x * x"
+    assert 2 == to_leaf, f"yours {to_leaf}, expected 2: both factors of x * x are x"
+    assert 3 == len(dependencies), f"yours has {names(list(dependencies))}, expected 3 nodes"
 
 
+@pytest.mark.step(1, "count the edges")
 def test_inputs_without_gradient_have_no_node() -> None:
     """Their edge leads nowhere."""
     y = leaf(2.0) * torch.tensor([3.0])
 
-    assert ["MulBackward0", "AccumulateGrad"] == names(list(count_dependencies(edges(y))))
+    yours = names(list(count_dependencies(edges(y))))
+    assert ["MulBackward0", "AccumulateGrad"] == yours, (
+        f"yours {yours}: the edge of an input without gradient is (None, 0), and leads nowhere"
+    )
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_one_gradient_arrives_at_a_leaf(device: str) -> None:
     """Through every node, in order."""
     x = leaf(1.0, 2.0, device=device)
     order = run((x * 3).sin().sum())
 
-    assert ["SumBackward0", "SinBackward0", "MulBackward0", "AccumulateGrad"] == names(order)
-    torch.testing.assert_close(x.grad, 3 * torch.cos(3 * x.detach()))
+    expected = ["SumBackward0", "SinBackward0", "MulBackward0", "AccumulateGrad"]
+    assert expected == names(order), f"yours ran {names(order)}, expected {expected}"
+    says = "(3 * x).sin().sum(): yours is not 3 * cos(3 * x)\n".__add__
+    torch.testing.assert_close(x.grad, 3 * torch.cos(3 * x.detach()), msg=says)
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_gradients_of_one_tensor_are_added(device: str) -> None:
     """Three uses, three gradients."""
     x = leaf(2.0, device=device)
     run(x * x + x)
 
-    assert [5.0] == x.grad.tolist(), "the slope of x * x + x at 2 is 5"
+    assert [5.0] == x.grad.tolist(), f"yours {x.grad}: the slope of x * x + x at 2 is 5"
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_a_leaf_keeps_what_it_had(device: str) -> None:
     """A second backward adds to the first."""
     x = leaf(2.0, device=device)
@@ -115,9 +130,10 @@ def test_a_leaf_keeps_what_it_had(device: str) -> None:
     run(y)
     run(y)
 
-    assert [6.0] == x.grad.tolist()
+    assert [6.0] == x.grad.tolist(), f"yours {x.grad}, expected 3 + 3: AccumulateGrad adds"
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_a_node_waits_for_all_of_its_gradients() -> None:
     """The diamond: both branches first, then what they share, once."""
     x = leaf(0.5)
@@ -125,46 +141,34 @@ def test_a_node_waits_for_all_of_its_gradients() -> None:
     order = run(shared.sin() * shared)
 
     assert 1 == order.count(shared.grad_fn), "run a node once, with the sum of its gradients"
-    assert "ExpBackward0" == names(order)[-2]
+    assert "ExpBackward0" == names(order)[-2], f"yours ran {names(order)}: exp waits for both"
     e = x.detach().exp()
-    torch.testing.assert_close(x.grad, e * (e.cos() * e + e.sin()))
+    says = "sin(e) * e with e = exp(x): yours is not e * (e * cos(e) + sin(e))\n".__add__
+    torch.testing.assert_close(x.grad, e * (e.cos() * e + e.sin()), msg=says)
 
 
-def test_last_in_forward_is_first_in_backward() -> None:
-    """Of two branches that are ready, the one made later goes first, whichever side it is on."""
-    x = leaf(0.5)
-    first, second = x.sin(), x.cos()
-    expected = ["AddBackward0", "CosBackward0", "SinBackward0", "AccumulateGrad"]
-
-    assert expected == names(run(first + second))
-    assert expected == names(run(second + first))
-
-
-def test_a_leaf_is_served_as_soon_as_it_may_be() -> None:
-    """Its sequence number is the largest: the memory of its gradient's sources can go."""
-    x, w = leaf(0.5), leaf(2.0)
-    order = run(x.sin() * w)
-
-    assert ["MulBackward0", "AccumulateGrad", "SinBackward0", "AccumulateGrad"] == names(order)
-
-
+@pytest.mark.step(2, "buffers and counts")
 def test_a_node_may_take_several_gradients() -> None:
     """Unbind makes three results: each gradient goes to the input of its number."""
     x = leaf(1.0, 2.0, 3.0)
     first, second, third = x.unbind()
     run(first * 10 + second * 20 + third * 30)
 
-    assert [10.0, 20.0, 30.0] == x.grad.tolist()
+    assert [10.0, 20.0, 30.0] == x.grad.tolist(), (
+        f"yours {x.grad.tolist()}, expected [10, 20, 30]: an edge names the input it leads to"
+    )
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_no_gradient_is_none() -> None:
     """A result that was not used sends None, which the node takes as zeros."""
     x = leaf(1.0, 2.0, 3.0)
     run(x.unbind()[1] * 5)
 
-    assert [0.0, 5.0, 0.0] == x.grad.tolist()
+    assert [0.0, 5.0, 0.0] == x.grad.tolist(), f"yours {x.grad.tolist()}, expected [0, 5, 0]"
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_none_along_an_edge_counts_as_followed() -> None:
     """A node that sends None lets the next one run all the same."""
     x = leaf(1.0, 2.0)
@@ -178,6 +182,7 @@ def test_none_along_an_edge_counts_as_followed() -> None:
     assert [1.0, 1.0] == x.grad.tolist(), "None and a tensor make the tensor"
 
 
+@pytest.mark.step(2, "buffers and counts")
 def test_a_gradient_of_zeros_is_sent() -> None:
     """Zero is a value; None says that nothing arrived."""
     x = leaf(2.0)
@@ -187,37 +192,17 @@ def test_a_gradient_of_zeros_is_sent() -> None:
     assert x.grad.tolist() == [0.0], f"PyTorch's gradient of x is 0, yours {x.grad.tolist()}"
 
 
-def test_a_gradient_is_never_written_to() -> None:
-    """An addition hands one tensor to both sides: a sum in place on one would reach the other."""
-    x, w = leaf(0.0), leaf(0.0)
-    late = w.exp()
-    later = x.exp()
-    seeds = [torch.ones(1), torch.ones(1)]
-    run_backward(edges(x + late, later), seeds)
-
-    assert [2.0] == x.grad.tolist()
-    assert [1.0] == w.grad.tolist(), "x and exp(w) were given the same tensor"
-    assert [[1.0], [1.0]] == [seed.tolist() for seed in seeds], "these belong to the caller"
-
-
+@pytest.mark.step(2, "buffers and counts")
 def test_roots_may_be_leaves_and_each_other() -> None:
     """A root in the middle of another root's graph waits for the gradient from there."""
     x = leaf(2.0)
     y = x * 3
     run(y, y.square(), x)
 
-    assert [3.0 + 36.0 + 1.0] == x.grad.tolist()
+    assert [3.0 + 36.0 + 1.0] == x.grad.tolist(), f"yours {x.grad}, expected 3 + 36 + 1"
 
 
-def test_grad_mode_is_off() -> None:
-    """The gradients have no history: nothing is to be differentiated again."""
-    x = leaf(2.0)
-    run(x * x)
-
-    assert not x.grad.requires_grad, "with grad mode on, backward records a graph of its own"
-    assert torch.is_grad_enabled(), "it is on again afterwards"
-
-
+@pytest.mark.step(2, "buffers and counts")
 def test_a_deep_graph_is_no_recursion() -> None:
     """Ten thousand nodes in a row."""
     x = leaf(1.0)
@@ -226,30 +211,31 @@ def test_a_deep_graph_is_no_recursion() -> None:
         y = y + 1
     run(y)
 
-    assert [1.0] == x.grad.tolist()
+    assert [1.0] == x.grad.tolist(), f"yours {x.grad}, expected 1"
 
 
-def test_pytorch_is_not_asked() -> None:
-    """You are the engine."""
-    engine = ("autograd.grad", "autograd.backward", "autograd.Variable", "func", "Tensor.backward")
-    with forbids(kata, *(f"torch.{name}" for name in engine)) as fresh:
-        fresh.run_backward(edges(leaf(1.0).exp()), [torch.ones(1)])
+@pytest.mark.step(3, "the last of forward first")
+def test_last_in_forward_is_first_in_backward() -> None:
+    """Of two branches that are ready, the one made later goes first, whichever side it is on."""
+    x = leaf(0.5)
+    first, second = x.sin(), x.cos()
+    expected = ["AddBackward0", "CosBackward0", "SinBackward0", "AccumulateGrad"]
+
+    for y in (first + second, second + first):
+        yours = names(run(y))
+        assert expected == yours, f"yours {yours}\nexpected {expected}: cos was made after sin"
 
 
-def test_what_the_caller_has_stays() -> None:
-    """The gradients that come in, the results, and what two branches share."""
-    x = leaf(2**0.5)
-    y, z = x.exp(), x * 3
-    grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]
-    kept = [grad.clone() for grad in grads]
-    with unchanged(grads=grads, y=y, z=z), unchanged(x=x, but=("grad",)):
-        run_backward(edges(y, z), grads)
-        first = x.grad
-    with unchanged(grads=grads, first=first.clone()):
-        run_backward(edges(x * 2, x * 2), grads)
+@pytest.mark.step(3, "the last of forward first")
+def test_a_leaf_is_served_as_soon_as_it_may_be() -> None:
+    """Its sequence number is the largest: the memory of its gradient's sources can go."""
+    x, w = leaf(0.5), leaf(2.0)
+    order = run(x.sin() * w)
 
-    total = kept[0] * x.detach().exp() + 3 * kept[1] + 2 * (kept[0] + kept[1])
-    torch.testing.assert_close(x.grad, total)
+    expected = ["MulBackward0", "AccumulateGrad", "SinBackward0", "AccumulateGrad"]
+    assert expected == names(order), (
+        f"yours {names(order)}\nexpected {expected}: a leaf has the highest sequence number"
+    )
 
 
 @st.composite
@@ -283,6 +269,7 @@ def build(program: list[tuple[str, int, int]]) -> tuple[list[torch.Tensor], list
     return leaves, [value for value in values[-3:] if value.requires_grad]
 
 
+@pytest.mark.step(3, "the last of forward first")
 @given(program=programs())
 def test_order_and_gradients_are_those_of_pytorch(program: list[tuple[str, int, int]]) -> None:
     """For any graph: several roots, shared parts, parts that need no gradient."""
@@ -292,5 +279,62 @@ def test_order_and_gradients_are_those_of_pytorch(program: list[tuple[str, int, 
     for x in leaves:
         x.grad = None
 
-    assert in_turns(expected) == in_turns(run(*roots)), names(expected)
-    torch.testing.assert_close([x.grad for x in leaves], theirs)
+    yours = run(*roots)
+
+    assert in_turns(expected) == in_turns(yours), (
+        f"yours      {names(yours)}\nPyTorch's  {names(expected)}\nfor the program {program}"
+    )
+    says = f"yours is not PyTorch's gradient of the leaves, for {program}\n".__add__
+    torch.testing.assert_close([x.grad for x in leaves], theirs, msg=says)
+
+
+@pytest.mark.step(4, "leave everything as it was")
+def test_a_gradient_is_never_written_to() -> None:
+    """An addition hands one tensor to both sides: a sum in place on one would reach the other."""
+    x, w = leaf(0.0), leaf(0.0)
+    late = w.exp()
+    later = x.exp()
+    seeds = [torch.ones(1), torch.ones(1)]
+    run_backward(edges(x + late, later), seeds)
+
+    assert [2.0] == x.grad.tolist(), f"yours {x.grad.tolist()} for x, expected 2"
+    assert [1.0] == w.grad.tolist(), (
+        f"yours {w.grad.tolist()} for w, expected 1: x and exp(w) were given one tensor"
+    )
+    kept = [seed.tolist() for seed in seeds]
+    assert [[1.0], [1.0]] == kept, f"yours wrote to the caller's gradients: {kept}"
+
+
+@pytest.mark.step(4, "leave everything as it was")
+def test_grad_mode_is_off() -> None:
+    """The gradients have no history: nothing is to be differentiated again."""
+    x = leaf(2.0)
+    run(x * x)
+
+    assert not x.grad.requires_grad, "with grad mode on, backward records a graph of its own"
+    assert torch.is_grad_enabled(), "yours leaves grad mode off: it is on again afterwards"
+
+
+@pytest.mark.step(4, "leave everything as it was")
+def test_what_the_caller_has_stays() -> None:
+    """The gradients that come in, the results, and what two branches share."""
+    x = leaf(2**0.5)
+    y, z = x.exp(), x * 3
+    grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]
+    kept = [grad.clone() for grad in grads]
+    with unchanged(grads=grads, y=y, z=z), unchanged(x=x, but=("grad",)):
+        run_backward(edges(y, z), grads)
+        first = x.grad
+    with unchanged(grads=grads, first=first.clone()):
+        run_backward(edges(x * 2, x * 2), grads)
+
+    total = kept[0] * x.detach().exp() + 3 * kept[1] + 2 * (kept[0] + kept[1])
+    torch.testing.assert_close(x.grad, total, msg="yours is not the sum of all runs\n".__add__)
+
+
+@pytest.mark.step(4, "leave everything as it was")
+def test_pytorch_is_not_asked() -> None:
+    """You are the engine."""
+    engine = ("autograd.grad", "autograd.backward", "autograd.Variable", "func", "Tensor.backward")
+    with forbids(kata, *(f"torch.{name}" for name in engine)) as fresh:
+        fresh.run_backward(edges(leaf(1.0).exp()), [torch.ones(1)])

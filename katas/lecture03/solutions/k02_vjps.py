@@ -1,4 +1,4 @@
-"""Vector-Jacobian products: the backward formulas of ten operators."""
+"""Vector-Jacobian products: five formulas by hand."""
 
 from __future__ import annotations
 
@@ -11,57 +11,29 @@ if TYPE_CHECKING:
     import torch
 
 
-def mul_vjp(
-    grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``a * b``."""
-    return (grad * b).sum_to_size(a.shape), (grad * a).sum_to_size(b.shape)
-
-
-def div_vjp(
-    grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``a / b``."""
-    by_a = grad / b
-    return by_a.sum_to_size(a.shape), (-by_a * a / b).sum_to_size(b.shape)
-
-
-def where_vjp(
-    grad: torch.Tensor,
-    condition: torch.Tensor,
-    a_shape: Sequence[int],
-    b_shape: Sequence[int],
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``torch.where(condition, a, b)``."""
-    # Choosing, where multiplying by the condition would make NaN of an infinite gradient.
-    by_a = grad.where(condition, 0)
-    by_b = grad.where(~condition, 0)
-    return by_a.sum_to_size(a_shape), by_b.sum_to_size(b_shape)
-
-
 def exp_vjp(grad: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-    """Return the gradient by `x` of ``result = x.exp()``."""
+    """Return the gradient by `x` of ``result = x.exp()``, without another exponential."""
     return grad * result
 
 
-def softmax_vjp(grad: torch.Tensor, result: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return the gradient by `x` of ``result = x.softmax(dim)``."""
-    # The Jacobian is diag(result) - result result^T; it is symmetric and never built.
-    weighted = grad * result
-    return weighted - result * weighted.sum(dim, keepdim=True)
+def mul_vjp(
+    grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradients by `a` and by `b` of ``a * b``, which broadcast."""
+    return (grad * b).sum_to_size(a.shape), (grad * a).sum_to_size(b.shape)
 
 
 def matmul_vjp(
     grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of the product of two matrices."""
+    """Return the gradients by `a` and by `b` of ``a @ b``, matrices (n, k) and (k, m)."""
     return grad @ b.mT, a.mT @ grad
 
 
 def sum_vjp(
     grad: torch.Tensor, shape: Sequence[int], dims: Sequence[int], *, keepdim: bool
 ) -> torch.Tensor:
-    """Return the gradient by `x` of ``x.sum(dims, keepdim)``, as a view of `grad`."""
+    """Return the gradient by `x`, of that shape, of ``x.sum(dims, keepdim)``: a view of `grad`."""
     if not keepdim:
         # From the left, so that each dim's number is right when it is put back.
         for dim in sorted(dim % len(shape) for dim in dims):
@@ -69,20 +41,8 @@ def sum_vjp(
     return grad.expand(shape)
 
 
-def amax_vjp(grad: torch.Tensor, x: torch.Tensor, result: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return the gradient by `x` of ``result = x.amax(dim, keepdim=True)``."""
-    largest = x == result
-    return grad * largest / largest.sum(dim, keepdim=True)
-
-
-def index_select_vjp(
-    grad: torch.Tensor, shape: Sequence[int], dim: int, index: torch.Tensor
-) -> torch.Tensor:
-    """Return the gradient by `x`, of that shape, of ``x.index_select(dim, index)``."""
-    # index_add adds for every occurrence; an assignment would keep the last one only.
-    return grad.new_zeros(shape).index_add(dim, index, grad)
-
-
-def cat_vjp(grad: torch.Tensor, sizes: Sequence[int], dim: int) -> tuple[torch.Tensor, ...]:
-    """Return the gradients by the tensors of ``torch.cat(tensors, dim)``, as views of `grad`."""
-    return grad.split(list(sizes), dim)
+def softmax_vjp(grad: torch.Tensor, result: torch.Tensor, dim: int) -> torch.Tensor:
+    """Return the gradient by `x` of ``result = x.softmax(dim)``, from the result."""
+    # The Jacobian is diag(result) - result result^T; it is symmetric and never built.
+    weighted = grad * result
+    return weighted - result * weighted.sum(dim, keepdim=True)

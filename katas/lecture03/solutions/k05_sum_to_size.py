@@ -1,4 +1,4 @@
-"""Undoing a broadcast: the gradient of everything that repeats."""
+"""Undo a broadcast: the gradient of everything that repeats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
-    """Return whether a tensor of `shape` can be expanded to `desired`."""
+    """Return whether a tensor of `shape` can be expanded to `desired`. Given."""
     if len(shape) > len(desired):
         return False
     pairs = zip(reversed(shape), reversed(desired), strict=False)
@@ -21,13 +21,7 @@ def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
 
 
 def sum_to_size(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Return `tensor` summed over the dims that expanding from `shape` repeats.
-
-    Raises
-    ------
-    ValueError
-        If `shape` cannot be expanded to the shape of `tensor`.
-    """
+    """Return `tensor` summed over all that expanding from `shape` to its shape repeats."""
     if not is_expandable_to(shape, tensor.shape):
         raise ValueError(f"{tuple(shape)} is not expandable to {tuple(tensor.shape)}")
     new = tensor.dim() - len(shape)
@@ -41,32 +35,32 @@ def sum_to_size(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
 
 
 class Expand(torch.autograd.Function):
-    """``x.expand(shape)`` with a backward of our own."""
+    """``Expand.apply(x, shape)`` is ``x.expand(shape)``."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-        """Return `x` expanded, and note what backward needs."""
+        """Return `x` expanded, a view, and note on ctx what backward needs."""
         ctx.shape = x.shape
         return x.expand(shape)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient by `x`, and None for the shape."""
+        """Return the gradient by `x`, in its shape, and None for the shape."""
         return sum_to_size(grad, ctx.shape), None
 
 
 class Add(torch.autograd.Function):
-    """``a + b``, broadcast, with a backward of our own."""
+    """``Add.apply(a, b)`` is ``a + b``, broadcast."""
 
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the sum, and note what backward needs."""
+        """Return the sum, and note on ctx what backward needs."""
         ctx.shapes = a.shape, b.shape
         return a + b
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `a` and by `b`, None for one that is not needed."""
+        """Return the gradients by `a` and by `b`; None, and no sum, for one that is not needed."""
         by_a, by_b = (
             sum_to_size(grad, shape) if needed else None
             for shape, needed in zip(ctx.shapes, ctx.needs_input_grad, strict=True)

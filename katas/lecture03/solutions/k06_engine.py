@@ -1,4 +1,4 @@
-"""The engine: run a backward graph in the right order."""
+"""The engine: run a graph backwards, in the right order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def count_dependencies(roots: Sequence[tuple[Node, int]]) -> dict[Node, int]:
-    """Return how many edges lead to each node that can be reached from `roots`."""
+    """Return each node that can be reached from `roots`, and how many edges lead to it."""
     dependencies: dict[Node, int] = {}
     edges = list(roots)
     while edges:
@@ -32,7 +32,7 @@ def count_dependencies(roots: Sequence[tuple[Node, int]]) -> dict[Node, int]:
 
 @torch.no_grad()
 def run_backward(roots: Sequence[tuple[Node, int]], grads: Sequence[torch.Tensor]) -> list[Node]:
-    """Run the graph below `roots` with these gradients, and return the nodes in their order."""
+    """Send each gradient along its root, run what can be reached, and return the nodes in order."""
     dependencies = count_dependencies(roots)
     buffers = {node: [None] * len(node._input_metadata) for node in dependencies}  # noqa: SLF001
     # The position breaks ties, since nodes have no order.
