@@ -1,62 +1,68 @@
-"""Check a backward against its forward: gradcheck from scratch.
+"""Does this backward fit its forward? gradcheck from nothing.
 
-A Jacobian can be had in two ways: by differences, which needs the forward only, and by as many
-backwards as the function has results. If the two disagree, a formula is wrong. Write both ways
-and the check, for functions `fn` from one tensor to one tensor, float64 or complex128.
+A formula with a wrong factor trains, a little worse, and raises nothing. Two Jacobians settle it:
+one by differences, which ask forward alone, and one by backwards:
 
-A complex number counts as two real ones, its real and its imaginary part, in this order
-(``torch.view_as_real``). So a Jacobian is always a real float64 matrix: one row per real number
-of the result, one column per real number of the input, both in the order of ``flatten()``.
-This fits PyTorch's convention: the gradient by a complex z = x + iy of a real loss L is
-dL/dx + i dL/dy, and so is the `grad` that a backward is given.
+    column j   (fn(x + eps * e_j) - fn(x - eps * e_j)) / (2 * eps)      e_j is 1 at j, else 0
+    row i      the gradient of x for a gradient of the result that is 1 at i, else 0
 
-1. ``numerical_jacobian(fn, x, eps)``: by central differences,
-   (fn(x + eps) - fn(x - eps)) / (2 eps), for one real number of x at a time: two calls of `fn` for
-   each, no more, and no backward. Put a number back exactly before you nudge the next. `x` may
-   have any strides (transposed, say) and is the same afterwards; `fn` sees the shape and the dtype
-   of `x`, and may return a view of what it is given. The Jacobian has no history, even if `fn` uses
-   weights that need a gradient.
-2. ``analytical_jacobian(fn, x)``: from one call of `fn`, and one backward for each real number of
-   the result, with a gradient that is 1 (or 1j) there and 0 elsewhere. If the result does not
-   depend on `x`, or has no history, the Jacobian is zero. The ``.grad`` of `x` is left alone.
-   `fn` may return ``z.conj()``, which is lazy (``Tensor.resolve_conj``).
-3. ``gradcheck(fn, x, eps, atol, rtol)``: return True, or raise
+Write both and compare, for functions of one tensor to one tensor in float64 or complex128: about
+30 lines, in four steps. Each turns a group of tests green.
 
-   - ``ValueError`` if x is neither float64 nor complex128: the differences would be noise;
-   - ``GradcheckError`` whose message contains "not deterministic" if two analytical Jacobians are
-     not exactly equal;
-   - ``GradcheckError`` whose message contains "mismatch" if |numerical - analytical| is larger
-     than atol + rtol * |numerical| anywhere.
+1. `numerical_jacobian`: two calls of `fn` for each number of x.
+2. `analytical_jacobian`: one call, and a backward for each number of the result.
+3. Both for complex tensors: a number is two, its real and its imaginary part in this order, as
+   ``torch.view_as_real`` shows them. Rows send back 1, then 1j.
+4. `gradcheck`: run the backwards twice, then compare.
 
-   In this order.
+- ``torch.autograd.gradcheck``, ``torch.autograd.functional`` and ``torch.func`` are what you write.
 
-Not allowed: ``torch.autograd.gradcheck``, ``torch.autograd.functional`` and ``torch.func``. Out of
-scope: other devices than the CPU, several inputs or results, an x without elements, sparse
-tensors, forward mode.
-
-About 40 lines. In PyTorch: ``torch/autograd/gradcheck.py`` (``_get_numerical_jacobian``,
-``_check_analytical_jacobian_attributes``, ``_allclose_with_type_promotion``).
+Begin on paper: the Jacobian of ``z.conj()``, two real numbers to two.
+Afterwards open ``torch/autograd/gradcheck.py`` in site-packages (``_get_numerical_jacobian``).
+Real life differs: several inputs and results, forward mode, and a fast mode with random vectors.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import torch
 
 
 class GradcheckError(Exception):
     """A backward is not the derivative of its forward."""
 
 
+# ---- given: what to raise --------------------------------------------------------------------
+
+
+def not_deterministic() -> GradcheckError:
+    """Return the error of a backward that is another one the second time."""
+    return GradcheckError("backward is not deterministic")
+
+
+def mismatch(numerical: torch.Tensor, analytical: torch.Tensor) -> GradcheckError:
+    """Return the error of Jacobians that do not agree."""
+    return GradcheckError(f"mismatch: numerical {numerical}, analytical {analytical}")
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
 def numerical_jacobian(
     fn: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, eps: float = 1e-6
 ) -> torch.Tensor:
-    """Return the Jacobian of `fn` at `x` by central differences."""
+    """Return the Jacobian of `fn` at `x` by central differences, without a backward.
+
+    It is float64, a row for each real number of the result and a column for each one of `x`, both
+    in the order of ``flatten()``, and has no history, even if `fn` uses weights that need a
+    gradient. `fn` sees the shape and dtype of `x`, with a single number nudged and all others exact
+    to the bit; it may return a view of what it got. `x` may have any strides, and stays as it is.
+    """
     # TODO: nudge one real number at a time, both ways.
     raise NotImplementedError("numerical_jacobian")
 
@@ -64,7 +70,11 @@ def numerical_jacobian(
 def analytical_jacobian(
     fn: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor
 ) -> torch.Tensor:
-    """Return the Jacobian of `fn` at `x` by backwards."""
+    """Return the Jacobian of `fn` at `x` by backwards, in the form of `numerical_jacobian`.
+
+    It is zero where the result doesn't depend on `x`, or has no history. ``x.grad`` is left alone.
+    `fn` may return ``z.conj()``, which is lazy: ``Tensor.resolve_conj``.
+    """
     # TODO: one backward makes one row.
     raise NotImplementedError("analytical_jacobian")
 
@@ -78,12 +88,17 @@ def gradcheck(
 ) -> bool:
     """Return True if both Jacobians of `fn` at `x` agree.
 
+    |numerical - analytical| may be ``atol + rtol * |numerical|`` at each place. Two analytical
+    Jacobians have to be exactly equal; that is looked at first.
+
     Raises
     ------
     ValueError
-        If the dtype of `x` is not of double precision.
+        If `x` is neither float64 nor complex128: differences would be noise. Given.
     GradcheckError
-        If backward is not deterministic, or does not agree with the differences.
+        `not_deterministic` or `mismatch`.
     """
-    # TODO: dtype, twice the same, close.
+    if x.dtype not in {torch.float64, torch.complex128}:
+        raise ValueError(f"{x.dtype} is too coarse for differences")
+    # TODO: twice equal, then close.
     raise NotImplementedError("gradcheck")

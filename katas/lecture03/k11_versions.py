@@ -1,36 +1,26 @@
 """Version counters: how autograd notices that a saved tensor was overwritten.
 
-A formula may need a tensor again that forward has seen. Between forward and backward anyone may
-write to it. So a tensor and its views have one counter, ``tensor._version``, which each operation
-in place moves up, and what is saved for backward remembers where it stood.
+"One of the variables needed for gradient computation has been modified by an inplace operation:
+... is at version 3; expected version 1 instead." You have met this error. Who counts, and when?
 
-1. ``same_counter(a, b)``: do two tensors share a counter? Find out with
-   ``torch.autograd.graph.increment_version(a)``, which does nothing else: it runs no operator,
-   changes no element, and works on leaves that need a gradient. (The counter stays moved.) Tensors
-   made in inference mode have no counter, so they share none; asking for ``_version`` is an error.
-2. ``SavedTensor(tensor, is_output)``: what a node keeps of a tensor.
+    x = torch.ones(2)
+    x[:1].add_(1)
+    print(x._version)    # 1: a view counts for its base
 
-   - Making one of an inference tensor raises ``RuntimeError`` with "Inference tensors cannot be
-     saved" in its message.
-   - ``unpack()`` returns the very tensor. Of an output (a result of the node that saves it) it
-     returns a detached alias instead, which has the same counter: with the result itself the node
-     would own its result, which owns the node, and neither would ever be freed.
-   - If the counter has moved since, ``unpack`` raises ``RuntimeError`` whose message contains
-     "modified by an inplace operation", and "is at version 3; expected version 1 instead" with the
-     numbers of the case.
-   - ``release()`` lets go of the tensor. After it ``unpack`` raises ``RuntimeError`` with "backward
-     through the graph a second time" in its message, whatever the versions.
-3. ``exp(x)`` and ``square(x)``: return the result and a function ``backward(grad)`` that returns
-   the gradient by `x`. Each saves one tensor as a `SavedTensor`: ``exp`` its output, ``square`` its
-   input. ``backward`` releases it, so it works once.
+A tensor and its views have one counter, and each operator in place moves it up. A node that saves
+a tensor notes where the counter stood, and looks again when backward needs the tensor. Build that,
+in about 20 lines:
 
-The tests do the same things to PyTorch's operators and to yours, and compare who complains.
-Nothing here needs autograd, and your operators must not run it. Out of scope: hooks on saved
-tensors, sparse tensors.
+1. `same_counter`: move one tensor's counter, look at the other's.
+2. `SavedTensor`: the note. Its errors are given.
+3. `exp`, beside the given `square`. It saves its output, which takes care: a node that owns its
+   result, which owns the node, waits for the garbage collector (k10).
 
-About 35 lines. In PyTorch: ``torch/csrc/autograd/saved_variable.cpp`` (``SavedVariable::unpack``),
-``c10/core/TensorImpl.h`` (``VariableVersion``), ``torch/autograd/graph.py``
-(``increment_version``).
+Do not run autograd: the gradient is a product with what you saved.
+
+Begin with a guess: does ``x.data.add_(1)`` move ``x._version``? And ``x.detach().add_(1)``?
+Afterwards open ``torch/autograd/graph.py`` (``increment_version``) in site-packages, and read
+``SavedVariable::unpack`` in PyTorch's ``torch/csrc/autograd/saved_variable.cpp``.
 """
 
 from __future__ import annotations
@@ -44,8 +34,38 @@ if TYPE_CHECKING:
     import torch
 
 
+# ---- given: what to raise; when is up to you -------------------------------------------------
+
+
+def no_counter() -> RuntimeError:
+    """Return the error for saving an inference tensor."""
+    return RuntimeError("Inference tensors cannot be saved for backward: they have no version")
+
+
+def overwritten(now: int, expected: int) -> RuntimeError:
+    """Return the error for needing a tensor that was written to since it was saved."""
+    return RuntimeError(
+        "a tensor that backward needs has been modified by an inplace operation: "
+        f"it is at version {now}; expected version {expected} instead"
+    )
+
+
+def released() -> RuntimeError:
+    """Return the error for needing a tensor that has been let go."""
+    return RuntimeError("Trying to go backward through the graph a second time")
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
 def same_counter(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether a write to `a` in place moves the version of `b`."""
+    """Return whether a write to `a` in place moves the version of `b`.
+
+    ``increment_version`` of ``torch.autograd.graph`` moves a counter and does nothing else: no
+    operator runs, no element changes, and leaves that need a gradient allow it. The counter may
+    stay moved. Inference tensors have none, so they share none, not even with themselves; for
+    them ``_version`` is an error (ask ``is_inference()``).
+    """
     # TODO: move one, look at the other.
     raise NotImplementedError("same_counter")
 
@@ -54,28 +74,42 @@ class SavedTensor:
     """A tensor that was saved for backward, and the version it had."""
 
     def __init__(self, tensor: torch.Tensor, is_output: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Save `tensor`."""
+        """Save `tensor`; raise `no_counter` if it is an inference tensor.
+
+        With `is_output` it is a result of the node that saves it. Keep a detached alias then:
+        it shares the memory and the counter, and does not own the node.
+        """
         # TODO: what must be kept, and what must not?
         raise NotImplementedError("SavedTensor")
 
     def unpack(self) -> torch.Tensor:
-        """Return what was saved, if nobody has written to it since."""
+        """Return the very tensor that was saved, or the alias of an output: not a copy.
+
+        Raise `released` after `release`, whatever the versions are, and `overwritten` if the
+        counter has moved since the tensor was saved.
+        """
         # TODO: compare the versions.
         raise NotImplementedError("SavedTensor.unpack")
 
     def release(self) -> None:
-        """Let go of the tensor."""
+        """Let go of the tensor, so that its memory can be freed."""
         # TODO: and remember that it is gone.
         raise NotImplementedError("SavedTensor.release")
 
 
-def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x.exp()`` and its backward, which works once."""
-    # TODO: save the result.
-    raise NotImplementedError("exp")
-
-
 def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x * x`` and its backward, which works once."""
-    # TODO: save the input.
-    raise NotImplementedError("square")
+    """Return ``x * x`` and its backward, for a single run. Given: it saves its input."""
+    saved = SavedTensor(x)
+
+    def backward(grad: torch.Tensor) -> torch.Tensor:
+        by_x = 2 * grad * saved.unpack()
+        saved.release()
+        return by_x
+
+    return x * x, backward
+
+
+def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
+    """Return ``x.exp()`` and its backward, for a single run: it saves its output alone."""
+    # TODO: as square does, but with the result.
+    raise NotImplementedError("exp")

@@ -1,39 +1,23 @@
-"""What is behind this tensor? Predict the graphs of fourteen small programs.
+"""What is behind this tensor? Predict it, after views and writes in place.
 
-Each program in `PROGRAMS` (given, do not change it) gets ``torch.ones(2, 2, requires_grad=True)``
-and returns one tensor. Write down, without running it,
+``x[0] = y`` in a loop, and the graph of x has a node called CopySlices. Where does it come from?
 
-- `graph`: its ``grad_fn``, as "Name" or "Name(child, child)" with a child for each entry of
-  ``next_functions``; the node of a leaf is "AccumulateGrad", and "None" stands for an input that
-  needs no gradient, or for no ``grad_fn`` at all. So ``leaf * 2`` is
-  "MulBackward0(AccumulateGrad, None)";
-- `is_leaf` and `requires_grad`.
+    x = leaf * 2                 MulBackward0(AccumulateGrad, None)
+    x[0].exp_()                  CopySlices(MulBackward0(AccumulateGrad, None))
 
-The names are those of the operators: MulBackward0, AddBackward0, ExpBackward0, SelectBackward0
-(for ``x[0]``), TBackward0 (for ``x.t()``). The node of ``x.mul_(3)`` is that of ``x * 3``, and
-``x[0] = y`` is ``x[0].copy_(y)``, whose node has x[0] and y as inputs. All you need to know:
+A write to a view is a write to its base, and to each other view of that: all histories change.
+Fourteen small programs stand below. Write down, on paper, what is behind the tensor that each
+returns; `Prediction` has the notation, `predictions` the rules.
 
-- A write in place gives the tensor that is written to, if it is no view, a new ``grad_fn`` on top
-  of what it had.
-- A view has its base's history underneath. A write to a view is a write to its base, so to all
-  that look at it: the base gets the node CopySlices, which stands for the write. Its first child
-  is what the base had; the children of the write's own node follow, but for its first, which the
-  base replaces.
-- A view that was made before a write to its base (directly or through any view, this one too)
-  has an old ``grad_fn``. It is replaced when somebody asks for it: by AsStridedBackward0, whose
-  only child is the base's ``grad_fn``. What the view's own ``grad_fn`` was is forgotten.
-- A tensor from ``detach`` shares memory with its source, but no history. A write to it leaves the
-  source's graph as it is.
-- Without grad mode nothing is recorded. A view made there has no ``grad_fn``, but still requires a
-  gradient if its base does.
-- A tensor is a leaf if it has no ``grad_fn``. Integers have no gradient.
+1. Draw the tensors of a program: who is a view, and of whom?
+2. Go through the writes: to whom does each go in the end?
+3. Then the tensor that is returned: was it made before the last write to its base?
 
-Return one `Prediction` for every name. 14 entries, pencil and paper: the tests run PyTorch, and
-take it away while they read yours.
+The tests run PyTorch, and take it away while they read your rows.
 
-In PyTorch: ``torch/csrc/autograd/variable.cpp`` (``VariableHooks::grad_fn``, ``rebase_history``),
-``torch/csrc/autograd/functions/tensor.cpp`` (``CopySlices``), ``torch/csrc/autograd/variable.h``
-(``DifferentiableViewMeta``).
+Begin with ``x[0]`` in `row`, then `base_of_written_view`, of which you have just seen the graph.
+Afterwards find ``CopySlices::apply_impl`` in PyTorch's
+``torch/csrc/autograd/functions/tensor.cpp``: which part of the gradient goes where?
 """
 
 from __future__ import annotations
@@ -50,7 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The history of a tensor."""
+    """The history of a tensor.
+
+    `graph` is its ``grad_fn``, as "Name" or "Name(child, child)", with a child for each entry of
+    ``next_functions``. The node of a leaf is "AccumulateGrad"; "None" is an input that needs no
+    gradient, or no ``grad_fn`` at all. Names come from the operators: MulBackward0, AddBackward0,
+    ExpBackward0, SelectBackward0 for ``x[0]``, TBackward0 for ``x.t()``. ``x.mul_(3)`` leaves what
+    ``x * 3`` does, and ``x[0] = y`` is ``x[0].copy_(y)``, with x[0] and y as inputs.
+
+    `is_leaf` is true without a ``grad_fn``; integers have no gradient.
+    """
 
     graph: str
     is_leaf: bool
@@ -174,6 +167,16 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, Prediction]:
-    """Return a `Prediction` for every name in `PROGRAMS`."""
+    """Return a `Prediction` for each name in `PROGRAMS`.
+
+    - A write in place puts a node on top of what the tensor had, if that is no view.
+    - A view has its base's history underneath. A write to it gives the base CopySlices: first what
+      the base had, then the children of the write's own node, but for the first.
+    - A view made before a write to its base, or to any view of that, itself too, gets another
+      ``grad_fn``: AsStridedBackward0 on the base's. What it had is forgotten.
+    - What ``detach`` returns shares the memory, and no history: a write to it changes no graph.
+    - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, and requires a
+      gradient if its base does.
+    """
     # TODO: return {"product": Prediction(graph="...", is_leaf=..., requires_grad=...), ...}
     raise NotImplementedError("predictions")

@@ -110,6 +110,7 @@ def test_nothing_repeated_is_nothing_done(device: str) -> None:
     assert scalar is sum_to_size(scalar, ()), "a scalar was not repeated either"
 
 
+@pytest.mark.given
 @pytest.mark.parametrize(("sizes", "shape"), [((2, 3), (2,)), ((3,), (1, 3)), ((1, 3), (2, 3))])
 def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
     """The message shows both shapes as tuples, whatever sequence came in."""

@@ -63,17 +63,30 @@ class Restless(torch.autograd.Function):
         return grad * (1 + 1e-9 * Restless.calls)
 
 
-def close(expected: object, answer: torch.Tensor) -> None:
+def close(expected: object, answer: torch.Tensor, about: str = "") -> None:
     """Compare with a matrix, as closely as differences in float64 allow."""
     wanted = torch.as_tensor(expected, dtype=torch.float64)
-    torch.testing.assert_close(answer, wanted, atol=1e-5, rtol=1e-5)
+    says = f"yours {answer.tolist()}\nexpected {wanted.tolist()} {about}\n".__add__
+    torch.testing.assert_close(answer, wanted, atol=1e-5, rtol=1e-5, msg=says)
 
 
+def refused(match: str, fn: Callable, x: torch.Tensor, **settings: float) -> None:
+    """Check that your gradcheck raises this error."""
+    outcome = "passes it"
+    try:
+        gradcheck(fn, x, **settings)
+    except GradcheckError as error:
+        outcome = f"raises {error}"
+    assert match in outcome, f"at {x.tolist()} with {settings}: yours {outcome}; expected: {match}"
+
+
+@pytest.mark.step(1, "differences")
 def test_differences_are_slopes() -> None:
     """Each result of a square depends on its own input."""
     close([[2.0, 0.0], [0.0, 6.0]], numerical_jacobian(torch.square, vector(1.0, 3.0)))
 
 
+@pytest.mark.step(1, "differences")
 def test_rows_are_results_and_columns_are_inputs() -> None:
     """Two results of three inputs make a (2, 3) matrix."""
     weight = torch.arange(6.0, dtype=torch.float64).reshape(2, 3)
@@ -81,13 +94,17 @@ def test_rows_are_results_and_columns_are_inputs() -> None:
     close(weight, numerical_jacobian(lambda x: weight @ x, vector(1.0, 2.0, 3.0)))
 
 
+@pytest.mark.step(1, "differences")
 def test_differences_are_central() -> None:
     """One-sided ones would be wrong by eps / 2 times the second derivative."""
     jacobian = numerical_jacobian(torch.square, vector(1.0), eps=0.5)
 
-    assert [[2.0]] == jacobian.tolist(), "(1.5 ** 2 - 0.5 ** 2) / (2 * 0.5) is 2 exactly"
+    assert [[2.0]] == jacobian.tolist(), (
+        f"yours {jacobian.tolist()}: (1.5 ** 2 - 0.5 ** 2) / (2 * 0.5) is 2 exactly"
+    )
 
 
+@pytest.mark.step(1, "differences")
 def test_two_calls_for_each_number() -> None:
     """Both with the nudge that was asked for, from an `x` that is whole again."""
     seen: list[list[float]] = []
@@ -98,9 +115,11 @@ def test_two_calls_for_each_number() -> None:
 
     numerical_jacobian(fn, vector(1.0, 2.0), eps=0.25)
 
-    assert [[0.75, 2.0], [1.0, 1.75], [1.0, 2.25], [1.25, 2.0]] == sorted(seen)
+    expected = [[0.75, 2.0], [1.0, 1.75], [1.0, 2.25], [1.25, 2.0]]
+    assert expected == sorted(seen), f"x = [1, 2], eps 0.25: fn saw {seen}, expected {expected}"
 
 
+@pytest.mark.step(1, "differences")
 def test_the_input_is_the_same_afterwards() -> None:
     """Exactly: adding eps and taking it away again would leave a rounding error."""
     x = vector(0.1, 0.2, 1e9)
@@ -108,171 +127,30 @@ def test_the_input_is_the_same_afterwards() -> None:
     seen = []
     numerical_jacobian(lambda x: seen.append(x.clone()) or x.sum(), x)
 
-    assert torch.equal(before, x)
-    assert all(0.1 == call[0] for call in seen[2:]), "put each number back before the next"
+    assert torch.equal(before, x), f"x was {before.tolist()}, after yours it is {x.tolist()}"
+    firsts = [call[0].item() for call in seen[2:]]
+    assert all(0.1 == first for first in firsts), (
+        f"x[0] is 0.1; while others were nudged, yours had {firsts}: put it back to the bit"
+    )
 
 
+@pytest.mark.step(1, "differences")
 def test_a_result_may_be_a_view() -> None:
     """Then the next nudge would change it, if you did not read it before."""
     close(torch.eye(2), numerical_jacobian(lambda x: x.view(-1), vector(1.0, 2.0)))
 
 
+@pytest.mark.step(1, "differences")
 def test_differences_have_no_history() -> None:
     """Neither of `x` nor of a weight."""
     weight = vector(1.0, 2.0).requires_grad_()
     x = vector(3.0, 4.0).requires_grad_()
 
-    assert not numerical_jacobian(lambda x: x * weight, x).requires_grad
+    yours = numerical_jacobian(lambda x: x * weight, x)
+    assert not yours.requires_grad, "yours has a history: differences are plain numbers"
 
 
-def test_a_complex_number_is_two_real_ones() -> None:
-    """Multiplying by 2 + 3j turns and stretches the plane."""
-    expected = [[2.0, -3.0], [3.0, 2.0]]
-
-    close(expected, numerical_jacobian(lambda z: z * (2 + 3j), vector(1 + 1j)))
-
-
-def test_conjugation_and_parts_have_derivatives() -> None:
-    """They are no holomorphic functions, but fine ones of two real numbers."""
-    z = vector(1 + 2j)
-
-    close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
-    close([[2.0, 4.0]], numerical_jacobian(lambda z: (z * z.conj()).real, z))
-    close([[1.0], [0.0]], numerical_jacobian(lambda x: torch.complex(x, x * 0), vector(1.0)))
-
-
-def test_one_backward_makes_one_row() -> None:
-    """As many backwards as the result has numbers, one call of the function."""
-    calls: list[None] = []
-    grads: list[list[float]] = []
-
-    def fn(x: torch.Tensor) -> torch.Tensor:
-        calls.append(None)
-        result = x.prod().expand(3) * vector(1.0, 2.0, 3.0)
-        result.register_hook(lambda grad: grads.append(grad.tolist()))
-        return result
-
-    close([[2.0, 1.0], [4.0, 2.0], [6.0, 3.0]], analytical_jacobian(fn, vector(1.0, 2.0)))
-    assert 1 == len(calls), "run forward once, and backward three times"
-    assert torch.eye(3).tolist() == grads, "each backward starts from a gradient with a single 1"
-
-
-@given(data=st.data())
-def test_any_shape_and_strides(data: st.DataObject) -> None:
-    """Rows and columns go in the order of ``flatten``, whatever the order in memory."""
-    sizes = data.draw(st.lists(st.integers(1, 3), max_size=3))
-    order = data.draw(st.permutations(range(len(sizes))))
-    x = torch.randn(sizes, dtype=torch.float64).permute(order)
-    shapes: list[torch.Size] = []
-
-    def fn(x: torch.Tensor) -> torch.Tensor:
-        shapes.append(x.shape)
-        return torch.stack([x.sin(), x.cumsum(-1) if x.dim() else x]).transpose(0, -1)
-
-    expected = torch.autograd.functional.jacobian(fn, x).reshape(2 * x.numel(), x.numel())
-    close(expected, numerical_jacobian(fn, x))
-    close(expected, analytical_jacobian(fn, x))
-    assert {x.shape} == set(shapes), "the function sees the shape of x"
-
-
-@pytest.mark.parametrize(
-    "fn",
-    [torch.square, torch.conj, torch.abs, torch.angle, lambda z: z.conj() * z, torch.view_as_real],
-    ids=["square", "conj", "abs", "angle", "product", "view_as_real"],
-)
-def test_complex_backwards_agree_with_differences(fn: Callable) -> None:
-    """The convention of PyTorch: dL/dx + i dL/dy."""
-    z = vector(1 + 2j, -0.5 + 0.3j)
-
-    close(numerical_jacobian(fn, z), analytical_jacobian(fn, z))
-
-
-def test_nothing_depends_on_nothing() -> None:
-    """A constant has no history, and another leaf is not the input: the Jacobian is zero."""
-    x = vector(1.0, 2.0)
-    other = vector(3.0).requires_grad_()
-
-    assert [[0.0, 0.0]] == analytical_jacobian(lambda x: vector(5.0), x).tolist()
-    assert [[0.0, 0.0]] == analytical_jacobian(lambda x: other * 2, x).tolist()
-
-
-def test_grad_is_left_alone() -> None:
-    """A check leaves no trace in the leaves."""
-    x = vector(1.0, 2.0).requires_grad_()
-    analytical_jacobian(torch.exp, x)
-
-    assert x.grad is None
-    assert x.requires_grad
-    y = vector(1.0)
-    analytical_jacobian(torch.exp, y)
-    assert not y.requires_grad
-
-
-def test_a_right_backward_passes() -> None:
-    """Real and complex."""
-    assert gradcheck(lambda x: Wrong.apply(x, 1.0), vector(1.0, -2.0)) is True
-    assert gradcheck(torch.exp, vector(0.3 + 1j)) is True
-
-
-def test_a_wrong_backward_is_found() -> None:
-    """By one percent, and where only the imaginary part is wrong."""
-    with pytest.raises(GradcheckError, match="mismatch"):
-        gradcheck(lambda x: Wrong.apply(x, 1.01), vector(1.0, 2.0))
-    with pytest.raises(GradcheckError, match="mismatch"):
-        gradcheck(lambda x: Wrong.apply(x, 1.0), vector(1 + 1j))
-
-
-@pytest.mark.parametrize(("atol", "rtol"), [(0.0, 0.02), (0.3, 0.0)])
-def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> None:
-    """The slope at 10 is 20 and the backward says 20.2."""
-
-    def fn(x: torch.Tensor) -> torch.Tensor:
-        return Wrong.apply(x, 1.01)
-
-    assert gradcheck(fn, vector(10.0), atol=atol, rtol=rtol) is True
-    with pytest.raises(GradcheckError, match="mismatch"):
-        gradcheck(fn, vector(10.0), atol=atol / 4, rtol=rtol / 4)
-
-
-def test_the_tolerance_is_relative_to_the_differences() -> None:
-    """Not to the backward under suspicion, which may be far too large."""
-    with pytest.raises(GradcheckError, match="mismatch"):
-        gradcheck(lambda x: Wrong.apply(x, 10.0), vector(1.0), rtol=0.95)
-
-
-def test_the_nudge_is_the_one_that_was_asked_for() -> None:
-    """A huge one finds another slope."""
-    with pytest.raises(GradcheckError, match="mismatch"):
-        gradcheck(torch.exp, vector(1.0), eps=0.5)
-
-
-def test_a_restless_backward_is_found() -> None:
-    """However little it changes: float atomics on a GPU are such a case."""
-    with pytest.raises(GradcheckError, match="not deterministic"):
-        gradcheck(Restless.apply, vector(1.0, 2.0))
-
-
-def test_single_precision_is_refused() -> None:
-    """First of all: a difference of 1e-6 is lost in float32."""
-    for dtype in (torch.float32, torch.complex64):
-        with pytest.raises(ValueError, match=r"."):
-            gradcheck(Restless.apply, torch.ones(1, dtype=dtype))
-
-
-def test_torch_does_not_do_it() -> None:
-    """Differences run no backward, and the check of torch is not called."""
-    checks = ("autograd.gradcheck", "autograd.functional", "func", "autograd.forward_ad")
-    names = [f"torch.{name}" for name in checks]
-    with forbids(kata, *names) as fresh:
-        fresh.gradcheck(torch.square, vector(1.0))
-    inputs = vector(1.0)
-    with watched_operators() as ran, unchanged(inputs=inputs):
-        close([[2.0]], numerical_jacobian(torch.square, inputs))
-
-    backwards = [name for name in ran if "Backward" in name or "backward" in name]
-    assert not backwards, f"differences run no backward, yours ran {backwards}"
-
-
+@pytest.mark.step(1, "differences")
 def test_one_number_at_a_time_is_nudged() -> None:
     """Each call sees `x` but for one number, to the bit: what was nudged before is put back."""
     # Some are much smaller than eps: then (x - eps) + eps is another number.
@@ -288,3 +166,171 @@ def test_one_number_at_a_time_is_nudged() -> None:
     others = [int((y != x).sum()) for y in seen]
 
     assert others == [1] * 80, f"numbers that differ from x, call by call: 1 each, yours {others}"
+
+
+@pytest.mark.step(2, "backwards")
+def test_one_backward_makes_one_row() -> None:
+    """As many backwards as the result has numbers, one call of the function."""
+    calls: list[None] = []
+    grads: list[list[float]] = []
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        calls.append(None)
+        result = x.prod().expand(3) * vector(1.0, 2.0, 3.0)
+        result.register_hook(lambda grad: grads.append(grad.tolist()))
+        return result
+
+    close([[2.0, 1.0], [4.0, 2.0], [6.0, 3.0]], analytical_jacobian(fn, vector(1.0, 2.0)))
+    assert 1 == len(calls), f"yours calls fn {len(calls)} times: one forward, three backwards"
+    assert torch.eye(3).tolist() == grads, (
+        f"yours sends back {grads}, expected a single 1 each time, at 0, 1, 2"
+    )
+
+
+@pytest.mark.step(2, "backwards")
+def test_nothing_depends_on_nothing() -> None:
+    """A constant has no history, and another leaf is not the input: the Jacobian is zero."""
+    x = vector(1.0, 2.0)
+    other = vector(3.0).requires_grad_()
+
+    for name, fn in {
+        "a constant": lambda x: vector(5.0),
+        "of another": lambda x: other * 2,
+    }.items():
+        yours = analytical_jacobian(fn, x).tolist()
+        assert [[0.0, 0.0]] == yours, f"{name}: yours {yours}, expected one row of zeros"
+
+
+@pytest.mark.step(2, "backwards")
+def test_grad_is_left_alone() -> None:
+    """A check leaves no trace in the leaves."""
+    x = vector(1.0, 2.0).requires_grad_()
+    analytical_jacobian(torch.exp, x)
+
+    assert x.grad is None, f"yours left x.grad = {x.grad}"
+    assert x.requires_grad, "yours switched x.requires_grad off"
+    y = vector(1.0)
+    analytical_jacobian(torch.exp, y)
+    assert not y.requires_grad, "yours left requires_grad on y: use a leaf of your own"
+
+
+@pytest.mark.step(2, "backwards")
+@given(data=st.data())
+def test_any_shape_and_strides(data: st.DataObject) -> None:
+    """Rows and columns go in the order of ``flatten``, whatever the order in memory."""
+    sizes = data.draw(st.lists(st.integers(1, 3), max_size=3))
+    order = data.draw(st.permutations(range(len(sizes))))
+    x = torch.randn(sizes, dtype=torch.float64).permute(order)
+    shapes: list[torch.Size] = []
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        shapes.append(x.shape)
+        return torch.stack([x.sin(), x.cumsum(-1) if x.dim() else x]).transpose(0, -1)
+
+    expected = torch.autograd.functional.jacobian(fn, x).reshape(2 * x.numel(), x.numel())
+    close(expected, numerical_jacobian(fn, x))
+    close(expected, analytical_jacobian(fn, x))
+    assert {x.shape} == set(shapes), f"fn saw {set(shapes)}, expected the shape of x, {x.shape}"
+
+
+@pytest.mark.step(3, "complex numbers")
+def test_a_complex_number_is_two_real_ones() -> None:
+    """Multiplying by 2 + 3j turns and stretches the plane."""
+    expected = [[2.0, -3.0], [3.0, 2.0]]
+
+    close(expected, numerical_jacobian(lambda z: z * (2 + 3j), vector(1 + 1j)))
+
+
+@pytest.mark.step(3, "complex numbers")
+def test_conjugation_and_parts_have_derivatives() -> None:
+    """They are no holomorphic functions, but fine ones of two real numbers."""
+    z = vector(1 + 2j)
+
+    close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
+    close([[2.0, 4.0]], numerical_jacobian(lambda z: (z * z.conj()).real, z))
+    close([[1.0], [0.0]], numerical_jacobian(lambda x: torch.complex(x, x * 0), vector(1.0)))
+
+
+@pytest.mark.step(3, "complex numbers")
+@pytest.mark.parametrize(
+    "fn",
+    [torch.square, torch.conj, torch.abs, torch.angle, lambda z: z.conj() * z, torch.view_as_real],
+    ids=["square", "conj", "abs", "angle", "product", "view_as_real"],
+)
+def test_complex_backwards_agree_with_differences(fn: Callable) -> None:
+    """The convention of PyTorch: dL/dx + i dL/dy."""
+    z = vector(1 + 2j, -0.5 + 0.3j)
+
+    close(numerical_jacobian(fn, z), analytical_jacobian(fn, z))
+
+
+@pytest.mark.step(4, "compare")
+def test_a_right_backward_passes() -> None:
+    """Real and complex."""
+    for fn, x in [
+        (lambda x: Wrong.apply(x, 1.0), vector(1.0, -2.0)),
+        (torch.exp, vector(0.3 + 1j)),
+    ]:
+        yours = gradcheck(fn, x)
+        assert yours is True, f"this backward is right, at {x.tolist()}: yours returns {yours!r}"
+
+
+@pytest.mark.step(4, "compare")
+def test_a_wrong_backward_is_found() -> None:
+    """By one percent, and where only the imaginary part is wrong."""
+    refused("mismatch", lambda x: Wrong.apply(x, 1.01), vector(1.0, 2.0))
+    refused("mismatch", lambda x: Wrong.apply(x, 1.0), vector(1 + 1j))
+
+
+@pytest.mark.step(4, "compare")
+@pytest.mark.parametrize(("atol", "rtol"), [(0.0, 0.02), (0.3, 0.0)])
+def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> None:
+    """The slope at 10 is 20 and the backward says 20.2."""
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return Wrong.apply(x, 1.01)
+
+    yours = gradcheck(fn, vector(10.0), atol=atol, rtol=rtol)
+    assert yours is True, f"0.2 off is within atol {atol}, rtol {rtol}: yours returns {yours!r}"
+    refused("mismatch", fn, vector(10.0), atol=atol / 4, rtol=rtol / 4)
+
+
+@pytest.mark.step(4, "compare")
+def test_the_tolerance_is_relative_to_the_differences() -> None:
+    """Not to the backward under suspicion, which may be far too large."""
+    refused("mismatch", lambda x: Wrong.apply(x, 10.0), vector(1.0), rtol=0.95)
+
+
+@pytest.mark.step(4, "compare")
+def test_the_nudge_is_the_one_that_was_asked_for() -> None:
+    """A huge one finds another slope."""
+    refused("mismatch", torch.exp, vector(1.0), eps=0.5)
+
+
+@pytest.mark.step(4, "compare")
+def test_a_restless_backward_is_found() -> None:
+    """However little it changes: float atomics on a GPU are such a case."""
+    refused("not deterministic", Restless.apply, vector(1.0, 2.0))
+
+
+@pytest.mark.given
+def test_single_precision_is_refused() -> None:
+    """First of all: a difference of 1e-6 is lost in float32."""
+    for dtype in (torch.float32, torch.complex64):
+        with pytest.raises(ValueError, match=r"."):
+            gradcheck(Restless.apply, torch.ones(1, dtype=dtype))
+
+
+@pytest.mark.step(4, "compare")
+def test_torch_does_not_do_it() -> None:
+    """Differences run no backward, and the check of torch is not called."""
+    checks = ("autograd.gradcheck", "autograd.functional", "func", "autograd.forward_ad")
+    names = [f"torch.{name}" for name in checks]
+    with forbids(kata, *names) as fresh:
+        fresh.gradcheck(torch.square, vector(1.0))
+    inputs = vector(1.0)
+    with watched_operators() as ran, unchanged(inputs=inputs):
+        close([[2.0]], numerical_jacobian(torch.square, inputs))
+
+    backwards = [name for name in ran if "Backward" in name or "backward" in name]
+    assert not backwards, f"differences run no backward, yours ran {backwards}"

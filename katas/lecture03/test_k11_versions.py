@@ -50,6 +50,17 @@ class Operators(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+def error_of(call: Callable[[], object]) -> str:
+    """Return the text of the RuntimeError that a call ends in, or that there was none."""
+    try:
+        call()
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        return str(error)
+    return "no error"
+
+
 def inference() -> torch.Tensor:
     """Return a tensor without a version counter."""
     with torch.inference_mode():
@@ -65,28 +76,31 @@ def test_relatives_share_a_counter_or_not(name: str) -> None:
     x.zero_()
     shared = y._version != before  # noqa: SLF001
 
-    assert shared is same_counter(x, y), f"x.zero_() {'moves' if shared else 'does not move'} it"
-    assert shared is same_counter(y, x)
-    assert shared is same_counter(x, y), "asking once more gives the same answer"
+    fact = f"y = {name} of x: PyTorch's x.zero_() {'moves' if shared else 'leaves'} y._version"
+    for question, pair in {"x, y": (x, y), "y, x": (y, x), "x, y once more": (x, y)}.items():
+        yours = same_counter(*pair)
+        assert shared is yours, f"{fact}; yours, asked for {question}, says {yours!r}"
 
 
 def test_asking_runs_nothing() -> None:
     """Adding 0 in place would move the counter too, but a leaf refuses it, and it costs a write."""
     x = torch.ones(2, requires_grad=True)
     with unchanged(x=x, but=("version",)), Operators() as log:
-        assert same_counter(x, x) is True
+        yours = same_counter(x, x)
 
-    assert [] == log.names, "no operator is needed to move a counter"
-    assert same_counter(x, x.detach()) is True
+    assert yours is True, f"a tensor shares its own counter; yours says {yours!r}"
+    assert [] == log.names, f"yours runs {log.names}; increment_version(a) runs no operator"
+    assert same_counter(x, x.detach()) is True, "x.detach() has the counter of x; yours says no"
 
 
 def test_inference_tensors_share_nothing() -> None:
     """They have no counter: that is what makes them cheap."""
     x = inference()
 
-    assert same_counter(x, torch.ones(2)) is False
-    assert same_counter(torch.ones(2), x) is False
-    assert same_counter(x, x) is False
+    for pair in [(x, torch.ones(2)), (torch.ones(2), x), (x, x)]:
+        kinds = " and ".join("inference" if each.is_inference() else "plain" for each in pair)
+        yours = same_counter(*pair)
+        assert yours is False, f"{kinds}: no counter, none shared; yours says {yours!r}"
 
 
 def test_what_was_saved_comes_back(device: str) -> None:
@@ -96,8 +110,8 @@ def test_what_was_saved_comes_back(device: str) -> None:
         saved = SavedTensor(x)
         first, second = saved.unpack(), saved.unpack()
 
-    assert first is x, "no copy: saving must cost nothing"
-    assert second is x, "no copy the second time either"
+    assert x is first, "yours is another object; PyTorch saves x itself, at no cost"
+    assert x is second, "the second unpack of yours returns another object than the first"
 
 
 def test_an_overwritten_tensor_is_refused(device: str) -> None:
@@ -109,9 +123,13 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
     x.add_(1)
     x.mul_(2)
 
-    with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
-        saved.unpack()
-    assert "is at version 3; expected version 1 instead" in str(caught.value)
+    yours = error_of(saved.unpack)
+    assert "modified by an inplace operation" in yours, (
+        f"two writes since x was saved: PyTorch refuses; yours: {yours}"
+    )
+    assert "is at version 3; expected version 1 instead" in yours, (
+        f"one write before x was saved, two after: expected 1, now 3; yours: {yours}"
+    )
 
 
 def test_an_output_is_kept_detached() -> None:
@@ -120,10 +138,12 @@ def test_an_output_is_kept_detached() -> None:
     with unchanged(result=result):
         unpacked = SavedTensor(result, is_output=True).unpack()
 
-    assert unpacked.grad_fn is None, "the node of the result must not be kept alive by it"
-    assert result.data_ptr() == unpacked.data_ptr(), "an alias, not a copy"
+    assert unpacked.grad_fn is None, (
+        f"yours has the grad_fn {unpacked.grad_fn}: node and result would keep each other alive"
+    )
+    assert result.data_ptr() == unpacked.data_ptr(), "yours is a copy; an alias shares the memory"
     leaf = torch.ones(2, requires_grad=True)
-    assert leaf is SavedTensor(leaf, is_output=False).unpack()
+    assert leaf is SavedTensor(leaf, is_output=False).unpack(), "an input is saved as it is"
 
 
 def test_a_write_to_an_output_is_seen() -> None:
@@ -133,8 +153,10 @@ def test_a_write_to_an_output_is_seen() -> None:
     saved.unpack()
     result.zero_()
 
-    with pytest.raises(RuntimeError, match="is at version 2; expected version 1 instead"):
-        saved.unpack()
+    yours = error_of(saved.unpack)
+    assert "is at version 2; expected version 1 instead" in yours, (
+        f"result.zero_() came after it was saved; yours: {yours}. Which alias shares the counter?"
+    )
 
 
 def test_what_was_released_is_gone() -> None:
@@ -146,15 +168,20 @@ def test_what_was_released_is_gone() -> None:
     saved.release()
     del x
 
-    assert alive() is None, "a released tensor must not be kept alive"
-    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
-        saved.unpack()
+    assert alive() is None, "yours still keeps the tensor alive after release()"
+    yours = error_of(saved.unpack)
+    assert "backward through the graph a second time" in yours, (
+        f"released, and overwritten before: PyTorch names the release; yours: {yours}"
+    )
 
 
 def test_an_inference_tensor_cannot_be_saved() -> None:
-    """Nobody could tell whether it was overwritten."""
-    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
-        SavedTensor(inference())
+    """It has no counter that would tell whether it was overwritten."""
+    for is_output in (False, True):
+        yours = error_of(lambda: SavedTensor(inference(), is_output))  # noqa: B023
+        assert "Inference tensors cannot be saved" in yours, (
+            f"no counter, nothing to compare: PyTorch refuses; yours ({is_output=}): {yours}"
+        )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
@@ -171,8 +198,11 @@ def test_operators_have_results_and_gradients(device: str, name: str, dtype: tor
         by_x = backward(grad)
     close = {"rtol": 1e-12, "atol": 1e-14} if dtype is torch.float64 else {}
 
-    torch.testing.assert_close(result, expected.detach(), **close)
-    torch.testing.assert_close(by_x, torch.autograd.grad(expected, leaf, grad)[0], **close)
+    says = f"{name} of {x.tolist()}: yours is not PyTorch's\n".__add__
+    torch.testing.assert_close(result, expected.detach(), **close, msg=says)
+    says = f"backward of {name} with grad {grad.tolist()}: yours is not PyTorch's\n".__add__
+    theirs = torch.autograd.grad(expected, leaf, grad)[0]
+    torch.testing.assert_close(by_x, theirs, **close, msg=says)
 
 
 @pytest.mark.parametrize("name", ["exp", "square"])
@@ -181,8 +211,10 @@ def test_backward_works_once(name: str) -> None:
     _, backward = getattr(kata, name)(torch.ones(2))
     backward(torch.ones(2))
 
-    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
-        backward(torch.ones(2))
+    yours = error_of(lambda: backward(torch.ones(2)))
+    assert "backward through the graph a second time" in yours, (
+        f"the first backward releases what was saved; yours, the second time: {yours}"
+    )
 
 
 @pytest.mark.parametrize("name", ["exp", "square"])
@@ -200,7 +232,10 @@ def test_each_saves_one_tensor(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     result, _ = getattr(kata, name)(x)
     expected = (result.data_ptr(), True) if name == "exp" else (x.data_ptr(), False)
 
-    assert [expected] == saved
+    assert [expected] == saved, (
+        f"{name} saves {'its output, with is_output' if name == 'exp' else 'its input'}, one time;"
+        f" yours saves {len(saved)}, with is_output {[each for _, each in saved]}"
+    )
 
 
 @pytest.mark.parametrize("name", ["exp", "square"])
@@ -246,16 +281,18 @@ def test_who_complains(name: str, write: str) -> None:
     result, backward = getattr(kata, name)(mine)
     WRITES[write](mine, result)
     grad = torch.tensor([1.0, 10.0, 100.0])
-    try:
-        expected = torch.autograd.grad(before, leaf, grad)[0]
-    except RuntimeError:
-        expected = None
+    outcomes: dict[str, torch.Tensor] = {}
+    theirs = error_of(lambda: outcomes.update(theirs=torch.autograd.grad(before, leaf, grad)[0]))
+    yours = error_of(lambda: outcomes.update(yours=backward(grad)))
 
-    if expected is None:
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-            backward(grad)
-    else:
-        torch.testing.assert_close(backward(grad), expected)
+    for complaint in (theirs, yours):
+        assert complaint == "no error" or "modified by an inplace operation" in complaint, complaint
+    assert (theirs == "no error") == (yours == "no error"), (
+        f"{name}, then a write to: {write}.\nyours      {yours}\nPyTorch's  {theirs}"
+    )
+    if outcomes:
+        says = f"{name}, then a write to: {write}: yours is not PyTorch's\n".__add__
+        torch.testing.assert_close(outcomes["yours"], outcomes["theirs"], msg=says)
 
 
 def test_autograd_is_not_asked() -> None:

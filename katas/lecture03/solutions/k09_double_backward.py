@@ -1,11 +1,10 @@
-"""Double backward: functions whose gradient has a gradient."""
+"""A gradient that has a gradient, for a kernel that autograd cannot see."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
 
 def cube_kernel(x: torch.Tensor) -> torch.Tensor:
@@ -14,68 +13,16 @@ def cube_kernel(x: torch.Tensor) -> torch.Tensor:
 
 
 def cube_grad_kernel(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return ``3 * x ** 2 * grad``. Given, do not change; likewise."""
+    """Return ``3 * x ** 2 * grad``. Given, do not change: nor does it see this."""
     return torch.from_numpy(3 * x.detach().numpy() ** 2 * grad.detach().numpy())
 
 
-class Exp(torch.autograd.Function):
-    """The exponential, which saves its result."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return ``x.exp()``."""
-        result = x.exp()
-        # Saved as an output, it comes back with this very node as its history.
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
-        (result,) = ctx.saved_tensors
-        return grad * result
-
-
-class Mul(torch.autograd.Function):
-    """A product that saves, and computes, only what is needed."""
-
-    @staticmethod
-    def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return ``a * b``."""
-        by_a, by_b = ctx.needs_input_grad
-        ctx.save_for_backward(b if by_a else None, a if by_b else None)
-        return a * b
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `a` and by `b`, None for one that is not needed."""
-        b, a = ctx.saved_tensors
-        return None if b is None else grad * b, None if a is None else grad * a
-
-
-class CubeOnce(torch.autograd.Function):
-    """The cube by kernels, with a first derivative only."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return x cubed."""
-        ctx.save_for_backward(x)
-        return cube_kernel(x)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
-        (x,) = ctx.saved_tensors
-        return cube_grad_kernel(grad, x)
-
-
 class CubeGrad(torch.autograd.Function):
-    """The first derivative of the cube, as a function with a derivative of its own."""
+    """``CubeGrad.apply(grad, x)`` is ``3 * x ** 2 * grad``, with a derivative of its own."""
 
     @staticmethod
     def forward(ctx: Any, grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """Return ``3 * x ** 2 * grad``."""
+        """Return ``3 * x ** 2 * grad``, by `cube_grad_kernel`."""
         ctx.save_for_backward(grad, x)
         return cube_grad_kernel(grad, x)
 
@@ -92,11 +39,11 @@ class CubeGrad(torch.autograd.Function):
 
 
 class Cube(torch.autograd.Function):
-    """The cube by kernels, with derivatives of second order."""
+    """``Cube.apply(x)`` is x cubed, with derivatives of first and second order."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return x cubed."""
+        """Return x cubed, by `cube_kernel`."""
         ctx.save_for_backward(x)
         return cube_kernel(x)
 

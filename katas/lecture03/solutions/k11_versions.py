@@ -11,8 +11,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# ---- given: what to raise; when is up to you -------------------------------------------------
+
+
+def no_counter() -> RuntimeError:
+    """Return the error for saving an inference tensor."""
+    return RuntimeError("Inference tensors cannot be saved for backward: they have no version")
+
+
+def overwritten(now: int, expected: int) -> RuntimeError:
+    """Return the error for needing a tensor that was written to since it was saved."""
+    return RuntimeError(
+        "a tensor that backward needs has been modified by an inplace operation: "
+        f"it is at version {now}; expected version {expected} instead"
+    )
+
+
+def released() -> RuntimeError:
+    """Return the error for needing a tensor that has been let go."""
+    return RuntimeError("Trying to go backward through the graph a second time")
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
 def same_counter(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether a write to `a` in place moves the version of `b`."""
+    """Return whether a write to `a` in place moves the version of `b`.
+
+    ``increment_version`` of ``torch.autograd.graph`` moves a counter and does nothing else: no
+    operator runs, no element changes, and leaves that need a gradient allow it. The counter may
+    stay moved. Inference tensors have none, so they share none, not even with themselves; for
+    them ``_version`` is an error (ask ``is_inference()``).
+    """
     # To move the counter of an inference tensor is allowed, and does nothing.
     if b.is_inference():
         return False
@@ -25,48 +55,36 @@ class SavedTensor:
     """A tensor that was saved for backward, and the version it had."""
 
     def __init__(self, tensor: torch.Tensor, is_output: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Save `tensor`."""
+        """Save `tensor`; raise `no_counter` if it is an inference tensor.
+
+        With `is_output` it is a result of the node that saves it. Keep a detached alias then:
+        it shares the memory and the counter, and does not own the node.
+        """
         if tensor.is_inference():
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward: they have no version"
-            )
+            raise no_counter()
         self.tensor: torch.Tensor | None = tensor.detach() if is_output else tensor
         self.version = tensor._version  # noqa: SLF001
 
     def unpack(self) -> torch.Tensor:
-        """Return what was saved, if nobody has written to it since."""
+        """Return the very tensor that was saved, or the alias of an output: not a copy.
+
+        Raise `released` after `release`, whatever the versions are, and `overwritten` if the
+        counter has moved since the tensor was saved.
+        """
         if self.tensor is None:
-            raise RuntimeError("Trying to go backward through the graph a second time")
+            raise released()
         now = self.tensor._version  # noqa: SLF001
         if now != self.version:
-            raise RuntimeError(
-                f"a tensor of shape {tuple(self.tensor.shape)} that backward needs has been "
-                "modified by an inplace operation: "
-                f"it is at version {now}; expected version {self.version} instead"
-            )
+            raise overwritten(now, self.version)
         return self.tensor
 
     def release(self) -> None:
-        """Let go of the tensor."""
+        """Let go of the tensor, so that its memory can be freed."""
         self.tensor = None
 
 
-def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x.exp()`` and its backward, which works once."""
-    result = x.exp()
-    # Only `saved` is kept: with `result` in the function, nothing would ever be let go.
-    saved = SavedTensor(result, is_output=True)
-
-    def backward(grad: torch.Tensor) -> torch.Tensor:
-        by_x = grad * saved.unpack()
-        saved.release()
-        return by_x
-
-    return result, backward
-
-
 def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x * x`` and its backward, which works once."""
+    """Return ``x * x`` and its backward, for a single run. Given: it saves its input."""
     saved = SavedTensor(x)
 
     def backward(grad: torch.Tensor) -> torch.Tensor:
@@ -75,3 +93,17 @@ def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torc
         return by_x
 
     return x * x, backward
+
+
+def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
+    """Return ``x.exp()`` and its backward, for a single run: it saves its output alone."""
+    result = x.exp()
+    # Only `saved` is kept: with `result` in the function, nothing would be let go.
+    saved = SavedTensor(result, is_output=True)
+
+    def backward(grad: torch.Tensor) -> torch.Tensor:
+        by_x = grad * saved.unpack()
+        saved.release()
+        return by_x
+
+    return result, backward

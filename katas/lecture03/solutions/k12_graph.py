@@ -1,4 +1,4 @@
-"""What is behind this tensor? Predict the graphs of fourteen small programs."""
+"""What is behind this tensor? Predict it, after views and writes in place."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, Prediction]:
-    """Return a `Prediction` for every name in `PROGRAMS`."""
+    """Return a `Prediction` for each name in `PROGRAMS`."""
     twice = "MulBackward0(AccumulateGrad, None)"
     yes, no = True, False
     return {

@@ -1,0 +1,86 @@
+"""Operators of your own: what to save, what to skip, what to refuse.
+
+Each tensor that backward needs stays in memory until then. PyTorch's own operators are stingy:
+
+    y = torch.ones(2, requires_grad=True).exp()
+    print(y.grad_fn._saved_result)              # its result, which is there anyway; not its input
+
+The ``autograd.Function`` of most examples saves all it has, and computes all it can. Write three
+that don't, about 12 lines:
+
+1. `Exp`: one exponential, for any number of derivatives.
+2. `Mul`: save, and compute, what ``ctx.needs_input_grad`` asks for, and nothing else.
+3. `CubeOnce`: by two given kernels, in NumPy. Autograd sees nothing of what they do, so a second
+   derivative would be wrong without a word: make it an error, by ``once_differentiable``.
+
+- Save tensors with ``ctx.save_for_backward``; k10 shows why. It takes None in place of a tensor.
+
+Begin on paper: in ``a * b`` b is frozen. Which factor does backward need?
+Afterwards open ``torch/autograd/function.py`` in site-packages (``once_differentiable``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable  # noqa: F401
+
+
+def cube_kernel(x: torch.Tensor) -> torch.Tensor:
+    """Return ``x ** 3``. Given, do not change: it computes where autograd sees nothing."""
+    return torch.from_numpy(x.detach().numpy() ** 3)
+
+
+def cube_grad_kernel(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Return ``3 * x ** 2 * grad``. Given, do not change: nor does it see this."""
+    return torch.from_numpy(3 * x.detach().numpy() ** 2 * grad.detach().numpy())
+
+
+class Exp(torch.autograd.Function):
+    """``Exp.apply(x)`` is ``x.exp()``; it saves its result."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        """Return ``x.exp()``."""
+        # TODO: save what backward needs.
+        raise NotImplementedError("Exp.forward")
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        """Return the gradient by `x`."""
+        # TODO: no exponential here.
+        raise NotImplementedError("Exp.backward")
+
+
+class Mul(torch.autograd.Function):
+    """``Mul.apply(a, b)`` is ``a * b`` for tensors of one shape."""
+
+    @staticmethod
+    def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Return ``a * b``."""
+        # TODO: whose gradient needs what?
+        raise NotImplementedError("Mul.forward")
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """Return the gradients by `a` and by `b`: a product each, or None if it is not needed."""
+        # TODO: two multiplications at the most.
+        raise NotImplementedError("Mul.backward")
+
+
+class CubeOnce(torch.autograd.Function):
+    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; a second one raises."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        """Return x cubed, by `cube_kernel`."""
+        # TODO: the kernel, and what backward needs.
+        raise NotImplementedError("CubeOnce.forward")
+
+    @staticmethod
+    # TODO: make a second derivative an error (`once_differentiable` is imported).
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        """Return the gradient by `x`, by `cube_grad_kernel`."""
+        # TODO: the kernel.
+        raise NotImplementedError("CubeOnce.backward")
