@@ -1,26 +1,25 @@
-"""Debug: six functions, each broken by one in-place operation or one ``.data``.
+"""Debug: six functions, each broken by a single write in place.
 
-The code below runs, more or less. Each function has exactly one bug of the kind that in-place
-operations invite, and each docstring says what the function shall do. Some bugs stop with a
-RuntimeError in forward or in backward, others give a wrong gradient without a word. Mend all
-six; one changed line each is enough, except for `players`, where lines change places.
+"One of the variables needed for gradient computation has been modified by an inplace operation."
+That is the lucky case. Try the other one:
 
-How autograd protects itself: a node of the graph that needs a tensor for its backward formula
-saves it together with its *version*: a counter that the tensor has in common with its views, and
-that each in-place operation adds one to. In backward the two are compared. A write through
-``.data`` does not count, so nobody notices. A detached tensor shares storage and counter;
-``detach_`` has no copy to detach, it cuts the tensor itself out of the graph.
+    x = torch.ones(1, requires_grad=True)
+    y = x.exp()
+    y.data.clamp_(max=1)
+    y.sum().backward()
+    print(x.grad)                # 1., and not e: exp's backward multiplies by its result
 
-Every function must leave its arguments as they are (`players` alone updates its two weights),
-take tensors of any floating dtype, on any device, and be differentiable twice. Tests call them
-with inputs that require grad, leaves and others; no error may be silenced: the values and the
-gradients must be right.
+Each function below has one bug of the kind, and a docstring that says what it is for. Some stop
+with a RuntimeError, others give a wrong gradient without a word. Mend all six: a changed line each,
+except for `players`, where lines change places.
 
-In PyTorch: ``torch/csrc/autograd/saved_variable.cpp`` (``SavedVariable::unpack`` compares the
-versions), ``torch/csrc/autograd/VariableTypeUtils.h`` (``check_inplace``),
-``aten/src/ATen/MemoryOverlap.cpp`` (``assert_no_internal_overlap``). ``tools/autograd/
-derivatives.yaml`` says which formula needs which tensor: a formula that names ``result`` saves
-the output. Nothing raises NotImplementedError here: the code is written, and wrong.
+- Arguments stay as they are; only `players` moves its two weights.
+- Values, gradients and second gradients are right, for any floating dtype.
+
+Begin with what ends in an underscore, ``+=`` and ``.data``: which node has saved the tensor that is
+written to?
+Afterwards find ``result`` in the formulas of ``torchgen/packaged/autograd/derivatives.yaml``,
+and read ``SavedVariable::unpack`` in PyTorch's ``torch/csrc/autograd/saved_variable.cpp``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,8 @@ import torch
 from torch import Tensor
 
 
-# TODO: find and mend one bug in each function.
+# TODO: find and mend one bug in each function. Nothing raises NotImplementedError here: the code
+# is written, and wrong.
 
 
 def softplus(x: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ def limited_tanh(x: Tensor, limit: float) -> Tensor:
 
 
 def add_bias(rows: Tensor, bias: Tensor) -> Tensor:
-    """Return rows (n, m) plus bias (m,), the same bias for every row."""
+    """Return rows (n, m) plus bias (m,), which is added to each row."""
     total = bias.expand_as(rows)
     total += rows
     return total
@@ -74,7 +74,7 @@ def unroll(x: Tensor, weight: Tensor, steps: int) -> tuple[Tensor, list[Tensor]]
 
 
 def players(first: Tensor, second: Tensor, x: Tensor, rate: float) -> None:
-    """Let two players take one step of gradient descent at the same time, in place.
+    """Let two players take a step of gradient descent together, in place.
 
     With out = x @ first @ second, `second` wants mean(out²) to be small, and `first` wants
     mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate

@@ -1,36 +1,24 @@
-"""Predict what grad modes do to twenty-four small programs.
+"""Which writes does autograd allow, and which does it notice? A table, on paper.
 
-Every program in `PROGRAMS` (given, do not change it) takes two tensors of its own::
+Three ways to add 1 to a weight, and three different answers:
 
-    x = torch.ones(3, requires_grad=True)        # a leaf
-    w = torch.ones(3)                            # requires no grad
+    x = torch.ones(3, requires_grad=True)
+    x.add_(1)                        # RuntimeError
+    x.detach().add_(1)               # fine, and counted: x._version is 1
+    x.data.add_(1)                   # fine, and not counted
 
-and returns one tensor. Write down for each, without running it, either `RAISES`, if it stops
-with a RuntimeError, or an `Outcome` of the tensor it returns:
+Fourteen programs stand below. Each gets ``x = torch.ones(3, requires_grad=True)`` and
+``w = torch.ones(3)`` of its own, and returns a tensor. Say of each that it `RAISES` a RuntimeError,
+or what the tensor says of itself; the rules stand at `predictions`. For each program, ask:
 
-- `requires_grad` and `is_leaf`, as ``tensor.requires_grad`` and ``tensor.is_leaf`` say. A leaf is
-  what has no ``grad_fn``: all that requires no grad, and all that no recorded operation made;
-- `is_inference`, as ``tensor.is_inference()`` says;
-- `version`, as ``tensor._version`` says: how many in-place operations that autograd was told of
-  have written to the data, through this tensor, its base, a view or a detached alias. None for
-  inference tensors, which have no counter: reading it raises.
+1. Which grad mode is on when the tensor is made?
+2. Is it new, a view, or an alias?
+3. Who is written to, in which mode?
 
-What helps: a result requires grad if an input does and grad mode is on. ``no_grad`` turns grad mode
-off, ``inference_mode`` too, and in it nothing is recorded, even where grad mode is turned on again,
-and every *new* tensor is an inference tensor; ``inference_mode(mode=False)`` is as outside, with
-grad mode on. A view of a normal tensor is a normal one wherever it is made, and says that it
-requires grad if its base does. Outside, inference tensors may be read, but neither written to nor
-saved for backward. A view that was made where grad mode was off may not be written to where it is
-on, nor may one of several views that one operator returned, if grad is required. A leaf that
-requires grad may be written to, by itself or through a view, only where grad mode is off.
-``requires_grad_`` lets a normal leaf require grad, whatever the mode; outside, an inference tensor
-refuses it.
+The tests run PyTorch, and take it away while they read your rows.
 
-24 lines, pencil and paper: the tests run PyTorch, and take it away while they read yours.
-
-In PyTorch: ``torch/autograd/grad_mode.py`` (``inference_mode``),
-``torch/csrc/autograd/VariableTypeUtils.h`` (``check_inplace``), ``torch/csrc/autograd/
-variable.h`` (``handle_view_on_rebase``) and ``c10/core/InferenceMode.h`` (``InferenceMode``).
+Begin with `no_grad_product` and `enabled_again`: the innermost mode counts.
+Afterwards find ``check_inplace`` in PyTorch's ``torch/csrc/autograd/VariableTypeUtils.h``.
 """
 
 from __future__ import annotations
@@ -49,12 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the returned tensor says of itself."""
+    """What the returned tensor says of itself: a leaf has no ``grad_fn``."""
 
     requires_grad: bool
     is_leaf: bool
-    is_inference: bool
-    version: int | None
+    version: int
 
 
 RAISES = "raises"
@@ -83,62 +70,6 @@ def new_leaf_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
     """Ask a result to require grad where grad mode is off."""
     with torch.no_grad():
         return (x * w).requires_grad_()
-
-
-def inference_product(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply in inference mode."""
-    with torch.inference_mode():
-        return x * w
-
-
-def inference_view(x: Tensor, w: Tensor) -> Tensor:
-    """Make a view of a normal tensor in inference mode."""
-    with torch.inference_mode():
-        return x.view(3)
-
-
-def grad_in_inference(x: Tensor, w: Tensor) -> Tensor:
-    """Turn grad mode on within inference mode."""
-    with torch.inference_mode(), torch.enable_grad():
-        return x * w
-
-
-def inference_off_again(x: Tensor, w: Tensor) -> Tensor:
-    """Leave inference mode within it."""
-    with torch.inference_mode(), torch.inference_mode(mode=False):
-        return x * w
-
-
-def inference_written_inside(x: Tensor, w: Tensor) -> Tensor:
-    """Write to a new tensor in inference mode."""
-    with torch.inference_mode():
-        return (x * w).add_(1)
-
-
-def normal_written_inside(x: Tensor, w: Tensor) -> Tensor:
-    """Write to a normal tensor in inference mode."""
-    with torch.inference_mode():
-        return w.add_(1)
-
-
-def inference_written_outside(x: Tensor, w: Tensor) -> Tensor:
-    """Write to an inference tensor outside."""
-    return inference_product(x, w).add_(1)
-
-
-def inference_added(x: Tensor, w: Tensor) -> Tensor:
-    """Add an inference tensor to a leaf: the formula of a sum needs neither."""
-    return inference_product(x, w) + x
-
-
-def inference_multiplied(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor with a leaf: the formula needs the other factor."""
-    return inference_product(x, w) * x
-
-
-def inference_read(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor outside with a tensor that requires no grad."""
-    return inference_product(x, w) * w
 
 
 def leaf_written(x: Tensor, w: Tensor) -> Tensor:
@@ -209,16 +140,6 @@ PROGRAMS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
     enabled_again,
     switched_off,
     new_leaf_in_no_grad,
-    inference_product,
-    inference_view,
-    grad_in_inference,
-    inference_off_again,
-    inference_written_inside,
-    normal_written_inside,
-    inference_written_outside,
-    inference_added,
-    inference_multiplied,
-    inference_read,
     leaf_written,
     leaf_written_in_no_grad,
     leaf_written_by_view,
@@ -233,6 +154,17 @@ PROGRAMS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 
 
 def predictions() -> dict[str, Outcome | str]:
-    """Return an `Outcome`, or `RAISES`, for the name of every function in `PROGRAMS`."""
+    """Return an `Outcome`, or `RAISES`, for the name of each function in `PROGRAMS`.
+
+    - A result requires grad if an input does and grad mode is on. A leaf has no ``grad_fn``: all
+      that requires no grad, and all that no recorded operator made.
+    - A leaf that requires grad may be written to, by itself or through a view, only where grad mode
+      is off.
+    - A view that was made where grad mode was off may not be written to where it is on, nor may one
+      of several views that an operator returned, if grad is required.
+    - ``requires_grad_`` lets a leaf require grad, whatever the mode.
+    - `version` counts the writes in place through a tensor, its base, its views and detached
+      aliases; ``.data`` has a counter of its own.
+    """
     # TODO: return {"no_grad_product": Outcome(requires_grad=..., is_leaf=..., ...), ...}
     raise NotImplementedError("predictions")

@@ -44,12 +44,13 @@ def check(mended: Callable[..., torch.Tensor], plain: Callable[..., torch.Tensor
             with unchanged(*these, result=result):
                 actual = torch.autograd.grad((result * weights).sum(), inputs)
         except RuntimeError as error:
-            raise AssertionError(f"autograd refuses: {str(error).splitlines()[0]}") from error
+            raise AssertionError(f"autograd refuses yours: {str(error)[:300]}") from error
         close = {"rtol": 1e-12, "atol": 1e-12}
-        torch.testing.assert_close(result, wanted, **close)
+        says = "the value: yours is not what the docstring says\n".__add__
+        torch.testing.assert_close(result, wanted, **close, msg=says)
         for one, other in zip(actual, expected, strict=True):
             torch.testing.assert_close(
-                one, other, msg=lambda text: f"a silent wrong gradient: {text}", **close
+                one, other, msg="silently wrong: your gradient is not PyTorch's\n".__add__, **close
             )
 
 
@@ -105,12 +106,13 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
     check(lambda x, w: unroll(x, w, steps)[0] + 0 * w.sum(), plain, x, weight)
     with unchanged(x=x, weight=weight):
         last, log = unroll(x, weight, steps)
-    assert steps == len(log), "one entry for each step"
-    assert not any(entry.requires_grad for entry in log), "the log requires no grad"
+    assert steps == len(log), f"yours logs {len(log)} entries, expected {steps}"
+    assert not any(entry.requires_grad for entry in log), "your log requires grad: it must not"
     for count, entry in enumerate(log, 1):
-        torch.testing.assert_close(entry, unroll(x, weight, count)[0].detach())
-    assert last.requires_grad
-    assert [] == unroll(x, weight, 0)[1], "no step, no entry"
+        says = f"entry {count} of your log is not h after {count} steps\n".__add__
+        torch.testing.assert_close(entry, unroll(x, weight, count)[0].detach(), msg=says)
+    assert last.requires_grad, "your last h is cut off from its history"
+    assert [] == unroll(x, weight, 0)[1], "no step, no entry: yours has one"
 
 
 def test_players_move_together(device: str) -> None:
@@ -132,8 +134,13 @@ def test_players_move_together(device: str) -> None:
     except RuntimeError as error:
         raise AssertionError(f"autograd refuses: {str(error).splitlines()[0]}") from error
 
-    torch.testing.assert_close(first.detach(), old[0].detach() - 0.25 * pull)
-    torch.testing.assert_close(second.detach(), old[1].detach() - 0.25 * push)
+    for name, weight, before, move in [
+        ("first", first, old[0], pull),
+        ("second", second, old[1], push),
+    ]:
+        says = f"{name}: yours moved otherwise than by -rate times its gradient before the step\n"
+        moved_to = before.detach() - 0.25 * move
+        torch.testing.assert_close(weight.detach(), moved_to, msg=says.__add__)
     assert first.is_leaf, "the update itself is not recorded"
     assert second.is_leaf, "the update itself is not recorded"
     assert [first.data_ptr(), second.data_ptr()] == places, "the weights move in place"
@@ -150,14 +157,14 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_is_differentiable_twice(device: str, name: str) -> None:
-    """The gradients agree with differences, and theirs do too."""
+    """Yours agrees with differences, and so does the gradient of its gradient."""
     x = torch.tensor([[0.3, -0.9], [1.1, 0.2]], dtype=torch.float64, device=device)
     x.requires_grad_()
     try:
-        assert gradcheck(FUNCTIONS[name], x)
-        assert gradgradcheck(FUNCTIONS[name], x)
+        gradcheck(FUNCTIONS[name], x)
+        gradgradcheck(FUNCTIONS[name], x)
     except RuntimeError as error:
-        raise AssertionError(str(error)) from error
+        raise AssertionError(f"yours (analytical) is not what differences say\n{error}") from error
 
 
 @given(x=tensors([torch.float64, torch.float32, torch.float16, torch.bfloat16], max_dims=3))
@@ -171,14 +178,17 @@ def test_values_that_bite(x: torch.Tensor) -> None:
     for function, formula in plain.items():
         with unchanged(x=x):
             result = function(x)
-        torch.testing.assert_close(result, formula(x), equal_nan=True)
+        about = f"for {x.dtype}, strides {x.stride()}, offset {x.storage_offset()}: {x.tolist()}"
+        says = f"yours is not the formula {about}\n".__add__
+        torch.testing.assert_close(result, formula(x), equal_nan=True, msg=says)
     with unchanged(x=x):
         result = softplus(x).double()
     exact = (x.double().exp() + 1).log()
     # Where exp overflows, formulas may differ; half precision rounds in three steps.
     good = exact.isfinite() & (exact > 1) & (exact < 10)
     close = 1e-5 if x.dtype.itemsize >= torch.float32.itemsize else 0.05
-    torch.testing.assert_close(result[good], exact[good], rtol=close, atol=0)
+    says = f"your softplus, for {x.dtype}: {x.tolist()}\n".__add__
+    torch.testing.assert_close(result[good], exact[good], rtol=close, atol=0, msg=says)
 
 
 @given(order=st.permutations([0, 1]), step=st.integers(1, 3), rows=st.integers(0, 3))
@@ -191,10 +201,10 @@ def test_views_come_in_and_stay_as_they_are(order: list[int], step: int, rows: i
         x = view.to(dtype)
         for function in (softplus, lambda x: gated(x, x), lambda x: limited_tanh(x, 0.5)):
             result = function(x)
-            assert x.shape == result.shape
-            assert dtype == result.dtype
+            assert x.shape == result.shape, f"yours has shape {result.shape}, expected {x.shape}"
+            assert dtype == result.dtype, f"yours has dtype {result.dtype}, expected {dtype}"
             try:
                 result.float().sum().backward()
             except RuntimeError as error:
-                raise AssertionError(str(error)) from error
-    assert torch.equal(base, before), "an argument was written to"
+                raise AssertionError(f"autograd refuses yours: {error}") from error
+    assert torch.equal(base, before), "yours has written to its argument"

@@ -1,4 +1,4 @@
-"""Debug: six functions, each broken by one in-place operation or one ``.data``."""
+"""Debug: six functions, each broken by a single write in place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def limited_tanh(x: Tensor, limit: float) -> Tensor:
 
 
 def add_bias(rows: Tensor, bias: Tensor) -> Tensor:
-    """Return rows (n, m) plus bias (m,), the same bias for every row."""
+    """Return rows (n, m) plus bias (m,), which is added to each row."""
     # All rows of an expanded tensor are one place in memory: no room for n sums.
     total = bias.expand_as(rows)
     return total + rows
@@ -49,7 +49,7 @@ def unroll(x: Tensor, weight: Tensor, steps: int) -> tuple[Tensor, list[Tensor]]
 
 
 def players(first: Tensor, second: Tensor, x: Tensor, rate: float) -> None:
-    """Let two players take one step of gradient descent at the same time, in place.
+    """Let two players take a step of gradient descent together, in place.
 
     With out = x @ first @ second, `second` wants mean(out²) to be small, and `first` wants
     mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate

@@ -1,15 +1,12 @@
-"""Hooks: four small tools that look into backward, or take part in it."""
+"""Hooks: look into backward while it runs, or take part in it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    import torch
     from torch.autograd.graph import Node
     from torch.utils.hooks import RemovableHandle
 
@@ -19,17 +16,16 @@ class Log:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.shapes: list[tuple[tuple[tuple[int, ...] | None, ...], ...]] = []
         self.handles: list[RemovableHandle] = []
 
     def remove(self) -> None:
-        """Take the hooks off."""
+        """Take the hooks off; a second time it does nothing."""
         while self.handles:
             self.handles.pop().remove()
 
 
 def log_nodes(root: torch.Tensor) -> Log:
-    """Return a log of the nodes of the graph of `root`, in the order in which they run."""
+    """Return a log: each backward through `root` appends the names of nodes to ``log.names``."""
     log = Log()
 
     def watch(node: Node) -> None:
@@ -50,31 +46,5 @@ def log_nodes(root: torch.Tensor) -> Log:
 
 
 def clip_gradient(tensor: torch.Tensor, limit: float) -> RemovableHandle:
-    """Cut the gradient of `tensor` off at -limit and limit, before anyone else sees it."""
+    """Cut the gradient of `tensor` off at -limit and limit, before it goes on or into ``.grad``."""
     return tensor.register_hook(lambda grad: grad.clamp(-limit, limit))
-
-
-def step_in_backward(parameters: Iterable[torch.Tensor], rate: float) -> Log:
-    """Step each leaf and free its gradient as soon as it is accumulated."""
-    log = Log()
-
-    def step(parameter: torch.Tensor) -> None:
-        with torch.no_grad():
-            parameter -= rate * parameter.grad
-        parameter.grad = None
-
-    log.handles += [p.register_post_accumulate_grad_hook(step) for p in parameters]
-    return log
-
-
-def inspect_module(module: torch.nn.Module) -> Log:
-    """Return a log of the shapes of gradients that go in and out of `module`."""
-    log = Log()
-
-    def note(_: torch.nn.Module, *grads: tuple[torch.Tensor | None, ...]) -> None:
-        log.shapes.append(
-            tuple(tuple(None if g is None else tuple(g.shape) for g in side) for side in grads)
-        )
-
-    log.handles.append(module.register_full_backward_hook(note))
-    return log

@@ -1,0 +1,98 @@
+"""Which gradient does a hook see? Six programs, on paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import torch
+
+
+# Given: do not change. Each gets ``torch.ones(2, requires_grad=True)``.
+def after_write(leaf: torch.Tensor) -> list[float]:
+    """Register the hook after the write."""
+    seen: list[torch.Tensor] = []
+    x = leaf * 2
+    x.mul_(3)
+    x.register_hook(seen.append)
+    x.sum().backward()
+    return seen[0].tolist()
+
+
+def first_of_two(leaf: torch.Tensor) -> list[float]:
+    """Look, then let another hook make it ten times as large."""
+    seen: list[list[float]] = []
+    x = leaf * 2
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    x.register_hook(lambda grad: grad * 10)
+    x.sum().backward()
+    return seen[0]
+
+
+def second_of_two(leaf: torch.Tensor) -> list[float]:
+    """Look after another hook has made it ten times as large."""
+    seen: list[list[float]] = []
+    x = leaf * 2
+    x.register_hook(lambda grad: grad * 10)
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    x.sum().backward()
+    return seen[0]
+
+
+def used_twice(leaf: torch.Tensor) -> list[float]:
+    """Use the tensor two times."""
+    seen: list[list[float]] = []
+    x = leaf * 2
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    (x + x * 3).sum().backward()
+    return seen[0]
+
+
+def written_view(leaf: torch.Tensor) -> list[float]:
+    """Register the hook on the base, then write to one of its elements through a view."""
+    seen: list[list[float]] = []
+    x = leaf * 2
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    x[0].mul_(5)
+    x.sum().backward()
+    return seen[0]
+
+
+def retained(leaf: torch.Tensor) -> list[float]:
+    """Ask for .grad first, then register a hook, then write."""
+    x = leaf * 2
+    x.retain_grad()
+    x.register_hook(lambda grad: grad * 10)
+    x.mul_(3)
+    x.sum().backward()
+    return x.grad.tolist()
+
+
+PROGRAMS: dict[str, Callable[[torch.Tensor], list[float]]] = {
+    function.__name__: function
+    for function in (
+        after_write,
+        first_of_two,
+        second_of_two,
+        used_twice,
+        written_view,
+        retained,
+    )
+}
+
+
+def predictions() -> dict[str, list[float]]:
+    """Return what each of `PROGRAMS` returns, two floats by name."""
+    return {
+        "after_write": [1.0, 1.0],
+        "first_of_two": [1.0, 1.0],
+        "second_of_two": [10.0, 10.0],
+        "used_twice": [4.0, 4.0],
+        # The write is one to the base: its first element was multiplied by 5 afterwards.
+        "written_view": [5.0, 1.0],
+        # The hook has stayed with the value before the write, retain_grad has not.
+        "retained": [1.0, 1.0],
+    }

@@ -1,0 +1,100 @@
+"""Tests of k15_inference: every program is run, and compared with what you predicted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture03 import k15_inference as kata
+from katas.lecture03.k15_inference import PROGRAMS
+from katas.lecture03.k15_inference import RAISES
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+INFERENCE = "what is new in inference mode is an inference tensor, and records nothing"
+NORMAL = "inference mode makes new tensors special, not those that were there, nor their views"
+OUTSIDE = "outside, an inference tensor may be read, not written to, and not saved for backward"
+# What decides each program; the right answer itself stands nowhere but in PyTorch.
+RULES = {
+    "inference_product": INFERENCE,
+    "inference_view": NORMAL,
+    "grad_in_inference": INFERENCE,
+    "inference_off_again": "inference_mode(mode=False) is as outside, with grad mode on",
+    "inference_written_inside": f"{INFERENCE}; and it has no counter",
+    "normal_written_inside": f"{NORMAL}; and a write to one is counted",
+    "inference_written_outside": OUTSIDE,
+    "inference_added": f"{OUTSIDE}: what does the formula of a sum need?",
+    "inference_multiplied": f"{OUTSIDE}: what does the formula of a product need?",
+    "inference_read": f"{OUTSIDE}: is there a backward here?",
+}
+
+
+def predicted() -> dict[str, object]:
+    """Return your rows, worked out where torch is not there."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        # All is read while torch is away, so that nothing is worked out later.
+        return {
+            name: row
+            if type(row) is str
+            else (row.requires_grad, row.is_leaf, row.is_inference, row.version)
+            for name, row in fresh.predictions().items()
+        }
+
+
+@pytest.mark.given
+def test_an_inference_tensor_stays_one() -> None:
+    """Outside inference mode, it cannot be made a leaf that requires grad."""
+    with torch.inference_mode():
+        x = torch.ones(2)
+
+    with pytest.raises(RuntimeError, match="requires_grad=True on inference tensor outside"):
+        x.requires_grad_()
+
+
+@pytest.mark.given
+def test_the_cache_of_the_brief() -> None:
+    """A sum needs neither of its inputs in backward, a product both."""
+    with torch.inference_mode():
+        cache = torch.ones(3)
+    w = torch.ones(3, requires_grad=True)
+
+    assert (cache + w).requires_grad, "a sum may read an inference tensor"
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        cache * w
+
+
+def test_every_program_is_predicted() -> None:
+    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    yours = set(predicted())
+
+    assert yours == {program.__name__ for program in PROGRAMS}, (
+        f"yours has rows for {sorted(yours)}; expected: one for each of PROGRAMS"
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
+    """Whether it raises, and what the returned tensor says of itself."""
+    name = program.__name__
+    row = predicted()[name]
+    right: object = RAISES
+    x = torch.ones(3, device=device, requires_grad=True)
+    try:
+        result = program(x, torch.ones(3, device=device))
+    except RuntimeError:
+        pass
+    else:
+        version = None if result.is_inference() else result._version  # noqa: SLF001
+        right = (result.requires_grad, result.is_leaf, result.is_inference(), version)
+    # True is 1 for Python, and a version is no bool.
+    is_right = repr(row) == repr(right)
+    what = f"{name} ({program.__doc__})"
+
+    assert is_right, f"not what PyTorch gives for {what}, yours {row}. Rule: {RULES[name]}"

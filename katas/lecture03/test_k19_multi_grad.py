@@ -1,0 +1,107 @@
+"""Tests of k19_multi_grad: what the tools see is compared with what the engine says."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture03.k19_multi_grad import inspect_module
+from katas.lecture03.k19_multi_grad import log_norms
+from plugins.kit import unchanged
+
+
+def branches() -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Return a leaf and three results of it, with gradients that no rounding hides."""
+    leaf = torch.tensor([2.0, 3.0], dtype=torch.float64).sqrt().requires_grad_()
+    return leaf, [leaf.exp(), leaf.sin(), leaf * 3]
+
+
+def test_one_norm_for_all_tensors() -> None:
+    """A number for a backward, whoever comes last."""
+    leaf, tensors = branches()
+    log = log_norms(iter(tensors))
+    a, b, c = tensors
+    loss = (a * b + c).sum()
+    with unchanged(leaf=leaf, tensors=tensors):
+        grads = torch.autograd.grad(loss, [*tensors, leaf], retain_graph=True)
+    expected = torch.cat(grads[:3]).norm().item()
+
+    assert [expected] == pytest.approx(log.norms, rel=1e-12), (
+        f"yours {log.norms}, expected {[expected]}: one norm over three gradients"
+    )
+
+
+def test_what_is_not_reached_counts_as_zero() -> None:
+    """The next backward goes through one branch alone: that is no reason to wait."""
+    leaf, tensors = branches()
+    log = log_norms(tensors)
+    (tensors[0] * 7).sum().backward(retain_graph=True)
+    expected = 7 * 2**0.5
+
+    assert [expected] == pytest.approx(log.norms, rel=1e-12), (
+        f"yours {log.norms}, expected {[expected]}: two of three tensors are not in this graph"
+    )
+    assert leaf.grad is not None, "backward reached the leaf"
+
+
+def test_every_backward_has_its_number() -> None:
+    """Until the log is removed, and for leaves too."""
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ones(2, requires_grad=True)
+    log = log_norms([x, y])
+    for factor in (1.0, 2.0):
+        (factor * (x + y)).sum().backward()
+    log.remove()
+    (x + y).sum().backward()
+
+    assert [2.0, 4.0] == pytest.approx(log.norms), (
+        f"yours {log.norms}, expected [2, 4]: one for each backward, .grad of before not included"
+    )
+    assert [4.0, 4.0] == x.grad.tolist(), f"gradients stay as they are: yours {x.grad.tolist()}"
+
+
+def test_shapes_at_a_module(device: str) -> None:
+    """The gradient of the module's input first, that of its output second, per call."""
+    layer = nn.Linear(3, 4).to(device)
+    log = inspect_module(layer)
+    x = torch.randn(5, 3, device=device, requires_grad=True)
+    layer(layer(x)[:, :3]).sum().backward()
+
+    expected = (((5, 3),), ((5, 4),))
+    assert [expected, expected] == log.shapes, (
+        f"yours {log.shapes}\nexpected {[expected, expected]}: inputs and outputs of each call"
+    )
+
+
+class Two(nn.Module):
+    """A module with two inputs, one of them a number, and two outputs."""
+
+    def forward(self, x: torch.Tensor, factor: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a multiple and a sum."""
+        return x * factor, x.sum()
+
+
+def test_absent_gradients_are_none() -> None:
+    """An input that is no tensor, and an output that is not used."""
+    module = Two()
+    log = inspect_module(module)
+    product, _ = module(torch.ones(2, requires_grad=True), 3.0)
+    product.sum().backward()
+
+    expected = [(((2,), None), ((2,), None))]
+    assert expected == log.shapes, f"yours {log.shapes}, expected {expected}"
+
+
+def test_module_hooks_are_removed() -> None:
+    """And a gradient passes through unchanged as long as they are there."""
+    layer = nn.Tanh()
+    log = inspect_module(layer)
+    x = torch.linspace(-1, 1, 5, requires_grad=True)
+    layer(x).sum().backward()
+    says = "with your hook on, the gradient of tanh is another one\n".__add__
+    torch.testing.assert_close(x.grad, 1 - x.detach().tanh().square(), msg=says)
+    log.remove()
+    layer(x).sum().backward()
+
+    assert 1 == len(log.shapes), f"removed after one backward: yours {log.shapes}"
