@@ -1,38 +1,24 @@
-"""Explore: find the tensors that a graph saves, and the bytes that it keeps alive.
+"""Find the bytes that a graph keeps alive.
 
-Backward formulas need values of the forward pass: a product needs both factors, exp needs its
-result. Whatever a formula needs, the node saves, and the graph keeps it alive until backward
-has run. The memory of training is mostly that. Write a program that finds it out from the
-installed PyTorch, by reading the graph that is there.
+Most memory of training is neither weights nor gradients: it is what forward saved for backward. It
+is there to be read, on the nodes:
 
-A generated node class has two attributes for each tensor that it saves: ``_saved_self`` is
-the tensor itself, unpacked (or None, if it was not needed), and ``_raw_saved_self`` is the
-``SavedTensor`` it is packed in. For a list of tensors, both are tuples. Numbers, sizes and
-strides have a ``_saved_`` attribute too, but no ``_raw_saved_`` one. A node of your own
-``torch.autograd.Function`` has ``_raw_saved_tensors``, and the tensors are in
-``saved_tensors``. A node whose backward has run has let go: reading raises RuntimeError.
+    node = (x * y).grad_fn
+    [name for name in dir(node) if "saved" in name]
+    # _raw_saved_other, _raw_saved_self, _saved_other, _saved_self
 
-1. ``saved(node)``: a dict of all tensors a node saves, by the name behind ``_raw_saved_``: for
-   ``x * y`` the keys are ``self`` and ``other``. Entries of a tuple are called ``indices[0]``,
-   ``indices[1]``, for a Function ``tensors[0]``. What is None is left out. A RuntimeError of
-   a freed node passes through.
-2. ``saved_bytes(root, own)``: how many bytes the whole graph of the tensor ``root`` keeps
-   alive: the sizes of the storages of all saved tensors, each storage once however many saved
-   tensors and views look at it, and as a whole even if a saved view is small. Storages of the
-   tensors in ``own`` (a module's parameters, the batch) do not count: they are alive anyway.
-   A `root` without a graph keeps nothing: 0.
-3. ``roles(function, *inputs)``: call ``function(*inputs)`` once, which returns one tensor with
-   a graph, and say what that graph saves: ``"input 0"``, ``"input 1"``... for what lies in the
-   storage of that input (the first one that fits), ``"result"`` for what lies in the result's
-   storage and in no input's, ``"hidden"`` for anything else. Return the set of words.
+Write a program that finds it in any graph of the installed PyTorch, about 22 lines:
 
-Visit every node once and do not recurse; ``next_functions`` may hold None. The other way to
-this knowledge, ``torch.autograd.graph.saved_tensors_hooks``, is kata k23, and what the
-tests use: do not use it here. Python numbers, sparse tensors: out of scope. About 30 lines.
+1. `saved`: the tensors of one node, by name.
+2. `saved_bytes`: of the whole graph. Two nodes may save one tensor, and a view of two elements
+   keeps a thousand alive.
+3. `roles`: is it the inputs that are saved, the result, or something hidden?
 
-In PyTorch: ``tools/autograd/derivatives.yaml`` (a formula that names ``self`` saves self),
-``tools/autograd/gen_autograd_functions.py`` (writes the node classes and these attributes) and
-``torch/csrc/autograd/saved_variable.cpp`` (``SavedVariable``).
+- Read the graph. Hooks on saved tensors are for k23; the tests use them.
+
+Begin with the ``dir`` of ``x.exp()``, ``x.sum()`` and ``x[index]``: what is a tensor there?
+Afterwards find ``mul.Tensor`` in ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
+(``tools/autograd/derivatives.yaml``): a formula that names self saves self.
 """
 
 from __future__ import annotations
@@ -49,19 +35,57 @@ if TYPE_CHECKING:
     from torch.autograd.graph import Node
 
 
+# ---- given -----------------------------------------------------------------------------------
+
+
+def nodes(root: torch.Tensor) -> list[Node]:
+    """Return each node behind a tensor, as in k01."""
+    found: set[Node] = set()
+    waiting = [root.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            waiting += [child for child, _ in node.next_functions]
+    return list(found)
+
+
+def place(tensor: torch.Tensor) -> int:
+    """Return the address of a tensor's storage, by which storages are told apart."""
+    return tensor.untyped_storage().data_ptr()
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
 def saved(node: Node) -> dict[str, torch.Tensor]:
-    """Return the tensors that a node saves, by name."""
+    """Return the tensors that a node saves, by the name behind ``_raw_saved_``.
+
+    A node of PyTorch has ``_saved_self``, the tensor, beside ``_raw_saved_self``, what it is packed
+    in. ``_saved_`` without ``_raw_saved_`` is a number or a size. The node of your own Function has
+    ``_raw_saved_tensors``, and the tensors in ``saved_tensors``. Lists are tuples, whose entries
+    are called ``indices[0]``, ``indices[1]``, those of a Function ``tensors[0]``. None is left out.
+    The RuntimeError of a node that has let go passes through.
+    """
     # TODO: dir(node) lists the attributes.
     raise NotImplementedError("saved")
 
 
 def saved_bytes(root: torch.Tensor, own: Iterable[torch.Tensor] = ()) -> int:
-    """Return how many bytes the graph of `root` keeps alive, apart from those of `own`."""
+    """Return how many bytes the graph of `root` keeps alive, apart from those of `own`.
+
+    Whole storages count, each one time; not those of the tensors in `own` (parameters, the batch),
+    which are alive anyway. Without a graph it is 0.
+    """
     # TODO: each storage counts once.
     raise NotImplementedError("saved_bytes")
 
 
 def roles(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> set[str]:
-    """Return what the graph of ``function(*inputs)`` saves: inputs, the result, or hidden."""
+    """Return what the graph of ``function(*inputs)`` saves; call it a single time.
+
+    "input 0", "input 1" and so on is what lies in the storage of that input, the first one that
+    fits; "result" what lies in the result's and in no input's; "hidden" all else.
+    """
     # TODO: whose storage does each saved tensor lie in?
     raise NotImplementedError("roles")

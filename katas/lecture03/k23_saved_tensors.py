@@ -1,36 +1,26 @@
-"""Hooks on saved tensors: decide how the graph keeps what backward needs.
+"""Decide how the graph keeps what backward needs.
 
-Between forward and backward the graph holds tensors. ``torch.autograd.graph.
-saved_tensors_hooks(pack, unpack)`` is a context manager: a tensor saved inside it goes through
-``pack``, which may return any object, and the graph keeps that object instead. When backward
-needs the tensor, ``unpack`` makes it from the object. Contexts nest: the innermost is asked.
-Write four of them; each function returns a context manager.
+Forward saves tensors for backward, and memory is full of them. PyTorch lets you say how they are
+kept. Look at what passes by:
 
-1. ``counting(sizes)``: change nothing, and append the number of bytes of each tensor that is
-   saved (its elements, not its storage) to the list `sizes`.
-2. ``on_disk(folder)``: save each tensor in a file of its own in `folder` (``torch.save``), of a
-   view its own elements alone and not its storage, and keep no tensor alive in memory. The
-   tensor comes back with its dtype, on its device. Unpacking may happen twice
-   (``retain_graph``), so do not delete the file then. The file goes as soon as the graph lets
-   go of it: when the object that ``pack`` returned dies (``weakref.finalize`` is a way; an
-   object's ``__del__`` another).
-3. ``compressed(dtype, least, own)``: keep floating-point tensors with at least `least` elements
-   as `dtype`, and bring them back as the dtype they had. Leave others (few elements, indices,
-   bool) alone, and what lies in the storage of a tensor in `own` (the parameters): that storage
-   is alive anyway, so a copy of any view of it would cost memory instead of sparing it.
-4. ``stacked(outer, inner)``: since only the innermost context is asked, nesting does not
-   compose. `outer` and `inner` are pairs (pack, unpack). Pack with inner first, then outer on
-   what inner returned; unpack the other way round.
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: print(x.shape), lambda packed: None):
+        y = (torch.ones(3, requires_grad=True).exp() * 2).sum()
 
-``pack`` gets tensors with their graph, and is called with grad mode off. What it returns must
-know nothing of a graph: a node that owns an object that owns a tensor that owns the node is a
-cycle through C++, which Python's garbage collector does not find. Keep ``tensor.detach()`` where
-you would keep the tensor; ``unpack`` need not attach it again, autograd does. A graph saved under
-any of these must allow the same gradients as without (up to the precision of `dtype`), second ones
-too.
+A tensor that is saved goes through ``pack``, and the graph keeps what that returns; when backward
+needs it, ``unpack`` makes a tensor of that again. Write four such contexts, about 28 lines; each
+turns a group of tests green:
 
-About 35 lines. In PyTorch: ``torch/autograd/graph.py`` (``saved_tensors_hooks``,
-``save_on_cpu``) and ``torch/csrc/autograd/saved_variable.cpp`` (``SavedVariable::unpack``).
+1. `counting`: the bytes of what is saved.
+2. `on_disk`: files that go when the graph goes.
+3. `compressed`: another dtype; what does unpack have to know?
+4. `stacked`: only the innermost context is asked, so two are made into one.
+
+- Keep ``tensor.detach()`` where you would keep the tensor. ``pack`` gets a result with its graph:
+  a node that owns it owns itself, across C++, where Python's garbage collector sees nothing.
+- Gradients stay what they were, second ones too.
+
+Begin with the lines above: who saves what?
+Afterwards open ``torch/autograd/graph.py`` in site-packages (``save_on_cpu``).
 """
 
 from __future__ import annotations
@@ -49,13 +39,22 @@ if TYPE_CHECKING:
 
 
 def counting(sizes: list[int]) -> AbstractContextManager[None]:
-    """Note the bytes of each saved tensor."""
+    """Append the bytes of each tensor that is saved to `sizes`, and change nothing.
+
+    Its elements count, not its storage.
+    """
     # TODO: pack is told of every tensor.
     raise NotImplementedError("counting")
 
 
 def on_disk(folder: Path) -> AbstractContextManager[None]:
-    """Keep saved tensors in files that live as long as the graph needs them."""
+    """Keep each saved tensor in a file of its own in `folder`, and none in memory.
+
+    ``torch.save`` writes the whole storage of a view: write its own elements alone. The tensor comes
+    back with its dtype, on its device, as often as it is asked for (``retain_graph``). The file goes
+    when the graph lets go of it: when the object that ``pack`` has returned dies. A
+    ``weakref.finalize`` on it, or its ``__del__``, can do that.
+    """
     # TODO: return an object that knows the file, and with which the file goes.
     raise NotImplementedError("on_disk")
 
@@ -63,7 +62,11 @@ def on_disk(folder: Path) -> AbstractContextManager[None]:
 def compressed(
     dtype: torch.dtype, least: int, own: Iterable[torch.Tensor] = ()
 ) -> AbstractContextManager[None]:
-    """Keep large floating-point saved tensors as `dtype`."""
+    """Keep floating-point tensors of at least `least` elements as `dtype`, until they come back.
+
+    Leave others alone (few elements, indices, bool, complex), and what lies in the storage of a
+    tensor in `own`: that is alive anyway, so a copy of any view of it would cost memory.
+    """
     # TODO: what must unpack know?
     raise NotImplementedError("compressed")
 
@@ -72,6 +75,9 @@ def stacked(
     outer: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     inner: tuple[Callable[[Any], Any], Callable[[Any], Any]],
 ) -> AbstractContextManager[None]:
-    """Pack by `inner`, then by `outer`; unpack in reverse."""
+    """Pack by `inner`, then `outer` on what inner returned; unpack the other way round.
+
+    Both are pairs (pack, unpack).
+    """
     # TODO: two functions made of four.
     raise NotImplementedError("stacked")

@@ -44,23 +44,26 @@ def test_a_product_saves_both_factors() -> None:
     x, y = vector(), vector()
     found = saved((x * y).grad_fn)
 
-    assert {"self", "other"} == set(found), f"the names behind _raw_saved_, you gave {set(found)}"
-    assert found["self"].data_ptr() == x.data_ptr(), "not a copy"
-    assert found["other"].data_ptr() == y.data_ptr()
+    assert {"self", "other"} == set(found), f"yours {set(found)}, expected self and other"
+    assert found["self"].data_ptr() == x.data_ptr(), "yours is a copy; _saved_self is x itself"
+    assert found["other"].data_ptr() == y.data_ptr(), "yours is a copy; _saved_other is y itself"
 
 
 def test_exp_saves_its_result_and_a_sum_nothing() -> None:
     """Sizes are saved by a sum, but these are no tensors."""
     x = vector()
 
-    assert {"result"} == set(saved(x.exp().grad_fn))
-    assert {} == saved(x.sum().grad_fn), "only tensors count"
-    assert {} == saved(torch.ones(1, requires_grad=True).view(1).grad_fn.next_functions[0][0])
+    leaf = torch.ones(1, requires_grad=True).view(1).grad_fn.next_functions[0][0]
+    cases = {"exp": (x.exp().grad_fn, {"result"}), "sum": (x.sum().grad_fn, set())}
+    for name, (node, expected) in {**cases, "a leaf": (leaf, set())}.items():
+        yours = set(saved(node))
+        assert expected == yours, f"{name}: yours {yours}, expected {expected}: only tensors count"
 
 
 def test_what_is_not_needed_is_none() -> None:
     """A factor whose partner needs no gradient is not saved."""
-    assert {"other"} == set(saved((vector() * torch.ones(3)).grad_fn))
+    yours = set(saved((vector() * torch.ones(3)).grad_fn))
+    assert {"other"} == yours, f"yours {yours}, expected other alone: _saved_self is None"
 
 
 def test_lists_are_numbered() -> None:
@@ -69,9 +72,9 @@ def test_lists_are_numbered() -> None:
     rows, columns = torch.tensor([0, 1]), torch.tensor([2, 3])
     found = saved(x[rows, :, columns].grad_fn)
 
-    assert {"indices[0]", "indices[2]"} == set(found)
-    assert found["indices[0]"].tolist() == [0, 1]
-    assert found["indices[2]"].tolist() == [2, 3]
+    yours = {name: tensor.tolist() for name, tensor in found.items()}
+    expected = {"indices[0]": [0, 1], "indices[2]": [2, 3]}
+    assert expected == yours, f"yours {yours}, expected {expected}"
 
 
 class Keeps(torch.autograd.Function):
@@ -98,8 +101,8 @@ def test_functions_of_your_own_save_too() -> None:
     y = Keeps.apply(x)
     found = saved(y.grad_fn)
 
-    assert {"tensors[0]", "tensors[2]"} == set(found)
-    torch.testing.assert_close(found["tensors[2]"], 2 * x)
+    assert {"tensors[0]", "tensors[2]"} == set(found), f"yours {set(found)}, expected 0 and 2"
+    torch.testing.assert_close(found["tensors[2]"], 2 * x, msg="tensors[2] is 2 * x\n".__add__)
 
 
 def test_a_node_that_has_run_has_let_go() -> None:
@@ -114,9 +117,14 @@ def test_bytes_of_one_saved_tensor(device: str) -> None:
     """Ten float32 are forty bytes."""
     x = vector(10, device)
 
-    assert 40 == saved_bytes(x.exp())
-    assert 0 == saved_bytes(torch.ones(3, device=device)), "no graph keeps nothing"
-    assert 0 == saved_bytes(torch.ones(3, device=device, requires_grad=True))
+    plain = torch.ones(3, device=device)
+    for name, root, expected in [
+        ("x.exp()", x.exp(), 40),
+        ("no graph", plain, 0),
+        ("a leaf", plain.clone().requires_grad_(), 0),
+    ]:
+        yours = saved_bytes(root)
+        assert expected == yours, f"{name}: yours {yours} bytes, expected {expected}"
 
 
 def test_a_storage_counts_once() -> None:
@@ -124,14 +132,16 @@ def test_a_storage_counts_once() -> None:
     x = torch.ones(10, requires_grad=True)
     y = x * x + x.view(5, 2).sin().sum()
 
-    assert 40 == saved_bytes(y), "every saved tensor is x, or a view of it"
+    yours = saved_bytes(y)
+    assert 40 == yours, f"yours {yours}, expected 40: each saved tensor is x, or a view of it"
 
 
 def test_a_view_keeps_its_whole_storage() -> None:
     """Two elements of a thousand keep a thousand alive."""
     x = torch.ones(1000, requires_grad=True)
 
-    assert 4000 == saved_bytes(x[:2].sin())
+    yours = saved_bytes(x[:2].sin())
+    assert 4000 == yours, f"yours {yours}, expected 4000: a storage lives or dies as a whole"
 
 
 def test_own_storages_do_not_count() -> None:
@@ -140,9 +150,11 @@ def test_own_storages_do_not_count() -> None:
     y = (x * 1.5).exp().sum() * x.sum()
     everything = saved_bytes(y)
 
-    assert everything == saved_bytes(y, own=[torch.ones(7)]), "not saved, so no difference"
-    assert saved_bytes(x.sin(), own=[x]) == 0
-    assert saved_bytes(x[2:].sin(), own=[x.detach()[:1]]) == 0, "a storage, not a tensor, is own"
+    yours = saved_bytes(y, own=[torch.ones(7)])
+    assert everything == yours, f"own is not saved here: yours {yours}, without own {everything}"
+    for root, own in [(x.sin(), x), (x[2:].sin(), x.detach()[:1])]:
+        yours = saved_bytes(root, own=[own])
+        assert yours == 0, f"yours {yours}, expected 0: it lies in the storage of own"
 
 
 def test_a_node_with_many_paths_is_visited_once() -> None:
@@ -154,7 +166,8 @@ def test_a_node_with_many_paths_is_visited_once() -> None:
     for _ in range(10_000):
         y = y + x
 
-    assert 4 == saved_bytes(y), "the result of exp"
+    yours = saved_bytes(y)
+    assert 4 == yours, f"yours {yours}, expected 4: the result of exp"
 
 
 @given(width=st.integers(1, 5), depth=st.integers(1, 3), batch=st.integers(0, 4))
@@ -170,7 +183,10 @@ def test_bytes_of_a_model_are_those_its_hooks_see(width: int, depth: int, batch:
     sizes = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
     expected = sum(size for place, size in sizes.items() if place not in places)
 
-    assert expected == saved_bytes(result, own=iter(own))
+    yours = saved_bytes(result, own=iter(own))
+    assert expected == yours, (
+        f"width {width}, depth {depth}, batch {batch}: yours {yours}, the hooks saw {expected}"
+    )
 
 
 OPERATORS: dict[str, tuple[int, Callable[..., torch.Tensor]]] = {
@@ -232,7 +248,7 @@ def test_roles(name: str) -> None:
     actual = roles(function, *inputs)
 
     assert expected == actual, (
-        f"{name} saves {expected or 'nothing'}, you say {actual or 'nothing'}"
+        f"{name}: yours {actual or 'nothing'}, PyTorch saves {expected or 'nothing'}"
     )
 
 
@@ -240,10 +256,10 @@ def test_an_input_comes_before_the_result() -> None:
     """A result that is a view of an input lies in the input's storage, the first one's if two."""
     x = vector(4)
 
-    assert {"input 0"} == roles(lambda x: x.exp_().view(2, 2), x), (
-        "exp saves its result, which is x"
-    )
-    assert {"input 0"} == roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
+    yours = roles(lambda x: x.exp_().view(2, 2), x)
+    assert {"input 0"} == yours, f"yours {yours}: exp_ saves its result, which lies in x"
+    yours = roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
+    assert {"input 0"} == yours, f"yours {yours}: both inputs lie in one storage, the first counts"
 
 
 def test_the_graph_is_read_and_no_hook_is_set() -> None:
@@ -254,13 +270,13 @@ def test_the_graph_is_read_and_no_hook_is_set() -> None:
         calls.append(x)
         return x.exp()
 
-    with disable_saved_tensors_hooks("read the graph's attributes; hooks are for kata k23"):
+    with disable_saved_tensors_hooks("read the graph's attributes; hooks are for k23"):
         try:
             roles(function, vector())
             saved_bytes(vector().exp())
         except RuntimeError as error:
-            raise AssertionError(str(error)) from error
-    assert 1 == len(calls)
+            raise AssertionError(f"yours sets hooks: {error}") from error
+    assert 1 == len(calls), f"yours calls the function {len(calls)} times, expected 1"
 
 
 def test_what_is_looked_at_stays() -> None:

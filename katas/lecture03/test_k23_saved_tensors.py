@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 from torch.autograd import gradgradcheck
+from torch.autograd.gradcheck import GradcheckError
 from torch.autograd.graph import saved_tensors_hooks
 
 from katas.lecture03.k23_saved_tensors import compressed
@@ -66,54 +67,64 @@ def test_pack_is_called_without_grad_mode() -> None:
     assert [(False, True, False, True)] == seen
 
 
+@pytest.mark.step(1, "count the bytes")
 def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
     """Both factors, a view's own elements, and nothing for a sum."""
     x = torch.ones(10, device=device, requires_grad=True)
     y = torch.ones(10, 1, dtype=torch.float64, device=device, requires_grad=True)
     sizes: list[int] = []
     with counting(sizes):
-        assert [] == sizes
+        assert [] == sizes, f"nothing is saved yet, and yours has {sizes}"
         (x * y).sum()
-        assert [40, 80] == sorted(sizes), f"x and y are saved, you noted {sizes}"
+        assert [40, 80] == sorted(sizes), f"x and y are saved, 40 and 80 bytes; yours {sizes}"
         x[:3].sin()
     x.sin()
 
-    assert [40, 80, 12] == [*sorted(sizes[:2]), *sizes[2:]], "in the context, and elements only"
+    assert [40, 80, 12] == [*sorted(sizes[:2]), *sizes[2:]], (
+        f"yours {sizes}, expected 40 and 80, then 12: in the context alone, and elements alone"
+    )
 
 
+@pytest.mark.step(1, "count the bytes")
 def test_counting_changes_nothing(device: str) -> None:
     """Saved tensors are the very memory they were, and gradients too."""
     x = torch.linspace(0, 1, 5, device=device, requires_grad=True)
     with counting([]):
         y = x.exp()
-    assert y.grad_fn._saved_result.data_ptr() == y.data_ptr(), "no copy"  # noqa: SLF001
+    saved = y.grad_fn._saved_result  # noqa: SLF001
+    assert saved.data_ptr() == y.data_ptr(), "yours keeps a copy, and counting is to change nothing"
     (grad,) = torch.autograd.grad(y.sum(), x)
 
-    torch.testing.assert_close(grad, x.exp().detach())
+    says = "yours is not exp's gradient\n".__add__
+    torch.testing.assert_close(grad, x.exp().detach(), msg=says)
 
 
+@pytest.mark.step(1, "count the bytes")
 def test_counting_leaks_no_graph() -> None:
     """The graph dies with its last user."""
     assert not outlives(counting([])), "keep tensor.detach(): the result owns its node"
 
 
+@pytest.mark.step(2, "keep them on disk")
 def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
     """One file each; what comes back comes from there."""
     x = torch.linspace(0, 1, 1000, device=device, requires_grad=True)
     with on_disk(tmp_path):
-        assert [] == list(tmp_path.iterdir())
+        assert [] == list(tmp_path.iterdir()), "nothing is saved yet, and yours wrote a file"
         hidden = x.exp()
         y = hidden.sin()
-    assert 2 == len(list(tmp_path.iterdir())), "the result of exp, twice: for exp and for sin"
+    count = len(list(tmp_path.iterdir()))
+    assert 2 == count, f"yours wrote {count} files, expected 2: exp's result, for exp and for sin"
     saved = y.grad_fn._saved_self  # noqa: SLF001
 
-    assert saved.data_ptr() != hidden.data_ptr(), "it comes from the file, not from memory"
-    assert torch.equal(saved, hidden)
-    assert (saved.dtype, saved.device) == (hidden.dtype, hidden.device)
+    assert saved.data_ptr() != hidden.data_ptr(), "yours comes from memory, not from the file"
+    says = "from the file: yours is not what was saved\n".__add__
+    torch.testing.assert_close(saved, hidden, rtol=0, atol=0, msg=says)
     (grad,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(grad, (x.exp() * x.exp().cos()).detach())
 
 
+@pytest.mark.step(2, "keep them on disk")
 def test_files_go_with_the_graph(tmp_path: Path) -> None:
     """Not before: a retained graph unpacks twice. And not only after a backward."""
     x = torch.ones(3, requires_grad=True)
@@ -122,16 +133,20 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     (first,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
     count = len(list(tmp_path.iterdir()))
     (second,) = torch.autograd.grad(y.sum(), x)
-    assert 3 == count, "a retained graph needs its files again"
-    assert torch.equal(first, second)
-    assert [] == list(tmp_path.iterdir()), "backward has freed what was saved"
+    assert 3 == count, f"a retained graph needs its 3 files again, yours has {count}"
+    assert torch.equal(first, second), f"two backwards: yours {first.tolist()}, {second.tolist()}"
+    left = len(list(tmp_path.iterdir()))
+    assert 0 == left, f"backward has let go of what was saved, and {left} files of yours are left"
     with on_disk(tmp_path):
         y = (x * x).exp()
-    assert 3 == len(list(tmp_path.iterdir()))
+    count = len(list(tmp_path.iterdir()))
+    assert 3 == count, f"yours wrote {count} files, expected 3"
     del y
-    assert [] == list(tmp_path.iterdir()), "no one can ask for these any more"
+    left = len(list(tmp_path.iterdir()))
+    assert 0 == left, f"the graph is gone without a backward, and {left} files of yours are left"
 
 
+@pytest.mark.step(2, "keep them on disk")
 def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
     """Also after the files of another graph are gone."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -150,6 +165,7 @@ def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.step(2, "keep them on disk")
 def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
     """The saved tensor itself dies with its last user, though the graph lives."""
     x = torch.ones(3, requires_grad=True)
@@ -159,21 +175,24 @@ def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
     alive = weakref.ref(hidden)
     del hidden
 
-    assert alive() is None, "what pack returns must not hold the tensor"
-    assert not outlives(on_disk(tmp_path)), "nor its node"
-    assert y.requires_grad
+    assert alive() is None, "what your pack returns holds the tensor"
+    assert not outlives(on_disk(tmp_path)), "what your pack returns holds the node"
+    assert y.requires_grad, "the graph is still there"
 
 
+@pytest.mark.step(2, "keep them on disk")
 def test_a_view_is_saved_without_its_storage(tmp_path: Path) -> None:
     """torch.save writes the whole storage of a view: two elements would cost a million."""
     x = torch.ones(100_000, requires_grad=True)
     with on_disk(tmp_path):
         y = x[:2].sin()
     (file,) = tmp_path.iterdir()
-    assert file.stat().st_size < 10_000, "save a copy of the view's own elements"
+    size = file.stat().st_size
+    assert size < 10_000, f"two elements take {size} bytes: yours saves the whole storage"
     y.sum().backward()
 
 
+@pytest.mark.step(2, "keep them on disk")
 @given(shape=st.lists(st.integers(0, 3), max_size=3), order=st.randoms())
 def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
     """Permuted and empty ones, in their own shape, for any dtype."""
@@ -186,9 +205,11 @@ def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
                 y = x.sin().abs().sum()
             (grad,) = torch.autograd.grad(y, x)
         (expected,) = torch.autograd.grad(x.sin().abs().sum(), x)
-        torch.testing.assert_close(grad, expected)
+        says = f"{dtype}, {shape} permuted by {dims}: yours is not the gradient\n".__add__
+        torch.testing.assert_close(grad, expected, msg=says)
 
 
+@pytest.mark.step(3, "another dtype")
 def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
     """From `least` elements on; they come back in their own dtype, rounded."""
     x = torch.linspace(0.1, 1, 7, dtype=torch.float32, device=device, requires_grad=True)
@@ -197,14 +218,17 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
         z = x[:6].sin()
     back, small = y.grad_fn._saved_self, z.grad_fn._saved_self  # noqa: SLF001
 
-    assert torch.float32 == back.dtype
-    assert torch.equal(back, x.to(torch.bfloat16).to(torch.float32)), "rounded to bfloat16"
-    assert torch.equal(small, x[:6]), "six elements are fewer than seven"
-    assert small.data_ptr() == x.data_ptr(), "and are not copied"
+    assert torch.float32 == back.dtype, f"yours comes back as {back.dtype}, expected float32"
+    rounded = x.detach().to(torch.bfloat16).to(torch.float32)
+    says = "7 elements, least 7: yours did not go through bfloat16\n".__add__
+    torch.testing.assert_close(back.detach(), rounded, rtol=0, atol=0, msg=says)
+    assert torch.equal(small, x[:6]), "6 elements, least 7: yours has rounded them"
+    assert small.data_ptr() == x.data_ptr(), "6 elements, least 7: yours is a copy"
     (grad,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(grad, x.cos().detach(), rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.step(3, "another dtype")
 def test_indices_and_masks_are_left_alone() -> None:
     """A rounded index is another row."""
     x = torch.rand(300, requires_grad=True)
@@ -215,9 +239,11 @@ def test_indices_and_masks_are_left_alone() -> None:
     (grad,) = torch.autograd.grad((y * weights).sum(), x)
     (expected,) = torch.autograd.grad((x[index].where(index % 2 == 0, 0.0) * weights).sum(), x)
 
-    assert torch.equal(expected, grad)
+    says = "with an index and a mask: yours is not the gradient\n".__add__
+    torch.testing.assert_close(grad, expected, rtol=0, atol=0, msg=says)
 
 
+@pytest.mark.step(3, "another dtype")
 def test_complex_numbers_are_left_alone() -> None:
     """They are no floating-point tensors for PyTorch, and bfloat16 has no imaginary part."""
     z = torch.tensor([0.3 + 1.7j, -2.1 + 0.4j], requires_grad=True)
@@ -230,6 +256,7 @@ def test_complex_numbers_are_left_alone() -> None:
     )
 
 
+@pytest.mark.step(3, "another dtype")
 def test_own_storages_are_not_copied(device: str) -> None:
     """A linear layer saves a transposed view of its weight: that is alive anyway."""
     layer = torch.nn.Linear(5, 5).to(device)
@@ -238,11 +265,13 @@ def test_own_storages_are_not_copied(device: str) -> None:
         y, z = layer(x), layer(x)
     for result in (y, z):
         weight, batch = result.grad_fn._saved_mat2, result.grad_fn._saved_mat1  # noqa: SLF001
-        assert weight.data_ptr() == layer.weight.data_ptr(), "a copy costs memory"
-        assert batch.data_ptr() != x.data_ptr(), "the batch is compressed"
-        assert torch.equal(batch, x.to(torch.bfloat16).to(torch.float32))
+        assert weight.data_ptr() == layer.weight.data_ptr(), "yours copies the weight, an own one"
+        assert batch.data_ptr() != x.data_ptr(), "the batch is not own: yours leaves it alone"
+        rounded = x.detach().to(torch.bfloat16).to(torch.float32)
+        assert torch.equal(batch, rounded), "the batch of yours did not go through bfloat16"
 
 
+@pytest.mark.step(3, "another dtype")
 def test_a_part_of_an_own_storage_is_not_copied() -> None:
     """It starts elsewhere, and is alive anyway."""
     weight = torch.rand(5, requires_grad=True)
@@ -253,6 +282,7 @@ def test_a_part_of_an_own_storage_is_not_copied() -> None:
     assert back.data_ptr() == weight[2:].data_ptr(), "a copy of a part of the weight costs memory"
 
 
+@pytest.mark.step(3, "another dtype")
 def test_compressing_leaks_no_graph() -> None:
     """Neither where it compresses nor where it leaves alone."""
     assert not outlives(compressed(torch.bfloat16, 1)), "a tensor is kept with its graph"
@@ -262,6 +292,7 @@ def test_compressing_leaks_no_graph() -> None:
     )
 
 
+@pytest.mark.step(4, "two contexts in one, and all four")
 def test_contexts_do_not_compose_but_stacked_does() -> None:
     """Inner packs first and unpacks last; outer sees what inner made."""
     calls = []
@@ -282,11 +313,14 @@ def test_contexts_do_not_compose_but_stacked_does() -> None:
         y = x.exp()
     (grad,) = torch.autograd.grad(y.sum(), x)
 
-    torch.testing.assert_close(grad, x.exp().detach())
+    says = "yours is not exp's gradient\n".__add__
+    torch.testing.assert_close(grad, x.exp().detach(), msg=says)
     packs = ["inner packs Tensor", "outer packs tuple"]
-    assert [*packs, "outer unpacks outer", "inner unpacks inner"] == calls
+    expected = [*packs, "outer unpacks outer", "inner unpacks inner"]
+    assert expected == calls, f"yours {calls}\nexpected {expected}"
 
 
+@pytest.mark.step(4, "two contexts in one, and all four")
 @pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
 def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
     """Packing, unpacking and going backward write to nothing, and leave nothing switched."""
@@ -307,6 +341,7 @@ def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
             torch.autograd.grad(z.sum(), x, create_graph=True)
 
 
+@pytest.mark.step(4, "two contexts in one, and all four")
 @pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
 def test_derivatives_are_right_twice(name: str, tmp_path: Path) -> None:
     """Gradients agree with differences under each context, and so do second gradients."""
@@ -323,5 +358,10 @@ def test_derivatives_are_right_twice(name: str, tmp_path: Path) -> None:
             return (x.exp() * x.sin()).sum(0) / x[0]
 
     x = torch.tensor([[0.5, -0.7], [1.2, 0.4]], dtype=torch.float64, requires_grad=True)
-    assert gradcheck(function, x)
-    assert gradgradcheck(function, x)
+    try:
+        gradcheck(function, x)
+        gradgradcheck(function, x)
+    except GradcheckError as error:
+        raise AssertionError(
+            f"{name}: yours (analytical) is not what differences say\n{error}"
+        ) from None

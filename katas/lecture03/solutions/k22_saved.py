@@ -1,4 +1,4 @@
-"""Explore: find the tensors that a graph saves, and the bytes that it keeps alive."""
+"""Find the bytes that a graph keeps alive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterable
-    from collections.abc import Iterator
 
     from torch.autograd.graph import Node
 
@@ -18,8 +17,31 @@ if TYPE_CHECKING:
 _RAW = "_raw_saved_"
 
 
+# ---- given -----------------------------------------------------------------------------------
+
+
+def nodes(root: torch.Tensor) -> list[Node]:
+    """Return each node behind a tensor, as in k01."""
+    found: set[Node] = set()
+    waiting = [root.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            waiting += [child for child, _ in node.next_functions]
+    return list(found)
+
+
+def place(tensor: torch.Tensor) -> int:
+    """Return the address of a tensor's storage, by which storages are told apart."""
+    return tensor.untyped_storage().data_ptr()
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
 def saved(node: Node) -> dict[str, torch.Tensor]:
-    """Return the tensors that a node saves, by name."""
+    """Return the tensors that a node saves, by the name behind ``_raw_saved_``."""
     found = {}
     for attribute in dir(node):
         if attribute.startswith(_RAW):
@@ -27,42 +49,29 @@ def saved(node: Node) -> dict[str, torch.Tensor]:
             # Generated nodes and those of a Function spell the unpacked tensors differently.
             value = getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
             if isinstance(value, tuple):
-                found |= {f"{name}[{place}]": tensor for place, tensor in enumerate(value)}
+                found |= {f"{name}[{number}]": tensor for number, tensor in enumerate(value)}
             else:
                 found[name] = value
     return {name: tensor for name, tensor in found.items() if isinstance(tensor, torch.Tensor)}
 
 
-def _everything_saved(root: torch.Tensor) -> Iterator[torch.Tensor]:
-    seen: set[Node | None] = {None}
-    stack = [root.grad_fn]
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            yield from saved(node).values()
-            stack += [child for child, _ in node.next_functions]
-
-
-def _place(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
-
-
 def saved_bytes(root: torch.Tensor, own: Iterable[torch.Tensor] = ()) -> int:
     """Return how many bytes the graph of `root` keeps alive, apart from those of `own`."""
     sizes = {
-        _place(tensor): tensor.untyped_storage().nbytes() for tensor in _everything_saved(root)
+        place(tensor): tensor.untyped_storage().nbytes()
+        for node in nodes(root)
+        for tensor in saved(node).values()
     }
     for tensor in own:
-        sizes.pop(_place(tensor), None)
+        sizes.pop(place(tensor), None)
     return sum(sizes.values())
 
 
 def roles(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> set[str]:
-    """Return what the graph of ``function(*inputs)`` saves: inputs, the result, or hidden."""
+    """Return what the graph of ``function(*inputs)`` saves; call it a single time."""
     result = function(*inputs)
-    owners = {_place(result): "result"}
+    owners = {place(result): "result"}
     # From the last to the first, so that the first input with a storage has the last word.
     for number, tensor in reversed(list(enumerate(inputs))):
-        owners[_place(tensor)] = f"input {number}"
-    return {owners.get(_place(tensor), "hidden") for tensor in _everything_saved(result)}
+        owners[place(tensor)] = f"input {number}"
+    return {owners.get(place(t), "hidden") for node in nodes(result) for t in saved(node).values()}

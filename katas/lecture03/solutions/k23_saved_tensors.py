@@ -1,4 +1,4 @@
-"""Hooks on saved tensors: decide how the graph keeps what backward needs."""
+"""Decide how the graph keeps what backward needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def counting(sizes: list[int]) -> AbstractContextManager[None]:
-    """Note the bytes of each saved tensor."""
+    """Append the bytes of each tensor that is saved to `sizes`, and change nothing."""
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
         sizes.append(tensor.nbytes)
@@ -38,7 +38,7 @@ class _File:
 
 
 def on_disk(folder: Path) -> AbstractContextManager[None]:
-    """Keep saved tensors in files that live as long as the graph needs them."""
+    """Keep each saved tensor in a file of its own in `folder`, and none in memory."""
 
     def pack(tensor: torch.Tensor) -> _File:
         path = folder / f"{uuid4()}.pt"
@@ -52,7 +52,7 @@ def on_disk(folder: Path) -> AbstractContextManager[None]:
 def compressed(
     dtype: torch.dtype, least: int, own: Iterable[torch.Tensor] = ()
 ) -> AbstractContextManager[None]:
-    """Keep large floating-point saved tensors as `dtype`."""
+    """Keep floating-point tensors of at least `least` elements as `dtype`, until they come back."""
     alive = {tensor.untyped_storage().data_ptr() for tensor in own}
 
     def pack(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
@@ -69,7 +69,7 @@ def stacked(
     outer: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     inner: tuple[Callable[[Any], Any], Callable[[Any], Any]],
 ) -> AbstractContextManager[None]:
-    """Pack by `inner`, then by `outer`; unpack in reverse."""
+    """Pack by `inner`, then `outer` on what inner returned; unpack the other way round."""
     return saved_tensors_hooks(
         lambda tensor: outer[0](inner[0](tensor)),
         lambda packed: inner[1](outer[1](packed)),
