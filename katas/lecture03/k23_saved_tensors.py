@@ -50,8 +50,8 @@ def counting(sizes: list[int]) -> AbstractContextManager[None]:
 def on_disk(folder: Path) -> AbstractContextManager[None]:
     """Keep each saved tensor in a file of its own in `folder`, and none in memory.
 
-    ``torch.save`` writes the whole storage of a view: write its own elements alone. The tensor comes
-    back with its dtype, on its device, as often as it is asked for (``retain_graph``). The file goes
+    ``torch.save`` writes the whole storage of a view: write its elements alone. The tensor comes
+    back with its dtype, on its device, as often as asked for (``retain_graph``). Its file goes
     when the graph lets go of it: when the object that ``pack`` has returned dies. A
     ``weakref.finalize`` on it, or its ``__del__``, can do that.
     """

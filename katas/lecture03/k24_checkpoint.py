@@ -1,37 +1,25 @@
-"""Activation checkpointing: forget in forward, compute again in backward.
+"""Checkpointing: forget activations in forward, compute them again in backward.
 
-Training memory is mostly what forward saves for backward. A checkpointed part of a model saves
-its inputs alone: forward runs it without a graph, and backward runs it a second time, with one,
-and goes on through that. Dropout must drop the same elements the second time, or the gradient
-belongs to another function than the value.
+What forward saves for backward is most of the memory of training. Most of it can be computed again
+from the input of a block. A pair of hooks is all it takes:
 
-Write ``checkpoint(function, *inputs)``, which returns what ``function(*inputs)`` returns, one
-tensor, with the gradients that it would have, by a ``torch.autograd.Function``:
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = function(x)          # what pack(tensor) returns is kept, in the tensor's place
+    y.sum().backward()           # unpack(kept) returns the tensor, when backward needs it
 
-- forward calls `function` once, without a graph, and saves nothing but the inputs that are
-  tensors, by ``ctx.save_for_backward`` (so that a write to them in between is noticed: PyTorch's
-  error for that passes through). Inputs that are no tensors (numbers, strings) are allowed,
-  wherever they stand, and handed on; they have no gradient.
-- backward calls `function` once more, on detached inputs, under grad mode, with the CPU's random
-  state set to what it was when forward began; then it puts the random state back to what it was
-  when backward began, so that nobody notices, also if `function` raises. (In PyTorch:
-  ``torch.get_rng_state``, ``set_rng_state`` or ``torch.random.fork_rng``.)
-- The gradients of the inputs come out of the new graph; for an input that requires no grad,
-  None. Tensors that `function` uses without being handed them (a module's parameters) get
-  their ``.grad`` accumulated, as by a plain backward: run ``torch.autograd.backward`` on the
-  new graph, not ``torch.autograd.grad``.
-- Checkpoints may be nested, and a retained graph may run twice. If grad mode is off, or no
-  input requires grad, the result requires none (that is PyTorch's way with any Function).
+So let pack keep a number. Write `checkpoint`, about 12 lines:
 
-Out of scope: gradients of gradients, other devices' random state, autocast, nested inputs,
-several outputs. About 30 lines. Do not call ``torch.utils.checkpoint``.
+1. Number the tensors that forward saves, in their order, and keep none.
+2. The first time that backward asks: run the function again, with hooks that collect.
+3. Random numbers have to be those of the first run; ``torch.random.fork_rng(devices=[])`` puts the
+   state back in any case.
 
-Real life differs: PyTorch calls this way reentrant and advises against it. Parameters get their
-``.grad`` whoever asks, so its own refuses ``torch.autograd.grad``. It recommends
-``use_reentrant=False``, which packs what is saved by hooks (kata k23) and runs `function` again
-when one is unpacked.
+- What is collected goes when it has been used: a retained graph computes it again.
 
-In PyTorch: ``torch/utils/checkpoint.py`` (``CheckpointFunction``).
+Begin with step 1 and a pack that prints: how many tensors does ``x.sin().exp()`` save?
+Afterwards open ``torch/utils/checkpoint.py`` in site-packages (``_checkpoint_hook``). Real life
+differs: it stops early, compares shapes, and keeps more random states. ``use_reentrant=True`` there
+is how it began: a backward within a backward, which refuses ``torch.autograd.grad``.
 """
 
 from __future__ import annotations
@@ -47,6 +35,12 @@ if TYPE_CHECKING:
 
 
 def checkpoint(function: Callable[..., torch.Tensor], *inputs: Any) -> torch.Tensor:
-    """Return ``function(*inputs)``, which saves its inputs alone and runs again in backward."""
-    # TODO: write a Function whose forward and backward do this, and apply it.
+    """Return ``function(*inputs)``, with a graph that keeps no tensor made within it.
+
+    The function runs one time now, and one more in each backward that needs what it saved: on
+    the CPU, with grad mode on, with the inputs as they came, tensors or not, and with the random
+    state of the first run. Afterwards the random state is what it was before that backward, even
+    if the function raises. Keep detached tensors only.
+    """
+    # TODO: pack keeps a number; unpack looks it up, in what a second run has collected.
     raise NotImplementedError("checkpoint")

@@ -1,0 +1,208 @@
+"""Tests of k21_anomaly: PyTorch's anomaly mode names node and line of the same program."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch.overrides import handle_torch_function
+from torch.overrides import has_torch_function
+
+from katas.lecture03 import k21_anomaly as kata
+from katas.lecture03.k21_anomaly import Anomaly
+from plugins.kit import forbids
+from plugins.kit import freed
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def leaf(*values: float) -> torch.Tensor:
+    """Return a leaf that requires a gradient."""
+    return torch.tensor(values, requires_grad=True)
+
+
+def roots(x: torch.Tensor) -> torch.Tensor:
+    """Take two roots, in two lines; the second one is at 0."""
+    a = (x + 1).sqrt()
+    b = x.sqrt()
+    return (a + b * 0).sum()
+
+
+def no_spread(x: torch.Tensor) -> torch.Tensor:
+    """Divide by a deviation of 0, of which there is no derivative."""
+    y = x * 0
+    return y.std()
+
+
+def unbound(x: torch.Tensor) -> torch.Tensor:
+    """Make several results with a call."""
+    first, second = (x * 0).sqrt().unbind()
+    return first * 0 + second
+
+
+def fine(x: torch.Tensor) -> torch.Tensor:
+    """Do nothing wrong."""
+    return x.exp().sum()
+
+
+def outcome(call: Callable[[], object]) -> str:
+    """Return the text of the RuntimeError that a call ends in, or that there was none."""
+    try:
+        call()
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        return str(error)
+    return "no error"
+
+
+def accused(program: Callable[[torch.Tensor], torch.Tensor]) -> tuple[str, str] | None:
+    """Return the node and the line that PyTorch's anomaly mode names, or None."""
+    with warnings.catch_warnings(record=True) as caught, torch.autograd.detect_anomaly():
+        warnings.simplefilter("always")
+        text = outcome(program(leaf(0.0, 1.0)).backward)
+    if text == "no error":
+        return None
+    trace = next(str(w.message) for w in caught if "Traceback of forward call" in str(w.message))
+    lines = re.findall(r'File ".*?([^/"]+)", line (\d+), in', trace)
+    return re.findall("Function '(.*)' returned nan", text)[0], ":".join(lines[-1])
+
+
+@pytest.mark.parametrize("program", [roots, no_spread, unbound, fine])
+def test_node_and_line_are_those_of_anomaly_mode(
+    program: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    """The forward call that made the node, in the file of the program."""
+    theirs = accused(program)
+    with Anomaly():
+        loss = program(leaf(0.0, 1.0))
+    yours = outcome(loss.backward)
+    expected = "no error" if theirs is None else str(kata.anomaly(*theirs))
+
+    assert expected == yours, f"{program.__name__}: yours      {yours}\nPyTorch's  {expected}"
+
+
+def composite(x: torch.Tensor) -> torch.Tensor:
+    """Return a result with several nodes behind it: for the mode it is a single call."""
+    if has_torch_function((x,)):
+        return handle_torch_function(composite, (x,), x)
+    return (x.sqrt() * 0).exp()
+
+
+def test_a_call_may_leave_several_nodes() -> None:
+    """The mode sees the outer call alone; the node that fails lies behind the result's."""
+    with Anomaly():
+        y = composite(leaf(0.0))
+    yours = outcome(y.sum().backward)
+
+    assert "SqrtBackward0 returned NaN" in yours, (
+        f"yours: {yours}; behind the result of a call are other new nodes: mark them too"
+    )
+
+
+def test_a_node_keeps_its_first_line() -> None:
+    """Uses of a result come later, and made nothing of it."""
+    with Anomaly():
+        y = leaf(0.0).sqrt()
+        first = y.grad_fn.metadata.get("line")
+        z = (y * 0).sum()
+    assert y.grad_fn.metadata.get("line") == first, "yours marks a node again when it is used"
+    lines = {first, z.grad_fn.metadata.get("line")}
+
+    assert len(lines) == 2, f"two lines of this test made nodes; yours has {lines}"
+
+
+def test_other_notes_stay() -> None:
+    """The dict is shared with others."""
+    x = leaf(1.0)
+    y = x.exp()
+    y.grad_fn.metadata["mine"] = 1
+    kata.mark(y.grad_fn, "a.py:1")
+
+    yours = dict(y.grad_fn.metadata)
+    assert yours == {"mine": 1, "line": "a.py:1"}, f"yours {yours}"
+
+
+def test_outside_nothing_is_watched() -> None:
+    """A graph that was built before or after goes on as ever."""
+    before = (leaf(0.0).sqrt() * 0).sum()
+    with Anomaly():
+        pass
+    after = (leaf(0.0).sqrt() * 0).sum()
+    for name, loss in {"before": before, "after": after}.items():
+        yours = outcome(loss.backward)
+        assert yours == "no error", f"a graph built {name} the with: yours raises {yours}"
+
+
+def test_values_and_gradients_stay() -> None:
+    """Whatever the call returns is returned, numbers and lists too."""
+    x = leaf(0.3, 0.7)
+    with Anomaly(), unchanged(x=x):
+        y = x.exp()
+        shape, size, parts = y.shape, y.dim(), y.split(1)
+    (grad,) = torch.autograd.grad(sum(part.sum() for part in parts), x)
+
+    yours = (tuple(shape), size, len(parts))
+    assert yours == ((2,), 1, 2), f"shape, dim and number of parts: yours {yours}"
+    says = "the gradient under your mode is another one\n".__add__
+    torch.testing.assert_close(grad, x.detach().exp(), msg=says)
+
+
+def test_every_backward_is_checked() -> None:
+    """Also the second one over a graph."""
+    with Anomaly():
+        loss = roots(leaf(0.0))
+    for count in ("first", "second"):
+        yours = outcome(lambda: loss.backward(retain_graph=True))
+        assert "SqrtBackward0 returned NaN" in yours, f"{count} backward: yours {yours}"
+
+
+def test_a_long_program() -> None:
+    """Two thousand calls: each marks what is new, and does not walk all that was before."""
+    x = leaf(1.0)
+    start = time.process_time()
+    with Anomaly():
+        y = x
+        for _ in range(2000):
+            y = y + 1
+    y.backward()
+    seconds = time.process_time() - start
+
+    assert x.grad is not None, "backward reached the leaf"
+    assert seconds < 8, f"yours takes {seconds:.1f} s, expected far below 1: stop at marked nodes"
+
+
+class Bystander:
+    """Something whose life shows the life of the node that holds it."""
+
+
+def test_the_graph_is_freed() -> None:
+    """With its last tensor, by counted references."""
+
+    def made() -> Bystander:
+        bystander = Bystander()
+        with Anomaly():
+            loss = leaf(1.0).exp().sum()
+        loss.grad_fn.metadata["bystander"] = bystander
+        return bystander
+
+    freed(made, "A hook that names its node is owned by it, and owns it: note name and line.")
+
+
+def test_pytorchs_mode_is_not_asked() -> None:
+    """It is what you build."""
+    anomaly = ("autograd.detect_anomaly", "autograd.set_detect_anomaly", "autograd.anomaly_mode")
+    frames = ("sys._getframe",)
+    with forbids(kata, *(f"torch.{name}" for name in anomaly), allow=frames) as fresh:
+        with fresh.Anomaly():
+            loss = roots(leaf(0.0))
+        yours = outcome(loss.backward)
+
+    assert "returned NaN" in yours, f"yours: {yours}"

@@ -1,0 +1,95 @@
+"""Tests of k25_memory: storages are counted while forward and backward run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from katas.lecture03.k25_memory import chain
+from katas.lecture03.k25_memory import run
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Blocks:
+    """Blocks whose results are counted: how many are alive at a time, and how often each ran."""
+
+    def __init__(self, count: int) -> None:
+        self.made: list[StorageWeakRef] = []
+        self.peak = 0
+        self.runs: Counter[int] = Counter()
+        self.blocks = [self.block(number) for number in range(count)]
+
+    def block(self, number: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        """Return a block with a factor of its own, whose node saves its result."""
+
+        def forward(x: torch.Tensor) -> torch.Tensor:
+            y = (x * (1 + number / 100)).tanh()
+            self.runs[number] += 1
+            self.made.append(StorageWeakRef(y.untyped_storage()))
+            self.peak = max(self.peak, sum(not each.expired() for each in self.made))
+            return y
+
+        return forward
+
+
+def leaf() -> torch.Tensor:
+    """Return a leaf that requires a gradient."""
+    return (torch.tensor([2.0, 3.0], dtype=torch.float64).sqrt() / 3).requires_grad_()
+
+
+def trained(how: Callable, count: int) -> Blocks:
+    """Run blocks forward and backward, and return them with what was counted."""
+    blocks = Blocks(count)
+    how(blocks.blocks, leaf()).sum().backward()
+    return blocks
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 16, 17])
+def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
+    """For any number of blocks, each with a factor of its own."""
+    blocks = Blocks(count).blocks
+    x = leaf()
+    expected = chain(blocks, x)
+    with unchanged(x=x):
+        yours = run(blocks, x)
+    (theirs,) = torch.autograd.grad(expected.sum(), x)
+    (mine,) = torch.autograd.grad(yours.sum(), x)
+
+    for what, pair in {"value": (yours, expected), "gradient": (mine, theirs)}.items():
+        says = f"{count} blocks, {what}: yours is not that of the chain; bound too late?\n".__add__
+        torch.testing.assert_close(*pair, rtol=1e-12, atol=1e-12, msg=says)
+
+
+def test_no_blocks() -> None:
+    """Then nothing is done."""
+    x = leaf()
+    yours = run([], x)
+    torch.testing.assert_close(yours, x, msg="no blocks: yours is not x\n".__add__)
+
+
+@pytest.mark.parametrize("count", [16, 100])
+def test_few_results_are_alive_at_a_time(count: int) -> None:
+    """An input for each segment, and the inside of one."""
+    plain = trained(chain, count).peak
+    yours = trained(run, count).peak
+    bar = round(2.5 * count**0.5) + 2
+
+    assert yours <= bar, (
+        f"{count} blocks, results alive at a time: yours {yours}, bar {bar}, without"
+        f" checkpoints {plain}. An input for each segment, and the inside of one: balance them"
+    )
+
+
+def test_each_block_runs_twice_at_most() -> None:
+    """In forward, and once more in backward: memory is bought with a third more time."""
+    runs = trained(run, 16).runs
+
+    assert max(runs.values()) <= 2, f"runs of each block: yours {dict(runs)}, expected at most 2"
