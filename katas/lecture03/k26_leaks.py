@@ -1,30 +1,23 @@
 """Debug: six pieces of a training loop, each of which keeps a graph alive too long.
 
-A graph lives as long as someone owns it: a tensor owns its ``grad_fn``, a node owns the nodes
-it leads to, what it has saved, and its hooks; a hook owns what its closure names. All of it is
-counted references, so a graph goes at once when its last owner goes, unless its owners form a
-circle. Some circles the garbage collector finds, sooner or later, such as that of `Exp` below;
-not those of a hook on a result, of what ``pack`` returns, or of a ``.grad`` with a graph.
+``total = total + loss``, and after a thousand batches memory is gone: the total owns the graph of
+each loss. Who owns whom?
 
-Each piece below gives right numbers, as long as nobody writes in place, and leaks. Mend all
-six, without changing what they return or do otherwise; one to three lines each. After a call,
-nothing but the returned tensors (and those that the caller has) may keep a graph alive; no
-piece may rely on ``gc``, nor (`direction` apart) break the caller's graph: it can still be used
-once for a backward.
+    tensor -> its grad_fn -> next nodes, saved tensors, hooks -> what a hook's closure names
 
-1. `Meter.add`: sums up losses for a report. 2. `Running.step`: carries a state from batch to
-batch; gradients flow within a step, never into an earlier one. 3. `watch`: a hook that notes
-how large a gradient is, relative to its tensor as it was when `watch` was called. 4. `Exp`: a
-Function that needs its own result in backward; it shall be differentiable twice as well.
-5. `penalty`: the squared norm of the gradients, which is differentiated itself. It must not
-touch any ``.grad``. 6. `direction`: the gradients of a loss that the caller keeps for printing,
-and uses no more for backward: after the call, nothing that the graph of the loss has saved may
-be left.
+All of it is counted references, so a graph goes with its last owner, unless its owners form a
+circle. Some circles the garbage collector finds, sooner or later. Those of a hook on a result,
+and of a ``.grad`` with a graph, it does not: they lead through C++.
 
-In PyTorch: ``torch/csrc/autograd/saved_variable.h`` (``SavedVariable`` says why a result is not
-owned by its own node), ``torch/autograd/function.py`` (``save_for_backward``) and
-``torch/autograd/__init__.py`` (``backward`` warns of ``create_graph``). No NotImplementedError
-here: the code is written, and leaks.
+Each piece below gives right numbers, and leaks. Mend all six, one to three lines each. Values,
+gradients and second gradients stay; the docstrings say what for.
+
+- After a call, only what was returned, and what the caller has, keeps a graph alive.
+- Don't call ``gc``, and leave the caller's graph usable (but in `direction`).
+
+Begin with a picture of the owners in `Meter`: where is the long chain?
+Afterwards read why a result is not owned by its own node, in PyTorch's
+``torch/csrc/autograd/saved_variable.h`` (``SavedVariable``).
 """
 
 from __future__ import annotations
@@ -41,7 +34,8 @@ if TYPE_CHECKING:
     from torch.autograd.function import FunctionCtx
 
 
-# TODO: find and mend one leak in each piece.
+# TODO: find and mend one leak in each piece. No NotImplementedError here: the code is written, and
+# leaks.
 
 
 class Meter:
@@ -56,7 +50,10 @@ class Meter:
 
 
 class Running:
-    """A state that is carried along: ``state = tanh(state * weight + x)``, starting from 0."""
+    """A state carried along: ``state = tanh(state * weight + x)``, from 0.
+
+    Gradients flow within a step, not into an earlier one.
+    """
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
@@ -74,7 +71,7 @@ def watch(tensor: Tensor, log: list[float]) -> None:
 
 
 class Exp(torch.autograd.Function):
-    """The exponential function."""
+    """The exponential function, differentiable twice; backward works from the result."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:
@@ -90,11 +87,18 @@ class Exp(torch.autograd.Function):
 
 
 def penalty(loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the sum of the squares of all gradients of `loss` by `parameters`, with a graph."""
+    """Return the sum of the squares of all gradients of `loss` by `parameters`, with a graph.
+
+    No ``.grad`` is written.
+    """
     loss.backward(create_graph=True)
     return torch.stack([parameter.grad.square().sum() for parameter in parameters]).sum()
 
 
 def direction(loss: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
-    """Return minus the gradients of `loss` by `parameters`."""
+    """Return minus the gradients of `loss` by `parameters`.
+
+    The caller keeps the loss for printing, not for backward: nothing that its graph has saved may
+    be left.
+    """
     return [-torch.autograd.grad(loss, p, retain_graph=True)[0] for p in parameters]

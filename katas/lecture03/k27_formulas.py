@@ -1,52 +1,23 @@
-"""Explore: find out which operators have a derivative formula, and for which arguments.
+"""Explore: who has a derivative formula, who is made of parts, who has none.
 
-Only some of PyTorch's 3000 operators have a formula. Others are composite: made of other
-operators, and differentiated through these. Some results have no gradient by declaration, some
-formulas nobody has written. The answer is in the dispatcher, which chooses a kernel for each
-call, and in what the call then does. Write four functions that find it out from the installed
-PyTorch.
+Some of PyTorch's 3000 operators have no derivative at all, and tell you at three different moments:
 
-1. ``kernel(name, backend)``: what runs first if the operator `name` ("aten::mul.Tensor") is called
-   with a tensor that is on `backend` ("CPU", "CUDA", "Meta", ...). That call goes to the dispatch
-   key AutogradCPU (Autograd and the backend), for which the dispatcher has chosen, in this order:
+    x = torch.rand(3, requires_grad=True)
+    torch.floor_divide(x, 2.0).requires_grad         # False: never was one
+    torch.heaviside(torch.rand(3), x)                # RuntimeError in forward
+    torch.special.airy_ai(x).requires_grad           # try this one, then its backward
 
-   - a kernel that is registered for that very key: "autograd";
-   - the kernel under the alias CompositeImplicitAutograd: "composite". But not if the operator has
-     a kernel under the backend's own key (CPU) or under the alias CompositeExplicitAutograd:
-     these compute without telling autograd what they do;
-   - the kernel under the alias Autograd: "autograd". A formula, or word that there is none;
-   - the backend's fallback: "fallback".
+Others are made of parts, and need none: ``relu6`` leaves the node of ``hardtanh``. Find it out for
+any operator of the installed PyTorch, about 20 lines:
 
-   ``torch._C._dispatch_has_kernel_for_dispatch_key(name, key)`` says whether a kernel is registered
-   for that very key. The key may be an alias; what an alias brings to "CPU" does not count there.
-   ``print(torch._C._dispatch_dump_table(name))`` shows what was chosen.
-2. ``disputed(first, second)``: the set of all operators in "aten::" for which two backends get
-   different answers from ``kernel``, named as ``torch._C._dispatch_get_all_op_names()`` lists them.
-3. ``gradients(op, *args)``: `op` is an overload, such as ``torch.ops.aten.mul.Tensor``. For each of
-   `args` that is a floating-point tensor, by its name in ``op._schema.arguments``: call op with
-   copies of `args` of which only that one requires grad, and return
+1. `gradient`: call, look, go backward; which of the three happens?
+2. `parts`: a ``TorchDispatchMode`` is below autograd, where composite operators have fallen apart.
 
-   - "refused" if the call raises RuntimeError ("not differentiable with respect to ...");
-   - "none" if no result requires grad, or if no result is a tensor;
-   - "missing" if backward raises RuntimeError ("... not implemented");
-   - "formula" if backward runs. A formula that gives zeros is one too.
+- Ask autograd: no list of operators from anywhere.
 
-   A RuntimeError that says something else passes through, like any other exception. Results are a
-   tensor, something else, or a tuple or list of these. An operator may write to its arguments:
-   yours may not change, nor their grad, and autograd forbids writing to a leaf that requires grad.
-   Whether `args` require grad makes no difference.
-4. ``parts(op, *args)``: the names ("aten::mul.Tensor", ``func.name()``) of the operators whose own
-   kernels the call ``op(*args)`` runs, in order: op itself, or if it is composite those that it
-   calls, in place of any composite one again those that this calls. A
-   ``torch.utils._python_dispatch.TorchDispatchMode`` is below autograd, where composite operators
-   have fallen apart. The arguments require no grad.
-
-Keyword arguments, lists of tensors, complex tensors: out of scope. About 45 lines. No list of
-operators from anywhere: ask the dispatcher and autograd.
-
-In PyTorch: ``tools/autograd/derivatives.yaml`` (its head explains non_differentiable),
-``tools/autograd/gen_variable_type.py`` (``emit_check_no_requires_grad``) and
-``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` (``computeDispatchTableEntryWithDebug``).
+Begin with the three lines, and read their errors.
+Afterwards open ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
+(``tools/autograd/derivatives.yaml``): its head explains non_differentiable.
 """
 
 from __future__ import annotations
@@ -54,32 +25,64 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any
 
-import torch  # noqa: F401 - your answer asks its dispatcher
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: F401 - for `parts`
 
 
 if TYPE_CHECKING:
     from torch._ops import OpOverload
 
 
-def kernel(name: str, backend: str = "CPU") -> str:
-    """Return what autograd runs for an operator: "composite", "autograd" or "fallback"."""
-    # TODO: four questions to the dispatcher.
-    raise NotImplementedError("kernel")
+# ---- given -----------------------------------------------------------------------------------
 
 
-def disputed(first: str, second: str) -> set[str]:
-    """Return the names of all aten operators that two backends differentiate differently."""
-    # TODO
-    raise NotImplementedError("disputed")
+def asking(args: tuple[Any, ...], position: int) -> list[Any]:
+    """Return copies of `args`, of which the one at `position` alone requires grad.
+
+    It is no leaf, so the operator may write to it.
+    """
+    inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    inputs[position] = inputs[position].requires_grad_().clone()
+    return inputs
+
+
+def recorded(results: object) -> list[torch.Tensor]:
+    """Return the tensors among `results`, one or a tuple or list, that require grad."""
+    every = results if isinstance(results, tuple | list) else [results]
+    return [each for each in every if isinstance(each, torch.Tensor) and each.requires_grad]
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """Return for each floating-point tensor "formula", "missing", "refused" or "none"."""
-    # TODO: one call for each argument.
-    raise NotImplementedError("gradients")
+    """Return what `gradient` says for each floating-point tensor in `args`, by argument name."""
+    return {
+        argument.name: gradient(op, asking(args, position))
+        for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001
+        if isinstance(args[position], torch.Tensor) and args[position].is_floating_point()
+    }
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
+def gradient(op: OpOverload, inputs: list[Any]) -> str:
+    """Return what happens to the gradient of `inputs`, one of which requires grad.
+
+    - "refused" if the call raises RuntimeError, "not differentiable with respect to ...";
+    - "none" if no result requires grad;
+    - "missing" if backward raises RuntimeError, "... not implemented";
+    - "formula" if backward runs, from all results that require grad, also if it gives zeros.
+
+    Other errors pass through.
+    """
+    # TODO: two things may raise, and each has its own message.
+    raise NotImplementedError("gradient")
 
 
 def parts(op: OpOverload, *args: Any) -> list[str]:
-    """Return the names of the operators with kernels of their own that a call runs."""
+    """Return the operators whose own kernels the call ``op(*args)`` runs, in order.
+
+    Each by ``func.name()``, as "aten::mul.Tensor": op itself, or those that it is made of. The
+    arguments require no grad, and stay as they are.
+    """
     # TODO: a mode that notes what comes by.
     raise NotImplementedError("parts")

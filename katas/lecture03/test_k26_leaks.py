@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 from torch.autograd import gradgradcheck
+from torch.autograd.gradcheck import GradcheckError
 from torch.autograd.graph import saved_tensors_hooks
 
 from katas.lecture03.k26_leaks import Exp
@@ -128,13 +129,15 @@ def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
     with unchanged(x=x, loss=loss):
         meter.add(loss)
         meter.add(loss)
-    torch.testing.assert_close(meter.total, torch.tensor(10.5))
+    says = "two losses of 5.25: yours is not 10.5\n".__add__
+    torch.testing.assert_close(meter.total, torch.tensor(10.5), msg=says)
     loss.backward()
-    torch.testing.assert_close(x.grad, 2 * x.detach())
+    says = "the loss after yours has seen it: another gradient\n".__add__
+    torch.testing.assert_close(x.grad, 2 * x.detach(), msg=says)
     del loss
 
     assert alive() is None, "the meter owns the graph of every loss it has seen"
-    assert not meter.total.requires_grad
+    assert not meter.total.requires_grad, "your total requires grad"
 
 
 def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
@@ -151,9 +154,11 @@ def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
     assert alive() is None, "the state that is carried over owns the graph of its step"
     with unchanged(x=x, ones=ones):
         second = running.step(2 * ones)
-    torch.testing.assert_close(second, torch.tanh(value * x + 2))
+    says = "the second state: yours is not tanh(state * weight + x)\n".__add__
+    torch.testing.assert_close(second, torch.tanh(value * x + 2), msg=says)
     (gradient,) = torch.autograd.grad(second.sum(), x)
-    torch.testing.assert_close(gradient, (1 - second.detach().square()) * value)
+    says = "the gradient of the second step alone: yours is another\n".__add__
+    torch.testing.assert_close(gradient, (1 - second.detach().square()) * value, msg=says)
 
 
 def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
@@ -162,16 +167,18 @@ def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
     y = x * 2
     alive, tensor = bystander(y), weakref.ref(y)
     watch(y, log)
-    assert [] == log
+    assert [] == log, f"no gradient has come, and yours noted {log}"
     with unchanged(x=x, y=y, but=("grad",)):
         (y * 3).sum().backward(retain_graph=True)
     (y * 6).sum().backward()
     ratio = 3 * 3**0.5 / float((2 * x.detach()).norm())
-    assert log == pytest.approx([ratio, 2 * ratio]), f"norm by norm, you noted {log}"
+    assert log == pytest.approx([ratio, 2 * ratio]), (
+        f"yours noted {log}, expected {[ratio, 2 * ratio]}"
+    )
     del y
 
-    assert tensor() is None, "the tensor owns the hook, and the hook's closure owns the tensor"
-    assert alive() is None
+    assert tensor() is None, "the tensor owns the hook, and your hook's closure owns the tensor"
+    assert alive() is None, "the node of the tensor is still alive"
 
 
 def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
@@ -184,19 +191,24 @@ def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
         x.mul_(10)
     loss.backward()
 
-    assert log == pytest.approx([3**0.5 / norm]), "the norm that the tensor had when watched"
+    assert log == pytest.approx([3**0.5 / norm]), (
+        f"yours noted {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
+    )
 
 
 def test_a_result_is_saved_as_a_result(x: torch.Tensor) -> None:
     """The node of Exp dies with its result, used or unused in a backward."""
     y = Exp.apply(x)
     alive = bystander(y)
-    torch.testing.assert_close(y, x.exp())
+    torch.testing.assert_close(y, x.exp(), msg="yours is not exp\n".__add__)
     del y
-    assert alive() is None, "an attribute of ctx owns the result, which owns the node, which is ctx"
+    assert alive() is None, "yours: ctx owns the result, which owns the node, which is ctx"
     double = x.detach().double().requires_grad_()
-    assert gradcheck(Exp.apply, double)
-    assert gradgradcheck(Exp.apply, double)
+    try:
+        gradcheck(Exp.apply, double)
+        gradgradcheck(Exp.apply, double)
+    except GradcheckError as error:
+        raise AssertionError(f"yours (analytical) is not what differences say\n{error}") from None
 
 
 def test_a_saved_result_may_not_be_overwritten(x: torch.Tensor) -> None:
@@ -210,7 +222,9 @@ def test_a_saved_result_may_not_be_overwritten(x: torch.Tensor) -> None:
     else:
         message = "no error"
 
-    assert "modified by an inplace operation" in message, "save it by save_for_backward"
+    assert "modified by an inplace operation" in message, (
+        f"the result was written to: yours goes backward ({message}). save_for_backward notices"
+    )
 
 
 def test_a_penalty_makes_no_circle(device: str) -> None:
@@ -223,16 +237,16 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
         warnings.simplefilter("ignore")
         result = penalty(loss, [one, other])
     # The gradients are 2 one other = 20 and one² = 4.
-    assert 20.0**2 + 4.0**2 == float(result.detach())
-    assert one.grad is None, "penalty must not touch .grad"
-    assert other.grad is None
+    assert 20.0**2 + 4.0**2 == float(result.detach()), f"yours {result}, expected 20**2 + 4**2"
+    assert one.grad is None, "yours wrote to .grad"
+    assert other.grad is None, "yours wrote to .grad"
     (gradient,) = torch.autograd.grad(result, other, retain_graph=True)
-    assert [2 * 20.0 * 4.0] == gradient.tolist(), "the penalty has a graph of its own"
+    assert [2 * 20.0 * 4.0] == gradient.tolist(), f"penalty's gradient is 160, yours {gradient}"
     alive = weakref.ref(one)
     del loss, result, one, other, gradient
 
-    assert alive() is None, "p.grad has a graph, and the graph owns p"
-    assert node() is None
+    assert alive() is None, "yours: p.grad has a graph, and the graph owns p"
+    assert node() is None, "the node of the loss is still alive"
 
 
 class Box:
@@ -258,8 +272,12 @@ def test_a_kept_loss_keeps_nothing_else(x: torch.Tensor) -> None:
     with unchanged(x=x, y=y, loss=loss):
         moves = direction(loss, [x, y])
 
-    assert isinstance(moves, list)
-    torch.testing.assert_close(moves[0], -(x.exp() * y.sin()).detach())
-    torch.testing.assert_close(moves[1], -(x.exp() * y.cos()).detach())
+    assert isinstance(moves, list), f"yours is a {type(moves).__name__}, expected a list"
+    for name, move, grad in [
+        ("x", moves[0], x.exp() * y.sin()),
+        ("y", moves[1], x.exp() * y.cos()),
+    ]:
+        says = f"the direction of {name}: yours is not minus the gradient\n".__add__
+        torch.testing.assert_close(move, -grad.detach(), msg=says)
     left = sum(box() is not None for box in boxes)
     assert 0 == left, f"{left} of {len(boxes)} saved tensors are left: who needs them?"

@@ -27,7 +27,7 @@ class Meter:
 
 
 class Running:
-    """A state that is carried along: ``state = tanh(state * weight + x)``, starting from 0."""
+    """A state carried along: ``state = tanh(state * weight + x)``, from 0."""
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
@@ -49,7 +49,7 @@ def watch(tensor: Tensor, log: list[float]) -> None:
 
 
 class Exp(torch.autograd.Function):
-    """The exponential function."""
+    """The exponential function, differentiable twice; backward works from the result."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Explore: find out which operators have a derivative formula, and for which arguments."""
+"""Explore: who has a derivative formula, who is made of parts, who has none."""
 
 from __future__ import annotations
 
@@ -13,55 +13,49 @@ if TYPE_CHECKING:
     from torch._ops import OpOverload
 
 
-def kernel(name: str, backend: str = "CPU") -> str:
-    """Return what autograd runs for an operator: "composite", "autograd" or "fallback"."""
-
-    def has(key: str) -> bool:
-        return torch._C._dispatch_has_kernel_for_dispatch_key(name, key)  # noqa: SLF001
-
-    if has(f"Autograd{backend}"):
-        return "autograd"
-    # What is made of other operators needs no formula, unless this backend has a shortcut for it.
-    is_opaque = has(backend) or has("CompositeExplicitAutograd")
-    if has("CompositeImplicitAutograd") and not is_opaque:
-        return "composite"
-    return "autograd" if has("Autograd") else "fallback"
+# ---- given -----------------------------------------------------------------------------------
 
 
-def disputed(first: str, second: str) -> set[str]:
-    """Return the names of all aten operators that two backends differentiate differently."""
-    return {
-        name
-        for name in torch._C._dispatch_get_all_op_names()  # noqa: SLF001
-        if name.startswith("aten::") and kernel(name, first) != kernel(name, second)
-    }
+def asking(args: tuple[Any, ...], position: int) -> list[Any]:
+    """Return copies of `args`, of which the one at `position` alone requires grad.
+
+    It is no leaf, so the operator may write to it.
+    """
+    inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    inputs[position] = inputs[position].requires_grad_().clone()
+    return inputs
+
+
+def recorded(results: object) -> list[torch.Tensor]:
+    """Return the tensors among `results`, one or a tuple or list, that require grad."""
+    every = results if isinstance(results, tuple | list) else [results]
+    return [each for each in every if isinstance(each, torch.Tensor) and each.requires_grad]
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """Return for each floating-point tensor "formula", "missing", "refused" or "none"."""
+    """Return what `gradient` says for each floating-point tensor in `args`, by argument name."""
     return {
-        argument.name: _gradient(op, args, position)
+        argument.name: gradient(op, asking(args, position))
         for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001
         if isinstance(args[position], torch.Tensor) and args[position].is_floating_point()
     }
 
 
-def _gradient(op: OpOverload, args: tuple[Any, ...], position: int) -> str:
-    inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
-    # A clone is no leaf, so the operator may write to it.
-    inputs[position] = inputs[position].requires_grad_().clone()
+# ---- the exercise ----------------------------------------------------------------------------
+
+
+def gradient(op: OpOverload, inputs: list[Any]) -> str:
+    """Return what happens to the gradient of `inputs`, one of which requires grad."""
     try:
-        results = op(*inputs)
+        results = recorded(op(*inputs))
     except RuntimeError as error:
         if "not differentiable with respect to" not in str(error):
             raise
         return "refused"
-    results = results if isinstance(results, (tuple, list)) else [results]
-    recorded = [each for each in results if isinstance(each, torch.Tensor) and each.requires_grad]
-    if not recorded:
+    if not results:
         return "none"
     try:
-        torch.autograd.backward(recorded, [torch.ones_like(each) for each in recorded])
+        torch.autograd.backward(results, [torch.ones_like(each) for each in results])
     except RuntimeError as error:
         if "not implemented" not in str(error):
             raise
@@ -82,7 +76,7 @@ class _Seen(TorchDispatchMode):
 
 
 def parts(op: OpOverload, *args: Any) -> list[str]:
-    """Return the names of the operators with kernels of their own that a call runs."""
+    """Return the operators whose own kernels the call ``op(*args)`` runs, in order."""
     with _Seen() as seen:
         op(*args)
     return seen.names
