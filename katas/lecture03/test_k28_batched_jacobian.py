@@ -45,17 +45,17 @@ def test_a_jacobian_of_vectors(device: str) -> None:
     matrix = torch.arange(6.0, device=device).reshape(2, 3)
     result = jacobian(lambda x: matrix @ x, torch.ones(3, device=device))
 
-    assert (2, 3) == tuple(result.shape), "outputs first, then inputs"
-    assert torch.equal(result, matrix), f"row i is the gradient of output i, you gave {result}"
+    assert (2, 3) == tuple(result.shape), f"yours {tuple(result.shape)}, expected (2, 3): y, then x"
+    assert torch.equal(result, matrix), f"row i is the gradient of output i; yours {result}"
 
 
 def test_a_jacobian_lies_where_x_lies() -> None:
     """Wherever that is: meta tensors have a shape, a dtype and no data."""
     result = jacobian(lambda x: x.sin(), torch.empty(2, 3, device="meta", dtype=torch.float64))
 
-    assert "meta" == result.device.type
-    assert torch.float64 == result.dtype
-    assert (2, 3, 2, 3) == tuple(result.shape)
+    yours = (result.device.type, result.dtype, tuple(result.shape))
+    expected = ("meta", torch.float64, (2, 3, 2, 3))
+    assert expected == yours, f"yours {yours}, expected {expected}, as x"
 
 
 def test_x_stays_as_it_is() -> None:
@@ -64,8 +64,8 @@ def test_x_stays_as_it_is() -> None:
         with unchanged(x=x):
             result = jacobian(lambda x: x * x, x)
             second = hessian(lambda x: (x * x).sum(), x)
-        assert not result.requires_grad, "J is a plain tensor"
-        assert not second.requires_grad, "so is the Hessian"
+        assert not result.requires_grad, "your J has a graph"
+        assert not second.requires_grad, "your Hessian has a graph"
 
 
 @given(
@@ -86,7 +86,9 @@ def test_any_shape(shape: list[int], order: object, chunk: int | None) -> None:
     with unchanged(x=x):
         result = jacobian(function, x, chunk)
 
-    torch.testing.assert_close(result, row_by_row(function, x), rtol=1e-12, atol=1e-12)
+    says = f"{shape} permuted by {dims}, chunk {chunk}: yours is not what rows give\n".__add__
+    theirs = row_by_row(function, x)
+    torch.testing.assert_close(result, theirs, rtol=1e-12, atol=1e-12, msg=says)
 
 
 class Runs(TorchDispatchMode):
@@ -116,8 +118,8 @@ def test_the_engine_runs_once() -> None:
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE))
 
-    assert 1 == function.calls, f"function was called {function.calls} times"
-    assert [7] == function.rows, f"rows carried by each run of the engine: {function.rows}"
+    assert 1 == function.calls, f"yours calls the function {function.calls} times"
+    assert [7] == function.rows, f"rows in each run: yours {function.rows}, expected [7]"
 
 
 @pytest.mark.parametrize(("chunk", "runs"), [(3, 3), (7, 1), (1, 7), (99, 1)])
@@ -126,8 +128,8 @@ def test_chunks_bound_the_rows_of_a_run(chunk: int, runs: int) -> None:
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE), chunk)
 
-    assert 1 == function.calls
-    message = f"rows carried by each run: {function.rows}"
+    assert 1 == function.calls, f"yours calls the function {function.calls} times, expected 1"
+    message = f"7 rows, chunk {chunk}: yours has runs of {function.rows}, expected {runs} runs"
     assert 7 == sum(function.rows), message
     assert max(function.rows) <= chunk, message
     assert runs == len(function.rows), message
@@ -138,15 +140,16 @@ def test_a_hessian(device: str) -> None:
     x = torch.tensor([3.0, 5.0], device=device)
     result = hessian(lambda x: x[0] ** 2 * x[1], x)
 
-    assert [[10.0, 6.0], [6.0, 0.0]] == result.tolist(), f"you gave {result.tolist()}"
-    assert not result.requires_grad
+    assert [[10.0, 6.0], [6.0, 0.0]] == result.tolist(), f"yours {result.tolist()}"
+    assert not result.requires_grad, "your Hessian has a graph"
     x = torch.rand(2, 3, dtype=torch.float64, device=device)
     expected = torch.autograd.functional.hessian(lambda x: x.prod() + x.sin().sum(), x)
-    torch.testing.assert_close(hessian(lambda x: x.prod() + x.sin().sum(), x), expected)
+    yours = hessian(lambda x: x.prod() + x.sin().sum(), x)
+    torch.testing.assert_close(yours, expected, msg="x of (2, 3): yours is not PyTorch's\n".__add__)
 
 
 def test_no_ready_made_jacobian_is_called() -> None:
-    """They are made of what you shall write."""
+    """They are made of what you write."""
     ready = ("func.jacrev", "func.jacfwd", "func.hessian", "autograd.functional")
     with forbids(kata, *(f"torch.{name}" for name in ready)) as fresh:
         fresh.jacobian(lambda x: x.sin(), torch.ones(2))
@@ -167,8 +170,8 @@ def test_a_hessian_takes_two_runs(size: int) -> None:
     # Each run through the backward of the sine works out one cosine.
     runs = names.count("aten::cos")
 
-    assert len(calls) == 1, f"the function was called {len(calls)} times"
-    assert runs == 2, f"the engine ran over the function {runs} times, for {size} rows"
+    assert len(calls) == 1, f"yours calls the function {len(calls)} times, expected 1"
+    assert runs == 2, f"{size} rows: yours runs the engine {runs} times, expected 2"
 
 
 def net() -> Callable[[torch.Tensor], torch.Tensor]:
@@ -212,7 +215,7 @@ def speedup(candidate: Callable[..., torch.Tensor]) -> float:
 @pytest.mark.given
 def test_row_by_row_misses_the_bar(one_thread: None) -> None:
     """The baseline against itself: about 1, whatever the machine does meanwhile."""
-    assert any(speedup(row_by_row) < BAR for _ in range(2))
+    assert any(speedup(row_by_row) < BAR for _ in range(2)), "row by row is as fast as itself"
 
 
 def test_the_batched_jacobian_is_faster(one_thread: None) -> None:
@@ -224,4 +227,6 @@ def test_the_batched_jacobian_is_faster(one_thread: None) -> None:
         if ratios[-1] >= BAR:
             return
 
-    raise AssertionError(f"row by row takes {max(ratios):.1f} times as long, the bar is {BAR}")
+    raise AssertionError(
+        f"row by row takes {max(ratios):.1f} times as long as yours, the bar is {BAR}; itself: 1"
+    )

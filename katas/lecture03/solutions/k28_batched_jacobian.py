@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def jacobian(
     function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, chunk: int | None = None
 ) -> torch.Tensor:
-    """Return the derivatives of all entries of ``function(x)`` by all entries of `x`."""
+    """Return J of shape ``y.shape + x.shape``: J[i..., j...] is that of y[i...] by x[j...]."""
     x = x.detach().requires_grad_()
     y = function(x)
     # Row i of the identity asks for the gradient of entry i alone.
@@ -28,7 +28,7 @@ def jacobian(
 
 
 def hessian(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """Return the second derivatives of a scalar ``function(x)``."""
+    """Return the second derivatives of a `function` whose result has no dims."""
 
     def gradient(z: torch.Tensor) -> torch.Tensor:
         (grad,) = torch.autograd.grad(function(z), z, create_graph=True)
