@@ -1,11 +1,11 @@
 """Explore: who has a derivative formula, who is made of parts, who has none.
 
-Some of PyTorch's 3000 operators have no derivative at all, and tell you at three different moments:
+Some of PyTorch's 3000 operators have no derivative, and tell you at three different moments:
 
     x = torch.rand(3, requires_grad=True)
-    torch.floor_divide(x, 2.0).requires_grad         # False: never was one
-    torch.heaviside(torch.rand(3), x)                # RuntimeError in forward
-    torch.special.airy_ai(x).requires_grad           # try this one, then its backward
+    torch.special.airy_ai(x).requires_grad                     # False, and that is that
+    torch.heaviside(x, x)                                      # fine, until backward
+    F.nll_loss(torch.rand(2, 3), torch.tensor([0, 1]), x)      # x is the weight: RuntimeError now
 
 Others are made of parts, and need none: ``relu6`` leaves the node of ``hardtanh``. Find it out for
 any operator of the installed PyTorch, about 20 lines:
@@ -15,7 +15,7 @@ any operator of the installed PyTorch, about 20 lines:
 
 - Ask autograd: no list of operators from anywhere.
 
-Begin with the three lines, and read their errors.
+Begin with the three lines (``F`` is ``torch.nn.functional``), and read their errors.
 Afterwards open ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
 (``tools/autograd/derivatives.yaml``): its head explains non_differentiable.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch  # noqa: TC002
-from torch.utils.checkpoint import checkpoint
 from torch.utils.checkpoint import checkpoint_sequential
 
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Block = Callable[[torch.Tensor], torch.Tensor]
-
-__all__ = ("chain", "checkpoint", "run")
 
 
 def chain(blocks: Sequence[Block], x: torch.Tensor) -> torch.Tensor:
