@@ -123,7 +123,7 @@ def test_mul_saves_what_is_needed(needed: tuple[bool, bool]) -> None:
 
 @pytest.mark.parametrize("needed", [(True, True), (True, False), (False, True)])
 def test_mul_computes_what_is_needed(needed: tuple[bool, bool]) -> None:
-    """A gradient that nobody needs is None, and costs no multiplication."""
+    """A gradient that is not needed is None, and costs no multiplication."""
     inputs = double(2.0, grad=needed[0]), double(3.0, grad=needed[1])
     result = Mul.apply(*inputs)
     with Operators() as log:

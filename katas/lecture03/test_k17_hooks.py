@@ -111,7 +111,7 @@ class Bystander:
 
 
 def test_a_log_owns_no_graph() -> None:
-    """Hooks that nobody has taken off go with their nodes, by counted references."""
+    """Hooks that were not taken off go with their nodes, by counted references."""
 
     def made() -> Bystander:
         bystander = Bystander()

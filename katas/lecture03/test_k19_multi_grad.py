@@ -18,7 +18,7 @@ def branches() -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def test_one_norm_for_all_tensors() -> None:
-    """A number for a backward, whoever comes last."""
+    """A number for a backward, in whatever order they come."""
     leaf, tensors = branches()
     log = log_norms(iter(tensors))
     a, b, c = tensors

@@ -69,7 +69,7 @@ def test_each_branch_may_have_one() -> None:
     assert expected == yours, f"yours {yours}, expected {expected}: log was made later"
 
 
-def test_what_comes_in_is_nobodys_fault() -> None:
+def test_what_comes_in_has_no_culprit() -> None:
     """A NaN in the gradient that backward is given was made elsewhere."""
     root = leaf(1.0) * 2
     yours = kata.watch(root)

@@ -200,7 +200,7 @@ def test_other_errors_pass_through() -> None:
 
 
 def test_an_error_in_backward_passes_through() -> None:
-    """A backward that breaks is not one that nobody has written."""
+    """A backward that breaks is another error than a missing formula."""
     hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, broken)
     with hooks, pytest.raises(RuntimeError, match="the disk is full"):
         gradients(overload("sin"), rand(3))

@@ -145,7 +145,7 @@ def predictions() -> dict[str, Prediction]:
         "product": Prediction(twice, no, yes),
         "row": Prediction(f"SelectBackward0({twice})", no, yes),
         "detached": Prediction("None", yes, yes),
-        # Recorded as if the write had not been: the gradient is wrong, and nobody complains.
+        # Recorded as if the write had not been: the gradient is wrong, and there is no error.
         "without_grad_mode": Prediction(twice, no, yes),
         "index_of_largest": Prediction("None", yes, no),
         "in_place": Prediction(f"ExpBackward0({twice})", no, yes),
