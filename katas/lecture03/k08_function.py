@@ -13,7 +13,7 @@ that don't, about 12 lines:
 3. `CubeOnce`: by two given kernels, in NumPy. Autograd sees nothing of what they do, so a second
    derivative would be wrong without a word: make it an error, by ``once_differentiable``.
 
-- Save tensors with ``ctx.save_for_backward``; k10 shows why. It takes None in place of a tensor.
+- Save with ``ctx.save_for_backward`` (k10 shows why), which takes None in place of a tensor.
 
 Begin on paper: in ``a * b`` b is frozen. Which factor does backward need?
 Afterwards open ``torch/autograd/function.py`` in site-packages (``once_differentiable``).

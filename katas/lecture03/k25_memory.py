@@ -1,7 +1,7 @@
 """Perf: sixteen blocks in the memory of eight.
 
-A checkpoint around each block keeps an input for each. One around all keeps one input, and computes
-all the rest again at a time. The best lies between:
+A checkpoint around each block keeps an input for each. One around all keeps a single input, and
+needs all the rest together in backward. The best lies between:
 
     blocks   1 2 3 4 | 5 6 7 8 | 9 ...        kept: an input for each segment,
     kept    x        x         x              and in backward the inside of one of them
