@@ -16,7 +16,7 @@ Write a program that finds it in any graph of the installed PyTorch, about 22 li
 
 - Read the graph. Hooks on saved tensors are for k23; the tests use them.
 
-Begin with the ``dir`` of the nodes of ``x.exp()``, ``x.sum()`` and ``x[i]``: what is a tensor there?
+Begin with the ``dir`` of the nodes of ``x.exp()``, ``x.sum()`` and ``x[i]``: what is a tensor?
 Afterwards find ``mul.Tensor`` in ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
 (``tools/autograd/derivatives.yaml``): a formula that names self saves self.
 """
