@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def nodes(root: torch.Tensor) -> list[Node]:
     """Return each node behind a tensor, as in k01."""
-    found: set[Node] = set()
+    found: dict[Node, None] = {}
     waiting = [root.grad_fn]
     while waiting:
         node = waiting.pop()
         if node is not None and node not in found:
-            found.add(node)
+            found[node] = None
             waiting += [child for child, _ in node.next_functions]
     return list(found)
 
