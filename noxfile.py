@@ -66,6 +66,12 @@ def recording(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def graph(session: nox.Session) -> None:
+    """Draw the picture of lecture 03 from PyTorch's graph."""
+    session.run(sys.executable, "-m", "tests.graph", *session.posargs)
+
+
+@nox.session(default=False)
 def wings(session: nox.Session) -> None:
     """Draw the wings of plugins/ in CONTRIBUTING.md from their imports."""
     session.run(sys.executable, "-m", "tests.wings", *session.posargs)

@@ -1,0 +1,43 @@
+"""Where a lecture's README tells sizes and minutes, they are those of lecture.toml."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from plugins import ROOT
+from plugins.course.lectures import read_lecture
+
+
+# `k01_walk` (spark, 10 min): ...
+TOLD = re.compile(r"`(k\d\d_\w+)` \(((?:spark|kata|lab), [^)]*)\)")
+PAGES = {
+    page.parent.name: text
+    for page in sorted(ROOT.glob("katas/lecture*/README.md"))
+    if TOLD.search(text := page.read_text(encoding="utf-8"))
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_readme_tells_sizes(name: str) -> None:
+    """Each kata with its size, its minutes, and whether it is optional."""
+    katas = read_lecture(ROOT / "katas" / name).katas
+
+    assert [(kata.name, kata.effort) for kata in katas] == TOLD.findall(PAGES[name])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_readme_tells_the_core_path(name: str) -> None:
+    """How many katas it has, and how many minutes they and all take."""
+    lecture = read_lecture(ROOT / "katas" / name)
+    core, every = (len([kata for kata in lecture.katas if kata.core or each]) for each in (0, 1))
+    minutes = sum(kata.minutes for kata in lecture.katas)
+
+    told = re.findall(r"(\d+) of the (\d+) katas, (\d+) minutes\b.*?(\d+) minutes", PAGES[name])
+    assert [(core, every, lecture.minutes, minutes)] == [tuple(map(int, each)) for each in told]
+
+
+def test_a_lecture_tells_sizes() -> None:
+    """Without one, nothing would be compared."""
+    assert "lecture03" in PAGES
