@@ -85,6 +85,9 @@ def test_prediction(name: str) -> None:
     right = (drawn(result.grad_fn).replace(" ", ""), result.is_leaf, result.requires_grad)
     kinds = [type(each) for each in row]
     is_right = kinds == [str, bool, bool] and row == right
-    program = f"{name} ({PROGRAMS[name].__doc__})"
 
-    assert is_right, f"not what PyTorch gives for {program}, yours {row}. Rule: {RULES[name]}"
+    assert is_right, (
+        f"{name}: {PROGRAMS[name].__doc__}\n"
+        f"yours  {row}, which is not what PyTorch gives\n"
+        f"rule   {RULES[name]}"
+    )

@@ -95,6 +95,9 @@ def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
         right = (result.requires_grad, result.is_leaf, result.is_inference(), version)
     # True is 1 for Python, and a version is no bool.
     is_right = repr(row) == repr(right)
-    what = f"{name} ({program.__doc__})"
 
-    assert is_right, f"not what PyTorch gives for {what}, yours {row}. Rule: {RULES[name]}"
+    assert is_right, (
+        f"{name}: {program.__doc__}\n"
+        f"yours  {row}, which is not what PyTorch gives\n"
+        f"rule   {RULES[name]}"
+    )

@@ -52,6 +52,9 @@ def test_prediction(name: str) -> None:
     """What the program returns."""
     row = predicted()[name]
     is_right = PROGRAMS[name](torch.ones(2, requires_grad=True)) == row
-    program = f"{name} ({PROGRAMS[name].__doc__})"
 
-    assert is_right, f"not what PyTorch gives for {program}: yours {row}. Rule: {RULES[name]}"
+    assert is_right, (
+        f"{name}: {PROGRAMS[name].__doc__}\n"
+        f"yours  {row}, which is not what PyTorch gives\n"
+        f"rule   {RULES[name]}"
+    )
