@@ -8,7 +8,7 @@ that was not chosen, read twice or tied for the first place wants a decision.
     x = [7, 7, 5]    x.amax()                  two: a half each
     x[[2, 0, 2]]     x[2] was read twice       it gets two gradients
 
-Write five, about 13 lines: `div_vjp`, `where_vjp`, `amax_vjp`, `index_select_vjp`, `cat_vjp`.
+Write five, about 9 lines: `div_vjp`, `where_vjp`, `amax_vjp`, `index_select_vjp`, `cat_vjp`.
 
 - Use operators that autograd can differentiate again: the tests do.
 - Don't run autograd, nor an operator whose name contains "backward".

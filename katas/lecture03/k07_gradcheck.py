@@ -7,7 +7,7 @@ one by differences, which ask forward alone, and one by backwards:
     row i      the gradient of x for a gradient of the result that is 1 at i, else 0
 
 Write both and compare, for functions of one tensor to one tensor in float64 or complex128: about
-30 lines, in four steps. Each turns a group of tests green.
+35 lines, in four steps. Each turns a group of tests green.
 
 1. `numerical_jacobian`: two calls of `fn` for each number of x.
 2. `analytical_jacobian`: one call, and a backward for each number of the result.

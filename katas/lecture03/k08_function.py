@@ -6,7 +6,7 @@ Each tensor that backward needs stays in memory until then. PyTorch's own operat
     print(y.grad_fn._saved_result)              # its result, which is there anyway; not its input
 
 The ``autograd.Function`` of most examples saves all it has, and computes all it can. Write three
-that don't, about 12 lines:
+that don't, about 15 lines:
 
 1. `Exp`: one exponential, for any number of derivatives.
 2. `Mul`: save, and compute, what ``ctx.needs_input_grad`` asks for, and nothing else.

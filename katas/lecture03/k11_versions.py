@@ -9,7 +9,7 @@
 
 A tensor and its views have one counter, and each operator in place moves it up. A node that saves
 a tensor notes where the counter stood, and looks again when backward needs the tensor. Build that,
-in about 20 lines:
+in about 25 lines:
 
 1. `same_counter`: move one tensor's counter, look at the other's.
 2. `SavedTensor`: the note. Its errors are given.

@@ -6,7 +6,7 @@ at nodes, and at leaves; each registration returns a handle that takes it off ag
     tensor hooks > node's pre-hooks > the node runs > node's hooks
     for a leaf:    tensor hooks > .grad is written > post-accumulate-grad hooks
 
-Write two tools, about 13 lines:
+Write two tools, about 16 lines:
 
 1. `log_nodes`: which nodes ran, and in which order? Walk the graph as in k01, with a hook on each
    node.

@@ -8,7 +8,7 @@ outputs:
     torch.autograd.graph.register_multi_grad_hook([a, b], fn)      # fn([grad of a, grad of b])
     module.register_full_backward_hook(fn)                         # fn(module, by input, by output)
 
-Write two tools with them, about 12 lines:
+Write two tools with them, about 15 lines:
 
 1. `log_norms`: a number for each backward.
 2. `inspect_module`: shapes for each call of the module.

@@ -7,7 +7,7 @@ over. ``torch.autograd.detect_anomaly`` knows it, since each node has a dict to 
     y.grad_fn.metadata["line"] = "model.py:12"
 
 A ``TorchFunctionMode`` sees each call of torch. Write one that notes the line on each new node, and
-looks at it in backward, about 12 lines:
+looks at it in backward, about 15 lines:
 
 1. `Anomaly.__torch_function__`: make the call, then `mark` its results.
 2. `mark`: a call may leave several nodes. Walk back from the result, until a node has a line.

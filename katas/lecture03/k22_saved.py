@@ -7,7 +7,7 @@ is there to be read, on the nodes:
     [name for name in dir(node) if "saved" in name]
     # _raw_saved_other, _raw_saved_self, _saved_other, _saved_self
 
-Write a program that finds it in any graph of the installed PyTorch, about 22 lines:
+Write a program that finds it in any graph of the installed PyTorch, about 24 lines:
 
 1. `saved`: the tensors of one node, by name.
 2. `saved_bytes`: of the whole graph. Two nodes may save one tensor, and a view of two elements

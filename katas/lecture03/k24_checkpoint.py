@@ -7,7 +7,7 @@ from the input of a block. A pair of hooks is all it takes:
         y = function(x)          # what pack(tensor) returns is kept, in the tensor's place
     y.sum().backward()           # unpack(kept) returns the tensor, when backward needs it
 
-So let pack keep a number. Write `checkpoint`, about 12 lines:
+So let pack keep a number. Write `checkpoint`, about 17 lines:
 
 1. Number the tensors that forward saves, in their order, and keep none.
 2. The first time that backward asks: run the function again, with hooks that collect.

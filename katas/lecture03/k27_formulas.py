@@ -8,7 +8,7 @@ Some of PyTorch's 3000 operators have no derivative, and tell you at three diffe
     F.nll_loss(torch.rand(2, 3), torch.tensor([0, 1]), x)      # x is the weight: RuntimeError now
 
 Others are made of parts, and need none: ``relu6`` leaves the node of ``hardtanh``. Find it out for
-any operator of the installed PyTorch, about 20 lines:
+any operator of the installed PyTorch, about 25 lines:
 
 1. `gradient`: call, look, go backward; which of the three happens?
 2. `parts`: a ``TorchDispatchMode`` is below autograd, where composite operators have fallen apart.
