@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 import torch
+from torch.autograd.graph import get_gradient_edge
 
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def read_nodes() -> list[Drawn]:
     x, w = (torch.ones(2, requires_grad=True) for _ in "xw")
     y = x * w
     z = (y.exp() + y).sum()
-    found = [z.grad_fn]
+    found = [get_gradient_edge(z).node]
     for node in found:
-        found += [child for child, _ in node.next_functions if child not in found]
+        found += [child for child in targets(node) if child not in found]
     # Before backward frees it.
     saves = {node: tuple(saved_by(node)) for node in found}
     order: list[Node] = []
@@ -88,19 +89,24 @@ def read_nodes() -> list[Drawn]:
         node.register_prehook(lambda _, node=node: order.append(node))
     z.backward()
     # Both leaves may run at once, and which is first is a matter of the heap.
-    leaves = [node for node in found if not node.next_functions]
+    leaves = [node for node in found if not targets(node)]
     turns = {node: turn for turn, node in enumerate([*order[: -len(leaves)], *leaves], 1)}
-    edges = [child for node in found for child, _ in node.next_functions]
+    edges = [child for node in found for child in targets(node)]
     return [
         Drawn(
             node.name().rpartition("::")[2],
             saves[node],
             turn,
             edges.count(node),
-            tuple(turns[child] for child, _ in node.next_functions),
+            tuple(turns[child] for child in targets(node)),
         )
         for node, turn in turns.items()
     ]
+
+
+def targets(node: Node) -> list[Node]:
+    """Return the nodes that a node sends gradients to."""
+    return [child for child, _ in node.next_functions if child is not None]
 
 
 def saved_by(node: Node) -> Iterator[str]:
