@@ -1,4 +1,4 @@
-"""Tests of k10_aliases: the schemas' text, ``OpOverload.is_view`` and real runs are the oracle."""
+"""Tests of k20_aliases: the schemas' text, ``OpOverload.is_view`` and real runs are the oracle."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02.k10_aliases import Effects
-from katas.lecture02.k10_aliases import effects
-from katas.lecture02.k10_aliases import observe
-from katas.lecture02.k10_aliases import survey
+from katas.lecture02.k20_aliases import Effects
+from katas.lecture02.k20_aliases import effects
+from katas.lecture02.k20_aliases import observe
+from katas.lecture02.k20_aliases import survey
 from plugins.kit import unchanged
 
 

@@ -1,4 +1,4 @@
-"""Tests of k04_reshape: ``Tensor.view`` is the oracle."""
+"""Tests of k08_reshape: ``Tensor.view`` is the oracle."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02 import k04_reshape as kata
-from katas.lecture02.k04_reshape import view_strides
+from katas.lecture02 import k08_reshape as kata
+from katas.lecture02.k08_reshape import view_strides
 from plugins.kit import forbids
 
 

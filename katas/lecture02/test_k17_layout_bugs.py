@@ -1,4 +1,4 @@
-"""Tests of k12_layout_bugs: each bug has its test; what works already is marked as given."""
+"""Tests of k17_layout_bugs: each bug has its test; what works already is marked as given."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02.k12_layout_bugs import add_channels
-from katas.lecture02.k12_layout_bugs import blank_
-from katas.lecture02.k12_layout_bugs import crop
-from katas.lecture02.k12_layout_bugs import scale_channels
-from katas.lecture02.k12_layout_bugs import scores_of
-from katas.lecture02.k12_layout_bugs import squared_error
+from katas.lecture02.k17_layout_bugs import add_channels
+from katas.lecture02.k17_layout_bugs import blank_
+from katas.lecture02.k17_layout_bugs import crop
+from katas.lecture02.k17_layout_bugs import scale_channels
+from katas.lecture02.k17_layout_bugs import scores_of
+from katas.lecture02.k17_layout_bugs import squared_error
 from plugins.kit import unchanged
 
 

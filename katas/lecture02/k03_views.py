@@ -14,7 +14,7 @@ For each expression in `EXPRESSIONS` (given, do not change it) write down, witho
 Basic indexing (an int, a slice, ``None``, ``...``) only moves and scales strides, so it is a
 view; the dim of size 1 that ``None`` adds gets the stride times the size of the dim behind it,
 though nothing ever steps through it. Indexing by a list or a mask collects elements, so it
-copies. ``reshape`` and ``flatten`` are views where strides allow it (kata k04 works that out). A
+copies. ``reshape`` and ``flatten`` are views where strides allow it (kata k08 works that out). A
 fresh result has strides of its own, usually row-major ones; operators that work element by
 element keep the order of the dims of their input in memory. Indexing by a list along a dim gives
 a row-major result here.

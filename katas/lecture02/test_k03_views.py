@@ -1,12 +1,12 @@
-"""Tests of k02_views: every expression is run, and compared with what you predicted."""
+"""Tests of k03_views: every expression is run, and compared with what you predicted."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from katas.lecture02 import k02_views as kata
-from katas.lecture02.k02_views import EXPRESSIONS
+from katas.lecture02 import k03_views as kata
+from katas.lecture02.k03_views import EXPRESSIONS
 from plugins.kit import forbids
 
 

@@ -1,4 +1,4 @@
-"""Tests of k09_formats: meta kernels, other sizes and operators made here are the oracle."""
+"""Tests of k16_formats: meta kernels, other sizes and operators made here are the oracle."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from katas.lecture02.k09_formats import OPERATORS
-from katas.lecture02.k09_formats import deciders
-from katas.lecture02.k09_formats import format_of
-from katas.lecture02.k09_formats import survey
+from katas.lecture02.k16_formats import OPERATORS
+from katas.lecture02.k16_formats import deciders
+from katas.lecture02.k16_formats import format_of
+from katas.lecture02.k16_formats import survey
 
 
 def ordered(tensor: torch.Tensor) -> str:

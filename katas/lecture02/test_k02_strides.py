@@ -1,4 +1,4 @@
-"""Tests of k01_strides: PyTorch's own tensors are the oracle."""
+"""Tests of k02_strides: PyTorch's own tensors are the oracle."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02 import k01_strides as kata
-from katas.lecture02.k01_strides import contiguous_strides
-from katas.lecture02.k01_strides import is_contiguous
-from katas.lecture02.k01_strides import offset_of
-from katas.lecture02.k01_strides import storage_size
+from katas.lecture02 import k02_strides as kata
+from katas.lecture02.k02_strides import contiguous_strides
+from katas.lecture02.k02_strides import is_contiguous
+from katas.lecture02.k02_strides import offset_of
+from katas.lecture02.k02_strides import storage_size
 from plugins.kit import forbids
 
 

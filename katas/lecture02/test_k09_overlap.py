@@ -1,4 +1,4 @@
-"""Tests of k05_overlap: what PyTorch refuses to write, and every element counted one by one."""
+"""Tests of k09_overlap: what PyTorch refuses to write, and every element counted one by one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hypothesis import assume
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02 import k05_overlap as kata
-from katas.lecture02.k05_overlap import Overlap
-from katas.lecture02.k05_overlap import Window
-from katas.lecture02.k05_overlap import internal_overlap
-from katas.lecture02.k05_overlap import is_dense
-from katas.lecture02.k05_overlap import overlap_status
+from katas.lecture02 import k09_overlap as kata
+from katas.lecture02.k09_overlap import Overlap
+from katas.lecture02.k09_overlap import Window
+from katas.lecture02.k09_overlap import internal_overlap
+from katas.lecture02.k09_overlap import is_dense
+from katas.lecture02.k09_overlap import overlap_status
 from plugins.kit import forbids
 
 

@@ -1,4 +1,4 @@
-"""Tests of k06_broadcast: ``torch.broadcast_shapes``, ``expand`` and autograd are the oracle."""
+"""Tests of k11_broadcast: ``torch.broadcast_shapes``, ``expand`` and autograd are the oracle."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02 import k06_broadcast as kata
-from katas.lecture02.k06_broadcast import broadcast_shapes
-from katas.lecture02.k06_broadcast import expand_strides
-from katas.lecture02.k06_broadcast import reduce_dims
+from katas.lecture02 import k11_broadcast as kata
+from katas.lecture02.k11_broadcast import broadcast_shapes
+from katas.lecture02.k11_broadcast import expand_strides
+from katas.lecture02.k11_broadcast import reduce_dims
 from plugins.kit import forbids
 
 

@@ -1,4 +1,4 @@
-"""Another answer to k08_channels_last: move C to the end, then think row-major."""
+"""Another answer to k15_channels_last: move C to the end, then think row-major."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of k07_indexing: a storage that holds its own positions tells where it was read."""
+"""Tests of k12_indexing: a storage that holds its own positions tells where it was read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from katas.lecture02.k07_indexing import apply_basic
-from katas.lecture02.k07_indexing import block_start
-from katas.lecture02.k07_indexing import index
-from katas.lecture02.k07_indexing import positions
-from katas.lecture02.k07_indexing import spell_out
+from katas.lecture02.k12_indexing import apply_basic
+from katas.lecture02.k12_indexing import block_start
+from katas.lecture02.k12_indexing import index
+from katas.lecture02.k12_indexing import positions
+from katas.lecture02.k12_indexing import spell_out
 
 
 ALL = slice(None)

@@ -1,4 +1,4 @@
-"""Tests of k13_loop_order: the naive loop is the oracle, and the clock's other hand."""
+"""Tests of k19_loop_order: the naive loop is the oracle, and the clock's other hand."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from katas.lecture02 import k13_loop_order as kata
-from katas.lecture02.k13_loop_order import recurrence
+from katas.lecture02 import k19_loop_order as kata
+from katas.lecture02.k19_loop_order import recurrence
 from plugins.kit import forbids
 from plugins.kit import unchanged
 

@@ -3,7 +3,7 @@
 A network runs in channels-last only as long as every operator on the way hands the format on; one
 that does not costs a copy there and, mostly, another one later. No table says which do: some
 operators follow their input's strides element by element, some ask for the suggested format
-(kata k08), and some allocate row-major and think no further. Write the probe that finds out.
+(kata k15), and some allocate row-major and think no further. Write the probe that finds out.
 
 1. ``format_of(tensor)``: for a tensor of 4 dims, ``"contiguous"`` if it is contiguous in
    row-major order, ``"channels_last"`` if it is in channels-last order, ``"both"`` or

@@ -1,11 +1,11 @@
-"""Tests of k14_half: every expression is run, and compared with what you predicted."""
+"""Tests of k22_half: every expression is run, and compared with what you predicted."""
 
 from __future__ import annotations
 
 import pytest
 
-from katas.lecture02 import k14_half as kata
-from katas.lecture02.k14_half import EXPRESSIONS
+from katas.lecture02 import k22_half as kata
+from katas.lecture02.k22_half import EXPRESSIONS
 from plugins.kit import forbids
 
 

@@ -1,4 +1,4 @@
-"""Tests of k11_stride_bugs: each bug has its test; what works already is marked as given."""
+"""Tests of k10_stride_bugs: each bug has its test; what works already is marked as given."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katas.lecture02.k11_stride_bugs import clear_columns_
-from katas.lecture02.k11_stride_bugs import marked
-from katas.lecture02.k11_stride_bugs import peak
-from katas.lecture02.k11_stride_bugs import same_storage
-from katas.lecture02.k11_stride_bugs import windows
+from katas.lecture02.k10_stride_bugs import clear_columns_
+from katas.lecture02.k10_stride_bugs import marked
+from katas.lecture02.k10_stride_bugs import peak
+from katas.lecture02.k10_stride_bugs import same_storage
+from katas.lecture02.k10_stride_bugs import windows
 from plugins.kit import unchanged
 
 

@@ -1,4 +1,4 @@
-"""Tests of k08_channels_last: real tensors, and ATen's own answer, are the oracle."""
+"""Tests of k15_channels_last: real tensors, and ATen's own answer, are the oracle."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from katas.lecture02 import k08_channels_last as kata
-from katas.lecture02.k08_channels_last import channels_last_strides
-from katas.lecture02.k08_channels_last import is_channels_last_contiguous
-from katas.lecture02.k08_channels_last import is_strides_like_channels_last
-from katas.lecture02.k08_channels_last import suggest_memory_format
+from katas.lecture02 import k15_channels_last as kata
+from katas.lecture02.k15_channels_last import channels_last_strides
+from katas.lecture02.k15_channels_last import is_channels_last_contiguous
+from katas.lecture02.k15_channels_last import is_strides_like_channels_last
+from katas.lecture02.k15_channels_last import suggest_memory_format
 from plugins.kit import forbids
 
 

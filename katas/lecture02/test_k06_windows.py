@@ -1,4 +1,4 @@
-"""Tests of k03_windows: ``Tensor.unfold``, ``F.unfold`` and the storage itself are the oracle."""
+"""Tests of k06_windows: ``Tensor.unfold``, ``F.unfold`` and the storage itself are the oracle."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch.autograd import gradcheck
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from katas.lecture02 import k03_windows as kata
-from katas.lecture02.k03_windows import im2col
-from katas.lecture02.k03_windows import patches
-from katas.lecture02.k03_windows import windows
+from katas.lecture02 import k06_windows as kata
+from katas.lecture02.k06_windows import im2col
+from katas.lecture02.k06_windows import patches
+from katas.lecture02.k06_windows import windows
 from plugins.kit import forbids
 
 
