@@ -1,10 +1,13 @@
-"""Sizes, strides and the storage: the arithmetic under every tensor."""
+"""Work out which strides a new tensor gets, and when a tensor is contiguous."""
 
 from __future__ import annotations
 
 
 def contiguous_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the row-major strides of a new tensor with these sizes, in elements."""
+    """Return the row-major strides of a new tensor with these sizes, in elements.
+
+    A size of 0 counts as 1 here. A scalar has no sizes and no strides: both are ().
+    """
     strides = []
     step = 1
     for size in reversed(sizes):
@@ -14,46 +17,13 @@ def contiguous_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def offset_of(
-    index: tuple[int, ...],
-    sizes: tuple[int, ...],
-    strides: tuple[int, ...],
-    storage_offset: int = 0,
-) -> int:
-    """Return the position in the storage of the element at `index`.
-
-    Raises
-    ------
-    IndexError
-        If `index` has another length than `sizes`, or one of its entries is out of range.
-    """
-    if len(index) != len(sizes):
-        raise IndexError(f"{len(index)} indices for {len(sizes)} dims")
-    position = storage_offset
-    for i, size, stride in zip(index, sizes, strides, strict=True):
-        if not -size <= i < size:
-            raise IndexError(f"index {i} is out of range for a dim of size {size}")
-        position += (i % size) * stride
-    return position
-
-
 def is_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the elements lie one after another in row-major order."""
+    """Return whether the elements lie one after another in row-major order.
+
+    A tensor without elements is contiguous, whatever its strides.
+    """
     if 0 in sizes:
         return True
-    expected = 1
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        # The only index of a dim of size 1 is 0: its stride is multiplied by nothing else.
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
-
-
-def storage_size(sizes: tuple[int, ...], strides: tuple[int, ...], storage_offset: int = 0) -> int:
-    """Return the least number of elements that the storage of this window must have."""
-    if 0 in sizes:
-        return 0
-    # No stride is negative, so the last index of every dim together reach furthest.
-    last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    return storage_offset + last + 1
+    # The only index of a dim of size 1 is 0: its stride is multiplied by nothing else.
+    dims = zip(sizes, strides, contiguous_strides(sizes), strict=True)
+    return all(size == 1 or stride == dense for size, stride, dense in dims)
