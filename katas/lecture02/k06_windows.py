@@ -1,32 +1,22 @@
-"""Sliding windows without a copy: ``as_strided`` and im2col.
+"""Sliding windows without a copy, and a convolution from them.
 
-A stride need not be the one of a new tensor. Two dims may step through the same storage at
-different paces, and the same element may be seen at many indices: that is all a sliding
-window is. Write two views with ``torch.as_strided`` (the view operator that takes sizes, strides
-and an offset as they are) and nothing else, and with them a third function that copies once.
+A moving average over a million samples, 100 at a time: must that be 100 million numbers? No. Two
+dims may walk through the same memory, and one element may be seen at many indices:
 
-1. ``windows(x, size, step)``: all windows of `size` neighbours along the last dim of `x`, the
-   first at position 0 and each `step` further. The result has the shape of `x` with the last
-   dim replaced by two: (..., number of windows, size). A rest at the end that does not fill a
-   window is left out. Raise ``ValueError`` if `size` or `step` is less than 1, if `x` has no
-   dims, or if `size` exceeds the last dim.
-2. ``patches(image, height, width)``: for a batch of images (N, C, H, W), every patch of
-   `height` by `width` at every position (step 1, no padding), as a view of shape
-   (N, C, H - height + 1, W - width + 1, height, width). Raise ``ValueError`` if `image` does
-   not have four dims (show its shape in the message), or if a patch does not fit into it or
-   is smaller than 1 by 1.
-3. ``im2col(image, height, width)``: the patches as columns, (N, C * height * width, L), where
-   L = (H - height + 1) * (W - width + 1) counts positions row by row: the layout in which a
-   convolution is one matrix product. In general this needs one copy, and never more than one.
+    x          0 1 2 3 4          stride 1
 
-`x` and `image` may have any strides and any storage offset (transposed, sliced, expanded), any
-dtype, and dims of size 0 in front. The results of 1 and 2 share the storage of the argument:
-writing to one element of `x` shows in every window that holds it. Gradients flow through
-``as_strided``; you need do nothing for them. ``Tensor.unfold`` and ``F.unfold`` are what you
-are rebuilding, so they are not to be called.
+    windows    0 1 2              from window to window: one element
+    of 3         1 2 3            inside a window:       one element
+                   2 3 4          so place = i * 1 + j * 1
 
-About 25 lines. In PyTorch: ``aten/src/ATen/native/TensorShape.cpp`` (``unfold``) and
-``aten/src/ATen/native/Im2Col.cpp``. Out of scope: padding, dilation.
+1. `windows`: all windows over the last dim, by ``torch.as_strided``; 5 lines.
+2. `patches`: windows over rows and columns; 4 lines.
+3. `im2col`: the patches as the columns of a matrix. This takes a copy; make only one.
+
+``unfold`` is what you are rebuilding, so leave it alone. The checks are given.
+
+Begin on paper: the place of element j of window i, for a step of 2 in ``x[1::3]``.
+Afterwards read ``unfold`` in PyTorch's ``aten/src/ATen/native/TensorShape.cpp``.
 """
 
 from __future__ import annotations
@@ -35,36 +25,35 @@ import torch  # noqa: TC002 - your answer calls it
 
 
 def windows(x: torch.Tensor, size: int, step: int) -> torch.Tensor:
-    """Return the sliding windows over the last dim, (..., windows, size), as a view of `x`.
+    """Return a view of `x`, (..., number of windows, size): its last dim has become two.
 
-    Raises
-    ------
-    ValueError
-        If `size` or `step` is less than 1, `x` has no dims, or a window does not fit.
+    The first window begins at 0, each further one `step` later; a rest that does not fill a window
+    is left out. `x` has any strides and any offset.
     """
+    if x.dim() == 0 or min(size, step) < 1 or size > x.size(-1):
+        raise ValueError(f"no windows of {size} every {step} in a tensor of shape {x.shape}")
     # TODO: one dim steps from window to window, the other within a window.
     raise NotImplementedError("windows")
 
 
 def patches(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return all patches of a batch (N, C, H, W) as a view of six dims.
+    """Return a view of `image`, (N, C, down, across, height, width), of an (N, C, H, W) batch.
 
-    Raises
-    ------
-    ValueError
-        If `image` is not of four dims, or a patch does not fit into it.
+    There are ``down = H - height + 1`` by ``across = W - width + 1`` patches, one at each place.
     """
+    if image.dim() != 4:
+        raise ValueError(f"expected (N, C, H, W), found the shape {image.shape}")
+    if not (1 <= height <= image.size(2) and 1 <= width <= image.size(3)):
+        raise ValueError(f"a patch of {height} by {width} does not fit into {image.shape}")
     # TODO: two dims say where the patch is, two where we are in it.
     raise NotImplementedError("patches")
 
 
 def im2col(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return the patches as columns, (N, C * height * width, positions), a copy.
+    """Return the patches as columns, (N, C * height * width, down * across).
 
-    Raises
-    ------
-    ValueError
-        As `patches`.
+    A column holds channel after channel, each row by row; columns stand in the order of places,
+    row by row. Then ``weight.flatten(1) @ im2col(...)`` is a convolution.
     """
     # TODO: order the dims of the patches, then merge them.
     raise NotImplementedError("im2col")

@@ -1,33 +1,27 @@
 """Can this reshape be a view? Compute its strides, or say that a copy is needed.
 
-``tensor.view(shape)`` never moves an element: it only finds new strides for the same storage.
-``tensor.reshape(shape)`` asks the same question first and copies when the answer is no. Write
-the question: ``view_strides(old_sizes, old_strides, new_sizes)`` returns the strides of the
-view, or ``None`` where no strides can show the same elements in the same (row-major) order.
+``x.t().view(6)`` raises "view size is not compatible with input tensor's size and stride", and
+``x.t().reshape(6)`` copies without a word. Both ask one question first: do other strides show
+these elements, in this order? Answer it, from sizes and strides alone.
 
-How to think about it: walk both shapes from the last dim to the first. Old dims fall into
-chunks: neighbours belong to one chunk while stepping out of the inner one lands exactly one
-step of the outer one further (outer stride = inner stride * inner size). Within a chunk all
-elements are evenly spaced, so new dims may divide it as they like; across the border of two
-chunks no new dim may reach.
+    old (4, 6), strides (7, 1): rows of 6, with a gap after each
 
-Rules that PyTorch adds, and the tests check:
+    last to first:      6 elements, step 1 | 4 elements, step 7     two chunks
+    as (2, 2, 2, 3):    3 * 2              | 2 * 2                  strides (14, 7, 3, 1)
+    as (3, 8):          8 reaches across the border                 None
 
-- The number of elements of both shapes is the same, or ``ValueError`` is raised. (``-1`` in
-  a shape is resolved before, by ``at::infer_size``: out of scope here.)
-- A scalar (no old dims) can be viewed as any number of dims of size 1.
-- Old dims of size 1 and their strides must not stand in the way of a view that is possible
-  without them.
-- A *new* dim of size 1 may have any stride: nothing steps through it. (PyTorch gives it the running
-  product: the elements of its chunk to its right, times the chunk's innermost stride.)
-- With no elements at all: the old strides, if the shape does not change; otherwise those of
-  a new row-major tensor, in which a size of 0 counts as 1.
+1. Merge old dims into evenly spaced chunks. When does the next dim out continue a chunk?
+2. Hand the chunks to the new dims, also last to first. Each must be used up exactly.
 
-Sizes and strides are tuples of non-negative ints. Work on ints alone; no tensor is made.
-About 30 lines. In PyTorch: ``aten/src/ATen/TensorUtils.cpp`` (``computeStride_impl``).
+An old dim of size 1 ends no chunk. About 20 lines, on ints alone.
+
+Begin on paper: why is (2, 3) with strides (6, 2) one chunk, and with (4, 1) two?
+Afterwards read ``computeStride_impl`` in PyTorch's ``aten/src/ATen/TensorUtils.cpp``.
 """
 
 from __future__ import annotations
+
+from math import prod
 
 
 def view_strides(
@@ -35,10 +29,20 @@ def view_strides(
 ) -> tuple[int, ...] | None:
     """Return the strides of a view of shape `new_sizes`, or None if only a copy can have it.
 
-    Raises
-    ------
-    ValueError
-        If the two shapes do not have the same number of elements.
+    Sizes and strides are tuples of non-negative ints, and strides count elements; a -1 among the
+    new sizes has been resolved before. What is returned is a tuple of one stride for each new dim.
+    No index uses the stride of a new dim of size 1: give it any stride of 0 or more. A scalar has
+    no dims, (): it has one element, and may become any number of dims of size 1.
     """
-    # TODO: the two walks.
+    if prod(old_sizes) != prod(new_sizes):
+        raise ValueError(f"{old_sizes} and {new_sizes} do not have as many elements")
+    if 0 in old_sizes:
+        # Given as well: without elements every view is possible.
+        return old_strides if old_sizes == new_sizes else _row_major(new_sizes)
+    # TODO: from here on there is at least one element. Find the chunks, then hand them out.
     raise NotImplementedError("view_strides")
+
+
+def _row_major(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of a new tensor, in which a size of 0 counts as 1. Given."""
+    return tuple(prod(max(size, 1) for size in sizes[dim + 1 :]) for dim in range(len(sizes)))

@@ -1,27 +1,20 @@
 """Do these elements overlap? What PyTorch checks before it writes.
 
-``x.expand(3, 4).add_(1)`` and ``torch.neg(x[:-1], out=x[1:])`` would give answers that depend on
-the order in which a kernel visits the elements. PyTorch refuses both, by three cheap tests on
-sizes and strides. None of them looks at every element: where the cheap test cannot tell, the
-answer is `Overlap.TOO_HARD`, and the operator goes on. Write the three.
+    x.expand(3, 4).add_(1)           # one element at three indices: refused
+    torch.neg(x[:-1], out=x[1:])     # read at one index, written at another: refused
+    x.unfold(0, 3, 1).add_(1)        # overlaps, and PyTorch goes on
 
-1. ``is_dense(window)``: non-overlapping and dense, the property that nearly everything else
-   rests on. The elements fill a stretch of the storage without a gap and without a repeat, the
-   dims in any order: a row-major tensor, its transpose and a channels-last one all do. Dims of
-   size 1 do not matter, and neither does the offset. A window without elements is dense.
-   Otherwise sort the dims by stride: the first stride must be 1, the next one 1 times the
-   first size, the next that times the second size, and so on.
-2. ``internal_overlap(window)``: `NO` if the window is dense. `YES` if a dim of size 2 or more
-   has stride 0, which ``expand`` makes: several indices, one element. Otherwise `TOO_HARD`.
-3. ``overlap_status(a, b)``: for two windows on the same storage. If either has no elements,
-   `NO`. If either is not dense, `TOO_HARD`. Dense windows are stretches of the storage, from
-   the offset on, as long as they have elements. Stretches that do not meet: `NO`. The same
-   stretch with equal strides: `FULL`, which is harmless, since every element is read before it
-   is written. All other cases: `PARTIAL`.
+Which element wins would depend on the order in which a kernel visits them. PyTorch looks before
+it writes, but only by cheap tests on sizes and strides; what they cannot tell is `TOO_HARD`, and
+is let through. Write the three tests, about 20 lines:
 
-Ints and tuples only; no tensor is made. About 25 lines. In PyTorch:
-``aten/src/ATen/MemoryOverlap.cpp`` (``has_internal_overlap``, ``get_overlap_status``) and
-``c10/core/Contiguity.h`` (``_compute_non_overlapping_and_dense``).
+1. `is_dense`: no gaps, no repeats, dims in any order. Sort them by stride: which must the first
+   have, which the next?
+2. `internal_overlap`: dense means no, an expanded dim means yes.
+3. `overlap_status` of two tensors. A dense one is a stretch of storage, from its offset on.
+
+Begin on paper: which of (3, 1), (1, 2), (2, 1) makes sizes (2, 3) dense?
+Afterwards read PyTorch's ``aten/src/ATen/MemoryOverlap.cpp``, and ``c10/core/Contiguity.h``.
 """
 
 from __future__ import annotations
@@ -50,18 +43,29 @@ class Window:
 
 
 def is_dense(window: Window) -> bool:
-    """Return whether the elements fill a stretch of storage, without gap or repeat."""
+    """Return whether the elements fill a stretch of storage, without gap or repeat.
+
+    The strides of dims of size 1 do not matter. A window without elements is dense.
+    """
     # TODO: sort the dims by stride.
     raise NotImplementedError("is_dense")
 
 
 def internal_overlap(window: Window) -> Overlap:
-    """Return `NO`, `YES` or `TOO_HARD`: whether one element is seen at two indices."""
+    """Return whether one element is seen at two indices.
+
+    `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
+    """
     # TODO: two cheap certainties, and the rest.
     raise NotImplementedError("internal_overlap")
 
 
 def overlap_status(a: Window, b: Window) -> Overlap:
-    """Return `NO`, `FULL`, `PARTIAL` or `TOO_HARD` for two windows on one storage."""
+    """Return what two windows on one storage share. The first that holds counts.
+
+    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their stretches do not
+    meet, `FULL` for one stretch with equal strides (each element is read, then written), else
+    `PARTIAL`.
+    """
     # TODO: dense windows are intervals.
     raise NotImplementedError("overlap_status")

@@ -15,6 +15,7 @@ from katas.lecture02.k06_windows import im2col
 from katas.lecture02.k06_windows import patches
 from katas.lecture02.k06_windows import windows
 from plugins.kit import forbids
+from plugins.kit import unchanged
 
 
 # What is built here.
@@ -64,19 +65,33 @@ def layouts(
     return shape, tuple(draw(st.permutations(range(dims)))), draw(st.integers(1, 3))
 
 
+def described(x: torch.Tensor) -> str:
+    """Return what matters of a tensor."""
+    return f"a {tuple(x.shape)} with strides {x.stride()} and offset {x.storage_offset()}"
+
+
+def same(yours: torch.Tensor, theirs: torch.Tensor | list, case: str, tolerance: float = 0) -> None:
+    """Compare your values with those of PyTorch, or with a list."""
+    torch.testing.assert_close(
+        yours,
+        torch.as_tensor(theirs).to(yours.device, yours.dtype if isinstance(theirs, list) else None),
+        rtol=tolerance,
+        atol=tolerance,
+        msg=lambda text: f"{case}: yours (actual) is not what is expected.\n{text}",
+    )
+
+
 def test_windows_of_a_row() -> None:
     """Five elements have three windows of three."""
-    expected = [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
-
-    assert expected == windows(torch.arange(5), 3, 1).tolist()
+    same(windows(torch.arange(5), 3, 1), [[0, 1, 2], [1, 2, 3], [2, 3, 4]], "size 3, step 1")
+    same(windows(torch.arange(3), 3, 1), [[0, 1, 2]], "size 3 in a row of 3: there is one")
 
 
 def test_a_step_leaves_windows_out() -> None:
     """Every second window of three in eight elements; the last element fills none."""
-    answer = windows(torch.arange(8), 3, 2)
-
-    assert [[0, 1, 2], [2, 3, 4], [4, 5, 6]] == answer.tolist()
-    assert [[0, 1, 2], [4, 5, 6]] == windows(torch.arange(8), 3, 4).tolist()
+    x = torch.arange(8)
+    same(windows(x, 3, 2), [[0, 1, 2], [2, 3, 4], [4, 5, 6]], "size 3, step 2")
+    same(windows(x, 3, 4), [[0, 1, 2], [4, 5, 6]], "size 3, step 4")
 
 
 def test_windows_share_the_storage() -> None:
@@ -85,16 +100,19 @@ def test_windows_share_the_storage() -> None:
     answer = windows(x, 3, 1)
     x[2] = 1.0
 
-    assert x.data_ptr() == answer.data_ptr(), "the windows are a copy"
-    assert [[0, 0, 1], [0, 1, 0], [1, 0, 0]] == answer.tolist()
+    assert x.data_ptr() == answer.data_ptr(), "yours is a copy; the windows are to be a view of x"
+    same(answer, [[0, 0, 1], [0, 1, 0], [1, 0, 0]], "x[2] = 1 after the windows were made")
 
 
 def test_windows_follow_strides_and_offset() -> None:
     """Of every second element, from the second one on."""
     x = torch.arange(10)[1::2]
 
-    assert [[1, 3], [3, 5], [5, 7], [7, 9]] == windows(x, 2, 1).tolist()
-    assert [[1], [5], [9]] == windows(x, 1, 2).tolist()
+    where = "x is arange(10)[1::2], stride 2, offset 1: without an offset as_strided keeps x's own"
+    same(windows(x, 2, 1), [[1, 3], [3, 5], [5, 7], [7, 9]], where)
+    same(windows(x, 1, 2), [[1], [5], [9]], where)
+    row = torch.tensor([7]).expand(4)
+    same(windows(row, 2, 1), [[7, 7]] * 3, "an expanded row: a stride of 0 stays 0")
 
 
 @given(layout=st.integers(1, 3).flatmap(layouts), size=st.integers(1, 4), step=st.integers(1, 5))
@@ -107,36 +125,21 @@ def test_windows_are_those_of_unfold(
         with pytest.raises(ValueError, match=r"."):
             windows(x, size, step)
         return
-    expected, answer = x.unfold(-1, size, step), windows(x, size, step)
-
-    assert expected.shape == answer.shape
-    assert torch.equal(expected, answer)
-    assert x.untyped_storage().data_ptr() == answer.untyped_storage().data_ptr()
-
-
-def test_windows_of_an_expanded_row() -> None:
-    """A stride of 0 stays 0."""
-    answer = windows(torch.tensor([7]).expand(4), 2, 1)
-
-    assert [[7, 7]] * 3 == answer.tolist()
+    with unchanged(x=x):
+        answer = windows(x, size, step)
+    same(answer, x.unfold(-1, size, step), f"{size=}, {step=} of {described(x)}")
+    assert x.untyped_storage().data_ptr() == answer.untyped_storage().data_ptr(), (
+        f"yours is a copy of {described(x)}; the windows are to be a view"
+    )
 
 
+@pytest.mark.given
 @pytest.mark.parametrize(("size", "step"), [(0, 1), (-1, 1), (1, 0), (1, -1), (6, 1)])
 def test_impossible_windows_are_refused(size: int, step: int) -> None:
     """as_strided itself would look past the end of the row, or loop on the spot."""
-    with pytest.raises(ValueError, match=r"."):
-        windows(torch.arange(5), size, step)
-
-
-def test_a_scalar_has_no_windows() -> None:
-    """There is no last dim."""
-    with pytest.raises(ValueError, match=r"."):
-        windows(torch.tensor(1.0), 1, 1)
-
-
-def test_a_window_may_be_the_whole_row() -> None:
-    """There is one of it."""
-    assert [[0, 1, 2]] == windows(torch.arange(3), 3, 1).tolist()
+    for x in (torch.arange(5), torch.tensor(1.0)):
+        with pytest.raises(ValueError, match="no windows"):
+            windows(x, size, step)
 
 
 def test_patches_of_an_image() -> None:
@@ -144,9 +147,11 @@ def test_patches_of_an_image() -> None:
     image = torch.arange(12).reshape(1, 1, 3, 4)
     answer = patches(image, 2, 2)
 
-    assert (1, 1, 2, 3, 2, 2) == answer.shape
-    assert [[0, 1], [4, 5]] == answer[0, 0, 0, 0].tolist()
-    assert [[6, 7], [10, 11]] == answer[0, 0, 1, 2].tolist()
+    assert (1, 1, 2, 3, 2, 2) == answer.shape, (
+        f"yours {tuple(answer.shape)}, expected 2 by 3 of 2 by 2"
+    )
+    same(answer[0, 0, 0, 0], [[0, 1], [4, 5]], "the patch at row 0, column 0")
+    same(answer[0, 0, 1, 2], [[6, 7], [10, 11]], "the patch at row 1, column 2")
 
 
 @given(layout=layouts(4, least=1), height=st.integers(1, 4), width=st.integers(1, 4))
@@ -159,13 +164,16 @@ def test_patches_are_views_of_any_layout(
         with pytest.raises(ValueError, match=r"."):
             patches(image, height, width)
         return
-    expected, answer = image.unfold(2, height, 1).unfold(3, width, 1), patches(image, height, width)
+    with unchanged(image=image):
+        answer = patches(image, height, width)
+    theirs = image.unfold(2, height, 1).unfold(3, width, 1)
+    same(answer, theirs, f"{height} by {width} of {described(image)}")
+    assert image.data_ptr() == answer.data_ptr(), (
+        f"yours is a copy of {described(image)}; the patches are to be a view"
+    )
 
-    assert expected.shape == answer.shape
-    assert torch.equal(expected, answer)
-    assert image.data_ptr() == answer.data_ptr(), "the patches are a copy"
 
-
+@pytest.mark.given
 @pytest.mark.parametrize(("height", "width"), [(0, 1), (1, 0), (4, 1), (1, 5), (-1, 1), (1, -1)])
 def test_impossible_patches_are_refused(height: int, width: int) -> None:
     """A patch has at least one element and lies inside the image."""
@@ -173,6 +181,7 @@ def test_impossible_patches_are_refused(height: int, width: int) -> None:
         patches(torch.zeros(1, 1, 3, 4), height, width)
 
 
+@pytest.mark.given
 @pytest.mark.parametrize("shape", [(3, 4), (1, 3, 4), (1, 1, 1, 3, 4)])
 def test_patches_want_a_batch_of_images(shape: tuple[int, ...]) -> None:
     """(N, C, H, W), nothing else; the message shows the shape that came."""
@@ -184,8 +193,11 @@ def test_an_empty_batch_has_patches() -> None:
     """None of them, in the right shape; as columns too."""
     image = torch.zeros(0, 2, 3, 4)
 
-    assert (0, 2, 2, 3, 2, 2) == patches(image, 2, 2).shape
-    assert (0, 8, 6) == im2col(image, 2, 2).shape
+    for name, yours, expected in [
+        ("patches", patches(image, 2, 2), (0, 2, 2, 3, 2, 2)),
+        ("im2col", im2col(image, 2, 2), (0, 8, 6)),
+    ]:
+        assert expected == yours.shape, f"{name}: yours {tuple(yours.shape)}, expected {expected}"
 
 
 @given(layout=layouts(4, least=1), height=st.integers(1, 4), width=st.integers(1, 4))
@@ -196,13 +208,9 @@ def test_columns_are_those_of_unfold(
     image = strided(*layout, device)
     height, width = min(height, image.size(2)), min(width, image.size(3))
 
-    torch.testing.assert_close(
-        im2col(image, height, width),
-        F.unfold(image, (height, width)),
-        rtol=0,
-        atol=0,
-        msg=lambda text: f"the columns (yours first) of F.unfold (PyTorch's): {text}",
-    )
+    with unchanged(image=image):
+        answer = im2col(image, height, width)
+    same(answer, F.unfold(image, (height, width)), f"{height} by {width} of {described(image)}")
 
 
 def test_a_convolution_is_one_product_of_columns() -> None:
@@ -210,7 +218,12 @@ def test_a_convolution_is_one_product_of_columns() -> None:
     image, weight = torch.randn(2, 3, 5, 6).double(), torch.randn(4, 3, 2, 3).double()
     product = weight.flatten(1) @ im2col(image, 2, 3)
 
-    torch.testing.assert_close(F.conv2d(image, weight), product.reshape(2, 4, 4, 4))
+    same(
+        product.reshape(2, 4, 4, 4),
+        F.conv2d(image, weight),
+        "weight @ columns, and F.conv2d",
+        1e-12,
+    )
 
 
 def test_gradients_flow_through_all_three() -> None:
@@ -218,9 +231,13 @@ def test_gradients_flow_through_all_three() -> None:
     x = torch.randn(2, 5, dtype=torch.float64, requires_grad=True)
     image = torch.randn(1, 2, 3, 4, dtype=torch.float64, requires_grad=True)
 
-    assert gradcheck(lambda x: windows(x, 3, 2), x)
-    assert gradcheck(lambda image: patches(image, 2, 2), image)
-    assert gradcheck(lambda image: im2col(image, 2, 2), image)
+    for name, call, given_ in [
+        ("windows", lambda x: windows(x, 3, 2), x),
+        ("patches", lambda image: patches(image, 2, 2), image),
+        ("im2col", lambda image: im2col(image, 2, 2), image),
+    ]:
+        found = gradcheck(call, given_, raise_exception=False)
+        assert found, f"{name}: the gradient of yours is not the sum over the windows of an element"
 
 
 def test_as_strided_does_it() -> None:
@@ -232,7 +249,7 @@ def test_as_strided_does_it() -> None:
             fresh.windows(x, 2, 1)
             fresh.patches(x, 2, 2)
 
-    assert {"as_strided"} == set(seen.names), f"as_strided alone is enough, you ran {seen.names}"
+    assert {"as_strided"} == set(seen.names), f"as_strided alone is enough, yours runs {seen.names}"
 
 
 def test_columns_are_copied_once() -> None:

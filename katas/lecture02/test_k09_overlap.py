@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 import torch
 from hypothesis import assume
 from hypothesis import given
@@ -64,36 +63,60 @@ PAIRS = st.lists(st.integers(1, 3), max_size=3).flatmap(
 )
 
 
+def dense(sizes: tuple[int, ...], strides: tuple[int, ...], expected: bool, why: str) -> None:  # noqa: FBT001
+    """Compare the answer of is_dense with what the definition says."""
+    yours = is_dense(Window(sizes, strides))
+
+    assert expected is yours, (
+        f"is_dense of sizes {sizes}, strides {strides}: yours {yours!r}, expected {expected}.\n{why}"
+    )
+
+
+def inside(window: Window, expected: Overlap, why: str) -> None:
+    """Compare the answer of internal_overlap with that of at::has_internal_overlap."""
+    yours = internal_overlap(window)
+
+    assert expected is yours, f"{window}: yours {yours}, PyTorch's {expected}.\n{why}"
+
+
+def status(a: Window, b: Window, expected: Overlap, why: str) -> None:
+    """Compare the answer of overlap_status, asked in both orders."""
+    for pair in ((a, b), (b, a)):
+        yours = overlap_status(*pair)
+        assert expected is yours, (
+            f"{pair[0]} and {pair[1]}: yours {yours}, PyTorch's {expected}.\n{why}"
+        )
+
+
 def test_a_new_tensor_is_dense() -> None:
     """And so is its transpose: the order of the dims does not matter."""
-    assert is_dense(Window((2, 3), (3, 1))) is True
-    assert is_dense(Window((3, 2), (1, 3))) is True
-    assert is_dense(Window((2, 3, 4, 5), (60, 1, 15, 3))) is True, "channels-last is dense"
-    assert is_dense(Window((), ())) is True
+    dense((2, 3), (3, 1), True, "Row-major: places 0 to 5.")
+    dense((3, 2), (1, 3), True, "Its transpose: the same places in another order.")
+    dense((2, 3, 4, 5), (60, 1, 15, 3), True, "Channels-last is dense, too.")
+    dense((), (), True, "A scalar: one element, one place.")
 
 
 def test_gaps_and_repeats_are_not_dense() -> None:
     """A sliced row, rows with padding, and an expanded row."""
-    assert is_dense(Window((3,), (2,))) is False
-    assert is_dense(Window((2, 3), (4, 1))) is False
-    assert is_dense(Window((2, 3), (0, 1))) is False
-    assert is_dense(Window((2, 2), (1, 1))) is False
-    assert is_dense(Window((2, 3), (5, 0))) is False, "the stretch is 6 long, and 4 are gaps"
+    dense((3,), (2,), False, "Places 0, 2, 4: gaps.")
+    dense((2, 3), (4, 1), False, "Place 3 is a gap.")
+    dense((2, 3), (0, 1), False, "Each place is shown twice.")
+    dense((2, 2), (1, 1), False, "Place 1 is shown twice.")
+    dense((2, 3), (5, 0), False, "The stretch is 6 long, as there are elements; 4 are gaps.")
 
 
 def test_dims_of_size_one_do_not_matter() -> None:
     """Whatever their stride, wherever it sorts."""
-    assert is_dense(Window((2, 1, 3), (3, 0, 1))) is True
-    assert is_dense(Window((2, 1, 3), (3, 77, 1))) is True
-    assert is_dense(Window((1,), (5,))) is True
+    dense((2, 1, 3), (3, 0, 1), True, "No index uses the 0.")
+    dense((2, 1, 3), (3, 77, 1), True, "No index uses the 77.")
+    dense((1,), (5,), True, "No index uses the 5.")
 
 
 def test_an_empty_window_is_dense() -> None:
     """It has neither gap nor repeat, whatever its strides."""
-    assert is_dense(Window((0,), (7,))) is True
-    assert is_dense(Window((0, 3), (9, 2))) is True
-    assert is_dense(Window((3, 0), (0, 0))) is True
-    assert Overlap.NO is internal_overlap(Window((3, 0), (0, 0)))
+    dense((0,), (7,), True, "No elements, no gaps.")
+    dense((0, 3), (9, 2), True, "No elements, no gaps.")
+    dense((3, 0), (0, 0), True, "No elements, no repeats.")
 
 
 @given(window=WINDOWS)
@@ -102,102 +125,78 @@ def test_dense_elements_fill_a_stretch(window: Window) -> None:
     assume(0 not in window.sizes)
     places = sorted(positions(window))
     expected = places == list(range(window.offset, window.offset + len(places)))
-
-    assert expected == is_dense(window)
+    dense(window.sizes, window.strides, expected, f"Its places are {places}.")
 
 
 def test_an_expanded_dim_overlaps() -> None:
     """Three indices, one element; a dim of size 1 with stride 0 repeats nothing."""
-    assert Overlap.YES is internal_overlap(Window((3, 4), (0, 1)))
-    assert Overlap.NO is internal_overlap(Window((1, 4), (0, 1)))
-
-
-def test_a_dense_window_does_not_overlap() -> None:
-    """In any order of its dims."""
-    assert Overlap.NO is internal_overlap(Window((3, 2), (1, 3)))
+    inside(Window((3, 4), (0, 1)), Overlap.YES, "Three rows, all at the same places.")
+    inside(Window((1, 4), (0, 1)), Overlap.NO, "One row is dense; its stride of 0 is not used.")
+    inside(Window((3, 2), (1, 3)), Overlap.NO, "Dense, in any order of its dims.")
+    inside(Window((3, 0), (0, 0)), Overlap.NO, "Without elements: dense.")
 
 
 def test_what_is_not_certain_is_too_hard() -> None:
     """A sliding window does overlap and a padded row does not: no cheap test tells them apart."""
-    assert Overlap.TOO_HARD is internal_overlap(Window((3, 3), (1, 1)))
-    assert Overlap.TOO_HARD is internal_overlap(Window((2, 3), (4, 1)))
+    inside(Window((3, 3), (1, 1)), Overlap.TOO_HARD, "Not dense, and no stride is 0.")
+    inside(Window((2, 3), (4, 1)), Overlap.TOO_HARD, "Not dense, and no stride is 0.")
 
 
 @given(window=WINDOWS)
 def test_internal_overlap_is_what_torch_says(window: Window) -> None:
-    """For any window, empty ones too."""
+    """For any window, empty ones too; and a certain answer is true, counted one by one."""
     # Private, but the one way to ask at::has_internal_overlap from Python.
-    expected = torch._debug_has_internal_overlap(  # noqa: SLF001
+    theirs = torch._debug_has_internal_overlap(  # noqa: SLF001
         tensor_of(window, torch.empty(60))
     )
-
-    assert expected == AS_INT[internal_overlap(window)]
-
-
-@given(window=WINDOWS)
-def test_a_certain_answer_is_true(window: Window) -> None:
-    """Counted element by element."""
-    assume(0 not in window.sizes)
+    expected = next(each for each, number in AS_INT.items() if number == theirs)
+    inside(window, expected, "See has_internal_overlap in MemoryOverlap.cpp.")
     places = positions(window)
-    answer = internal_overlap(window)
-
-    assert answer is not Overlap.YES or len(set(places)) < len(places)
-    assert answer is not Overlap.NO or len(set(places)) == len(places)
+    repeats = len(set(places)) < len(places)
+    assert expected is not Overlap.YES or repeats, f"{window} says YES without a repeat: {places}"
+    assert expected is not Overlap.NO or not repeats, f"{window} says NO with a repeat: {places}"
 
 
 def test_the_same_window_overlaps_fully() -> None:
     """An in-place operator reads each element before it writes it."""
     window = Window((2, 3), (3, 1), 4)
-
-    assert Overlap.FULL is overlap_status(window, window)
+    status(window, window, Overlap.FULL, "One stretch, equal strides.")
 
 
 def test_neighbours_do_not_overlap() -> None:
     """The end of a stretch is the first element that is no longer in it."""
     first, second = Window((4,), (1,), 0), Window((4,), (1,), 4)
-
-    assert Overlap.NO is overlap_status(first, second)
-    assert Overlap.NO is overlap_status(second, first)
+    status(first, second, Overlap.NO, "Places 0 to 3, and 4 to 7.")
 
 
 def test_shifted_windows_overlap_partially() -> None:
-    """x[:-1] and x[1:]: each element is written at one index and read at another."""
-    first, second = Window((4,), (1,), 0), Window((4,), (1,), 1)
-
-    assert Overlap.PARTIAL is overlap_status(first, second)
-    assert Overlap.PARTIAL is overlap_status(second, first)
-    assert Overlap.PARTIAL is overlap_status(Window((4,), (1,), 0), Window((4,), (1,), 3))
-
-
-def test_a_part_of_a_window_overlaps_partially() -> None:
-    """Also where both start, or both end, at the same element."""
+    """x[:-1] and x[1:], and a part of x: read at one index, written at another."""
     whole = Window((4,), (1,), 0)
-
-    assert Overlap.PARTIAL is overlap_status(whole, Window((2,), (1,), 0))
-    assert Overlap.PARTIAL is overlap_status(Window((2,), (1,), 2), whole)
+    status(whole, Window((4,), (1,), 1), Overlap.PARTIAL, "Places 1 to 3 are in both.")
+    status(whole, Window((4,), (1,), 3), Overlap.PARTIAL, "Place 3 is in both.")
+    status(whole, Window((2,), (1,), 0), Overlap.PARTIAL, "Both start at 0, one is longer.")
+    status(whole, Window((2,), (1,), 2), Overlap.PARTIAL, "Both end at 4, one is longer.")
 
 
 def test_a_transpose_overlaps_partially() -> None:
-    """The same stretch, but other elements at the same indices."""
-    assert Overlap.PARTIAL is overlap_status(Window((2, 2), (2, 1)), Window((2, 2), (1, 2)))
+    """One stretch, but other elements at the same indices."""
+    why = "The stretches are equal, the strides are not: [0, 1] is another place."
+    status(Window((2, 2), (2, 1)), Window((2, 2), (1, 2)), Overlap.PARTIAL, why)
 
 
 def test_no_elements_share_nothing() -> None:
     """Even in the middle of the other window, dense or not."""
     empty = Window((0,), (1,), 1)
-
-    assert Overlap.NO is overlap_status(empty, Window((4,), (1,)))
-    assert Overlap.NO is overlap_status(Window((4,), (2,)), empty)
+    status(empty, Window((4,), (1,)), Overlap.NO, "No elements come first.")
+    status(empty, Window((4,), (2,)), Overlap.NO, "No elements come first.")
 
 
 def test_windows_with_gaps_are_too_hard() -> None:
-    """Even numbers and odd numbers share nothing, but a cheap test would have to be clever."""
+    """Even and odd places share nothing, but a cheap test would have to be clever."""
     even, odd, row = Window((4,), (2,), 0), Window((4,), (2,), 1), Window((8,), (1,), 0)
-
-    assert Overlap.TOO_HARD is overlap_status(even, even), "not dense comes first"
-    assert Overlap.TOO_HARD is overlap_status(even, odd)
-    assert Overlap.TOO_HARD is overlap_status(even, row)
-    assert Overlap.TOO_HARD is overlap_status(row, even)
+    status(even, even, Overlap.TOO_HARD, "Not dense comes before the comparison.")
+    status(even, odd, Overlap.TOO_HARD, "Not dense: nothing is compared.")
+    status(even, row, Overlap.TOO_HARD, "One that is not dense is enough.")
 
 
 @given(pair=PAIRS)
@@ -207,39 +206,31 @@ def test_torch_refuses_to_write_where_the_overlap_is_partial(
     """``torch.neg(b, out=a)`` raises exactly then, or where `a` overlaps itself."""
     a, b = pair
     storage = torch.arange(60.0)
-    self_overlap = internal_overlap(a) is Overlap.YES
-    partial = overlap_status(a, b) is Overlap.PARTIAL
-
-    if self_overlap or partial:
-        with pytest.raises(RuntimeError, match="unsupported operation"):
-            torch.neg(tensor_of(b, storage), out=tensor_of(a, storage))
-    else:
+    yours = overlap_status(a, b)
+    expected = internal_overlap(a) is Overlap.YES or yours is Overlap.PARTIAL
+    try:
         torch.neg(tensor_of(b, storage), out=tensor_of(a, storage))
+    except RuntimeError as error:
+        theirs = str(error)
+    else:
+        theirs = ""
 
-
-@given(a=WINDOWS, b=WINDOWS)
-def test_a_certain_status_is_true(a: Window, b: Window) -> None:
-    """NO shares nothing, FULL shares everything in the same order, PARTIAL shares something."""
-    status = overlap_status(a, b)
+    assert expected == ("unsupported operation" in theirs), (
+        f"out={a}, input {b}: yours {yours}; PyTorch's {theirs or 'does not complain'}"
+    )
     shared = set(positions(a)) & set(positions(b))
-
-    assert status is not Overlap.NO or not shared
-    assert status is not Overlap.PARTIAL or shared
-    assert status is not Overlap.FULL or positions(a) == positions(b)
+    assert yours is not Overlap.NO or not shared, f"{a}, {b}: yours NO, but both show {shared}"
+    assert yours is not Overlap.PARTIAL or shared, f"{a}, {b}: yours PARTIAL, but nothing is shared"
 
 
-def test_no_tensor_is_made() -> None:
-    """PyTorch checks before it touches memory, and so do you."""
+def test_no_tensor_is_made_and_nothing_is_counted() -> None:
+    """PyTorch checks before it touches memory: 2**60 elements are judged at once."""
     with forbids(kata) as fresh:
-        fresh.is_dense(fresh.Window((2, 3), (3, 1)))
-        fresh.internal_overlap(fresh.Window((2, 3), (4, 1)))
-        fresh.overlap_status(fresh.Window((2, 3), (3, 1)), fresh.Window((2, 3), (3, 1)))
+        huge = fresh.Window((2**30, 2**30), (2**30, 1))
+        yours = (
+            fresh.is_dense(huge),
+            fresh.internal_overlap(huge).name,
+            fresh.overlap_status(huge, huge).name,
+        )
 
-
-def test_nothing_is_counted_one_by_one() -> None:
-    """A window of 2**60 elements is judged at once: enumerating them would never end."""
-    huge = Window((2**30, 2**30), (2**30, 1))
-
-    assert is_dense(huge) is True
-    assert Overlap.NO is internal_overlap(huge)
-    assert Overlap.FULL is overlap_status(huge, huge)
+    assert (True, "NO", "FULL") == yours, f"2**60 elements: yours {yours}, expected True, NO, FULL"

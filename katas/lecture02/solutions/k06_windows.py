@@ -1,4 +1,4 @@
-"""Sliding windows without a copy: ``as_strided`` and im2col."""
+"""Sliding windows without a copy, and a convolution from them."""
 
 from __future__ import annotations
 
@@ -6,57 +6,42 @@ import torch
 
 
 def windows(x: torch.Tensor, size: int, step: int) -> torch.Tensor:
-    """Return the sliding windows over the last dim, (..., windows, size), as a view of `x`.
+    """Return a view of `x`, (..., number of windows, size): its last dim has become two.
 
-    Raises
-    ------
-    ValueError
-        If `size` or `step` is less than 1, `x` has no dims, or a window does not fit.
+    The first window begins at 0, each further one `step` later; a rest that does not fill a window
+    is left out. `x` has any strides and any offset.
     """
     if x.dim() == 0 or min(size, step) < 1 or size > x.size(-1):
         raise ValueError(f"no windows of {size} every {step} in a tensor of shape {x.shape}")
     count = (x.size(-1) - size) // step + 1
     # Without an offset, as_strided starts where `x` starts in the storage.
     stride = x.stride(-1)
-    return torch.as_strided(
-        x,
-        (*x.shape[:-1], count, size),
-        # From one window to the next `step` elements, within a window one.
-        (*x.stride()[:-1], step * stride, stride),
-    )
+    sizes = (*x.shape[:-1], count, size)
+    # From one window to the next `step` elements, within a window one.
+    return torch.as_strided(x, sizes, (*x.stride()[:-1], step * stride, stride))
 
 
 def patches(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return all patches of a batch (N, C, H, W) as a view of six dims.
+    """Return a view of `image`, (N, C, down, across, height, width), of an (N, C, H, W) batch.
 
-    Raises
-    ------
-    ValueError
-        If `image` is not of four dims, or a patch does not fit into it.
+    There are ``down = H - height + 1`` by ``across = W - width + 1`` patches, one at each place.
     """
     if image.dim() != 4:
         raise ValueError(f"expected (N, C, H, W), found the shape {image.shape}")
-    rows, columns = image.shape[2:]
-    if not (1 <= height <= rows and 1 <= width <= columns):
-        raise ValueError(f"a patch of {height} by {width} does not fit into {rows} by {columns}")
-    return torch.as_strided(
-        image,
-        (*image.shape[:2], rows - height + 1, columns - width + 1, height, width),
-        # A step to the next position and a step within the patch cover the same distance.
-        (*image.stride(), *image.stride()[2:]),
-    )
+    if not (1 <= height <= image.size(2) and 1 <= width <= image.size(3)):
+        raise ValueError(f"a patch of {height} by {width} does not fit into {image.shape}")
+    down, across = image.size(2) - height + 1, image.size(3) - width + 1
+    sizes = (*image.shape[:2], down, across, height, width)
+    # A step to the next place and a step within the patch cover the same distance.
+    return torch.as_strided(image, sizes, (*image.stride(), *image.stride()[2:]))
 
 
 def im2col(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return the patches as columns, (N, C * height * width, positions), a copy.
+    """Return the patches as columns, (N, C * height * width, down * across).
 
-    Raises
-    ------
-    ValueError
-        As `patches`.
+    A column holds channel after channel, each row by row; columns stand in the order of places,
+    row by row. Then ``weight.flatten(1) @ im2col(...)`` is a convolution.
     """
-    view = patches(image, height, width)
-    batch, channels, down, across = view.shape[:4]
     # (N, C, height, width, down, across), which only a copy can have as one matrix.
-    columns = view.permute(0, 1, 4, 5, 2, 3)
-    return columns.reshape(batch, channels * height * width, down * across)
+    columns = patches(image, height, width).permute(0, 1, 4, 5, 2, 3)
+    return columns.flatten(4).flatten(1, 3)

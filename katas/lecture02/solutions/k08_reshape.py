@@ -10,14 +10,15 @@ def view_strides(
 ) -> tuple[int, ...] | None:
     """Return the strides of a view of shape `new_sizes`, or None if only a copy can have it.
 
-    Raises
-    ------
-    ValueError
-        If the two shapes do not have the same number of elements.
+    Sizes and strides are tuples of non-negative ints, and strides count elements; a -1 among the
+    new sizes has been resolved before. What is returned is a tuple of one stride for each new dim.
+    No index uses the stride of a new dim of size 1: give it any stride of 0 or more. A scalar has
+    no dims, (): it has one element, and may become any number of dims of size 1.
     """
     if prod(old_sizes) != prod(new_sizes):
         raise ValueError(f"{old_sizes} and {new_sizes} do not have as many elements")
     if 0 in old_sizes:
+        # Given as well: without elements every view is possible.
         return old_strides if old_sizes == new_sizes else _row_major(new_sizes)
     strides: list[int] = []
     left = list(new_sizes)
@@ -50,4 +51,5 @@ def _chunks(sizes: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
 
 
 def _row_major(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of a new tensor, in which a size of 0 counts as 1. Given."""
     return tuple(prod(max(size, 1) for size in sizes[dim + 1 :]) for dim in range(len(sizes)))

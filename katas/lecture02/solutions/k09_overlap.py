@@ -27,7 +27,10 @@ class Window:
 
 
 def is_dense(window: Window) -> bool:
-    """Return whether the elements fill a stretch of storage, without gap or repeat."""
+    """Return whether the elements fill a stretch of storage, without gap or repeat.
+
+    The strides of dims of size 1 do not matter. A window without elements is dense.
+    """
     if 0 in window.sizes:
         return True
     dims = zip(window.strides, window.sizes, strict=True)
@@ -41,7 +44,10 @@ def is_dense(window: Window) -> bool:
 
 
 def internal_overlap(window: Window) -> Overlap:
-    """Return `NO`, `YES` or `TOO_HARD`: whether one element is seen at two indices."""
+    """Return whether one element is seen at two indices.
+
+    `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
+    """
     if is_dense(window):
         return Overlap.NO
     if any(s == 0 and n > 1 for s, n in zip(window.strides, window.sizes, strict=True)):
@@ -50,7 +56,12 @@ def internal_overlap(window: Window) -> Overlap:
 
 
 def overlap_status(a: Window, b: Window) -> Overlap:
-    """Return `NO`, `FULL`, `PARTIAL` or `TOO_HARD` for two windows on one storage."""
+    """Return what two windows on one storage share. The first that holds counts.
+
+    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their stretches do not
+    meet, `FULL` for one stretch with equal strides (each element is read, then written), else
+    `PARTIAL`.
+    """
     if 0 in a.sizes or 0 in b.sizes:
         return Overlap.NO
     if not (is_dense(a) and is_dense(b)):

@@ -1,0 +1,90 @@
+"""Tests of k07_rolling: PyTorch's pooling is the oracle, and allocations are counted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture02.k07_rolling import moving_max
+from katas.lecture02.k07_rolling import thumbnail
+from plugins.kit import tensors
+from plugins.kit import unchanged
+
+
+class Allocated(TorchDispatchMode):
+    """Adds up the bytes of results that do not lie in an argument's storage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note new memory and go on."""
+        result = func(*args, **(kwargs or {}))
+        given_ = {x.untyped_storage().data_ptr() for x in args if isinstance(x, torch.Tensor)}
+        if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() not in given_:
+            self.bytes += result.untyped_storage().nbytes()
+        return result
+
+
+def agree(yours: torch.Tensor, theirs: torch.Tensor, case: str) -> None:
+    """Compare a result with that of PyTorch's pooling."""
+    torch.testing.assert_close(
+        yours,
+        theirs,
+        rtol=1e-12,
+        atol=1e-12,
+        equal_nan=True,
+        msg=lambda text: f"{case}: yours (actual) is not PyTorch's (expected).\n{text}",
+    )
+
+
+def test_the_maximum_of_three_neighbours() -> None:
+    """Five samples have three windows of three."""
+    x = torch.tensor([1.0, 5.0, 2.0, 3.0, 0.0])
+    agree(moving_max(x, 3), torch.tensor([5.0, 5.0, 3.0]), "moving_max of [1, 5, 2, 3, 0], 3")
+    agree(moving_max(x, 5), torch.tensor([5.0]), "moving_max of [1, 5, 2, 3, 0], 5: one window")
+
+
+@given(x=tensors([torch.float64], min_dims=2, max_dims=2), size=st.integers(1, 4))
+def test_the_moving_maximum_is_a_pooling(x: torch.Tensor, size: int) -> None:
+    """With a step of one; NaN is larger than any number."""
+    if 0 in x.shape or size > x.size(-1):
+        return
+    with unchanged(x=x):
+        yours = moving_max(x, size)
+    agree(yours, F.max_pool1d(x, size, 1), f"size {size} of {x}, strides {x.stride()}")
+
+
+def test_a_thumbnail_of_blocks() -> None:
+    """Two by three blocks; a fifth row and a seventh column are left out."""
+    image = torch.arange(35, dtype=torch.float64).view(5, 7).sqrt()
+    agree(thumbnail(image, 2), F.avg_pool2d(image[None], 2)[0], "blocks of 2 by 2 in 5 by 7")
+
+
+@given(x=tensors([torch.float64], min_dims=3, max_dims=3), size=st.integers(1, 3))
+def test_a_thumbnail_is_a_pooling(x: torch.Tensor, size: int) -> None:
+    """Of any strides."""
+    if 0 in x.shape or size > min(x.shape[1:]):
+        return
+    with unchanged(x=x):
+        yours = thumbnail(x, size)
+    agree(yours, F.avg_pool2d(x, size), f"size {size} of {x}, strides {x.stride()}")
+
+
+@pytest.mark.parametrize("name", ["moving_max", "thumbnail"])
+def test_the_windows_take_no_memory(name: str) -> None:
+    """The result is all that has to be allocated."""
+    x = torch.rand(64, 64)
+    with Allocated() as seen:
+        yours = moving_max(x, 32) if name == "moving_max" else thumbnail(x, 4)
+    bar, naive = 2 * yours.nbytes, 32 * yours.nbytes if name == "moving_max" else x.nbytes
+
+    assert seen.bytes <= bar, (
+        f"{name}: yours allocates {seen.bytes} bytes, the bar is {bar}, twice the result; copying "
+        f"the windows takes {naive}. Reduce the view itself: no clone, stack, or flatten of it"
+    )
