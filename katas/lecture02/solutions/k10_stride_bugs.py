@@ -6,7 +6,7 @@ import torch  # noqa: TC002 - you may want to call it
 
 
 def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
-    """Return one copy of `template` per place, with a 1 there."""
+    """Return a table with one copy of the 1-D `template` per place, and a 1 there."""
     # The rows of an expanded tensor are one row: a write to any of them is a write to all.
     table = template.repeat(len(places), 1)
     for row, place in enumerate(places):
@@ -15,14 +15,14 @@ def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
 
 
 def clear_columns_(matrix: torch.Tensor, count: int) -> torch.Tensor:
-    """Set the first `count` columns to 0, in place, and return the matrix."""
+    """Set the first `count` columns to 0, in place, and return the matrix itself."""
     # A reshape of the transpose may be a copy, and a slice never is.
     matrix[:, :count].zero_()
     return matrix
 
 
 def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
-    """Return all stretches of `size` neighbours, as a view."""
+    """Return all stretches of `size` neighbours of a 1-D signal, as a view: no copy."""
     count = len(signal) - size + 1
     # Neighbours are a stride apart, and the first element lies at the signal's own offset.
     (step,) = signal.stride()
@@ -30,13 +30,16 @@ def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def peak(matrix: torch.Tensor) -> tuple[int, int]:
-    """Return row and column of the largest element."""
+    """Return row and column of the largest element.
+
+    ``argmax`` counts elements in the order of their indices, wherever they are in memory.
+    """
     place = int(matrix.argmax())
     # argmax counts elements as they are indexed: a row is as long as it has columns.
     return divmod(place, matrix.shape[1])
 
 
 def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether `a` and `b` look at the same storage."""
+    """Return whether `a` and `b`, which have elements, share a storage, at whatever part of it."""
     # A tensor's own pointer is that of its first element, offset included.
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
