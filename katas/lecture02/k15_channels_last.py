@@ -1,73 +1,71 @@
 """Channels-last: a memory format that is nothing but strides, and how it is recognised.
 
-Images are (N, C, H, W), volumes (N, C, D, H, W), in that order of dims. Channels-last
-keeps the dims and changes the strides: the channels of one pixel lie side by side in memory, then
-comes the next pixel of the row. From the fastest dim to the slowest: C, W, H, (D,) N. A tensor
-has no flag that says so. PyTorch looks at sizes and strides whenever it needs to know, and there
-are two questions that it asks.
+``x.to(memory_format=torch.channels_last)`` keeps the shape (N, C, H, W) and sets no flag. Where,
+then, does it say channels-last?
 
-1. ``channels_last_strides(sizes)``: the strides of a new channels-last tensor of 4 or 5 dims:
-   C has stride 1, and each further dim, in the order above, has the stride times the size of the
-   one before it. (A size of 0 is multiplied as it is here, unlike in row-major strides.) Raise
-   ``ValueError`` for another number of dims.
-2. ``is_channels_last_contiguous(sizes, strides)``: do all elements lie in exactly that order,
-   without gaps? This is ``Tensor.is_contiguous(memory_format=torch.channels_last)``, or
-   ``torch.channels_last_3d`` for 5 dims. The strides of dims of size 1 do not matter, so a tensor
-   can be row-major and channels-last at once. A size of 0 makes no exception: the strides of the
-   other dims must be what the products give, 0 included. False for another number of dims than 4
-   or 5.
-3. ``is_strides_like_channels_last(sizes, strides)``: is the tensor *meant* to be channels-last?
-   Operators ask this to choose the format of their result. Gaps are welcome (a slice of
-   a channels-last tensor still is), but the strides of dims of size 1 count, as the only trace
-   of what was meant. Walk the dims in the order above; the answer is False as soon as
-   - the stride of C is 0, or a dim has size 0,
-   - a stride is less than the stride times the size of the dim before it,
-   - you come to N, and the stride times the size of the dim before it is just the stride of C.
-     Then no dim but N has a size above 1 and the others have the same stride: nothing speaks
-     for channels-last, so row-major it is.
-   False for another number of dims than 4 or 5.
-4. ``suggest_memory_format(sizes, strides)``: ``torch.channels_last`` or
-   ``torch.channels_last_3d`` (for 5 dims) if the third question says so, else
-   ``torch.contiguous_format``.
+    print(x.stride())     # (60, 1, 15, 3) for (2, 3, 4, 5): from fast to slow C, W, H, N
 
-Sizes and strides are tuples of non-negative ints of one length, of any number of dims. About 30
-lines, and no tensor is made. In PyTorch: ``c10/core/MemoryFormat.h``
-(``get_channels_last_strides_2d``, ``is_channels_last_strides_2d_s4``, and the Note [Ambiguous
-is_channels_last_strides_xd]), ``c10/core/Contiguity.h``
-(``_compute_channels_last_contiguous_2d``), ``aten/src/ATen/core/TensorBase.h``
-(``suggest_memory_format``).
+PyTorch asks the strides whenever it needs to know, and it asks two questions:
+
+1. `channels_last_strides`: first, what a new tensor has. Volumes have D between H and N.
+2. `is_channels_last_contiguous`: exactly that order, no gaps? As ever, strides of dims of size 1 do
+   not matter, so (2, 1, 4, 5) is row-major and channels-last.
+3. `is_strides_like_channels_last`: is it *meant* so? A slice of channels still is. Now strides of
+   dims of size 1 do matter: they are the only trace of what was meant.
+
+About 20 lines, on ints alone. `suggest_memory_format`, which operators ask, is given.
+
+Begin on paper: the strides of ``torch.empty(2, 3, 1, 1)``, in both formats.
+Afterwards open ``torch/include/c10/core/MemoryFormat.h``: Note [Ambiguous
+is_channels_last_strides_xd].
 """
 
 from __future__ import annotations
 
-import torch  # noqa: TC002 - your answer returns one of its formats
+import torch
+
+
+# Given: by number of dims, the dims from the fastest to the slowest.
+ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 
 
 def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of a new channels-last tensor, in elements.
 
-    Raises
-    ------
-    ValueError
-        If there are not 4 or 5 sizes.
+    A size of 0 is multiplied as it is, unlike in row-major strides.
     """
-    # TODO: in which order do the dims stand in memory?
+    if len(sizes) not in ORDER:
+        raise ValueError(f"channels-last needs 4 or 5 dims, not {len(sizes)}")
+    # TODO: walk along ORDER with a running product.
     raise NotImplementedError("channels_last_strides")
 
 
 def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the elements lie in channels-last order without gaps."""
+    """Return whether the elements lie in channels-last order without gaps.
+
+    A size of 0 makes no exception: the other strides are compared all the same.
+    """
+    if len(sizes) not in ORDER:
+        return False
     # TODO: which strides do not matter?
     raise NotImplementedError("is_channels_last_contiguous")
 
 
 def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the strides look as if channels-last were meant."""
-    # TODO: here the strides of dims of size 1 do matter.
+    """Return whether the strides look as if channels-last were meant.
+
+    Walk along ORDER. The answer is False where the stride of C is 0, where a stride is less than
+    stride times size of the dim before it, and at N, where that product is just the stride of C:
+    then N is the only dim above 1, nothing speaks for channels-last, and it is row-major.
+    """
+    if len(sizes) not in ORDER or 0 in sizes:
+        return False
+    # TODO: carry along the least stride that the next dim may have.
     raise NotImplementedError("is_strides_like_channels_last")
 
 
 def suggest_memory_format(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.memory_format:
-    """Return the format that an operator would give its result."""
-    # TODO: three possible answers.
-    raise NotImplementedError("suggest_memory_format")
+    """Return the format that an operator would give its result. Given."""
+    if not is_strides_like_channels_last(sizes, strides):
+        return torch.contiguous_format
+    return torch.channels_last if len(sizes) == 4 else torch.channels_last_3d

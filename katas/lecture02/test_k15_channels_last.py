@@ -47,59 +47,76 @@ def meant(tensor: torch.Tensor) -> bool:
     return torch.ops.aten.is_strides_like_format.default(tensor, FORMAT[tensor.dim()])
 
 
+def new_strides(sizes: tuple[int, ...], why: str, device: str = "cpu") -> None:
+    """Compare the strides with those of a new tensor in the format."""
+    theirs = torch.empty(sizes, memory_format=FORMAT[len(sizes)], device=device).stride()
+    yours = channels_last_strides(sizes)
+
+    assert theirs == yours, f"sizes {sizes}: yours {yours}, PyTorch's {theirs}.\n{why}"
+
+
+def dense(sizes: tuple[int, ...], strides: tuple[int, ...], why: str, device: str = "cpu") -> None:
+    """Compare the first answer with that of is_contiguous."""
+    theirs = window(sizes, strides, device).is_contiguous(memory_format=FORMAT[len(sizes)])
+    yours = is_channels_last_contiguous(sizes, strides)
+
+    assert theirs is yours, (
+        f"is_channels_last_contiguous of sizes {sizes}, strides {strides}: yours {yours!r}, "
+        f"PyTorch's {theirs}.\n{why}"
+    )
+
+
+def like(sizes: tuple[int, ...], strides: tuple[int, ...], why: str, device: str = "cpu") -> None:
+    """Compare the second answer with that of aten::is_strides_like_format."""
+    theirs = meant(window(sizes, strides, device))
+    yours = is_strides_like_channels_last(sizes, strides)
+
+    assert theirs is yours, (
+        f"is_strides_like_channels_last of sizes {sizes}, strides {strides}: yours {yours!r}, "
+        f"PyTorch's {theirs}.\n{why}"
+    )
+
+
 def test_the_channels_of_a_pixel_lie_side_by_side() -> None:
-    """Then the pixels of a row, then the rows, then the images."""
-    strides = channels_last_strides((2, 3, 4, 5))
-
-    assert (60, 1, 15, 3) == strides, f"C, W, H, N from fast to slow; you gave {strides}"
-
-
-def test_volumes_have_one_more_dim() -> None:
-    """C, W, H, D, N from fast to slow."""
-    assert (360, 1, 90, 18, 3) == channels_last_strides((2, 3, 4, 5, 6))
+    """Then the pixels of a row, then the rows, then the images; volumes have one more dim."""
+    new_strides((2, 3, 4, 5), "C, W, H, N from fast to slow.")
+    new_strides((2, 3, 4, 5, 6), "C, W, H, D, N from fast to slow.")
 
 
 @given(sizes=st.lists(st.integers(0, 4), min_size=4, max_size=5).map(tuple))
 def test_strides_are_those_of_a_new_tensor(device: str, sizes: tuple[int, ...]) -> None:
     """As ``torch.empty(sizes, memory_format=...)`` allocates them, sizes of 0 included."""
-    expected = torch.empty(sizes, memory_format=FORMAT[len(sizes)], device=device).stride()
-
-    assert expected == channels_last_strides(sizes)
+    new_strides(sizes, "A size of 0 is multiplied as it is.", device)
 
 
+@pytest.mark.given
 @pytest.mark.parametrize("sizes", [(), (3, 4, 5), (1, 2, 3, 4, 5, 6)])
 def test_other_numbers_of_dims_have_no_channels_last(sizes: tuple[int, ...]) -> None:
     """There is nothing to put last; the two questions are answered with False."""
-    with pytest.raises(ValueError, match=r"."):
+    with pytest.raises(ValueError, match="4 or 5 dims"):
         channels_last_strides(sizes)
     strides = (1,) * len(sizes)
 
-    assert is_channels_last_contiguous(sizes, strides) is False
-    assert is_strides_like_channels_last(sizes, strides) is False
-    assert torch.contiguous_format == suggest_memory_format(sizes, strides)
+    assert is_channels_last_contiguous(sizes, strides) is False, "without C, no channels-last"
+    assert is_strides_like_channels_last(sizes, strides) is False, "without C, no channels-last"
+    assert torch.contiguous_format == suggest_memory_format(sizes, strides), "so row-major it is"
 
 
 def test_contiguous_in_one_format_is_not_in_the_other() -> None:
-    """If sizes above 1 stand on both sides."""
-    assert is_channels_last_contiguous((2, 3, 4, 5), (60, 1, 15, 3)) is True
-    assert is_channels_last_contiguous((2, 3, 4, 5), (60, 20, 5, 1)) is False
-    assert is_channels_last_contiguous((2, 3, 4, 5, 6), (360, 1, 90, 18, 3)) is True
-
-
-def test_gaps_are_not_contiguous() -> None:
-    """Two of three channels, or every other column, leave elements out."""
-    assert is_channels_last_contiguous((2, 2, 4, 5), (60, 1, 15, 3)) is False
-    assert is_channels_last_contiguous((2, 3, 4, 2), (60, 1, 15, 6)) is False
+    """If sizes above 1 stand on both sides; nor is what has gaps."""
+    dense((2, 3, 4, 5), (60, 1, 15, 3), "As a new channels-last tensor has them.")
+    dense((2, 3, 4, 5), (60, 20, 5, 1), "Row-major.")
+    dense((2, 3, 4, 5, 6), (360, 1, 90, 18, 3), "As a new channels-last volume has them.")
+    dense((2, 2, 4, 5), (60, 1, 15, 3), "Two of three channels: gaps.")
+    dense((2, 3, 4, 2), (60, 1, 15, 6), "Every other column: gaps.")
 
 
 @pytest.mark.parametrize("sizes", [(2, 1, 4, 5), (2, 3, 1, 1), (1, 1, 1, 1), (2, 1, 4, 5, 6)])
 def test_one_channel_or_one_pixel_is_contiguous_in_both(sizes: tuple[int, ...]) -> None:
     """The order of C and the pixels shows only if both have more than one element."""
-    row_major = torch.empty(sizes)
-
-    assert row_major.is_contiguous()
-    assert is_channels_last_contiguous(sizes, row_major.stride()) is True
-    assert is_channels_last_contiguous(sizes, channels_last_strides(sizes)) is True
+    row_major = torch.empty(sizes).stride()
+    dense(sizes, row_major, "Row-major strides; those of dims of size 1 do not matter.")
+    dense(sizes, channels_last_strides(sizes), "Its own strides.")
 
 
 @pytest.mark.parametrize(
@@ -115,10 +132,7 @@ def test_a_size_of_zero_makes_no_exception(
     sizes: tuple[int, ...], strides: tuple[int, ...]
 ) -> None:
     """A row-major tensor without elements is contiguous anyhow; here the products decide."""
-    expected = window(sizes, strides, "cpu").is_contiguous(memory_format=torch.channels_last)
-    yours = is_channels_last_contiguous(sizes, strides)
-
-    assert yours == expected, f"{sizes} with {strides}: yours is {yours}, PyTorch's {expected}"
+    dense(sizes, strides, "Compare with the products, 0 included.")
 
 
 @settings(max_examples=150)
@@ -127,63 +141,41 @@ def test_contiguity_is_what_torch_says(
     device: str, drawn: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
     """For 4 and 5 dims, sizes of 0 included, which make no exception here."""
-    sizes, strides = drawn
-    tensor = window(sizes, strides, device)
-    expected = tensor.is_contiguous(memory_format=FORMAT[len(sizes)])
-
-    assert expected == is_channels_last_contiguous(sizes, strides), f"{sizes} with {strides}"
+    dense(*drawn, "See _compute_channels_last_contiguous_2d in c10/core/Contiguity.h.", device)
 
 
 def test_a_slice_of_channels_last_is_still_meant_so() -> None:
-    """Gaps do not change the order of the strides."""
+    """Gaps do not change the order of the strides; but each has to step over the dim before."""
     x = torch.empty((2, 4, 6, 8), memory_format=torch.channels_last)
     for part in (x, x[:, 1:3], x[..., ::2], x[:1], x[:, :, 2:4]):
-        assert is_strides_like_channels_last(tuple(part.shape), part.stride()) is True
-    row_major = (2, 3, 4, 5), (60, 20, 5, 1)
-    assert is_strides_like_channels_last(*row_major) is False
-
-
-def test_rows_that_overlap_are_not_meant_so() -> None:
-    """Each stride has to step over the whole of the dim before it."""
-    assert is_strides_like_channels_last((2, 3, 4, 5), (60, 1, 15, 2)) is False
-    assert is_strides_like_channels_last((2, 3, 4, 5), (60, 1, 14, 3)) is False
-    assert is_strides_like_channels_last((2, 3, 4, 5), (59, 1, 15, 3)) is False
-    assert is_strides_like_channels_last((2, 3, 4, 5), (60, 0, 15, 3)) is False, "C is expanded"
+        like(tuple(part.shape), part.stride(), "A slice: gaps are welcome.")
+    like((2, 3, 4, 5), (60, 20, 5, 1), "Row-major.")
+    for strides in [(60, 1, 15, 2), (60, 1, 14, 3), (59, 1, 15, 3)]:
+        like((2, 3, 4, 5), strides, "One stride does not step over the whole of the dim before it.")
+    like((2, 3, 4, 5), (60, 0, 15, 3), "C is expanded: its stride is 0.")
 
 
 def test_one_channel_is_told_by_the_stride_of_c() -> None:
     """(N, 1, H, W) is contiguous in both formats; the unused stride says what was meant."""
-    sizes = (2, 1, 4, 5)
-
-    assert is_strides_like_channels_last(sizes, (20, 1, 5, 1)) is True
-    assert is_strides_like_channels_last(sizes, (20, 20, 5, 1)) is False, "as empty() makes it"
-    assert is_strides_like_channels_last(sizes, (40, 40, 5, 1)) is False, "half of its rows"
+    like((2, 1, 4, 5), (20, 1, 5, 1), "C steps 1: channels-last was meant.")
+    like((2, 1, 4, 5), (20, 20, 5, 1), "C steps over the image: as empty() makes it.")
+    like((2, 1, 4, 5), (40, 40, 5, 1), "Half of its rows.")
 
 
 def test_one_pixel_is_told_by_the_strides_of_h_and_w() -> None:
-    """(N, C, 1, 1): as ``memory_format=torch.channels_last`` makes it, and as ``empty`` does."""
-    assert is_strides_like_channels_last((2, 3, 1, 1), (3, 1, 3, 3)) is True
-    assert is_strides_like_channels_last((2, 3, 1, 1), (3, 1, 1, 1)) is False
-
-
-def test_one_image_is_told_by_its_stride_too() -> None:
-    """Even the stride of N, the last dim on the way, must step over the image."""
-    assert is_strides_like_channels_last((1, 3, 4, 5), (60, 1, 15, 3)) is True
-    assert is_strides_like_channels_last((1, 3, 4, 5), (1, 1, 15, 3)) is False
+    """(N, C, 1, 1), and one image: every stride has to step over the dim before it."""
+    like((2, 3, 1, 1), (3, 1, 3, 3), "As memory_format=torch.channels_last makes it.")
+    like((2, 3, 1, 1), (3, 1, 1, 1), "As empty() makes it.")
+    like((1, 3, 4, 5), (60, 1, 15, 3), "One image, whose unused stride steps over it.")
+    like((1, 3, 4, 5), (1, 1, 15, 3), "One image, whose unused stride does not.")
 
 
 def test_without_channels_and_pixels_row_major_is_meant() -> None:
-    """(N, 1, 1, 1) has the same strides in both formats."""
-    assert is_strides_like_channels_last((4, 1, 1, 1), (1, 1, 1, 1)) is False
-    assert is_strides_like_channels_last((4, 1, 1, 1), (8, 8, 8, 8)) is False
-    assert is_strides_like_channels_last((4, 1, 1, 1, 1), (1, 1, 1, 1, 1)) is False
-    assert is_strides_like_channels_last((4, 1, 1, 1), (4, 1, 2, 1)) is True
-
-
-def test_an_empty_tensor_is_row_major() -> None:
-    """It has no order to keep."""
-    assert is_strides_like_channels_last((0, 3, 4, 5), (60, 1, 15, 3)) is False
-    assert is_strides_like_channels_last((2, 3, 4, 0), (0, 1, 0, 3)) is False
+    """(N, 1, 1, 1) has equal strides in both formats."""
+    like((4, 1, 1, 1), (1, 1, 1, 1), "Nothing speaks for channels-last.")
+    like((4, 1, 1, 1), (8, 8, 8, 8), "Nothing speaks for channels-last.")
+    like((4, 1, 1, 1, 1), (1, 1, 1, 1, 1), "Nothing speaks for channels-last.")
+    like((4, 1, 1, 1), (4, 1, 2, 1), "Here a stride does.")
 
 
 @settings(max_examples=150)
@@ -192,18 +184,7 @@ def test_what_is_meant_is_what_aten_says(
     device: str, drawn: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
     """The operator ``aten::is_strides_like_format`` asks the tensor itself."""
-    sizes, strides = drawn
-    expected = meant(window(sizes, strides, device))
-
-    assert expected == is_strides_like_channels_last(sizes, strides), f"{sizes} with {strides}"
-
-
-def test_the_suggestion_names_the_format() -> None:
-    """4 dims, 5 dims, and everything else."""
-    assert torch.channels_last == suggest_memory_format((2, 3, 4, 5), (60, 1, 15, 3))
-    assert torch.channels_last_3d == suggest_memory_format((2, 3, 4, 5, 6), (360, 1, 90, 18, 3))
-    assert torch.contiguous_format == suggest_memory_format((2, 3, 4, 5), (60, 20, 5, 1))
-    assert torch.contiguous_format == suggest_memory_format((4, 1, 1, 1), (1, 1, 1, 1))
+    like(*drawn, "See is_channels_last_strides_2d_s4 in c10/core/MemoryFormat.h.", device)
 
 
 @pytest.mark.parametrize("part", [slice(0, 3), slice(0, 1)])
@@ -214,8 +195,8 @@ def test_operators_follow_the_suggestion(device: str, part: slice) -> None:
     pooled = torch.nn.functional.max_pool2d(sliced, 2)
     suggested = suggest_memory_format(tuple(sliced.shape), sliced.stride())
 
-    assert torch.channels_last == suggested
-    assert pooled.is_contiguous(memory_format=suggested)
+    assert torch.channels_last == suggested, f"yours suggests {suggested} for {sliced.stride()}"
+    assert pooled.is_contiguous(memory_format=suggested), f"max_pool2d gave {pooled.stride()}"
 
 
 def test_no_tensor_is_made() -> None:
@@ -225,5 +206,9 @@ def test_no_tensor_is_made() -> None:
         kata, *(f"torch.Tensor.{name}" for name in methods), operators=("aten::",)
     ) as fresh:
         strides = fresh.channels_last_strides((2, 3, 4, 5))
-        fresh.is_channels_last_contiguous((2, 3, 4, 5), strides)
-        fresh.suggest_memory_format((2, 3, 4, 5), strides)
+        yours = (
+            fresh.is_channels_last_contiguous((2, 3, 4, 5), strides),
+            fresh.is_strides_like_channels_last((2, 3, 4, 5), strides),
+        )
+
+    assert (True, True) == yours, f"of a new channels-last tensor: yours {yours}, expected True"

@@ -5,31 +5,31 @@ from __future__ import annotations
 import torch
 
 
-# By number of dims: the dims from the fastest to the slowest.
-_ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
+# Given: by number of dims, the dims from the fastest to the slowest.
+ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 
 
 def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of a new channels-last tensor, in elements.
 
-    Raises
-    ------
-    ValueError
-        If there are not 4 or 5 sizes.
+    A size of 0 is multiplied as it is, unlike in row-major strides.
     """
-    if len(sizes) not in _ORDER:
+    if len(sizes) not in ORDER:
         raise ValueError(f"channels-last needs 4 or 5 dims, not {len(sizes)}")
     strides = {}
     step = 1
-    for dim in _ORDER[len(sizes)]:
+    for dim in ORDER[len(sizes)]:
         strides[dim] = step
         step *= sizes[dim]
     return tuple(strides[dim] for dim in range(len(sizes)))
 
 
 def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the elements lie in channels-last order without gaps."""
-    if len(sizes) not in _ORDER:
+    """Return whether the elements lie in channels-last order without gaps.
+
+    A size of 0 makes no exception: the other strides are compared all the same.
+    """
+    if len(sizes) not in ORDER:
         return False
     dense = channels_last_strides(sizes)
     # The only index of a dim of size 1 is 0, which multiplies its stride away.
@@ -37,11 +37,16 @@ def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]
 
 
 def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the strides look as if channels-last were meant."""
-    if len(sizes) not in _ORDER or 0 in sizes:
+    """Return whether the strides look as if channels-last were meant.
+
+    Walk along ORDER. The answer is False where the stride of C is 0, where a stride is less than
+    stride times size of the dim before it, and at N, where that product is just the stride of C:
+    then N is the only dim above 1, nothing speaks for channels-last, and it is row-major.
+    """
+    if len(sizes) not in ORDER or 0 in sizes:
         return False
     least = 1  # so that a stride of 0 for the channels is refused
-    for dim in _ORDER[len(sizes)]:
+    for dim in ORDER[len(sizes)]:
         if strides[dim] < least or (dim == 0 and least == strides[1]):
             return False
         least = strides[dim] * sizes[dim]
@@ -49,7 +54,7 @@ def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ..
 
 
 def suggest_memory_format(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.memory_format:
-    """Return the format that an operator would give its result."""
+    """Return the format that an operator would give its result. Given."""
     if not is_strides_like_channels_last(sizes, strides):
         return torch.contiguous_format
     return torch.channels_last if len(sizes) == 4 else torch.channels_last_3d

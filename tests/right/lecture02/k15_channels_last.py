@@ -5,6 +5,10 @@ from __future__ import annotations
 import torch
 
 
+# Given: by number of dims, the dims from the fastest to the slowest.
+ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
+
+
 def _channels_behind(values: tuple[int, ...]) -> tuple[int, ...]:
     return (values[0], *values[2:], values[1])
 

@@ -1,0 +1,53 @@
+"""Predict the dtype of six sums, and find the hole.
+
+    half = torch.ones(2, dtype=torch.float16)
+    double = torch.tensor(2.0, dtype=torch.float64)
+    print((half + double).dtype)      # not float64
+
+1. A higher category decides: bool, integers, floats, complex.
+2. Within one category, tensors with dims come before tensors without, and these before numbers.
+3. Otherwise the smallest dtype with room for both. The newer uint16, uint32, uint64 go with
+   floats; with another integer type the sum raises: "error".
+
+Begin on paper: which rule decides each row?
+Afterwards: ``c10/core/ScalarType.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# Given: do not change.
+def vector(dtype: torch.dtype) -> torch.Tensor:
+    """Return two ones."""
+    return torch.ones(2, dtype=torch.int64).to(dtype)
+
+
+# Given: do not change.
+def scalar(dtype: torch.dtype) -> torch.Tensor:
+    """Return a tensor without dims."""
+    return torch.tensor(1, dtype=torch.int64).to(dtype)
+
+
+# Given: do not change.
+EXPRESSIONS: dict[str, Callable[[], torch.Tensor]] = {
+    "int64 and float32 scalar": lambda: vector(torch.int64) + scalar(torch.float32),
+    "int64 and float16": lambda: vector(torch.int64) + vector(torch.float16),
+    "int8 and int64 scalar": lambda: vector(torch.int8) + scalar(torch.int64),
+    "uint8 and int8": lambda: vector(torch.uint8) + vector(torch.int8),
+    "uint8 and 300": lambda: vector(torch.uint8) + 300,
+    "uint16 and int16": lambda: vector(torch.uint16) + vector(torch.int16),
+}
+
+
+def predictions() -> dict[str, str]:
+    """Return the dtype of each sum, such as "float32", or "error"; torch is not there then."""
+    # TODO: 6 rows: return {"int64 and float32 scalar": ..., ...}
+    raise NotImplementedError("predictions")

@@ -1,0 +1,47 @@
+"""Find each element that index tensors name."""
+
+from __future__ import annotations
+
+import torch
+
+
+def block_start(indices: list[torch.Tensor | None]) -> int:
+    """Return the dim of the result at which the block starts.
+
+    There is an entry for each dim of the view, None where it is not indexed; one is a tensor.
+    """
+    indexed = [dim for dim, entry in enumerate(indices) if entry is not None]
+    adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
+    # All dims before the first indexed one stay, so the block moves neither left nor right.
+    return indexed[0] if adjacent else 0
+
+
+def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
+    """Return where in the storage the elements of the result lie: int64, of the result's shape.
+
+    The index tensors are int64 of one dim or more, and broadcast. -1 is the last index. The dims
+    that are not indexed follow in order around the block. The answer is on the view's device.
+    """
+    for entry, size in zip(indices, view.shape, strict=True):
+        if entry is not None and ((entry < -size) | (entry >= size)).any():
+            raise IndexError(f"an index is out of range for a dim of size {size}")
+    start = block_start(indices)
+    block = max(entry.dim() for entry in indices if entry is not None)
+    kept = [entry is None for entry in indices]
+    result = torch.tensor(view.storage_offset(), device=view.device)
+    for dim, (entry, size) in enumerate(zip(indices, view.shape, strict=True)):
+        if entry is None:
+            steps = torch.arange(size, device=view.device)
+            behind = sum(kept[dim + 1 :]) + (block if dim < start else 0)
+        else:
+            steps = torch.where(entry < 0, entry + size, entry)
+            behind = sum(kept) - start
+        # As many dims of size 1 as there are dims of the result behind: now it broadcasts.
+        result = result + (steps * view.stride(dim)).reshape(*steps.shape, *[1] * behind)
+    return result
+
+
+def gather(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
+    """Return the view indexed by the tensors, a slice(None) where there is None. Given."""
+    count = view.untyped_storage().nbytes() // view.element_size()
+    return view.as_strided((count,), (1,), 0).take(positions(view, indices))

@@ -1,0 +1,49 @@
+"""Tests of k21_lazy_bits: every expression is run, and compared with what you predicted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from katas.lecture02 import k21_lazy_bits as kata
+from katas.lecture02.k21_lazy_bits import EXPRESSIONS
+from plugins.kit import forbids
+
+
+# What decides each expression; the right answer itself stands nowhere but in PyTorch.
+RULES = {
+    "twice": "conj turns the bit around",
+    "imag": "the storage has the other sign, and no element is written",
+    "real": "conjugating leaves the real part alone",
+    "adjoint": "mH is a transpose, conjugated; both are views",
+    "product": "new elements are written as they are to be",
+    "clone": "new elements are written as they are to be",
+}
+
+
+def predicted() -> dict[str, tuple[bool, str]]:
+    """Return your rows, worked out where torch is not there."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        return {name: (row.shares, row.bit) for name, row in fresh.predictions().items()}
+
+
+def test_every_expression_is_predicted() -> None:
+    """No more and no less, and on paper."""
+    yours = set(predicted())
+
+    assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_prediction(name: str) -> None:
+    """Storage and bit are those of the result that PyTorch returns."""
+    row = predicted()[name]
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    result = EXPRESSIONS[name](z)
+    shares = z.untyped_storage().data_ptr() == result.untyped_storage().data_ptr()
+    bit = "conj" if result.is_conj() else "neg" if result.is_neg() else ""
+    # True is 1 for Python.
+    is_right = repr(row) == repr((shares, bit))
+
+    assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"
