@@ -1,42 +1,35 @@
-"""Broadcasting: the shape of the result, and how no element is copied for it.
+"""Broadcasting: the shape of the result, without a copy of anything.
 
-Two tensors of different shapes can be added if their shapes, aligned at the *last* dim, agree:
-at each place the sizes are equal, or one of them is 1, or one shape has run out of dims. The
-result has the larger count of dims. The operand that has size 1 there, or no dim at all, is
-repeated without a copy: its stride is set to 0, so that every index reads the same element.
+A loss of predictions (64, 1) and targets (64,) comes out far too large, and no error tells you:
+the difference has shape (64, 64). The rule that did it aligns shapes at their last dims:
 
-1. ``broadcast_shapes(*shapes)``: the common shape of any number of shapes, also of none (the
-   empty shape) and of one (itself). A size of 1 gives way to any other size, a size of 0
-   included: (1,) with (0,) gives (0,). Raise ``ValueError`` if they do not agree; the message
-   names the two sizes that disagree.
-2. ``expand_strides(sizes, strides, new_sizes)``: the strides with which a tensor of `sizes` and
-   `strides` shows itself as `new_sizes`, as ``Tensor.expand`` does. New dims in front have
-   stride 0 (PyTorch gives a new dim of size 1 another stride, just as unused: the tests leave
-   that one out). A dim of size 1 that grows (or vanishes to 0) has stride 0. A dim that keeps its
-   size keeps its stride, a dim of size 1 that stays 1 too. Raise ``ValueError`` if a dim of
-   another size than 1 would change its size, or if `new_sizes` has fewer dims (then the
-   message shows `new_sizes`).
-3. ``reduce_dims(sizes, new_sizes)``: the dims of `new_sizes` over which a gradient has to be
-   summed to come back to `sizes`, in increasing order: the new ones in front, and those that
-   have size 1 in `sizes` but another size in `new_sizes`. (It is the transpose of expanding,
-   and the backward of every broadcasting operator.) `sizes` can be broadcast to `new_sizes`;
-   you need not check it.
+    predictions   64  1            a size of 1 gives way to any other,
+    targets           64           a missing dim counts as 1,
+    result        64  64           and other sizes must be equal
 
-Shapes and strides are tuples of non-negative ints. Ints only; no tensor is made. About 30 lines.
-In PyTorch: ``aten/src/ATen/ExpandUtils.cpp`` (``infer_size_impl``,
-``inferExpandGeometryImpl``) and ``aten/src/ATen/ExpandUtils.h`` (``sum_to``).
+1. `broadcast_shapes`: the rule, for any number of shapes.
+2. `expand_strides`: how a tensor shows itself in the new shape without a copy. What stride reads
+   one element again and again?
+3. `reduce_dims`: the way back. The gradient of what was repeated is a sum: over which dims?
+
+About 20 lines, on ints alone; what to raise is given.
+
+Begin on paper: (5, 1, 3) with (4, 1), then (1,) with (0,).
+Afterwards read ``infer_size_impl`` in PyTorch's ``aten/src/ATen/ExpandUtils.cpp``.
 """
 
 from __future__ import annotations
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that all `shapes` broadcast to.
+def clash(size: int, other: int) -> ValueError:
+    """Return what to raise where two sizes do not go together. Given."""
+    return ValueError(f"a size of {size} does not go with a size of {other}")
 
-    Raises
-    ------
-    ValueError
-        If two sizes at one place differ and neither is 1.
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that all `shapes` broadcast to; of none, the empty one.
+
+    Raise `clash` if two sizes at one place differ and neither is 1.
     """
     # TODO: align the shapes at their last dims.
     raise NotImplementedError("broadcast_shapes")
@@ -45,18 +38,21 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def expand_strides(
     sizes: tuple[int, ...], strides: tuple[int, ...], new_sizes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the strides of the tensor seen as `new_sizes`, without a copy.
+    """Return the strides of a tensor shown as `new_sizes`, as ``Tensor.expand`` does.
 
-    Raises
-    ------
-    ValueError
-        If a dim of another size than 1 would change, or `new_sizes` has fewer dims.
+    A dim that keeps its size keeps its stride; a new one may have any stride if its size is 1.
+    Raise `clash` if another size than 1 would change.
     """
+    if len(new_sizes) < len(sizes):
+        raise ValueError(f"{new_sizes} has fewer dims than {sizes}")
     # TODO: which dims are repeated?
     raise NotImplementedError("expand_strides")
 
 
 def reduce_dims(sizes: tuple[int, ...], new_sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the dims of `new_sizes` to sum over, to come back to `sizes`."""
+    """Return the dims of `new_sizes` to sum over to come back to `sizes`, in increasing order.
+
+    `sizes` broadcasts to `new_sizes`. A size of 1 that stayed 1 needs no sum.
+    """
     # TODO: which dims were repeated?
     raise NotImplementedError("reduce_dims")

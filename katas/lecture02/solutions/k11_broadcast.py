@@ -1,17 +1,19 @@
-"""Broadcasting: the shape of the result, and how no element is copied for it."""
+"""Broadcasting: the shape of the result, without a copy of anything."""
 
 from __future__ import annotations
 
 from itertools import zip_longest
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that all `shapes` broadcast to.
+def clash(size: int, other: int) -> ValueError:
+    """Return what to raise where two sizes do not go together. Given."""
+    return ValueError(f"a size of {size} does not go with a size of {other}")
 
-    Raises
-    ------
-    ValueError
-        If two sizes at one place differ and neither is 1.
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that all `shapes` broadcast to; of none, the empty one.
+
+    Raise `clash` if two sizes at one place differ and neither is 1.
     """
     result: list[int] = []
     # From the last dim on, with 1 where a shape has run out of dims.
@@ -21,7 +23,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
             if size == 1:
                 size = other
             elif other not in {1, size}:
-                raise ValueError(f"sizes {size} and {other} do not agree in {shapes}")
+                raise clash(size, other)
         result.append(size)
     return tuple(reversed(result))
 
@@ -29,29 +31,27 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def expand_strides(
     sizes: tuple[int, ...], strides: tuple[int, ...], new_sizes: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the strides of the tensor seen as `new_sizes`, without a copy.
+    """Return the strides of a tensor shown as `new_sizes`, as ``Tensor.expand`` does.
 
-    Raises
-    ------
-    ValueError
-        If a dim of another size than 1 would change, or `new_sizes` has fewer dims.
+    A dim that keeps its size keeps its stride; a new one may have any stride if its size is 1.
+    Raise `clash` if another size than 1 would change.
     """
-    new_dims = len(new_sizes) - len(sizes)
-    if new_dims < 0:
+    if len(new_sizes) < len(sizes):
         raise ValueError(f"{new_sizes} has fewer dims than {sizes}")
+    new_dims = len(new_sizes) - len(sizes)
     result = [0] * new_dims
     for size, stride, new in zip(sizes, strides, new_sizes[new_dims:], strict=True):
-        if size == new:
-            result.append(stride)
-        elif size == 1:
-            result.append(0)
-        else:
-            raise ValueError(f"a dim of size {size} cannot be expanded to {new}")
+        if size not in {1, new}:
+            raise clash(size, new)
+        result.append(stride if size == new else 0)
     return tuple(result)
 
 
 def reduce_dims(sizes: tuple[int, ...], new_sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the dims of `new_sizes` to sum over, to come back to `sizes`."""
+    """Return the dims of `new_sizes` to sum over to come back to `sizes`, in increasing order.
+
+    `sizes` broadcasts to `new_sizes`. A size of 1 that stayed 1 needs no sum.
+    """
     new_dims = len(new_sizes) - len(sizes)
     grown = [dim for dim, size in enumerate(sizes, new_dims) if size != new_sizes[dim]]
     return (*range(new_dims), *grown)
