@@ -1,31 +1,21 @@
-"""Which operators keep channels-last? Find it out.
+"""Which operators keep channels-last? Find out.
 
-A network runs in channels-last only as long as every operator on the way hands the format on; one
-that does not costs a copy there and, mostly, another one later. No table says which do: some
-operators follow their input's strides element by element, some ask for the suggested format
-(kata k15), and some allocate row-major and think no further. Write the probe that finds out.
+    x = torch.rand(2, 4, 6, 8).contiguous(memory_format=torch.channels_last)
+    x.relu().is_contiguous(memory_format=torch.channels_last)        # True
+    x.cumsum(1).is_contiguous(memory_format=torch.channels_last)     # guess first
 
-1. ``format_of(tensor)``: for a tensor of 4 dims, ``"contiguous"`` if it is contiguous in
-   row-major order, ``"channels_last"`` if it is in channels-last order, ``"both"`` or
-   ``"neither"``.
-2. ``survey(operators, device)``: give each operator (a function of one tensor) a channels-last
-   input, and return the format of each result by name. An operator may write to its
-   input or change its shape, so each one gets an input of its own. All inputs are float32, on
-   `device`, of 4 dims; C, H and W are even, at least 4, 6 and 6, and N is at least 2: so each
-   operator can work, and the format of the input is beyond doubt.
-3. ``deciders(operator, device)``: for a function of two tensors of the same sizes, which operand
-   carries its format over? Return the set of those, of ``"first"`` and ``"second"``, that make
-   the result ``"channels_last"`` (not ``"both"``) when they alone are channels-last and the
-   other operand is row-major. The inputs are as above.
+A network runs in channels-last only as long as each operator hands the format on; one that does not
+costs a copy, and no table says which. Write the experiment, about 10 lines:
 
-Then print ``survey(OPERATORS)`` and see which ones you would have guessed wrong; and ask
-``deciders`` about ``torch.add``, ``torch.cat`` of two, a convolution. The tests compare with
-what happens at other sizes, and try operators of their own.
+1. `survey`: each operator gets channels-last images; what format has its result?
+2. `deciders`: for two operands, whose format does the result take?
 
-About 15 lines. In PyTorch: ``aten/src/ATen/TensorIterator.cpp`` (``reorder_dimensions``: the
-order of strides of the first operand that has one decides), ``aten/src/ATen/native/Pool.h`` and
-``aten/src/ATen/native/TensorShape.cpp`` (``cat_compute_output_memory_format``). The tutorial
-"Channels Last Memory Format in PyTorch" tells what it is good for.
+- Which sizes leave no doubt about a format? ``(2, 1, 4, 5)`` is both.
+- An operator may write to its input, so each call gets its own.
+
+Begin with a guess for each row of `OPERATORS`; then print ``survey(OPERATORS)``. Ask `deciders`
+about ``torch.add``, ``torch.cat`` of two, a convolution.
+Afterwards read ``reorder_dimensions`` in PyTorch's ``aten/src/ATen/TensorIterator.cpp``.
 """
 
 from __future__ import annotations
@@ -73,15 +63,25 @@ OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def format_of(tensor: torch.Tensor) -> str:
-    """Return ``"contiguous"``, ``"channels_last"``, ``"both"`` or ``"neither"``."""
-    # TODO: two questions to the tensor, four answers.
-    raise NotImplementedError("format_of")
+    """Return ``"contiguous"``, ``"channels_last"``, ``"both"`` or ``"neither"``. Given."""
+    answers = {
+        (True, False): "contiguous",
+        (False, True): "channels_last",
+        (True, True): "both",
+        (False, False): "neither",
+    }
+    row_major = tensor.is_contiguous()
+    return answers[row_major, tensor.is_contiguous(memory_format=torch.channels_last)]
 
 
 def survey(
     operators: Mapping[str, Callable[[torch.Tensor], torch.Tensor]], device: str = "cpu"
 ) -> dict[str, str]:
-    """Return, for each operator, the format of its result for a channels-last input."""
+    """Return, for each operator, the format of its result for a channels-last input of its own.
+
+    Inputs are float32 on `device`, (N, C, H, W) with N at least 2, C at least 4, H and W at least
+    6, and C, H and W even, so that every operator can work.
+    """
     # TODO: which sizes leave no doubt about the format of the input?
     raise NotImplementedError("survey")
 
@@ -89,6 +89,10 @@ def survey(
 def deciders(
     operator: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], device: str = "cpu"
 ) -> set[str]:
-    """Return which operand, alone in channels-last, makes the result channels-last."""
+    """Return which operand, alone in channels-last, makes the result ``"channels_last"``.
+
+    A set of "first" and "second": empty if neither does, both if each of them does. The other
+    operand is row-major; both have the sizes that `survey` uses. Each call gets its own.
+    """
     # TODO: two experiments.
     raise NotImplementedError("deciders")

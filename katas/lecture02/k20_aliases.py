@@ -1,40 +1,21 @@
-"""Which operators return a view, and which write? Ask the registry, then check that it tells.
+"""Which operators return a view, and which write? Ask the registry, then catch one that lies.
 
-Every operator of ATen is registered with a schema, and the schema says by alias annotations what
-happens to the storages of its arguments::
+    print(torch.ops.aten.add_.Tensor._schema)
+    # aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 
-    aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-    aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-    aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
+The letters are alias annotations. ``(a!)`` is written to. ``(a)`` without the mark may come back as
+a view, or as itself; ``(a -> *)`` comes back in a list. Autograd, functionalization and
+torch.compile believe them. Are they true?
 
-``(a!)`` is written to. ``(a)`` without the mark comes back: the result may be a view of it, or the
-argument itself. ``(a -> *)`` comes back as well, in a list. Autograd, functionalization and
-``torch.compile`` believe these annotations. Are they true?
+1. `effects`: what a schema says, for any of the 3000 operators of ATen.
+2. `observe`: what happens when you run one. Two traces of a write: the version counter moves, and
+   values change. Each has a case that the other misses.
 
-1. ``effects(name)``: what the schema of the operator of that name (``"aten::add_.Tensor"``, or
-   ``"aten::relu"`` where there is one overload, called "") says: the names of the arguments that
-   it writes to, and the names of those that are annotated but not written to. The name of the
-   operator tells nothing: ``aten::__or__`` does not write, ``aten::add.out`` does.
-2. ``survey()``: the effects of every operator of the namespace aten that the dispatcher knows, by
-   name. More than 3000; look at them. Does any operator write and return a view of
-   another argument?
-3. ``observe(operator, *arguments, **named)``: run the operator, an overload like
-   ``torch.ops.aten.add_.Tensor``, and report its effects, by the names of its arguments. An
-   argument was written to if its version counter moved (writing what was there already counts),
-   or if its values, which hold no NaN, are not what they were. It is in `views` if it was not
-   written to and shares its storage with a result; results may be one tensor, tensors in a
-   tuple or list, or something else, which is left aside. Arguments that are not tensors, or
-   not given, have no effects. The tensors given are not empty and do not share storages.
+About 18 lines; `survey` is given. Then find out what ``torch.ops.aten.native_batch_norm`` does to
+its running statistics in training, and what its schema says.
 
-Then compare for some operators what the schema says with what you observe. ``reshape`` and
-``contiguous`` say what *may* happen. But find out what ``torch.ops.aten.native_batch_norm``
-does to its running statistics in training, and what its schema says.
-
-About 25 lines. ``torch._C._dispatch_get_all_op_names()`` and ``torch._C._get_schema(name,
-overload)`` are the doors; a schema has `arguments`, each with `name` and `alias_info`, which is
-None or has `is_write`. In PyTorch: ``aten/src/ATen/native/native_functions.yaml`` (where the
-annotations are written; ``aten/src/ATen/native/README.md`` explains them) and
-``aten/src/ATen/core/alias_info.h`` (``AliasInfo``).
+Begin with ``schema.arguments[0].alias_info``: None, or something with `is_write`.
+Afterwards look a few operators up in PyTorch's ``aten/src/ATen/native/native_functions.yaml``.
 """
 
 from __future__ import annotations
@@ -42,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch  # noqa: TC002 - your answer calls it
+import torch
 
 
 @dataclass(frozen=True)
@@ -53,19 +34,34 @@ class Effects:
     views: frozenset[str]
 
 
+def schema_of(name: str) -> Any:
+    """Return the schema of "aten::add_.Tensor", or of "aten::relu", whose overload is "". Given."""
+    operator, _, overload = name.partition(".")
+    return torch._C._get_schema(operator, overload)  # noqa: SLF001 - the only door
+
+
 def effects(name: str) -> Effects:
-    """Return what the schema of the operator `name` says about its arguments."""
+    """Return the names of the arguments that an operator writes to, and of those that come back.
+
+    So its schema says; what is annotated and not written to may come back.
+    """
     # TODO: the annotations are in the schema's arguments.
     raise NotImplementedError("effects")
 
 
 def survey() -> dict[str, Effects]:
-    """Return the effects of every operator of the namespace aten."""
-    # TODO: the dispatcher knows other namespaces, too.
-    raise NotImplementedError("survey")
+    """Return the effects of every operator of the namespace aten. Given."""
+    names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - the only door
+    return {name: effects(name) for name in names if name.startswith("aten::")}
 
 
 def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> Effects:
-    """Run `operator` and return what it did to its arguments."""
-    # TODO: what do you have to remember before you run it?
+    """Run an overload, such as ``torch.ops.aten.add_.Tensor``, and return what it did.
+
+    `writes`: the version moved, or the values, which hold no NaN, are others than before. `views`:
+    not written to, and in one storage with a result. Results are a tensor, or a tuple or list, in
+    which other objects are left aside. Arguments that are no tensors have no effects; tensors are
+    not empty and share no storage.
+    """
+    # TODO: what do you need to remember before you run it? (operator._schema has the names.)
     raise NotImplementedError("observe")

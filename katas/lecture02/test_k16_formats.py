@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,6 +13,10 @@ from katas.lecture02.k16_formats import OPERATORS
 from katas.lecture02.k16_formats import deciders
 from katas.lecture02.k16_formats import format_of
 from katas.lecture02.k16_formats import survey
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def ordered(tensor: torch.Tensor) -> str:
@@ -30,23 +36,23 @@ def images(device: str, sizes: tuple[int, ...] = (3, 6, 10, 8)) -> torch.Tensor:
     return torch.empty(sizes, device=device).contiguous(memory_format=torch.channels_last)
 
 
-def test_row_major_and_channels_last_are_told_apart(device: str) -> None:
-    """On sizes that leave no doubt."""
-    assert "contiguous" == format_of(torch.empty(2, 3, 4, 5, device=device))
-    assert "channels_last" == format_of(images(device))
+@pytest.mark.given
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: torch.empty(2, 3, 4, 5), "contiguous"),
+        (lambda: images("cpu"), "channels_last"),
+        (lambda: torch.empty(2, 1, 4, 5), "both"),
+        (lambda: images("cpu", (2, 3, 1, 1)), "both"),
+        (lambda: images("cpu")[:, 1:3], "neither"),
+    ],
+    ids=["row-major", "channels-last", "one channel", "one pixel", "slice"],
+)
+def test_a_tensor_has_one_of_four_formats(make: Callable[[], torch.Tensor], expected: str) -> None:
+    """With one channel or one pixel both; a part of the channels is neither."""
+    yours = format_of(make())
 
-
-@pytest.mark.parametrize("sizes", [(2, 1, 4, 5), (2, 3, 1, 1)])
-def test_one_channel_or_one_pixel_is_both(sizes: tuple[int, ...]) -> None:
-    """The tensor is contiguous in either sense; to say only one of them hides that."""
-    assert "both" == format_of(torch.empty(sizes))
-    assert "both" == format_of(images("cpu", sizes))
-
-
-def test_what_is_not_contiguous_need_not_be_channels_last() -> None:
-    """A transpose, and a part of the channels, are neither."""
-    assert "neither" == format_of(torch.empty(2, 3, 4, 5).transpose(2, 3))
-    assert "neither" == format_of(images("cpu")[:, 1:3])
+    assert expected == yours, f"yours {yours}, expected {expected}"
 
 
 def test_each_operator_gets_images_in_channels_last(device: str) -> None:
@@ -57,16 +63,17 @@ def test_each_operator_gets_images_in_channels_last(device: str) -> None:
         seen.append(x)
         return x
 
-    with torch.device("meta"):  # the default device, which shall not matter
-        assert {"look": "channels_last"} == survey({"look": look}, device)
+    with torch.device("meta"):  # the default device, which is not the one that was asked for
+        found = survey({"look": look}, device)
+    assert {"look": "channels_last"} == found, f"an operator that returns its input: yours {found}"
     (x,) = seen
     n, c, h, w = x.shape
     assert n >= 2, f"N is {n}"
     assert c >= 4, f"C is {c}"
     assert min(h, w) >= 6, f"H and W are {h} and {w}"
     assert (0, 0, 0) == (c % 2, h % 2, w % 2), f"C, H and W are {c}, {h} and {w}, not all even"
-    assert "channels_last" == ordered(x)
-    assert (torch.float32, device) == (x.dtype, x.device.type)
+    assert "channels_last" == ordered(x), f"the input of yours is {ordered(x)}, {x.stride()}"
+    assert (torch.float32, device) == (x.dtype, x.device.type), f"{x.dtype} on {x.device}"
 
 
 def test_the_survey_names_all_four_formats() -> None:
@@ -97,13 +104,22 @@ def test_the_survey_agrees_with_the_operators(device: str, name: str) -> None:
     """On other sizes. Do not ask the meta kernels: that of group norm is wrong in torch 2.14."""
     expected = ordered(OPERATORS[name](images(device)))
 
-    assert expected == survey({name: OPERATORS[name]}, device)[name]
+    yours = survey({name: OPERATORS[name]}, device)[name]
+
+    assert expected == yours, f"{name}: yours {yours}, PyTorch's at other sizes {expected}"
+
+
+def decided(operator: Callable[..., torch.Tensor], expected: set[str], case: str) -> None:
+    """Compare the answer of deciders."""
+    yours = deciders(operator)
+
+    assert expected == yours, f"{case}: yours {sorted(yours)}, expected {sorted(expected)}"
 
 
 def test_the_first_operand_of_add_decides() -> None:
     """Element by element, the first operand whose strides say anything is followed."""
-    assert {"first"} == deciders(torch.add)
-    assert {"second"} == deciders(lambda a, b: torch.add(b, a))
+    decided(torch.add, {"first"}, "torch.add")
+    decided(lambda a, b: torch.add(b, a), {"second"}, "torch.add, its operands exchanged")
 
 
 def test_each_experiment_has_operands_of_its_own() -> None:
@@ -121,13 +137,13 @@ def test_each_experiment_has_operands_of_its_own() -> None:
 
 def test_some_operators_need_both_and_some_one() -> None:
     """Concatenation falls back to row-major if its inputs differ; a kernel can decide alone."""
-    assert set() == deciders(lambda a, b: torch.cat([a, b]))
-    assert {"first", "second"} == deciders(lambda a, b: F.conv2d(a, b[..., :3, :3]))
+    decided(lambda a, b: torch.cat([a, b]), set(), "torch.cat of two")
+    decided(lambda a, b: F.conv2d(a, b[..., :3, :3]), {"first", "second"}, "conv2d")
 
 
 def test_an_ambiguous_result_decides_nothing() -> None:
     """With one channel left, every format fits."""
-    assert set() == deciders(lambda a, b: (a + b).sum(1, keepdim=True))
+    decided(lambda a, b: (a + b).sum(1, keepdim=True), set(), "a sum over the channels is both")
 
 
 def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
@@ -138,12 +154,16 @@ def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
         seen.append((a, b))
         return a
 
-    assert {"first"} == deciders(look, device)
+    yours = deciders(look, device)
+    assert {"first"} == yours, f"an operator that returns its first operand: yours {yours}"
     formats = sorted((ordered(a), ordered(b)) for a, b in seen)
-    assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats
+    assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats, (
+        f"two calls, one operand in channels-last each; yours: {formats}"
+    )
     for a, b in seen:
-        assert a.shape == b.shape
-        assert {(torch.float32, device)} == {(x.dtype, x.device.type) for x in (a, b)}
+        assert a.shape == b.shape, f"operands of equal sizes; yours {a.shape} and {b.shape}"
+        kinds = {(x.dtype, x.device.type) for x in (a, b)}
+        assert {(torch.float32, device)} == kinds, f"float32 on {device}; yours {kinds}"
 
 
 BINARY = {
@@ -162,4 +182,4 @@ def test_deciders_agree_with_meta_kernels(name: str) -> None:
         results = {"first": operator(last, row_major), "second": operator(row_major, last)}
         expected = {name for name, result in results.items() if ordered(result) == "channels_last"}
 
-    assert expected == deciders(operator)
+    decided(operator, expected, f"{name}; expected is what fake tensors of other sizes do")

@@ -1,4 +1,4 @@
-"""Which operators keep channels-last? Find it out."""
+"""Which operators keep channels-last? Find out."""
 
 from __future__ import annotations
 
@@ -45,12 +45,15 @@ OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def format_of(tensor: torch.Tensor) -> str:
-    """Return ``"contiguous"``, ``"channels_last"``, ``"both"`` or ``"neither"``."""
-    if tensor.is_contiguous():
-        ambiguous = tensor.is_contiguous(memory_format=torch.channels_last)
-        return "both" if ambiguous else "contiguous"
-    kept = tensor.is_contiguous(memory_format=torch.channels_last)
-    return "channels_last" if kept else "neither"
+    """Return ``"contiguous"``, ``"channels_last"``, ``"both"`` or ``"neither"``. Given."""
+    answers = {
+        (True, False): "contiguous",
+        (False, True): "channels_last",
+        (True, True): "both",
+        (False, False): "neither",
+    }
+    row_major = tensor.is_contiguous()
+    return answers[row_major, tensor.is_contiguous(memory_format=torch.channels_last)]
 
 
 def _row_major(device: str) -> torch.Tensor:
@@ -65,7 +68,11 @@ def _channels_last(device: str) -> torch.Tensor:
 def survey(
     operators: Mapping[str, Callable[[torch.Tensor], torch.Tensor]], device: str = "cpu"
 ) -> dict[str, str]:
-    """Return, for each operator, the format of its result for a channels-last input."""
+    """Return, for each operator, the format of its result for a channels-last input of its own.
+
+    Inputs are float32 on `device`, (N, C, H, W) with N at least 2, C at least 4, H and W at least
+    6, and C, H and W even, so that every operator can work.
+    """
     return {
         name: format_of(operator(_channels_last(device))) for name, operator in operators.items()
     }
@@ -74,7 +81,11 @@ def survey(
 def deciders(
     operator: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], device: str = "cpu"
 ) -> set[str]:
-    """Return which operand, alone in channels-last, makes the result channels-last."""
+    """Return which operand, alone in channels-last, makes the result ``"channels_last"``.
+
+    A set of "first" and "second": empty if neither does, both if each of them does. The other
+    operand is row-major; both have the sizes that `survey` uses. Each call gets its own.
+    """
     results = {
         "first": operator(_channels_last(device), _row_major(device)),
         "second": operator(_row_major(device), _channels_last(device)),

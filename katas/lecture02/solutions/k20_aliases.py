@@ -1,4 +1,4 @@
-"""Which operators return a view, and which write? Ask the registry, then check that it tells."""
+"""Which operators return a view, and which write? Ask the registry, then catch one that lies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ class Effects:
     views: frozenset[str]
 
 
-def effects(name: str) -> Effects:
-    """Return what the schema of the operator `name` says about its arguments."""
+def schema_of(name: str) -> Any:
+    """Return the schema of "aten::add_.Tensor", or of "aten::relu", whose overload is "". Given."""
     operator, _, overload = name.partition(".")
-    schema = torch._C._get_schema(operator, overload)  # noqa: SLF001 - the only door
-    noted = [argument for argument in schema.arguments if argument.alias_info]
+    return torch._C._get_schema(operator, overload)  # noqa: SLF001 - the only door
+
+
+def effects(name: str) -> Effects:
+    """Return the names of the arguments that an operator writes to, and of those that come back.
+
+    So its schema says; what is annotated and not written to may come back.
+    """
+    noted = [argument for argument in schema_of(name).arguments if argument.alias_info]
     return Effects(
         writes=frozenset(argument.name for argument in noted if argument.alias_info.is_write),
         views=frozenset(argument.name for argument in noted if not argument.alias_info.is_write),
@@ -28,13 +35,19 @@ def effects(name: str) -> Effects:
 
 
 def survey() -> dict[str, Effects]:
-    """Return the effects of every operator of the namespace aten."""
+    """Return the effects of every operator of the namespace aten. Given."""
     names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - the only door
     return {name: effects(name) for name in names if name.startswith("aten::")}
 
 
 def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> Effects:
-    """Run `operator` and return what it did to its arguments."""
+    """Run an overload, such as ``torch.ops.aten.add_.Tensor``, and return what it did.
+
+    `writes`: the version moved, or the values, which hold no NaN, are others than before. `views`:
+    not written to, and in one storage with a result. Results are a tensor, or a tuple or list, in
+    which other objects are left aside. Arguments that are no tensors have no effects; tensors are
+    not empty and share no storage.
+    """
     names = [argument.name for argument in operator._schema.arguments]  # noqa: SLF001
     given = {**dict(zip(names, arguments, strict=False)), **named}
     tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
