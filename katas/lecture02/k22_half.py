@@ -1,29 +1,24 @@
-"""Half precision by hand: predict what float16 and bfloat16 make of twenty-five expressions.
+"""Half precision by hand: predict fifteen results of float16 and bfloat16.
 
-A float16 has 11 significant bits (10 of them stored) and exponents from -14 to 15; a bfloat16 has 8
-(7 stored) and the exponents of float32, -126 to 127. So::
+Your loss goes up a little and stays there, or is infinite, and the code is right. The numbers are
+not:
 
-    float16     spacing at 1: 2**-10    largest: (2 - 2**-10) * 2**15 = 65504
-    bfloat16    spacing at 1: 2**-7     largest: (2 - 2**-7) * 2**127
+                 significant bits    exponents      spacing at 1    largest
+    float16      11                  -14 to 15      2**-10          65504
+    bfloat16     8                   -126 to 127    2**-7           about 3.4e38
 
-The spacing doubles with each power of two and stops shrinking at the smallest exponent: below
-2**-14 float16 has subnormals, multiples of 2**-24. A value between two neighbours becomes the
-nearer one; halfway, the one whose last bit is 0 (even). What would be rounded to the next number
-after the largest is infinite.
+Write down the value of each expression in `EXPRESSIONS`, without running it.
 
-Each operator rounds what it writes. Within, most kernels work in float32, Python numbers included,
-so that a whole sum or mean rounds once. Not all: ``index_add`` (``index_put`` with ``accumulate``
-too) adds into the result itself, and rounds each addition. Operands of float16 and bfloat16
-together are promoted to float32. From float64 there is no direct way: the value goes to float32
-first.
+- The spacing doubles at each power of two. Below 2**-14, float16 goes on in multiples of 2**-24.
+- The nearer neighbour wins; halfway, the one whose last bit is 0. What would round to a number
+  after the largest is infinite.
+- Operators round what they write. Inside, most work in float32, where Python numbers stay, so that
+  a sum or a mean rounds at its end; ``index_add_`` of a vector writes, and rounds, each addition.
+- float16 with bfloat16 gives float32.
 
-For each expression in `EXPRESSIONS` (given, do not change it) write down, without running it, the
-value of the result as a Python float: ``math.inf`` and ``2.0**-24`` are good ways to write
-some. 25 lines, pencil and paper: the tests run PyTorch, and take it away while they read yours.
-
-In PyTorch: ``torch/headeronly/util/Half.h`` (``fp16_ieee_from_fp32_value``),
-``torch/headeronly/util/BFloat16.h`` (``round_to_nearest_even``), ``aten/src/ATen/OpMathType.h``
-(``OpMathType``: in which type a kernel works).
+Begin on paper: which integers between 2048 and 2056 are float16s? A wrong row tells you its rule;
+torch is not there while your rows are read.
+Afterwards open ``torch/include/torch/headeronly/util/Half.h`` in site-packages.
 """
 
 from __future__ import annotations
@@ -74,32 +69,22 @@ EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
     "half 2049": lambda d: half(2049.0, device=d),
     "half 2051": lambda d: half(2051.0, device=d),
     "brain 257": lambda d: brain(257.0, device=d),
-    "brain 259": lambda d: brain(259.0, device=d),
     "half 65519": lambda d: half(65519.0, device=d),
     "half 65520": lambda d: half(65520.0, device=d),
-    "brain 65520": lambda d: brain(65520.0, device=d),
     "half 2**-24": lambda d: half(2.0**-24, device=d),
     "half 2**-25": lambda d: half(2.0**-25, device=d),
-    "half 1.5 * 2**-25": lambda d: half(1.5 * 2.0**-25, device=d),
-    "brain 2**-25": lambda d: brain(2.0**-25, device=d),
-    "half 1 + 2**-11": lambda d: half(1.0, device=d) + 2.0**-11,
-    "half 1 + 3 * 2**-11": lambda d: half(1.0, device=d) + 3 * 2.0**-11,
     "add 1 twice to half 2048": lambda d: half(2048.0, device=d) + 1 + 1,
-    "sum of half 2048, 1, 1": lambda d: half(2048.0, 1.0, 1.0, device=d).sum(),
     "count to 4096 in half": lambda d: counted(half(1.0, device=d), 4096),
     "sum of 4096 ones in half": lambda d: half(1.0, device=d).repeat(4096).sum(),
     "index_add of 4099 ones in half": lambda d: collected(half(1.0, device=d), 4099),
-    "count to 300 in brain": lambda d: counted(brain(1.0, device=d), 300),
     "sum of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).sum(),
     "mean of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).mean(),
-    "half 60000 * 2 / 2": lambda d: half(60000.0, device=d) * 2 / 2,
     "half 0.5 * 100000": lambda d: half(0.5, device=d) * 100000,
     "half 60000 + brain 60000": lambda d: half(60000.0, device=d) + brain(60000.0, device=d),
-    "double 1 + 2**-8 + 2**-40 to brain": lambda d: brain(1 + 2.0**-8 + 2.0**-40, device=d),
 }
 
 
 def predictions() -> dict[str, float]:
     """Return the value of every expression in `EXPRESSIONS`."""
-    # TODO: return {"half 2049": ..., "half 2051": ..., and so on}
+    # TODO: 15 rows: return {"half 2049": ..., and so on}; math.inf and 2.0**-24 write some.
     raise NotImplementedError("predictions")

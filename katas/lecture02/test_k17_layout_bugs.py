@@ -28,12 +28,30 @@ def images(
     return x.contiguous(memory_format=FORMATS[kind])
 
 
+def same(yours: torch.Tensor, expected: torch.Tensor, case: str) -> None:
+    """Compare every element, to the bit."""
+    torch.testing.assert_close(
+        yours,
+        expected,
+        rtol=0,
+        atol=0,
+        msg=lambda text: f"{case}: yours (actual) is not what is expected.\n{text}",
+    )
+
+
+def shaped(yours: torch.Tensor, expected: tuple[int, ...], case: str) -> None:
+    """Compare the shape."""
+    assert expected == tuple(yours.shape), (
+        f"{case}: yours {tuple(yours.shape)}, expected {expected}"
+    )
+
+
 @pytest.mark.given
 def test_equal_gains_scale_everything(device: str) -> None:
     """Then it does not matter which dim they belong to."""
     x = images(device)
 
-    assert torch.equal(2 * x, scale_channels(x, torch.full((4,), 2.0, device=device)))
+    same(scale_channels(x, torch.full((4,), 2.0, device=device)), 2 * x, "scale_channels by 2")
 
 
 def test_each_channel_has_its_gain(device: str) -> None:
@@ -42,9 +60,9 @@ def test_each_channel_has_its_gain(device: str) -> None:
     gains = torch.tensor([1.0, 2.0, 3.0, 4.0], device=device)
     scaled = scale_channels(x, gains)
 
-    assert x.shape == scaled.shape
+    shaped(scaled, tuple(x.shape), "scale_channels")
     for channel, gain in enumerate(gains):
-        assert torch.equal(x[:, channel] * gain, scaled[:, channel]), f"channel {channel}"
+        same(scaled[:, channel], x[:, channel] * gain, f"scale_channels, channel {channel}")
 
 
 @pytest.mark.given
@@ -52,7 +70,8 @@ def test_one_prediction_has_one_error(device: str) -> None:
     """(1, 1) against (1,)."""
     prediction, target = torch.tensor([[3.0]], device=device), torch.tensor([1.0], device=device)
 
-    assert 4.0 == squared_error(prediction, target).item()
+    yours = squared_error(prediction, target).item()
+    assert yours == 4.0, f"(3 - 1) squared: yours {yours}, expected 4.0"
 
 
 def test_good_predictions_have_no_error(device: str) -> None:
@@ -60,7 +79,10 @@ def test_good_predictions_have_no_error(device: str) -> None:
     targets = torch.tensor([1.0, 2.0, 4.0], device=device)
     error = squared_error(targets[:, None], targets)
 
-    assert 0.0 == error.item(), "what is the shape of the differences?"
+    assert 0.0 == error.item(), (
+        f"predictions that are the targets: yours {error.item()}, expected 0.0. What shape do"
+        f" the differences have?"
+    )
 
 
 @given(values=st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=6))
@@ -69,8 +91,9 @@ def test_the_error_is_the_mean_of_squares(values: list[tuple[int, int]]) -> None
     predictions, targets = torch.tensor(values, dtype=torch.float64).unbind(1)
     by_hand = sum((a - b) ** 2 for a, b in values) / len(values)
 
-    assert () == squared_error(predictions[:, None], targets).shape
-    yours = squared_error(predictions[:, None], targets).item()
+    error = squared_error(predictions[:, None], targets)
+    shaped(error, (), "squared_error")
+    yours = error.item()
     assert yours == pytest.approx(by_hand), f"summed by hand it is {by_hand}, yours is {yours}"
 
 
@@ -79,7 +102,7 @@ def test_one_pixel_of_each_image(device: str) -> None:
     """One row and one column."""
     x, one = images(device), torch.tensor([1], device=device)
 
-    assert torch.equal(x[:, :, 1:2, 1], crop(x, one, one).reshape(2, 4, 1))
+    same(crop(x, one, one).reshape(2, 4, 1), x[:, :, 1:2, 1], "crop of one pixel")
 
 
 def test_a_crop_has_every_pair(device: str) -> None:
@@ -88,9 +111,8 @@ def test_a_crop_has_every_pair(device: str) -> None:
     columns = torch.tensor([3, 1], device=device)
     cropped = crop(x, rows, columns)
 
-    assert (2, 4, 2, 2) == tuple(cropped.shape), "pairs at the same place are only two"
-    assert x[0, 1, 2, 1] == cropped[0, 1, 0, 1]
-    assert torch.equal(x.index_select(2, rows).index_select(3, columns), cropped)
+    shaped(cropped, (2, 4, 2, 2), "crop of 2 rows and 2 columns; row i with column i are only two")
+    same(cropped, x.index_select(2, rows).index_select(3, columns), "crop of 2 rows and 2 columns")
 
 
 def test_a_crop_need_not_be_square(device: str) -> None:
@@ -98,9 +120,9 @@ def test_a_crop_need_not_be_square(device: str) -> None:
     x, columns = images(device), torch.tensor([3, 1, 0], device=device)
     cropped = crop(x, columns[:1] - 1, columns)
 
-    assert (2, 4, 1, 3) == tuple(cropped.shape)
-    assert torch.equal(x[:, :, 2:3, [3, 1, 0]], cropped)
-    assert (2, 4, 3, 1) == tuple(crop(x, columns[1:2].expand(3), columns[:1]).shape)
+    shaped(cropped, (2, 4, 1, 3), "crop of 1 row and 3 columns")
+    same(cropped, x[:, :, 2:3, [3, 1, 0]], "crop of 1 row and 3 columns")
+    shaped(crop(x, columns[1:2].expand(3), columns[:1]), (2, 4, 3, 1), "crop of 3 rows, 1 column")
 
 
 @pytest.mark.given
@@ -108,22 +130,23 @@ def test_the_score_of_one_row(device: str) -> None:
     """Here flat counting and counting within the row are the same."""
     scores = torch.tensor([[5.0, 6.0, 7.0]], device=device)
 
-    assert [7.0] == scores_of(scores, torch.tensor([2], device=device)).tolist()
+    yours = scores_of(scores, torch.tensor([2], device=device)).tolist()
+    assert [7.0] == yours, f"scores_of: yours {yours}, expected [7.0]"
 
 
 def test_each_row_has_its_score(device: str) -> None:
     """The label counts within its row."""
     scores = torch.arange(6.0, device=device).reshape(2, 3)
 
-    assert [2.0, 3.0] == scores_of(scores, torch.tensor([2, 0], device=device)).tolist()
-
-
-def test_scores_may_be_infinite() -> None:
-    """A class that is ruled out has the score -inf; that is no matter of the others."""
+    yours = scores_of(scores, torch.tensor([2, 0], device=device)).tolist()
+    assert [2.0, 3.0] == yours, f"labels 2 and 0 of [[0, 1, 2], [3, 4, 5]]: yours {yours}"
+    # A class that is ruled out has the score -inf; that is no matter of the others.
     scores = torch.tensor([[-torch.inf, 1.0, 2.0], [3.0, torch.nan, -torch.inf]])
     yours = scores_of(scores, torch.tensor([2, 0])).tolist()
 
-    assert yours == [2.0, 3.0], f"expected the scores [2.0, 3.0], yours are {yours}"
+    assert yours == [2.0, 3.0], (
+        f"beside -inf and NaN: expected the scores [2.0, 3.0], yours are {yours}"
+    )
 
 
 @pytest.mark.given
@@ -132,8 +155,9 @@ def test_an_empty_mask_blanks_nothing(device: str) -> None:
     x = images(device)
     before = x.clone()
 
-    assert blank_(x, torch.zeros(2, 3, 4, dtype=torch.bool, device=device)) is x
-    assert torch.equal(before, x)
+    result = blank_(x, torch.zeros(2, 3, 4, dtype=torch.bool, device=device))
+    assert result is x, "blank_ returns the images themselves; yours returns another tensor"
+    same(x, before, "blank_ with an empty mask")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -146,12 +170,9 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
     mask[0, 1, 2] = mask[1, 0, 3] = True
     result = blank_(x, mask)
 
-    assert torch.equal(expected, x), "what was it that was set to 0?"
-    assert result is x
-
-
-def test_infinity_and_nan_are_blanked() -> None:
-    """Masked pixels are set to 0, whatever they were."""
+    same(x, expected, "blank_ of two pixels; what was it that was set to 0?")
+    assert result is x, "blank_ returns the images themselves; yours returns another tensor"
+    # Masked pixels are set to 0, whatever they were.
     x = torch.tensor([torch.inf, torch.nan, 5.0, -torch.inf]).reshape(1, 2, 1, 2)
     blank_(x, torch.tensor([[[True, False]]]))
     pixel = x[0, :, 0, 0].tolist()
@@ -165,10 +186,9 @@ def test_more_channels_are_zeros(device: str) -> None:
     x = images(device)
     more = add_channels(x, 2)
 
-    assert (2, 6, 3, 4) == tuple(more.shape)
-    assert torch.equal(x, more[:, :4])
-    assert 0 == more[:, 4:].count_nonzero()
-    assert x.dtype == more.dtype
+    shaped(more, (2, 6, 3, 4), "add_channels of 2 to 4")
+    same(more[:, :4], x, "add_channels, the old ones")
+    same(more[:, 4:], torch.zeros_like(more[:, 4:]), "add_channels, the new ones")
     assert more.is_contiguous(), "row-major images stay row-major"
 
 
@@ -178,10 +198,9 @@ def test_channels_last_stays(device: str, count: int) -> None:
     x = images(device, "channels-last").to(torch.float64)
     more = add_channels(x, count)
 
-    assert (2, 4 + count, 3, 4) == tuple(more.shape)
-    assert torch.equal(x, more[:, :4])
-    assert 0 == more[:, 4:].count_nonzero()
-    assert torch.float64 == more.dtype
+    shaped(more, (2, 4 + count, 3, 4), f"add_channels of {count} to 4")
+    same(more[:, :4], x, "add_channels, the old ones")
+    same(more[:, 4:], torch.zeros_like(more[:, 4:]), "add_channels, the new ones")
     assert more.is_contiguous(memory_format=torch.channels_last), (
         f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}"
     )
@@ -210,10 +229,18 @@ def test_doubles_stay_doubles_and_inputs_stay(kind: str) -> None:
         scaled, more = scale_channels(x, gains), add_channels(x, 1)
         error = squared_error(gains[:, None], targets)
         cropped, picked = crop(x, rows, labels), scores_of(scores, labels)
-    exact = {"rtol": 1e-14, "atol": 0}
-
-    torch.testing.assert_close(scaled, torch.einsum("nchw,c->nchw", x, gains), **exact)
-    torch.testing.assert_close(more[:, :-1].contiguous(), x.contiguous(), **exact)
-    torch.testing.assert_close(error, (gains - targets).square().mean(), **exact)
-    torch.testing.assert_close(cropped.contiguous(), x[:, :, rows][..., labels].contiguous())
-    torch.testing.assert_close(picked, torch.stack([scores[0, 1], scores[1, 3]]), **exact)
+    for case, yours, expected in [
+        ("scale_channels", scaled, torch.einsum("nchw,c->nchw", x, gains)),
+        ("add_channels", more[:, :-1], x),
+        ("squared_error", error, (gains - targets).square().mean()),
+        ("crop", cropped, x[:, :, rows][..., labels]),
+        ("scores_of", picked, torch.stack([scores[0, 1], scores[1, 3]])),
+    ]:
+        torch.testing.assert_close(
+            yours,
+            expected,
+            rtol=1e-14,
+            atol=0,
+            check_stride=False,
+            msg=lambda text, case=case: f"{case} in float64: yours is actual\n{text}",
+        )

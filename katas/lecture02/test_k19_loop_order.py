@@ -98,14 +98,20 @@ def speedup(function: Recurrence) -> tuple[float, float, float]:
 
 def test_one_step_is_the_input() -> None:
     """There is nothing to carry over."""
-    assert [[3.0], [4.0]] == recurrence(torch.tensor([[3.0], [4.0]]), 0.5).tolist()
+    yours = recurrence(torch.tensor([[3.0], [4.0]]), 0.5).tolist()
+
+    assert [[3.0], [4.0]] == yours, f"one step: yours {yours}, expected the input, [[3], [4]]"
 
 
 def test_each_step_carries_the_one_before() -> None:
     """1, then 1 + 0.5 * 1, then 1 + 0.5 * 1.5, for each sequence by itself."""
     x = torch.tensor([[1.0, 1.0, 1.0], [0.0, 8.0, 0.0]])
 
-    assert [[1.0, 1.5, 1.75], [0.0, 8.0, 4.0]] == recurrence(x, 0.5).tolist()
+    yours = recurrence(x, 0.5).tolist()
+
+    assert [[1.0, 1.5, 1.75], [0.0, 8.0, 4.0]] == yours, (
+        f"{x.tolist()}, decay 0.5: yours {yours}, expected [[1, 1.5, 1.75], [0, 8, 4]]"
+    )
 
 
 @given(
@@ -129,9 +135,13 @@ def test_any_strides_and_sizes(
         before = tensor.clone()
         result = recurrence(tensor, decay)
 
-        torch.testing.assert_close(naive(tensor, decay), result)
-        assert before.dtype == result.dtype
-        assert torch.equal(before, tensor), "the input was written to"
+        case = f"{sequences} sequences, {steps} steps, decay {decay}, strides {tensor.stride()}"
+        torch.testing.assert_close(
+            result,
+            naive(tensor, decay),
+            msg=lambda text, case=case: f"{case}: yours is not the recurrence\n{text}",
+        )
+        assert torch.equal(before, tensor), f"{case}: yours has written to the input"
 
 
 def test_each_step_works_on_neighbours() -> None:
@@ -141,7 +151,10 @@ def test_each_step_works_on_neighbours() -> None:
         fresh.recurrence(x, 0.9)
 
     count, names = len(scattered.names), sorted(set(scattered.names))
-    assert count <= 2, f"{count} operators read or wrote scattered elements: {', '.join(names)}"
+    assert count <= 2, (
+        f"yours has {count} operators that read or write scattered elements: {', '.join(names)}; "
+        f"the bar is 2. In which shape is a step a contiguous row?"
+    )
 
 
 @pytest.mark.given
@@ -151,7 +164,7 @@ def test_the_naive_loop_scatters_at_every_step() -> None:
     with Scattered(37) as scattered:
         naive(x, 0.9)
 
-    assert 50 <= len(scattered.names)
+    assert 50 <= len(scattered.names), f"the naive loop scatters {len(scattered.names)} times"
 
 
 @pytest.mark.given
@@ -160,7 +173,7 @@ def test_the_naive_loop_misses_the_bar() -> None:
     """Against itself it is not twice as fast: the clock is good enough."""
     ratio, _, _ = speedup(naive)
 
-    assert ratio < BAR
+    assert ratio < BAR, f"the naive loop against itself: {ratio:.2f} times"
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -174,7 +187,9 @@ def test_it_is_faster_than_the_naive_loop() -> None:
         if best >= BAR:
             break
 
-    assert best >= BAR, f"{best:.1f} times as fast as the naive loop, the bar is {BAR}"
+    assert best >= BAR, (
+        f"yours is {best:.1f} times as fast as the naive loop, the bar is {BAR}; times are above"
+    )
 
 
 def test_doubles_stay_doubles() -> None:
@@ -183,4 +198,10 @@ def test_doubles_stay_doubles() -> None:
     with unchanged(x=x):
         yours = recurrence(x, 0.7)
 
-    torch.testing.assert_close(yours, naive(x, 0.7), rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        yours,
+        naive(x, 0.7),
+        rtol=1e-12,
+        atol=0,
+        msg=lambda text: f"float64: yours is not the recurrence in float64\n{text}",
+    )

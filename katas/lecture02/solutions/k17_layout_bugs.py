@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 
 def scale_channels(images: torch.Tensor, gains: torch.Tensor) -> torch.Tensor:
-    """Return the images with each channel multiplied by its gain."""
+    """Return the images with each channel multiplied by its gain, of gains (C,)."""
     # Shapes are aligned at the last dim, which is W.
     return images * gains[:, None, None]
 
@@ -19,19 +19,25 @@ def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Ten
 
 
 def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Return the images at every pair of one of the rows and one of the columns."""
+    """Return (N, C, R, K): the images at every pair of one of R rows and one of K columns.
+
+    `rows` and `columns` are int64 vectors in any order.
+    """
     # Index tensors are broadcast together: a column of rows with a row of columns is a grid.
     return images[:, :, rows[:, None], columns]
 
 
 def scores_of(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the score of each row's label."""
+    """Return the score of each row's label: (N,), of scores (N, classes) and int64 labels (N,)."""
     # take counts through the whole tensor, gather along a dim.
     return scores.gather(1, labels[:, None]).squeeze(1)
 
 
 def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Set the masked pixels to 0 in all channels, in place, and return the images."""
+    """Set the masked pixels to 0 in all channels, in place, and return the images themselves.
+
+    `mask` is bool of shape (N, H, W).
+    """
     pixels = images.permute(0, 2, 3, 1)
     # A mask collects copies when it reads; only as the target of an assignment it writes.
     pixels[mask] = 0
@@ -39,6 +45,9 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the images with `count` channels of zeros more, in the format they have."""
+    """Return the images with `count` channels of zeros behind the others, in their dtype.
+
+    Channels-last images stay channels-last, row-major ones row-major; `count` is 1 or more.
+    """
     # cat follows its inputs only if they agree; pad has but one input to follow.
     return F.pad(images, (0, 0, 0, 0, 0, count))

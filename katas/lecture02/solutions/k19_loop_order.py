@@ -1,4 +1,4 @@
-"""Loop order: the same sums, several times faster, by the order in which memory is read."""
+"""Loop order: the sums of a recurrence, several times faster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import torch
 
 
 def recurrence(x: torch.Tensor, decay: float) -> torch.Tensor:
-    """Return ``out`` with ``out[:, s] = x[:, s] + decay * out[:, s - 1]``."""
+    """Return ``out`` with ``out[:, s] = x[:, s] + decay * out[:, s - 1]``.
+
+    `x` is (sequences, steps), at least one each, of any strides, and stays as it is. The result has
+    its shape and dtype, strides are up to you, and rounding may differ.
+    """
     # One row per step. A clone, since a transpose that is contiguous already would be x itself.
     steps = x.t().clone(memory_format=torch.contiguous_format)
     for before, step in pairwise(steps):

@@ -1,4 +1,4 @@
-"""Half precision by hand: predict what float16 and bfloat16 make of twenty-five expressions."""
+"""Half precision by hand: predict fifteen results of float16 and bfloat16."""
 
 from __future__ import annotations
 
@@ -49,28 +49,18 @@ EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
     "half 2049": lambda d: half(2049.0, device=d),
     "half 2051": lambda d: half(2051.0, device=d),
     "brain 257": lambda d: brain(257.0, device=d),
-    "brain 259": lambda d: brain(259.0, device=d),
     "half 65519": lambda d: half(65519.0, device=d),
     "half 65520": lambda d: half(65520.0, device=d),
-    "brain 65520": lambda d: brain(65520.0, device=d),
     "half 2**-24": lambda d: half(2.0**-24, device=d),
     "half 2**-25": lambda d: half(2.0**-25, device=d),
-    "half 1.5 * 2**-25": lambda d: half(1.5 * 2.0**-25, device=d),
-    "brain 2**-25": lambda d: brain(2.0**-25, device=d),
-    "half 1 + 2**-11": lambda d: half(1.0, device=d) + 2.0**-11,
-    "half 1 + 3 * 2**-11": lambda d: half(1.0, device=d) + 3 * 2.0**-11,
     "add 1 twice to half 2048": lambda d: half(2048.0, device=d) + 1 + 1,
-    "sum of half 2048, 1, 1": lambda d: half(2048.0, 1.0, 1.0, device=d).sum(),
     "count to 4096 in half": lambda d: counted(half(1.0, device=d), 4096),
     "sum of 4096 ones in half": lambda d: half(1.0, device=d).repeat(4096).sum(),
     "index_add of 4099 ones in half": lambda d: collected(half(1.0, device=d), 4099),
-    "count to 300 in brain": lambda d: counted(brain(1.0, device=d), 300),
     "sum of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).sum(),
     "mean of 70000 ones in half": lambda d: half(1.0, device=d).repeat(70000).mean(),
-    "half 60000 * 2 / 2": lambda d: half(60000.0, device=d) * 2 / 2,
     "half 0.5 * 100000": lambda d: half(0.5, device=d) * 100000,
     "half 60000 + brain 60000": lambda d: half(60000.0, device=d) + brain(60000.0, device=d),
-    "double 1 + 2**-8 + 2**-40 to brain": lambda d: brain(1 + 2.0**-8 + 2.0**-40, device=d),
 }
 
 
@@ -81,35 +71,22 @@ def predictions() -> dict[str, float]:
         "half 2049": 2048.0,
         "half 2051": 2052.0,
         "brain 257": 256.0,
-        "brain 259": 260.0,
         # The spacing is 32: halfway from 65504 to 65536, which no longer exists, it overflows.
         "half 65519": 65504.0,
         "half 65520": math.inf,
-        "brain 65520": 65536.0,
         "half 2**-24": 2.0**-24,
         # Half of the smallest subnormal lies halfway to 0, which is even.
         "half 2**-25": 0.0,
-        "half 1.5 * 2**-25": 2.0**-24,
-        "brain 2**-25": 2.0**-25,
-        "half 1 + 2**-11": 1.0,
-        # Halfway from 1 + 2**-10 to 1 + 2**-9, and the latter is even.
-        "half 1 + 3 * 2**-11": 1.001953125,
-        # Two operators round twice, one reduction once.
         "add 1 twice to half 2048": 2048.0,
-        "sum of half 2048, 1, 1": 2050.0,
         "count to 4096 in half": 2048.0,
         "sum of 4096 ones in half": 4096.0,
         # One operator, but each addition is written to the element, and rounded.
         "index_add of 4099 ones in half": 2048.0,
-        "count to 300 in brain": 256.0,
         # 70000 is right in float32 and overflows when it is written; the mean is divided before.
         "sum of 70000 ones in half": math.inf,
         "mean of 70000 ones in half": 1.0,
-        "half 60000 * 2 / 2": math.inf,
         # 100000 stays in float32: 50000 lies halfway from 49984 to 50016.
         "half 0.5 * 100000": 49984.0,
         # Exact in float16; 59904 in bfloat16, with a spacing of 256; the sum is one of float32.
         "half 60000 + brain 60000": 119904.0,
-        # float32 drops the 2**-40, and what is left lies halfway: rounded twice, wrong once.
-        "double 1 + 2**-8 + 2**-40 to brain": 1.0,
     }
