@@ -55,7 +55,7 @@ def test_equal_gains_scale_everything(device: str) -> None:
 
 
 def test_each_channel_has_its_gain(device: str) -> None:
-    """With as many columns as channels, nobody complains if the wrong dim is scaled."""
+    """With as many columns as channels, no error tells that the wrong dim is scaled."""
     x = images(device)
     gains = torch.tensor([1.0, 2.0, 3.0, 4.0], device=device)
     scaled = scale_channels(x, gains)

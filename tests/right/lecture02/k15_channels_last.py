@@ -16,7 +16,7 @@ def _channels_behind(values: tuple[int, ...]) -> tuple[int, ...]:
 def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of a new channels-last tensor, in elements."""
     if not 4 <= len(sizes) <= 5:
-        raise ValueError("channels-last is for images and volumes")
+        raise ValueError(f"channels-last needs 4 or 5 dims, not {len(sizes)}")
     turned = _channels_behind(sizes)
     strides = [1]
     for size in turned[:0:-1]:

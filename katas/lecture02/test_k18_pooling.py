@@ -1,0 +1,154 @@
+"""Tests of k18_pooling: the layers one by one are the oracle, and copies are counted."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture02 import k18_pooling as kata
+from katas.lecture02.k18_pooling import run
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Layer = Callable[[torch.Tensor], torch.Tensor]
+
+LAST = torch.channels_last
+THREADS = ("threading", "_thread", "concurrent.futures", "multiprocessing")
+
+
+def pool(x: torch.Tensor) -> torch.Tensor:
+    """Keep the size, and the format."""
+    return F.max_pool2d(x, 3, stride=1, padding=1)
+
+
+def drop(x: torch.Tensor) -> torch.Tensor:
+    """Compute, and give the format up: a new row-major tensor, as ``cumsum`` makes one."""
+    result = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    return torch.mul(x, 2, out=result)
+
+
+def part(x: torch.Tensor) -> torch.Tensor:
+    """Leave gaps: what is left is contiguous in no format."""
+    return x[..., 1:]
+
+
+def images(device: str = "cpu", sizes: tuple[int, ...] = (2, 4, 6, 8)) -> torch.Tensor:
+    """Return row-major images without an order."""
+    return torch.arange(float(torch.Size(sizes).numel()), device=device).sin().reshape(sizes)
+
+
+def agree(yours: torch.Tensor, layers: list[Layer], x: torch.Tensor) -> None:
+    """Compare the values with those of the layers called by hand, and look at the format."""
+    torch.testing.assert_close(
+        yours,
+        reduce(lambda done, layer: layer(done), layers, x),
+        rtol=1e-6 if x.dtype == torch.float32 else 1e-14,
+        atol=0,
+        msg=lambda text: f"yours (actual) is not what the layers make of the images.\n{text}",
+    )
+    assert yours.is_contiguous(), (
+        f"the result is to be row-major; yours has shape {tuple(yours.shape)} and strides "
+        f"{yours.stride()}"
+    )
+
+
+class Copies(TorchDispatchMode):
+    """Lists the operators that do nothing but copy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note a copy and go on."""
+        name = func.overloadpacket.__name__
+        if name in {"clone", "_to_copy", "copy_", "copy", "contiguous"}:
+            self.names.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+def copied(layers: list[Layer], x: torch.Tensor, expected: int, why: str) -> None:
+    """Count the copies."""
+    with forbids(kata, *THREADS) as fresh, Copies() as copies:
+        fresh.run(layers, x)
+
+    yours = len(copies.names)
+    assert yours == expected, (
+        f"yours makes {yours} copies {copies.names}, expected {expected}.\n{why}"
+    )
+
+
+def test_layers_run_in_turn(device: str) -> None:
+    """The first layer first; without layers the images come back."""
+    x = images(device)
+    for layers in (
+        [],
+        [pool],
+        [lambda x: x + 1, lambda x: x * 2, lambda x: x.amax(1, keepdim=True)],
+    ):
+        agree(run(layers, x), layers, x)
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["row-major", "channels-last"])
+def test_each_layer_gets_channels_last(last: bool) -> None:  # noqa: FBT001
+    """Also after a layer that has dropped the format."""
+    seen: list[torch.Tensor] = []
+
+    def look(x: torch.Tensor) -> torch.Tensor:
+        seen.append(x)
+        return x
+
+    x = images().contiguous(memory_format=LAST) if last else images()
+    layers = [look, pool, look, drop, look, part, look]
+    run(layers, x)
+    formats = [x.is_contiguous(memory_format=LAST) for x in seen]
+    assert formats == [True] * 4, (
+        f"the images are in channels-last at the start, after a pooling, after a layer that gives "
+        f"row-major images, after one that cuts columns off: yours {formats}, expected True"
+    )
+
+
+def test_a_format_that_was_kept_is_not_copied() -> None:
+    """A copy at the start, one at the end."""
+    copied([pool, pool, pool], images(), 2, "Poolings keep the format: what is it then to convert?")
+
+
+def test_a_format_that_was_lost_costs_a_copy() -> None:
+    """One more for each layer that gives row-major images, but the last: they stay as they are."""
+    copied([pool, drop, pool], images(), 3, "One after drop, before the pooling.")
+    copied([pool, pool, drop], images(), 1, "drop makes the row-major result that is asked for.")
+
+
+def test_the_right_format_is_never_copied() -> None:
+    """At the start, and without layers."""
+    last = images().contiguous(memory_format=LAST)
+    copied([pool, pool], last, 1, "The images are in channels-last: only the result is converted.")
+    copied([], images(), 0, "Row-major images and no layers: there is nothing to do.")
+
+
+def test_doubles_stay_doubles_and_the_images_stay() -> None:
+    """A slice of channels, in float64, with infinity and NaN in it."""
+    x = images(sizes=(2, 6, 6, 8)).double().exp()[:, 1:5]
+    x[0, 1, 2, 3], x[1, 2, 3, 4] = torch.inf, torch.nan
+    layers = [lambda x: x * 1.1, drop, part, lambda x: x - 0.3]
+    with unchanged(x=x):
+        yours = run(layers, x)
+    theirs = reduce(lambda done, layer: layer(done), layers, x)
+    torch.testing.assert_close(
+        yours,
+        theirs,
+        rtol=1e-14,
+        atol=0,
+        equal_nan=True,
+        check_stride=False,
+        msg=lambda text: f"float64: yours (actual) is not what the layers make.\n{text}",
+    )
