@@ -72,6 +72,12 @@ def graph(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def pictures(session: nox.Session) -> None:
+    """Draw the pictures of the lectures anew: docs/lectureNN.svg."""
+    session.run(sys.executable, "-m", "tests.pictures", *session.posargs)
+
+
+@nox.session(default=False)
 def wings(session: nox.Session) -> None:
     """Draw the wings of plugins/ in CONTRIBUTING.md from their imports."""
     session.run(sys.executable, "-m", "tests.wings", *session.posargs)

@@ -117,6 +117,19 @@ def test_the_readme_lists_the_katas_in_order(lecture: Lecture) -> None:
     assert [kata.name for kata in lecture.katas] == list(mentioned)
 
 
+def test_the_readme_states_the_sizes(lecture: Lecture) -> None:
+    """A table of katas in a README has the sizes and minutes of lecture.toml."""
+    text = (lecture.folder / "README.md").read_text(encoding="utf-8")
+    stated = re.findall(r"^\| `(k\d\d_\w+)` \| (\w+) \| (\d+)(, optional)? \|", text, re.MULTILINE)
+    sizes = {
+        kata.name: (kata.name, kata.size, str(kata.minutes), "" if kata.core else ", optional")
+        for kata in lecture.katas
+    }
+
+    assert stated == [sizes[name] for name, *_ in stated]
+    assert len(stated) in {0, len(sizes)}
+
+
 def test_every_line_of_the_syllabus_has_katas(lecture: Lecture) -> None:
     """Each syllabus line of a lecture is taught by at least two of its katas."""
     count = Counter(key for kata in lecture.katas for key in kata.syllabus)

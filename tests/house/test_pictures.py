@@ -1,0 +1,104 @@
+"""The pictures of the lectures: current, true, legible, and shown where they belong."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from plugins import ROOT
+from tests import pictures
+from tests.pictures import DOCS
+from tests.pictures import PANELS
+from tests.pictures import PICTURES
+from tests.pictures import STORAGE
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+TAGS = {"title", "desc", "style", "rect", "path", "text"}
+# What a reader with weak eyes needs for text, by WCAG 2.2, 1.4.3.
+CONTRAST = 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, as WCAG defines it."""
+    light = sorted(map(luminance, (one, other)))
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour such as #fbfaf7."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(share * c for share, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_current(name: str) -> None:
+    """What the command draws is what is in the repository."""
+    found = (DOCS / name).read_text(encoding="utf-8")
+
+    assert found == PICTURES[name](), f"docs/{name} is stale: python -m tests.pictures"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_needs_nothing_and_says_what_it_shows(name: str) -> None:
+    """No script, no other file; a title and a description for those who do not see it."""
+    text = PICTURES[name]()
+    root = ET.fromstring(text)  # noqa: S314 - ours
+
+    assert TAGS >= {element.tag.removeprefix(SVG) for element in root.iter() if element is not root}
+    assert [] == re.findall(r"url\(|href|@import", text)
+    assert all(len(root.findtext(f"{SVG}{tag}", "")) > 20 for tag in ("title", "desc"))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_legible_in_light_and_dark(name: str) -> None:
+    """Each colour of text stands out from each one behind it."""
+    light, dark = PICTURES[name]().split("prefers-color-scheme: dark")
+    for scheme in (light, dark):
+        colours = dict(re.findall(r"--(\w+): (#\w{6});", scheme))
+        pairs = [("ink", "paper"), ("pale", "paper"), ("ink", "blue"), ("ink", "gold")]
+        weak = [pair for pair in pairs if contrast(*(colours[key] for key in pair)) < CONTRAST]
+
+        assert [] == weak
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_lecture_shows_its_picture(name: str) -> None:
+    """In its README, with words that stand for it."""
+    readme = ROOT / "katas" / name.removesuffix(".svg") / "README.md"
+    shown = re.findall(rf"!\[([^\]]+)\]\(\.\./\.\./docs/{name}\)", readme.read_text("utf-8"))
+
+    assert len(shown) == 1
+    assert len(shown[0]) > 40
+
+
+def test_the_command_draws_all(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into the folder that it is given."""
+    folder = tmp_path_factory.mktemp("docs")
+    monkeypatch.setattr(sys, "argv", ["pictures", str(folder)])
+
+    pictures.main()
+
+    assert sorted(PICTURES) == sorted(file.name for file in folder.iterdir())
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.code)
+def test_the_tensors_are_those_of_torch(panel: pictures.Panel) -> None:
+    """Sizes, strides, offset, and the place of each element, which is its value."""
+    import torch  # noqa: PLC0415 - takes a second
+
+    x = torch.arange(STORAGE).view(2, 3)
+    y = eval(panel.code, {"x": x})  # noqa: S307 - ours
+
+    assert panel.sizes == tuple(y.shape)
+    assert (panel.strides, panel.offset) == (y.stride(), y.storage_offset())
+    assert y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    rows, columns = map(range, panel.sizes)
+    assert y.tolist() == [[panel.place((i, j)) for j in columns] for i in rows]

@@ -1,0 +1,153 @@
+"""``python -m tests.pictures [FOLDER]`` draws the pictures of the lectures, as SVG, into docs.
+
+Each is computed from what it shows, needs no other file, and has the colours of the reader's page,
+light or dark.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+DOCUMENT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
+ aria-labelledby="t d">
+<title id="t">{title}</title>
+<desc id="d">{description}</desc>
+<style>
+svg {{ --paper: #fbfaf7; --ink: #22262b; --pale: #6a6f76; --blue: #bfdcf7; --gold: #f6dc9c; }}
+@media (prefers-color-scheme: dark) {{
+  svg {{ --paper: #16191d; --ink: #e4e6e8; --pale: #9aa0a8; --blue: #1d4f80; --gold: #6b5310; }}
+}}
+rect {{ fill: var(--paper); stroke: var(--pale); }}
+path {{ fill: none; stroke: var(--pale); stroke-dasharray: 3 3; }}
+text {{ font: 14px ui-monospace, Menlo, Consolas, monospace; fill: var(--ink); }}
+text {{ white-space: pre; }}
+.b {{ font-weight: bold; }} .c {{ fill: var(--pale); }} .m {{ text-anchor: middle; }}
+.blue {{ fill: var(--blue); }} .gold {{ fill: var(--gold); }}
+</style>
+<rect x="0.5" y="0.5" width="{right}" height="{bottom}" rx="8"/>
+{shapes}
+</svg>
+"""
+# In pixels.
+CELL, EDGE = 30, 20
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A tensor that looks at the storage of ``torch.arange(6)``, and an index to follow."""
+
+    code: str
+    sizes: tuple[int, int]
+    strides: tuple[int, int]
+    offset: int
+    index: tuple[int, int]
+    colour: str
+
+    def place(self, index: tuple[int, int]) -> int:
+        """Return where the element lies in the storage."""
+        return self.offset + sum(i * stride for i, stride in zip(index, self.strides, strict=True))
+
+    def sum(self) -> str:
+        """Return how the place of the element to follow comes about."""
+        steps = [f"{i}·{stride}" for i, stride in zip(self.index, self.strides, strict=True)]
+        return f"{self.offset} + {' + '.join(steps)} = {self.place(self.index)}"
+
+
+PANELS = (
+    Panel("x", (2, 3), (3, 1), 0, (1, 2), "blue"),
+    Panel("x.t()", (3, 2), (1, 3), 0, (2, 1), "blue"),
+    Panel("x[:, 1:]", (2, 2), (3, 1), 1, (1, 1), "blue"),
+    Panel("x[0].expand(3, 3)", (3, 3), (0, 1), 0, (2, 2), "gold"),
+)
+STORAGE = 6
+
+
+def text(x: float, y: float, words: str, style: str = "") -> str:
+    """Return a line of text."""
+    return f'<text x="{x:g}" y="{y:g}" class="{style}">{escape(words)}</text>'
+
+
+def box(x: float, y: float, number: int, colour: str = "") -> str:
+    """Return an element with its place in it."""
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{CELL}" height="{CELL}" class="{colour}"/>'
+        f"{text(x + CELL / 2, y + 20, str(number), 'm')}"
+    )
+
+
+def tensors() -> str:
+    """Draw four tensors and the one storage that they look at."""
+    wide, top, bottom = 195, 120, 290
+    start = EDGE + (wide * len(PANELS) - STORAGE * CELL) / 2
+    colours = {panel.place(panel.index): panel.colour for panel in PANELS}
+    paths, shapes = [], []
+    for number, panel in enumerate(PANELS):
+        left = EDGE + wide * number
+        lines = (f"strides {panel.strides}", f"offset  {panel.offset}")
+        shapes += [text(left, 32, panel.code, "b")]
+        shapes += [text(left, 58 + 22 * row, line, "c") for row, line in enumerate(lines)]
+        for i, j in product(*map(range, panel.sizes)):
+            place = panel.place((i, j))
+            seen = panel.colour if place == panel.place(panel.index) else ""
+            shapes.append(box(left + CELL * j, top + CELL * i, place, seen))
+        under = top + CELL * panel.sizes[0]
+        shapes.append(text(left, 106, panel.sum()))
+        # From the element down, below the highest grid, to its box in the storage.
+        x = left + CELL * (panel.index[1] + 0.5)
+        end = start + CELL * (panel.place(panel.index) + 0.5)
+        low = top + CELL * 3 + 10
+        paths.append(
+            f'<path d="M{x:g} {under} V{low} C{x:g} {bottom} {end:g} {low} {end:g} {bottom}"/>'
+        )
+    for place in range(STORAGE):
+        shapes.append(box(start + CELL * place, bottom, place, colours.get(place, "")))
+    shapes += [
+        text(start + CELL * STORAGE + 12, bottom + 20, "the storage of all four", "c"),
+        text(EDGE, bottom + 62, "place = offset + i · strides[0] + j · strides[1]", "b"),
+    ]
+    width, height = 2 * EDGE + wide * len(PANELS), bottom + 84
+    description = (
+        "x = torch.arange(6).view(2, 3) and three views of it are grids over one row of six "
+        "boxes; each cell holds the place of its element in that row. "
+        + "; ".join(
+            f"{panel.code} has strides {panel.strides} and offset {panel.offset}, and its element "
+            f"{list(panel.index)} lies at {panel.sum()}"
+            for panel in PANELS
+        )
+    )
+    return DOCUMENT.format(
+        width=width,
+        height=height,
+        right=width - 1,
+        bottom=height - 1,
+        title="Four tensors, one storage",
+        description=escape(description),
+        shapes="\n".join(paths + shapes),
+    )
+
+
+PICTURES: dict[str, Callable[[], str]] = {"lecture02.svg": tensors}
+
+
+def main() -> None:
+    """Write all pictures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=DOCS)
+    folder = parser.parse_args().folder
+    for name, draw in PICTURES.items():
+        (folder / name).write_text(draw(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
