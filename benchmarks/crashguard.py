@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 ROOT = Path(__file__).parents[1]
-KATA = "katas/lecture02/test_k01_strides.py"
+KATA = "katas/lecture02/test_k02_strides.py"
 GOAL = 1.02
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 LECTURE = "katas/lecture02"
 COLUMNS, ROWS = 80, 30
-KEYS = "q quit"
+# Of the menu; the line of a run that goes on ends with r rerun and q quit, too.
+KEYS = "l list  r rerun  q quit"
 # Seconds that each picture stays.
 STAY = 5
 # In pixels; most monospaced fonts are this wide.
@@ -189,9 +190,9 @@ def copied(folder: Path, lecture: str = LECTURE) -> Path:
 
 def tour(folder: Path) -> list[Step]:
     """Return the steps of the README's tour, through the first kata of lecture 02."""
-    exercise = folder / LECTURE / "k01_strides.py"
+    exercise = folder / LECTURE / "k01_bytes.py"
     solution = (folder / LECTURE / "solutions" / exercise.name).read_text(encoding="utf-8")
-    wrong = solution.replace("position = storage_offset", "position = 0", 1)
+    wrong = solution.replace("position = offset", "position = 0", 1)
     return [
         Step("$ pytest katas --watch --next"),
         Step("press h: a hint, one more each time", "h"),

@@ -27,12 +27,13 @@ def bytes_of(x: torch.Tensor) -> bytes:
 def agree(x: torch.Tensor, index: tuple[int, ...], why: str) -> None:
     """Compare the bytes found with those of PyTorch's element."""
     theirs = bytes_of(x[index].clone())
-    memory, sizes, offset = bytes_of(x), tuple(x.shape), x.storage_offset()
-    yours = element(memory, x.element_size(), index, sizes, x.stride(), offset=offset)
+    memory, width, offset = bytes_of(x), x.element_size(), x.storage_offset()
+    sizes, strides = tuple(x.shape), x.stride()
+    yours = element(memory, width, index, sizes, strides, offset=offset)
 
     assert theirs == yours, (
-        f"{x.dtype}, sizes {tuple(x.shape)}, strides {x.stride()}, offset {x.storage_offset()},"
-        f" at {index}: yours {yours!r}, PyTorch's {theirs!r}.\n{why}"
+        f"{x.dtype}, sizes {sizes}, strides {strides}, offset {offset}, at {index}:\n"
+        f"yours {yours!r}, PyTorch's {theirs!r}.\n{why}"
     )
 
 

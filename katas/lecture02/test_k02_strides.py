@@ -31,7 +31,8 @@ def windows(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], int]:
 
 def strides_agree(sizes: tuple[int, ...], why: str, device: str = "cpu") -> None:
     """Compare the strides with those that ``torch.empty`` gives."""
-    theirs, yours = torch.empty(sizes, device=device).stride(), contiguous_strides(sizes)
+    theirs = torch.empty(sizes, device=device).stride()
+    yours = contiguous_strides(sizes)
 
     assert theirs == yours, f"sizes {sizes}: yours {yours}, PyTorch's {theirs}.\n{why}"
 

@@ -30,7 +30,8 @@ def least(sizes: Shape, strides: Shape, offset: int) -> int:
 
 def agree(sizes: Shape, strides: Shape, offset: int, why: str) -> None:
     """Compare the answer with the size that as_strided asks for."""
-    theirs, yours = least(sizes, strides, offset), storage_size(sizes, strides, offset)
+    theirs = least(sizes, strides, offset)
+    yours = storage_size(sizes, strides, offset)
 
     assert theirs == yours, (
         f"sizes {sizes}, strides {strides}, offset {offset}: yours {yours}, PyTorch's {theirs}."

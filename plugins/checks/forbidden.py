@@ -66,7 +66,7 @@ def forbids(
     Parameters
     ----------
     exercise
-        The module, as the test has imported it: ``from katas.lecture02 import k02_views``.
+        The module, as the test has imported it: ``from katas.lecture02 import k03_views``.
     names
         What it must not use, each as PyTorch spells it: "torch.fx" with all that is in it,
         "torch.func.jacrev", or "torch.Tensor.view" for whatever is called ``.view``. Without

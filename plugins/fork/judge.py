@@ -48,7 +48,7 @@ class Judgement:
     Attributes
     ----------
     filled
-        The katas whose exercise is filled in, such as ``lecture02/k01_strides``.
+        The katas whose exercise is filled in, such as ``lecture02/k01_bytes``.
     katas
         All katas that are touched, and which parts of each.
     rest

@@ -111,7 +111,7 @@ def test_answers_belong_to_katas(pytestconfig: pytest.Config) -> None:
 def test_the_readme_lists_the_katas_in_order(lecture: Lecture) -> None:
     """A lecture's README names every kata, first mentions in the order in which to solve them."""
     text = (lecture.folder / "README.md").read_text(encoding="utf-8")
-    # A kata of another lecture is written with its lecture: lecture02/k01_strides.
+    # A kata of another lecture is written with its lecture: lecture02/k01_bytes.
     mentioned = dict.fromkeys(re.findall(r"(?<![\w/])k\d\d_[a-z0-9_]+", text))
 
     assert [kata.name for kata in lecture.katas] == list(mentioned)

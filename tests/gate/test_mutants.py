@@ -228,7 +228,7 @@ if a: b = f(é=a)
 def test_every_mutant_of_a_real_solution_compiles() -> None:
     """Each mutant is valid Python, and differs from the solution."""
     folder = Path(__file__).parents[2] / "katas" / "lecture02"
-    name = "k01_strides.py"
+    name = "k13_gather.py"
     solution = (folder / "solutions" / name).read_text()
     mutants = python_mutants(solution, (folder / name).read_text(), name)
 

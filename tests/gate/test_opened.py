@@ -178,8 +178,8 @@ def test_a_setting_counts_where_a_test_reads_it(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        *("README.md", "episodes.toml", "katas/lecture02/k01_strides.py", "katas/conftest.py"),
-        *("tests/wrong/lecture02/k01_strides.toml", "tests/conftest.py", "docs/a.md"),
+        *("README.md", "episodes.toml", "katas/lecture02/k01_bytes.py", "katas/conftest.py"),
+        *("tests/wrong/lecture02/k01_bytes.toml", "tests/conftest.py", "docs/a.md"),
         *("plugins/data.json", ".github/x", ".ci/run", "build/x", "tests/proofs/a.json"),
         *("requirements.txt", "tests/gate/a.toml", ".git/HEAD"),
     ],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LECTURE = "katas/lecture02"
-UNWRITTEN = 'raise NotImplementedError("predictions")'
+UNWRITTEN = 'raise NotImplementedError("contiguous_strides")'
 CRASH = "__import__('os').abort()"
 
 
@@ -85,25 +85,25 @@ def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
     with Terminal(learner.fork, LECTURE, "--watch", "--next") as terminal:
         begin = terminal.shown()
         hints = [terminal.press("h"), terminal.press("h")]
-        learner.solve("k01_strides.py")
+        learner.solve("k01_bytes.py")
         first = terminal.shown()
         second = terminal.press("n")
 
-        answer = learner.fork / LECTURE / "k02_views.py"
+        answer = learner.fork / LECTURE / "k02_strides.py"
         answer.write_text(answer.read_text().replace(UNWRITTEN, CRASH))
         crash = terminal.shown()
-        reset = learner.run("plugins.reset", "lecture02/k02_views")
+        reset = learner.run("plugins.reset", "lecture02/k02_strides")
         stub = terminal.shown()
-        learner.solve("k02_views.py")
+        learner.solve("k02_strides.py")
         terminal.shown()
         third = terminal.press("n")
 
         git(learner.fork, "commit", "-qam", "Two answers")
-        learner.publish("k03_windows.py", '"""', '"""In other words: ')
+        learner.publish("k03_views.py", '"""', '"""In other words: ')
         update = learner.run("plugins.update")
         moved = terminal.shown()
         hint = terminal.press("h")
-        learner.solve("k03_windows.py")
+        learner.solve("k03_views.py")
         fourth = terminal.shown()
         terminal.process.send("q")
         status, _ = terminal.end()
@@ -113,22 +113,22 @@ def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
     page = (learner.fork / "page.html").read_text()
     summary = (learner.fork / "page.md").read_text()
 
-    assert "\nlecture02/k01_strides: " in begin
+    assert "\nlecture02/k01_bytes: " in begin
     assert ["Hint 1 of 3", "Hint 2 of 3"] == re.findall(r"Hint \d of 3", "".join(hints))
-    assert "lecture02/k01_strides is solved: " in first
+    assert "lecture02/k01_bytes is solved: " in first
     assert "\nlearned what a stride is, and why views need nothing else\n" in first
-    assert "\nlecture02/k02_views: " in second
+    assert "\nlecture02/k02_strides: " in second
     assert "abort (SIGABRT)" in crash
     assert f"{CRASH}\n" in crash
     assert ".katas/backup" in reset
-    assert "NotImplementedError: predictions" in stub
-    assert "\nlecture02/k03_windows: " in third
+    assert "NotImplementedError: contiguous_strides" in stub
+    assert "\nlecture02/k03_views: " in third
     assert "1 moved on.\n" in update
     assert "brief   In other words: " in moved
     assert "Hint 1 of 3" in hint
-    assert "lecture02/k03_windows is solved: " in fourth
+    assert "lecture02/k03_views is solved: " in fourth
     assert 0 == status
-    (kept,) = (learner.fork / ".katas/backup").rglob("k02_views.py")
+    (kept,) = (learner.fork / ".katas/backup").rglob("k02_strides.py")
     assert CRASH in kept.read_text()
     assert "3 of " in course.splitlines()[0]
     assert course.splitlines()[0].endswith("3 hints taken")

@@ -81,7 +81,7 @@ def test_it_needs_nothing_and_respects_the_reader() -> None:
 def test_the_tour_is_of_a_kata_that_is_there(tmp_path: Path) -> None:
     """The first answer differs from the second one: the kata rejects it."""
     steps = tour(copied(tmp_path))
-    exercise = tmp_path / "katas/lecture02/k01_strides.py"
+    exercise = tmp_path / "katas/lecture02/k01_bytes.py"
     texts = [exercise.read_text()]
     for step in steps:
         step.act()
@@ -110,6 +110,6 @@ def test_the_film_in_the_readme_is_one() -> None:
     assert "(docs/tour.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "NotImplementedError" in first
     assert "Hint 1 of 3" in hint
-    assert "assert 7 == 0" in wrong
+    assert "yours b'" in wrong
     assert "learned what a stride is" in right
-    assert "lecture02/k02_views: " in following
+    assert "lecture02/k02_strides: " in following

@@ -107,12 +107,12 @@ def test_a_source_that_does_not_compile(clone: Path, monkeypatch: pytest.MonkeyP
 def test_a_wrong_answer(clone: Path) -> None:
     """A failing test of a kata that is worked on takes no more than 40 rows."""
     lecture = clone / "katas/lecture02"
-    solution = (lecture / "solutions/k01_strides.py").read_text()
-    wrong = solution.replace("position = storage_offset", "position = 0", 1)
+    solution = (lecture / "solutions/k01_bytes.py").read_text()
+    wrong = solution.replace("position = offset", "position = 0", 1)
     assert wrong != solution
-    (lecture / "k01_strides.py").write_text(wrong)
+    (lecture / "k01_bytes.py").write_text(wrong)
 
-    rows = rows_of(clone, "katas/lecture02/test_k01_strides.py", "-x")
+    rows = rows_of(clone, "katas/lecture02/test_k01_bytes.py", "-x")
 
     assert len(rows[rows.index(FAILURES) :]) <= 40
     assert any(row.startswith("E   ") for row in rows[-24:])

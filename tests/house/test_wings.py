@@ -309,7 +309,7 @@ def ruff(text: str, file: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("text", FORBIDDEN)
 def test_a_way_past_the_kit_is_red(text: str) -> None:
     """Wherever it stands in a kata's tests, and however it is spelled."""
-    done = ruff(text, "katas/lecture02/test_k01_strides.py")
+    done = ruff(text, "katas/lecture02/test_k01_bytes.py")
 
     assert 1 == done.returncode, done.stdout + done.stderr
     assert "TID251" in done.stdout
@@ -319,7 +319,7 @@ def test_a_way_past_the_kit_is_red(text: str) -> None:
 @pytest.mark.parametrize("text", ["from plugins.kit import Sent\n", "import plugins.kit\n"])
 def test_the_kit_is_green(text: str) -> None:
     """For names of it, and for the module."""
-    assert 0 == ruff(text, "katas/lecture02/test_k01_strides.py").returncode
+    assert 0 == ruff(text, "katas/lecture02/test_k01_bytes.py").returncode
 
 
 def test_the_kit_says_what_each_name_is() -> None:
