@@ -113,7 +113,8 @@ def test_each_layer_gets_channels_last(last: bool) -> None:  # noqa: FBT001
     formats = [x.is_contiguous(memory_format=LAST) for x in seen]
     assert formats == [True] * 4, (
         f"the images are in channels-last at the start, after a pooling, after a layer that gives "
-        f"row-major images, after one that cuts columns off: yours {formats}, expected True"
+        f"row-major images, after one that cuts columns off: yours {formats}, expected True. "
+        f"Gaps count, too: `to` leaves them, `contiguous` does not"
     )
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def run(
     layers: Sequence[Callable[[torch.Tensor], torch.Tensor]], images: torch.Tensor
 ) -> torch.Tensor:
-    """Return the images after one layer after the other; the result is row-major.
+    """Return the images after one layer after the other; the result is row-major, without gaps.
 
-    Each layer gets images in channels-last. What has the right format already is not copied.
+    Each layer gets images in channels-last, without gaps, too. What is so already is not copied.
     """
     for layer in layers:
         # Free where the layer before has kept the format: contiguous returns its own tensor.
