@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import doctest
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins import ROOT
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 PAGES = [
@@ -19,7 +24,7 @@ PAGES = [
 
 @pytest.mark.torch
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
-def test_an_exploration_prints_what_it_says(page) -> None:  # noqa: ANN001
+def test_an_exploration_prints_what_it_says(page: Path) -> None:
     """Each block is a program of its own, as a reader pastes it."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^( *)```python\n( *>>> .*?)^\1```", text, re.DOTALL | re.MULTILINE)
