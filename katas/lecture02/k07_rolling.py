@@ -7,7 +7,8 @@ spares them; PyTorch's own is ``Tensor.unfold``:
 
     x.unfold(-1, 100, 1)    # (length - 99, 100), no memory
 
-Write both functions with it, a line each. The tests count what you allocate.
+Write both functions with it, a line each, and leave PyTorch's poolings aside. The tests count what
+you allocate.
 
 Begin with the shape of ``image.unfold(-2, 4, 4)``.
 Afterwards: does a view also spare the arithmetic? Time sizes 10 and 1000.
