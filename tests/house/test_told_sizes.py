@@ -7,7 +7,10 @@ import re
 import pytest
 
 from plugins import ROOT
+from plugins.course.lectures import read_course
 from plugins.course.lectures import read_lecture
+from tests.gate.sizes import CORE
+from tests.gate.sizes import LIMITS
 
 
 # `k01_walk` (spark, 10 min): ...
@@ -41,3 +44,16 @@ def test_the_readme_tells_the_core_path(name: str) -> None:
 def test_a_lecture_tells_sizes() -> None:
     """Without one, nothing would be compared."""
     assert "lecture03" in PAGES
+
+
+def test_the_course_tells_what_an_evening_holds() -> None:
+    """The most minutes of each size, and which lectures state them."""
+    page = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    course = read_course(sorted(ROOT.glob("katas/lecture*/")))
+    sized = [lecture.name[-2:] for lecture in course.lectures if lecture.katas[0].size]
+
+    assert f"a spark to warm up (5 to {LIMITS['spark'].minutes} minutes)" in page
+    assert f"a kata (20 to {LIMITS['kata'].minutes})" in page
+    assert CORE == 8 * 60
+    assert "takes at most eight hours" in page
+    assert f"Lectures {' and '.join(sized)} tell size, minutes and core path" in page
