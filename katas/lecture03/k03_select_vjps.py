@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch  # noqa: TC002 - your answer calls it
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import torch
 
 
 def div_vjp(

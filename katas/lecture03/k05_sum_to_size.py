@@ -1,7 +1,7 @@
 """Undo a broadcast: the gradient of everything that repeats.
 
 A bias of 3 numbers is added to 4 rows. Its gradient arrives with 4 rows, and ``bias.grad`` has one:
-somebody has summed. No formula in derivatives.yaml says so; look who does it:
+somebody has summed. The formula of ``add`` does not say so. Try it:
 
     bias = torch.ones(3, requires_grad=True)
     (torch.zeros(4, 3) + bias).sum().backward()

@@ -27,11 +27,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch  # noqa: TC002 - your answer calls it
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import torch
     from torch.autograd.graph import Node
 
 

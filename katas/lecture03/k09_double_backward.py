@@ -17,7 +17,7 @@ About 11 lines:
 - A kernel runs a single time for each derivative that needs it.
 
 Begin on paper: 3 x^2 grad is linear in one of its inputs. In which?
-Afterwards find ``silu_backward`` in ``torchgen/packaged/autograd/derivatives.yaml`` in
+Afterwards find the entry of ``gelu_backward`` in ``torchgen/packaged/autograd/derivatives.yaml`` in
 site-packages (``tools/autograd/derivatives.yaml`` in the repository).
 """
 

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch  # noqa: TC002 - your answer calls it
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import torch
 
 
 # ---- given: what to raise; when is up to you -------------------------------------------------

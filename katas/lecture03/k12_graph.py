@@ -174,7 +174,8 @@ def predictions() -> dict[str, Prediction]:
       the base had, then the children of the write's own node, but for the first.
     - A view made before a write to its base, or to any view of that, itself too, gets another
       ``grad_fn``: AsStridedBackward0 on the base's. What it had is forgotten.
-    - What ``detach`` returns shares the memory, and no history: a write to it changes no graph.
+    - What ``detach`` returns shares the memory, and no history: a write to it leaves the
+      graph of its base as it is.
     - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, and requires a
       gradient if its base does.
     """

@@ -11,7 +11,7 @@ That is the lucky case. Try the other one:
 
 Each function below has one bug of the kind, and a docstring that says what it is for. Some stop
 with a RuntimeError, others give a wrong gradient without a word. Mend all six: a changed line each,
-except for `players`, where lines change places.
+except for `players`, where lines change places and `move` needs a second name.
 
 - Arguments stay as they are; only `players` moves its two weights.
 - Values, gradients and second gradients are right, for any floating dtype.

@@ -171,15 +171,15 @@ def test_each_is_differentiable_twice(device: str, name: str) -> None:
 def test_values_that_bite(x: torch.Tensor) -> None:
     """Infinities, NaN, zeros and denormals, in any layout: what the formulas give for them."""
     plain = {
-        lambda x: gated(x, x): lambda x: x * x + x.relu(),
-        lambda x: limited_tanh(x, 0.5): lambda x: x.tanh().clamp(-0.5, 0.5),
-        lambda x: add_bias(x, x.new_ones(x.shape[-1:])): lambda x: x + 1,
+        "gated": (lambda x: gated(x, x), lambda x: x * x + x.relu()),
+        "limited_tanh": (lambda x: limited_tanh(x, 0.5), lambda x: x.tanh().clamp(-0.5, 0.5)),
+        "add_bias": (lambda x: add_bias(x, x.new_ones(x.shape[-1:])), lambda x: x + 1),
     }
-    for function, formula in plain.items():
+    for name, (function, formula) in plain.items():
         with unchanged(x=x):
             result = function(x)
         about = f"for {x.dtype}, strides {x.stride()}, offset {x.storage_offset()}: {x.tolist()}"
-        says = f"yours is not the formula {about}\n".__add__
+        says = f"your {name} is not the formula {about}\n".__add__
         torch.testing.assert_close(result, formula(x), equal_nan=True, msg=says)
     with unchanged(x=x):
         result = softplus(x).double()
