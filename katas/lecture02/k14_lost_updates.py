@@ -16,13 +16,13 @@ Afterwards read ``index_put_`` in ``aten/src/ATen/native/TensorAdvancedIndexing.
 
 from __future__ import annotations
 
-import torch
+import torch  # noqa: TC002 - your answer calls it
 
 
 # TODO: one bug in each function.
 def histogram(values: torch.Tensor, bins: int) -> torch.Tensor:
     """Return how often each of 0 to bins - 1 occurs in the int64 vector `values`, as int64."""
-    counts = torch.zeros(bins, dtype=torch.int64, device=values.device)
+    counts = values.new_zeros(bins)
     counts[values] += 1
     return counts
 
@@ -32,5 +32,5 @@ def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tens
 
     ``groups[i]`` is the group of ``values[i]``. A half precision sum is rounded at the end alone.
     """
-    result = torch.zeros(count, dtype=values.dtype, device=values.device)
+    result = values.new_zeros(count)
     return result.index_add_(0, groups, values)

@@ -26,14 +26,17 @@ def bytes_of(x: torch.Tensor) -> bytes:
 
 def agree(x: torch.Tensor, index: tuple[int, ...], why: str) -> None:
     """Compare the bytes found with those of PyTorch's element."""
-    theirs = bytes_of(x[index].clone())
-    memory, width, offset = bytes_of(x), x.element_size(), x.storage_offset()
-    sizes, strides = tuple(x.shape), x.stride()
-    yours = element(memory, width, index, sizes, strides, offset=offset)
+    same(x, bytes_of(x), index, bytes_of(x[index].clone()), why)
+
+
+def same(x: torch.Tensor, memory: bytes, index: tuple[int, ...], theirs: bytes, why: str) -> None:
+    """Compare the bytes found in the memory of `x` with those that are there."""
+    sizes, offset = tuple(x.shape), x.storage_offset()
+    yours = element(memory, x.element_size(), index, sizes, x.stride(), offset=offset)
 
     assert theirs == yours, (
-        f"{x.dtype}, sizes {sizes}, strides {strides}, offset {offset}, at {index}:\n"
-        f"yours {yours!r}, PyTorch's {theirs!r}.\n{why}"
+        f"{x.dtype}, sizes {tuple(x.shape)}, strides {x.stride()}, offset {x.storage_offset()},"
+        f" at {index}: yours {yours!r}, PyTorch's {theirs!r}.\n{why}"
     )
 
 
@@ -74,8 +77,13 @@ def test_a_negative_index_counts_from_the_end() -> None:
 @given(x=tensors(DTYPES))
 def test_every_element_of_any_tensor(x: torch.Tensor) -> None:
     """Permuted, expanded, offset, stepped, and a scalar, which has one index: ()."""
-    for index in product(*(range(-size, size) for size in x.shape)):
-        agree(x, index, "Begin at the offset; each index moves by its dim's stride.")
+    memory, width = bytes_of(x), x.element_size()
+    rows = bytes_of(x.clone(memory_format=torch.contiguous_format))
+    for place, index in enumerate(product(*map(range, x.shape))):
+        theirs = rows[place * width :][:width]
+        from_the_end = tuple(i - size for i, size in zip(index, x.shape, strict=True))
+        for each in (index, from_the_end):
+            same(x, memory, each, theirs, "Begin at the offset; each index moves by its stride.")
 
 
 @pytest.mark.given

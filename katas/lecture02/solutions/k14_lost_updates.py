@@ -7,9 +7,9 @@ import torch
 
 def histogram(values: torch.Tensor, bins: int) -> torch.Tensor:
     """Return how often each of 0 to bins - 1 occurs in the int64 vector `values`, as int64."""
-    counts = torch.zeros(bins, dtype=torch.int64, device=values.device)
+    counts = values.new_zeros(bins)
     # Reads all, adds, writes all: an index that stands twice is written twice with one sum.
-    return counts.index_add_(0, values, torch.ones_like(values))
+    return counts.index_put_((values,), torch.ones_like(values), accumulate=True)
 
 
 def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tensor:
@@ -19,5 +19,5 @@ def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tens
     """
     # Each addition is written to an element: it needs more bits than the result.
     wide = torch.promote_types(values.dtype, torch.float32)
-    result = torch.zeros(count, dtype=wide, device=values.device)
+    result = values.new_zeros(count, dtype=wide)
     return result.index_add_(0, groups, values.to(wide)).to(values.dtype)
