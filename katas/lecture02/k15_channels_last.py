@@ -56,7 +56,7 @@ def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ..
 
     Walk along ORDER. The answer is False where the stride of C is 0, where a stride is less than
     stride times size of the dim before it, and at N, where that product is just the stride of C:
-    then N is the only dim above 1, nothing speaks for channels-last, and it is row-major.
+    then C, H and W are all 1, nothing speaks for channels-last, and it is row-major.
     """
     if len(sizes) not in ORDER or 0 in sizes:
         return False

@@ -14,7 +14,7 @@ costs a copy, and no table says which. Write the experiment, about 10 lines:
 - An operator may write to its input, so each call gets its own.
 
 Begin with a guess for each row of `OPERATORS`; then print ``survey(OPERATORS)``. Ask `deciders`
-about ``torch.add``, ``torch.cat`` of two, a convolution.
+about ``torch.add``, ``torch.cat`` of two, ``lambda a, b: F.conv2d(a, b, padding=1)``.
 Afterwards read ``reorder_dimensions`` in PyTorch's ``aten/src/ATen/TensorIterator.cpp``.
 """
 

@@ -202,7 +202,8 @@ def test_channels_last_stays(device: str, count: int) -> None:
     same(more[:, :4], x, "add_channels, the old ones")
     same(more[:, 4:], torch.zeros_like(more[:, 4:]), "add_channels, the new ones")
     assert more.is_contiguous(memory_format=torch.channels_last), (
-        f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}"
+        f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}. Zeros of"
+        " one channel are in both formats, and cat goes by their strides (k15)"
     )
 
 

@@ -24,7 +24,7 @@ RULES = {
     "index_add of 4099 ones in half": "index_add writes each of its sums, so it rounds each",
     "sum of 70000 ones in half": "what is too large when it is written is infinite",
     "mean of 70000 ones in half": "the division comes before the rounding",
-    "half 0.5 * 100000": "a Python number is not rounded to the dtype of the tensor",
+    "half 0.5 * 100000": "a Python number is not rounded to the tensor's dtype, but the result is",
     "half 60000 + brain 60000": "each operand is rounded to its dtype: what is the common one?",
 }
 

@@ -40,8 +40,9 @@ class Log:
 def step_in_backward(parameters: Iterable[torch.Tensor], rate: float) -> Log:
     """Let each leaf take a step, ``p -= rate * p.grad``, when its gradient is there.
 
-    Then the gradient goes: ``p.grad = None``. The step is in place and not recorded, not even in
-    ``backward(create_graph=True)``. Return a log whose ``remove()`` takes all hooks off.
+    All of them require one. Then the gradient goes: ``p.grad = None``. The step is in place and not
+    recorded, not even in ``backward(create_graph=True)``. Return a log whose ``remove()`` takes all
+    hooks off.
     """
     # TODO: which hook runs after .grad is written?
     raise NotImplementedError("step_in_backward")

@@ -89,7 +89,7 @@ def mark(node: Node | None, line: str) -> None:
 
 
 class Anomaly(TorchFunctionMode):
-    """Within it, nodes that calls of torch make are marked with the line of the call."""
+    """Within it, nodes of tensors that calls of torch return are marked with the call's line."""
 
     def __torch_function__(
         self,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def checkpoint(function: Callable[..., torch.Tensor], *inputs: Any) -> torch.Tensor:
     """Return ``function(*inputs)``, with a graph that keeps no tensor made within it.
 
-    The function runs one time now, and one more in each backward that needs what it saved: on
+    The function runs one time now, and one more when a backward needs what it saved: on
     the CPU, with grad mode on, with the inputs as they came, tensors or not, and with the random
     state of the first run. Afterwards the random state is what it was before that backward, even
     if the function raises. Keep detached tensors only.

@@ -96,7 +96,7 @@ def penalty(loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
 
 
 def direction(loss: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
-    """Return minus the gradients of `loss` by `parameters`.
+    """Return minus the gradients of `loss` by `parameters`, which are all leaves of its graph.
 
     The caller keeps the loss for printing, not for backward: nothing that its graph has saved may
     be left.

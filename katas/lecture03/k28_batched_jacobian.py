@@ -45,7 +45,7 @@ def jacobian(
 
 
 def hessian(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """Return the second derivatives of a `function` whose result has no dims.
+    """Return the second derivatives of a `function` whose result has no dims, and is not linear.
 
     The shape is ``x.shape + x.shape``. The function is called one time, and the engine runs over it
     twice: for the gradient, then for all rows.
