@@ -143,5 +143,5 @@ def profile_every_thread(**options: Any) -> Any:
     """
     from torch import profiler  # noqa: PLC0415 - takes a second
 
-    everywhere = profiler._ExperimentalConfig(profile_all_threads=True)  # type: ignore[attr-defined] # noqa: SLF001
+    everywhere = profiler._ExperimentalConfig(profile_all_threads=True)  # type: ignore[attr-defined,unused-ignore] # noqa: SLF001
     return profiler.profile(experimental_config=everywhere, **options)
