@@ -7,8 +7,8 @@ met this bug. Each expression in `EXPRESSIONS` starts from
 
 Write down one `Prediction` for each, without running it.
 
-- A view only moves, scales, exchanges or merges strides. Where no constant step of 0 or more
-  reaches the elements, they are copied.
+- A view only makes other strides and another offset. Where no constant step of 0 or more reaches
+  the elements, they are copied.
 - Strides and offset count elements of the *result's* dtype.
 - A copy is row-major, except that operators which work element by element keep their input's order
   of dims in memory.

@@ -1,6 +1,6 @@
 """Say how far a tensor reaches into its storage.
 
-You save one row of a million numbers, and the file has four megabytes:
+You save one row, a thousand numbers, and the file has four megabytes:
 
     big = torch.zeros(1000, 1000)
     torch.save(big[:1], "row.pt")      # try big[:1].clone(), too

@@ -92,7 +92,7 @@ def rebuild(  # noqa: PLR0917 - the pickle calls it so
 ) -> torch.Tensor:
     """Return a tensor with these sizes, strides and offset on `storage`; no element is copied.
 
-    `hooks` and `metadata` are empty here.
+    It requires a gradient if `requires_grad` says so. `hooks` and `metadata` are empty here.
     """
     # TODO: which view takes all three?
     raise NotImplementedError("rebuild")

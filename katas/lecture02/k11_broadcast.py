@@ -52,7 +52,8 @@ def expand_strides(
 def reduce_dims(sizes: tuple[int, ...], new_sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the dims of `new_sizes` to sum over to come back to `sizes`, in increasing order.
 
-    `sizes` broadcasts to `new_sizes`. A size of 1 that stayed 1 needs no sum.
+    `sizes` broadcasts to `new_sizes`. A new dim is summed even if its size is 1; an old size of 1
+    that stayed 1 needs no sum.
     """
-    # TODO: which dims were repeated?
+    # TODO: which dims are new, and which were repeated?
     raise NotImplementedError("reduce_dims")

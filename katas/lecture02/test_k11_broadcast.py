@@ -157,6 +157,7 @@ def test_what_was_repeated_is_summed() -> None:
     dims_of((2, 1), (2, 3), (1,), "Dim 1 was repeated.")
     dims_of((1, 4, 1), (5, 2, 4, 3), (0, 1, 3), "The new dim, and two that were repeated.")
     dims_of((2, 1), (2, 1), (), "Nothing was repeated.")
+    dims_of((3,), (1, 3), (0,), "A new dim has to go again, even of size 1.")
 
 
 @given(expansion=expansions())
@@ -172,9 +173,11 @@ def test_sums_undo_expanding_in_autograd(
     assert sorted(set(dims)) == list(dims), f"{sizes} as {new}: yours {dims}, not in order"
     summed = weight.sum(dims) if dims else weight
     added = len(new) - len(sizes)
-    left = tuple(size for dim, size in enumerate(sizes, added) if size == new[dim])
-    assert left == summed.shape, (
-        f"{sizes} as {new}: yours sums {dims}, which leaves {tuple(summed.shape)}, expected {left}"
+    expected = tuple(size for dim, size in enumerate(sizes, added) if size == new[dim])
+    left = tuple(summed.shape)
+    assert expected == left, (
+        f"{sizes} as {new}: yours sums over the dims {dims}, which leaves a tensor of sizes {left},"
+        f" expected {expected}"
     )
     torch.testing.assert_close(
         summed.reshape(sizes),
