@@ -102,6 +102,7 @@ def _kata(entry: TomlTable, folder: Path, *, sized: bool) -> Kata:
         EpisodeRef(episode.string("slug"), episode.string("why"))
         for episode in entry.tables("episodes")
     ]
+    effort = _effort(entry) if sized else Effort()
     kata = Kata(
         lecture=folder.name,
         name=name,
@@ -117,7 +118,9 @@ def _kata(entry: TomlTable, folder: Path, *, sized: bool) -> Kata:
         folder=folder,
         torch=torch_need(entry),
         was=_was(entry, folder.name),
-        **(_effort(entry) if sized else Effort())._asdict(),
+        size=effort.size,
+        minutes=effort.minutes,
+        core=effort.core,
     )
     entry.refuse_others()
     return kata

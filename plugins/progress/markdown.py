@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BAR = 10
 # Bytes of a summary, and of each of its last two sections. GitHub takes 65,536 characters of a
 # whole description.
-ROOM = 20_000
+ROOM = 30_000
 SECTION = 2_000
 # Characters of a test's name and of a message: as many as leave room for every failing kata.
 LENGTHS = (160, 80, 50)

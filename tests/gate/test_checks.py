@@ -252,7 +252,7 @@ def test_a_wrong_answer_that_is_none(small: Small, by: str, says: str) -> None:
         ('"test_no_range"', '"test_no_test"', "rejected_by: expected a test of the kata"),
         ("shortcut = true", "shortcut = false", "expected one [[wrong]] with shortcut = true"),
         ('because = "shortcut: sorts"', "", "because: expected a string, found nothing"),
-        ('by = "return x"', "bye = 1", "bye: expected one of because, body, by, file"),
+        ('by = "return x"', "bye = 1", "bye: expected one of because, body, breaks, by, file"),
     ],
 )
 def test_answers_that_cannot_be_tried(small: Small, old: str, new: str, says: str) -> None:
