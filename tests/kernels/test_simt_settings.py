@@ -94,7 +94,7 @@ def test_the_order_of_threads_is_chosen(right: Simulator, order: str) -> None:
     [
         ("axpy", "launch refused: axpy<<<(3,1,1), (64,1,1)>>>\nThe test asked for that"),
         ("asks_nothing", "not reported: the host code returned cudaSuccess"),
-        ("leaves_its_error", "an error is left behind: the next to ask"),
+        ("leaves_its_error", "an error is left behind: the next call that asks for one finds it"),
         ("fails_elsewise", "status 1"),
     ],
 )

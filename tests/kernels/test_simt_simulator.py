@@ -224,7 +224,8 @@ def test_a_wrong_kernel_is_named(wrong: Simulator, name: str, seed: int) -> None
         assert words in problem
     if not name.startswith(PLACELESS):
         assert f"\n  wrong.cu:{line_of('wrong.cu', name)}  " in problem
-    if not problem.startswith(("launch", "output", "host", "invalid", "device", "copy", "shared")):
+    whole = ("launch", "output", "host", "invalid", "device", "copy", "shared", "unused")
+    if not problem.startswith(whole):
         assert f" in kernel {name}, block (" in problem
 
 
