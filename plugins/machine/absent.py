@@ -37,12 +37,17 @@ def require(item: pytest.Item, capabilities: Iterable[Capability]) -> None:
         pytest.skip(reason)
 
 
-def count_skips_by_reason(reports: Iterable[pytest.TestReport]) -> dict[str, int]:
-    """Return the number of skipped tests by reason, in alphabetical order."""
+def count_skips_by_reason(
+    reports: Iterable[pytest.TestReport | pytest.CollectReport],
+) -> dict[str, int]:
+    """Return the number of skipped tests by reason, in alphabetical order.
+
+    A whole module that is skipped has a report of its collection, without properties.
+    """
     reasons = [
         str(value)
         for report in reports
-        for name, value in report.user_properties
+        for name, value in getattr(report, "user_properties", ())
         if name == PROPERTY
     ]
     return {reason: reasons.count(reason) for reason in sorted(set(reasons))}

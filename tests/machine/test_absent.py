@@ -100,6 +100,14 @@ def test_several_katas_share_the_entry(course: MiniCourse) -> None:
     assert ["ark (2 tests): no ark", "tvm (6 tests): no TVM; install it"] == summary(course.run())
 
 
+def test_a_module_that_skips_itself_is_left_out(course: MiniCourse) -> None:
+    """It is skipped while it is collected, and the others are counted."""
+    course.kata(test=TESTS)
+    course.write("test_other.py", "import pytest\npytest.importorskip('no_such_module')\n")
+
+    assert SUMMARY == summary(course.run("."))
+
+
 def test_nothing_is_said_if_nothing_is_missing(course: MiniCourse) -> None:
     """A test that skips itself adds no section."""
     course.kata(test=TESTS)
