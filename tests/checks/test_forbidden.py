@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
+import json
 import sys
 import threading
 from types import ModuleType
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from plugins.checks.forbidden import Absent
 from plugins.checks.forbidden import forbids
+from plugins.checks.forbidden import from_exercise
 from plugins.checks.forbidden import reimported
 from plugins.checks.forbidden import watched_operators
 
@@ -20,6 +23,7 @@ from plugins.checks.forbidden import watched_operators
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from types import FrameType
 
 torch = pytest.importorskip("torch", reason="these tests need torch")
 pytestmark = pytest.mark.torch
@@ -234,3 +238,29 @@ def test_only_a_file_can_be_imported_afresh() -> None:
     loaderless.__spec__ = importlib.machinery.ModuleSpec("by_hand", None)
     with pytest.raises(AssertionError, match="was not imported from a file"):
         reimported(loaderless)
+
+
+def test_a_module_that_was_not_imported_before_stays(
+    exercise: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no older one to put back."""
+    module = exercise("x = 1\n")
+    monkeypatch.delitem(sys.modules, module.__name__, raising=False)
+
+    fresh = reimported(module)
+    assert sys.modules.pop(module.__name__) is fresh
+
+
+def test_the_stand_in_has_no_special_attributes() -> None:
+    """What Python asks of any module is answered as a module answers."""
+    assert not hasattr(Absent("torch"), "__wrapped__")
+
+
+def test_a_call_by_the_library_is_one_by_its_caller() -> None:
+    """Frames of Python's own library are passed over; a thread has no other caller."""
+    frames: list[FrameType] = []
+    json.loads("{}", object_hook=lambda _: frames.append(sys._getframe(1)))  # noqa: SLF001
+
+    assert from_exercise(frames[0], __file__)
+    assert not from_exercise(frames[0], "another.py")
+    assert from_exercise(None, "another.py")
