@@ -83,11 +83,10 @@ def write_files(repo: Repo, steps: Iterable[Step], theirs: str, now: datetime) -
 def find_texts_to_copy(step: Step) -> dict[str, bytes]:
     """Return the texts that will be replaced and are merged or in no commit, by path."""
     found: dict[str, bytes] = {}
-    known = {step.base, step.committed, step.theirs}
-    if step.tree.content is None:
-        # The answer has another name now, and may have been merged there.
-        known.discard(step.committed)
-        known |= {step.base, step.theirs}
+    known = {step.base, step.theirs}
+    if step.tree.content is not None:
+        # Else the answer has another name now, and may have been merged there.
+        known.add(step.committed)
     edited = step.tree.word == "merged" or (step.tree.word == "moved" and step.found not in known)
     if step.found is not None and edited:
         found[step.path] = step.found

@@ -162,9 +162,8 @@ def kata_line(place: Place, here: Place | None) -> str:
     spent = format_duration(place.standing.seconds) if place.standing.seconds else ""
     mark = ">" if place is here else " "
     if kata.size:
-        effort = (
-            f"{kata.size} {kata.minutes} min" if kata.core else f"({kata.size} {kata.minutes} min)"
-        )
+        effort = f"{kata.size} {kata.minutes} min"
+        effort = effort if kata.core else f"({effort})"
         name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 13)
         return f"  {mark} {name:22} {title:13} {word:13} {effort:14} {spent:>10}".rstrip()
     name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 24)
