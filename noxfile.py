@@ -66,12 +66,6 @@ def recording(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
-def graph(session: nox.Session) -> None:
-    """Draw the picture of lecture 03 from PyTorch's graph."""
-    session.run(sys.executable, "-m", "tests.graph", *session.posargs)
-
-
-@nox.session(default=False)
 def pictures(session: nox.Session) -> None:
     """Draw the pictures of the lectures anew: docs/lectureNN.svg."""
     session.run(sys.executable, "-m", "tests.pictures", *session.posargs)

@@ -1,4 +1,4 @@
-"""``python -m tests.graph FILE`` draws the graph that lecture 03 opens with: ``nox -s graph``.
+"""Draws the graph that lecture 03 opens with, for ``python -m tests.pictures``.
 
 The graph is PyTorch's: three lines are run, their nodes walked, and a backward says in which order
 the engine takes them. Only the places on the paper are chosen here.
@@ -6,14 +6,13 @@ the engine takes them. Only the places on the paper are chosen here.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 import torch
 from torch.autograd.graph import get_gradient_edge
+
+from tests.pictures import text
 
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from torch.autograd.graph import Node
 
 
-ROOT = Path(__file__).parents[1]
-FILE = ROOT / "docs/lecture03.svg"
 # The operators of forward, from left to right, each with the tensor that it returns.
 OPERATORS = {"mul": "y = x * w", "exp": "y.exp()", "add": "y.exp() + y", "sum": "z"}
 # In pixels: the middle of each column, and of the rows.
@@ -127,11 +124,6 @@ def places(nodes: Sequence[Drawn]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def text(x: float, y: float, says: str, kind: str = "") -> str:
-    """Return a line of text around `x`."""
-    return f'<text x="{x:g}" y="{y:g}" class="{kind}">{escape(says)}</text>'
-
-
 def arrow(kind: str, path: str) -> str:
     """Return a line with a head, in the colour of forward or backward."""
     return f'<path class="{kind}" d="{path}" marker-end="url(#h{kind})"/>'
@@ -215,14 +207,3 @@ def svg_of(nodes: Sequence[Drawn]) -> str:
         heads="".join(map(HEAD.format, "fb")),
         parts="\n".join([*draw_forward(), *draw_backward(nodes)]),
     )
-
-
-def main() -> None:
-    """Write the picture."""
-    parser = argparse.ArgumentParser(prog="graph", description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, default=FILE)
-    parser.parse_args().file.write_text(svg_of(read_nodes()), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -137,7 +137,16 @@ def tensors() -> str:
     )
 
 
+def nodes() -> str:
+    """Draw the graph of three lines, which PyTorch makes and runs."""
+    from tests import graph  # noqa: PLC0415 - imports torch
+
+    return graph.svg_of(graph.read_nodes())
+
+
 PICTURES: dict[str, Callable[[], str]] = {"lecture02.svg": tensors}
+# These need torch.
+MEASURED: dict[str, Callable[[], str]] = {"lecture03.svg": nodes}
 
 
 def main() -> None:
@@ -145,7 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=DOCS)
     folder = parser.parse_args().folder
-    for name, draw in PICTURES.items():
+    for name, draw in (PICTURES | MEASURED).items():
         (folder / name).write_text(draw(), encoding="utf-8")
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from plugins import ROOT
-
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.pictures import MEASURED
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,15 +21,11 @@ def words(picture: str) -> list[str]:
 
 
 @pytest.mark.torch
-def test_the_picture_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``nox -s graph`` draws what is there: PyTorch's names, saves and order."""
-    from tests import graph  # noqa: PLC0415 - imports torch
+def test_the_picture_is_current() -> None:
+    """``nox -s pictures`` draws what is there: PyTorch's names, saves and order."""
+    drawn = MEASURED[PICTURE.name]()
 
-    monkeypatch.setattr(sys, "argv", ["graph", str(tmp_path / "graph.svg")])
-    graph.main()
-
-    drawn = (tmp_path / "graph.svg").read_text(encoding="utf-8")
-    assert PICTURE.read_text(encoding="utf-8") == drawn, "nox -s graph"
+    assert PICTURE.read_text(encoding="utf-8") == drawn, "nox -s pictures"
 
 
 def test_it_shows_the_graph() -> None:

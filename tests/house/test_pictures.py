@@ -11,6 +11,7 @@ import pytest
 from plugins import ROOT
 from tests import pictures
 from tests.pictures import DOCS
+from tests.pictures import MEASURED
 from tests.pictures import PANELS
 from tests.pictures import PICTURES
 from tests.pictures import STORAGE
@@ -76,6 +77,7 @@ def test_a_lecture_shows_its_picture(name: str) -> None:
     assert len(shown[0]) > 40
 
 
+@pytest.mark.torch
 def test_the_command_draws_all(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +87,7 @@ def test_the_command_draws_all(
 
     pictures.main()
 
-    assert sorted(PICTURES) == sorted(file.name for file in folder.iterdir())
+    assert sorted(PICTURES | MEASURED) == sorted(file.name for file in folder.iterdir())
 
 
 @pytest.mark.torch
