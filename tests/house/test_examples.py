@@ -7,6 +7,7 @@ Of each kata that a command names, one test runs: the solutions pass all of them
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import shutil
@@ -55,6 +56,11 @@ class Example:
         return found[1] if found and self.language == "python" else None
 
     @property
+    def session(self) -> bool:
+        """Whether it is a session with Python, whose output stands there as well."""
+        return self.text.startswith(">>> ")
+
+    @property
     def needs_cluster(self) -> bool:
         """Whether it submits a job, or brings up a cluster."""
         return self.text.startswith("srun ") or "nox -s cluster" in self.text
@@ -73,8 +79,6 @@ def examples() -> list[Example]:
         files: list[str] = []
         for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8")), 1):
             text = textwrap.dedent(match[3])
-            if text.startswith(">>> "):
-                continue  # Its output stands there as well: test_explorations.py compares it.
             example = Example(page.parent.name, number, match[2], text, tuple(files))
             found.append(example)
             if example.file:
@@ -127,7 +131,7 @@ def skip_without(name: str, found: str | None) -> None:
             marks=[pytest.mark.tool("slurm")] if each.needs_cluster else [],
         )
         for each in EXAMPLES
-        if not each.file
+        if not (each.file or each.session)
     ],
 )
 def test_an_example_runs(example: Example, tmp_path: Path, environment: dict[str, str]) -> None:
@@ -151,6 +155,22 @@ def test_an_example_runs(example: Example, tmp_path: Path, environment: dict[str
     assert told
     verdicts = [str(example.katas)] if example.katas else []
     assert verdicts == VERDICT.findall(told), told
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(each, id=f"{each.page}-{each.number}") for each in EXAMPLES if each.session],
+)
+def test_a_session_prints_what_it_says(example: Example) -> None:
+    """Each block is a program of its own, as a reader pastes it."""
+    runner = doctest.DocTestRunner(verbose=False)
+    said: list[str] = []
+    block = doctest.DocTestParser().get_doctest(example.text, {}, example.page, None, 0)
+    runner.run(block, out=said.append)
+
+    assert runner.failures == 0, "".join(said)
+    assert runner.tries > 0
 
 
 def test_a_block_says_what_it_is() -> None:
