@@ -71,6 +71,22 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return proved
 
 
+def test_libraries_within_the_repository(
+    run: Verify, small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is proved with them: a run would open files that no key can rest on."""
+    inside = small.course.path / ".venv"
+    monkeypatch.setattr(sys, "prefix", str(inside))
+
+    status, text = run("all")
+
+    assert 2 == status
+    assert f"environment, {inside.resolve()}, lies in the repository" in text
+    assert "python -m venv ../" in text
+    for elsewhere in (inside.parent.with_name("venv"), f"{small.course.path}-venv"):
+        assert "" == verify.environment_within(small.course.path, str(elsewhere))
+
+
 def more_katas(small: Small) -> None:
     """Add a second and a third kata, each as good as the first."""
     for name in ("k02_clamp", "k03_clamp"):

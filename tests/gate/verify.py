@@ -65,6 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     every = options.lecture == "all"
     katas = list(gate.chosen(() if every else (options.lecture,), tuple(options.kata)))
     broken = [line for line in gate.course.errors if every or options.lecture in line]
+    broken += filter(None, [environment_within(HOME, sys.prefix)])
     if broken or not katas:
         sys.stdout.write("\n".join(broken or ["no such kata"]) + "\n")
         return 2
@@ -94,6 +95,18 @@ def main(arguments: Sequence[str]) -> int:
     lacking = [row for row in rows if not row.proof] if asks_for_proofs(options) else []
     left = [] if options.again else work.left
     return int(bool(left or lacking) or any(row.problems for row in rows))
+
+
+def environment_within(root: Path, prefix: str) -> str:
+    """Return what to do where the libraries that runs import are files of the repository."""
+    folder = Path(prefix).resolve()
+    if not folder.is_relative_to(root.resolve()):
+        return ""
+    return (
+        f"This Python's environment, {folder}, lies in the repository, and a proof cannot tell its "
+        "libraries from files of the course. Make one elsewhere: python -m venv ../katas-venv "
+        "(tox: TOX_WORK_DIR=../katas-tox)."
+    )
 
 
 def asks_for_proofs(options: argparse.Namespace) -> bool:

@@ -50,6 +50,8 @@ def test_ci_runs_the_second_command() -> None:
 
     assert blocks()[1] in commands
     assert commands.index(blocks()[1]) == len(commands) - 3
+    # Proofs are not made with libraries that lie in the checkout.
+    assert 'export TOX_WORK_DIR="$scratch/tox"' in commands[:-3]
     assert commands[-1].strip().startswith("python -m tests.gate.verify --again --minutes ")
 
 

@@ -212,6 +212,9 @@ def test_proofs_are_made_in_parts() -> None:
     sample = jobs(GITHUB / "workflows/ci.yml")["sample"]
     assert f"{run}--again --minutes 10" == sample["steps"][-1]["run"]
     assert 0 == sample["steps"][0]["with"]["fetch-depth"]
+    # Not made with libraries that lie in the checkout.
+    for step in (ci["steps"][-1], sample["steps"][-1], nightly["steps"][-2]):
+        assert "${{ runner.temp }}/tox" == step["env"]["TOX_WORK_DIR"]
     assert 55 < ci["timeout-minutes"]
     assert f'{run}all --shard "$SHARD" --write' == nightly["steps"][-2]["run"]
     owned = (GITHUB / "CODEOWNERS").read_text(encoding="utf-8")
