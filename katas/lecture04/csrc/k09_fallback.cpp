@@ -1,43 +1,28 @@
 // tier: small
 //
-// One kernel for every operator: a boxed fallback that counts.
+// One kernel for every operator: it counts, and lets them go on.
 //
-// The dispatcher can call a kernel in two ways: unboxed, with C++ arguments, or boxed, with a
-// stack of c10::IValue. A boxed kernel serves any schema, so one of them can be the fallback of
-// a dispatch key: what runs for every operator that has no kernel of its own there. This one
-// counts the operators of a program, then lets them go on.
+// A kernel may be boxed: it takes a stack of values instead of arguments, so it fits any schema and
+// can be the fallback of a dispatch key, even for operators that are not written yet. Yours counts
+// what a program calls:
 //
-// The key is TESTING_ONLY_GenericMode (`kMode`, given). No tensor carries it; it takes part in
-// dispatch only while the thread includes it (c10::impl::tls_set_dispatch_key_included: the
-// form without a guard object, because the start and the stop are separate calls).
+//     start(inner=False)
+//     nn.functional.linear(x, weight, bias)
+//     calls()      {"aten::linear": 1}
+//                  with inner=True also aten::t, aten::transpose, aten::as_strided, aten::addmm ...
 //
-// 1. start(inner): forgets all counts and begins to count on this thread. While it counts, a
-//    second start throws a RuntimeError with "start: already counting", and goes on counting.
-// 2. stop(): ends it; the counts stay readable. Not counting: RuntimeError, "stop: not counting".
-// 3. count(op, keys, stack): the fallback of kMode for all operators, the ones that are defined
-//    after this library was loaded included. In tallies, under the operator's full name
-//    ("aten::add.Tensor", "aten::relu": c10::toString of its operator_name()):
-//      calls    one more for each call, also for one that throws
-//      tensors  how many tensors the call returned, when it has returned: a Tensor[] counts
-//               each of its tensors, an undefined tensor (None in Python) does not count
-//    Then the operator does what it would have done, with its arguments as they are on the
-//    stack. Which calls arrive here depends on `inner`:
-//      false    only those that the program makes itself. What an operator calls while it runs
-//               (linear calls t and addmm) is not counted: exclude kMode while it runs
-//               (c10::impl::ExcludeDispatchKeyGuard), and call it again.
-//      true     those inner calls as well. kMode stays included, so the operator must go on
-//               below it (redispatchBoxed with the keys that come after kMode), or it would
-//               arrive here for ever.
-//    In both cases the thread's included and excluded keys are afterwards what they were before,
-//    also when the operator throws.
-// 4. The operators of this file are never counted: register a fallthrough for them.
+// Its key is kMode. No tensor has it; start includes it for the thread, as in k07.
 //
-// Backward of CPU tensors runs on the thread that called it, with the keys it had: it counts.
-// Other threads do not. Out of scope: other devices, TorchScript, torch.compile.
-// About 35 lines. In PyTorch: torch/library.h (fallback, makeFromBoxedFunction,
-// makeFallthrough), aten/src/ATen/core/dispatch/Dispatcher.h (OperatorHandle::redispatchBoxed),
-// aten/src/ATen/core/stack.h (last), aten/src/ATen/core/dispatch/backend_fallback_test.cpp,
-// and a real one: aten/src/ATen/native/CPUFallback.cpp (cpu_fallback).
+// 1. count, about 12 lines: tally the call, let the operator run, then look at its results.
+//    - inner is false: what an operator calls while it runs is not counted. A guard excludes kMode
+//      for as long (c10::impl::ExcludeDispatchKeyGuard), and the operator is called anew.
+//    - inner is true: kMode stays included, so the operator must go on below it (redispatchBoxed),
+//      or it arrives here for ever.
+// 2. Two registrations: the fallback for all operators, and none for those of this file.
+//
+// Begin with the second step, and with a count that only calls.
+// Afterwards read torch/library.h (fallback, makeFallthrough), and for a real one
+// aten/src/ATen/native/CPUFallback.cpp.
 //
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
@@ -61,6 +46,50 @@ struct Tally {
 thread_local std::map<std::string, Tally> tallies;
 thread_local bool count_inner = false;
 
+// Forgets all counts, and includes kMode for this thread until stop().
+void start(bool inner);
+void stop();
+
+// Returns how many tensors a value is or holds. An undefined one, None in Python, is none.
+int64_t defined_tensors(const c10::IValue& value);
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// In tallies, under the operator's full name (c10::toString of its operator_name()):
+//   calls     one more for each call, also for one that throws
+//   tensors   how many tensors the call has returned, if it has
+// `keys` are those of the call, kMode among them. The stack ends with the arguments before the
+// operator runs, and with its results afterwards, as many as its schema has returns.
+void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  // TODO: count, let the operator run, look at what it left on the stack.
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: count");
+}
+
+// TODO: two blocks TORCH_LIBRARY_IMPL(namespace, TESTING_ONLY_GenericMode, m). One is for the
+// namespace _, which stands for all operators: m.fallback takes a CppFunction made from count. One
+// is for lecture04_k09: start, stop, calls and tensors fall through.
+
+// ---- given: do not change ----------------------------------------------------------------
+
+void start(bool inner) {
+  TORCH_CHECK(!c10::impl::tls_is_dispatch_key_included(kMode), "start: already counting");
+  tallies.clear();
+  count_inner = inner;
+  c10::impl::tls_set_dispatch_key_included(kMode, true);
+}
+
+void stop() {
+  TORCH_CHECK(c10::impl::tls_is_dispatch_key_included(kMode), "stop: not counting");
+  c10::impl::tls_set_dispatch_key_included(kMode, false);
+}
+
+int64_t defined_tensors(const c10::IValue& value) {
+  if (value.isTensor()) {
+    return value.toTensor().defined() ? 1 : 0;
+  }
+  return value.isTensorList() ? value.toTensorList().size() : 0;
+}
+
 c10::Dict<std::string, int64_t> field(int64_t Tally::* member) {
   c10::Dict<std::string, int64_t> counts;
   for (const auto& [name, tally] : tallies) {
@@ -76,28 +105,6 @@ c10::Dict<std::string, int64_t> calls() {
 c10::Dict<std::string, int64_t> tensors() {
   return field(&Tally::tensors);
 }
-
-// ---- the exercise ------------------------------------------------------------------------
-
-void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  // TODO: count, let the operator run, look at what it left on the stack.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: count");
-}
-
-void start(bool inner) {
-  // TODO: from now on, this thread's calls pass by kMode.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: start");
-}
-
-void stop() {
-  // TODO: and from now on they do not.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: stop");
-}
-
-// TODO: two blocks TORCH_LIBRARY_IMPL(namespace, TESTING_ONLY_GenericMode, m): one for the
-// namespace _, which stands for all operators, and one for lecture04_k09.
-
-// ---- given: do not change ----------------------------------------------------------------
 
 TORCH_LIBRARY(lecture04_k09, m) {
   m.def("start(bool inner) -> ()", &start);

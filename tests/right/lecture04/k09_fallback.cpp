@@ -3,14 +3,13 @@
 #include <torch/library.h>
 
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 
 // ---- given: do not change ----------------------------------------------------------------
 
 // A functionality key that no tensor has and that nothing in PyTorch uses outside its tests.
-// It comes before every key that does work: before autograd, before functorch.
+// It comes before autograd and functorch. Only PreDispatch (tracing) and PythonDispatcher (tables
+// that Python may override) come before it.
 constexpr auto kMode = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 struct Tally {
@@ -22,21 +21,12 @@ struct Tally {
 thread_local std::map<std::string, Tally> tallies;
 thread_local bool count_inner = false;
 
-c10::Dict<std::string, int64_t> field(int64_t Tally::* member) {
-  c10::Dict<std::string, int64_t> counts;
-  for (const auto& [name, tally] : tallies) {
-    counts.insert(name, tally.*member);
-  }
-  return counts;
-}
+// Forgets all counts, and includes kMode for this thread until stop().
+void start(bool inner);
+void stop();
 
-c10::Dict<std::string, int64_t> calls() {
-  return field(&Tally::calls);
-}
-
-c10::Dict<std::string, int64_t> tensors() {
-  return field(&Tally::tensors);
-}
+// Returns how many tensors a value is or holds. An undefined one, None in Python, is none.
+int64_t defined_tensors(const c10::IValue& value);
 
 // ---- the exercise ------------------------------------------------------------------------
 
@@ -65,20 +55,6 @@ struct Counter final : c10::OperatorKernel {
   }
 };
 
-void start(bool inner) {
-  if (c10::impl::tls_local_dispatch_key_set().included_.has(kMode)) {
-    TORCH_CHECK(false, "start: already counting");
-  }
-  tallies = {};
-  count_inner = inner;
-  c10::impl::tls_set_dispatch_key_included(kMode, true);
-}
-
-void stop() {
-  TORCH_CHECK(c10::impl::tls_local_dispatch_key_set().included_.has(kMode), "stop: not counting");
-  c10::impl::tls_set_dispatch_key_included(kMode, false);
-}
-
 TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Counter>()));
 }
@@ -91,6 +67,41 @@ TORCH_LIBRARY_IMPL(lecture04_k09, TESTING_ONLY_GenericMode, m) {
 }
 
 // ---- given: do not change ----------------------------------------------------------------
+
+void start(bool inner) {
+  TORCH_CHECK(!c10::impl::tls_is_dispatch_key_included(kMode), "start: already counting");
+  tallies.clear();
+  count_inner = inner;
+  c10::impl::tls_set_dispatch_key_included(kMode, true);
+}
+
+void stop() {
+  TORCH_CHECK(c10::impl::tls_is_dispatch_key_included(kMode), "stop: not counting");
+  c10::impl::tls_set_dispatch_key_included(kMode, false);
+}
+
+int64_t defined_tensors(const c10::IValue& value) {
+  if (value.isTensor()) {
+    return value.toTensor().defined() ? 1 : 0;
+  }
+  return value.isTensorList() ? value.toTensorList().size() : 0;
+}
+
+c10::Dict<std::string, int64_t> field(int64_t Tally::* member) {
+  c10::Dict<std::string, int64_t> counts;
+  for (const auto& [name, tally] : tallies) {
+    counts.insert(name, tally.*member);
+  }
+  return counts;
+}
+
+c10::Dict<std::string, int64_t> calls() {
+  return field(&Tally::calls);
+}
+
+c10::Dict<std::string, int64_t> tensors() {
+  return field(&Tally::tensors);
+}
 
 TORCH_LIBRARY(lecture04_k09, m) {
   m.def("start(bool inner) -> ()", &start);

@@ -21,30 +21,14 @@ struct Tally {
 thread_local std::map<std::string, Tally> tallies;
 thread_local bool count_inner = false;
 
-c10::Dict<std::string, int64_t> field(int64_t Tally::* member) {
-  c10::Dict<std::string, int64_t> counts;
-  for (const auto& [name, tally] : tallies) {
-    counts.insert(name, tally.*member);
-  }
-  return counts;
-}
+// Forgets all counts, and includes kMode for this thread until stop().
+void start(bool inner);
+void stop();
 
-c10::Dict<std::string, int64_t> calls() {
-  return field(&Tally::calls);
-}
-
-c10::Dict<std::string, int64_t> tensors() {
-  return field(&Tally::tensors);
-}
+// Returns how many tensors a value is or holds. An undefined one, None in Python, is none.
+int64_t defined_tensors(const c10::IValue& value);
 
 // ---- the exercise ------------------------------------------------------------------------
-
-int64_t defined_tensors(const c10::IValue& value) {
-  if (value.isTensor()) {
-    return value.toTensor().defined() ? 1 : 0;
-  }
-  return value.isTensorList() ? value.toTensorList().size() : 0;
-}
 
 void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   auto& tally = tallies[c10::toString(op.operator_name())];
@@ -62,6 +46,18 @@ void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::
   }
 }
 
+TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&count>());
+}
+
+TORCH_LIBRARY_IMPL(lecture04_k09, TESTING_ONLY_GenericMode, m) {
+  for (const auto* name : {"start", "stop", "calls", "tensors"}) {
+    m.impl(name, torch::CppFunction::makeFallthrough());
+  }
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
 void start(bool inner) {
   TORCH_CHECK(!c10::impl::tls_is_dispatch_key_included(kMode), "start: already counting");
   tallies.clear();
@@ -74,17 +70,28 @@ void stop() {
   c10::impl::tls_set_dispatch_key_included(kMode, false);
 }
 
-TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
-  m.fallback(torch::CppFunction::makeFromBoxedFunction<&count>());
-}
-
-TORCH_LIBRARY_IMPL(lecture04_k09, TESTING_ONLY_GenericMode, m) {
-  for (const auto* name : {"start", "stop", "calls", "tensors"}) {
-    m.impl(name, torch::CppFunction::makeFallthrough());
+int64_t defined_tensors(const c10::IValue& value) {
+  if (value.isTensor()) {
+    return value.toTensor().defined() ? 1 : 0;
   }
+  return value.isTensorList() ? value.toTensorList().size() : 0;
 }
 
-// ---- given: do not change ----------------------------------------------------------------
+c10::Dict<std::string, int64_t> field(int64_t Tally::* member) {
+  c10::Dict<std::string, int64_t> counts;
+  for (const auto& [name, tally] : tallies) {
+    counts.insert(name, tally.*member);
+  }
+  return counts;
+}
+
+c10::Dict<std::string, int64_t> calls() {
+  return field(&Tally::calls);
+}
+
+c10::Dict<std::string, int64_t> tensors() {
+  return field(&Tally::tensors);
+}
 
 TORCH_LIBRARY(lecture04_k09, m) {
   m.def("start(bool inner) -> ()", &start);

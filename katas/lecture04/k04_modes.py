@@ -1,0 +1,47 @@
+"""Find out what ``no_grad``, ``inference_mode`` and ``autocast`` do to the dispatcher.
+
+Each thread has two sets of dispatch keys. What it includes is added to the keys of the tensors in a
+call, what it excludes is taken away. Look at one:
+
+    print(torch._C._dispatch_tls_local_exclude_set())
+
+So ``no_grad`` excludes autograd's keys, doesn't it? And does ``autocast`` add a key, or stop hiding
+one? Write `effect`, about 7 lines, and print it for all three.
+
+Begin with ``dir(torch._C)``: where there is an exclude set, there is an include set.
+Afterwards open ``torch/include/c10/core/impl/LocalDispatchKeySet.h`` in site-packages.
+"""
+# ruff: noqa: SLF001 - only torch._C knows these sets
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Final
+
+import torch
+
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+
+# The keys that this kata looks at. AutogradFunctionality stands for AutogradCPU and its kind.
+KEYS: Final = (
+    *("BackendSelect", "Python", "ADInplaceOrView", "AutogradOther", "AutogradFunctionality"),
+    *("AutocastCPU", "AutocastCUDA", "PythonTLSSnapshot"),
+)
+
+
+def texts(what: str, keys: torch._C.DispatchKeySet) -> set[str]:
+    """Return a text such as "excluded Python" for each of KEYS in a set. Given."""
+    return {f"{what} {key}" for key in KEYS if keys.has(torch._C._parse_dispatch_key(key))}
+
+
+def effect(mode: AbstractContextManager[object]) -> set[str]:
+    """Enter a mode, and return how this thread's two sets differ from those before.
+
+    "+excluded Python" says that the mode excludes the key, "-excluded Python" that it excludes it
+    no longer; "+included Python" and "-included Python" say so of the other set. Leave the mode.
+    """
+    # TODO: read both sets before and within.
+    raise NotImplementedError("effect")

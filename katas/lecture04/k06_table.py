@@ -1,0 +1,68 @@
+"""Which kernel runs? The row of an operator's table, by six rules.
+
+Register a kernel for CPU, and the gradient of your operator may be gone. Look at the table of an
+operator of PyTorch, where each line ends in the rule that filled it:
+
+    print(torch._C._dispatch_dump_table("aten::silu"))
+
+A kernel may be registered for an alias key, which stands for many keys (ALIASES). `lookup` goes
+down this list until a rule has a kernel:
+
+    a kernel for ...              serves ...                    says
+    the very key                  that key                      kernel
+    CompositeExplicitAutograd     backends                      default backend kernel
+    CompositeImplicitAutograd     backends and autograd keys    math kernel
+    Autograd                      autograd keys                 autograd kernel
+    the key, as fallback          that key, of all operators    backend fallback
+    none of these                                               missing
+
+1. Write these rules, in their order: about 12 lines.
+2. The third has an exception, for autograd keys alone. Its kernel is made of other operators, and
+   autograd differentiates those. Where the backend has a kernel of its own, or there is one for
+   CompositeExplicitAutograd, that would differentiate what does not run: the rule is skipped.
+
+The tests build each table in PyTorch, too.
+
+Begin with four rules for CPU and AutogradCPU, and let the tests find the exception.
+Afterwards find the rules in ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``
+(``computeDispatchTableEntryWithDebug``), in PyTorch's repository.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import Final
+
+
+BACKENDS: Final = ("CPU", "CUDA", "Meta", "SparseCPU")
+# The keys of autograd, each with the backends that it is for.
+AUTOGRAD: Final = {
+    "AutogradCPU": {"CPU"},
+    "AutogradCUDA": {"CUDA"},
+    "AutogradMeta": {"Meta"},
+    "AutogradOther": {"SparseCPU"},
+}
+# The keys that a kernel for an alias key serves. Undefined is the key of a call without tensors.
+ALIASES: Final = {
+    "CompositeExplicitAutograd": {"Undefined", *BACKENDS},
+    "CompositeImplicitAutograd": {"Undefined", *BACKENDS, *AUTOGRAD},
+    "Autograd": {*AUTOGRAD},
+}
+
+
+def ambiguous(*_: Any) -> Any:
+    """Stands where a kernel for AutogradOther could mean two things. Given."""
+    raise RuntimeError("ambiguous: register a kernel for AutogradOther")
+
+
+def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tuple[Any, str]:
+    """Return the kernel that the table has for a key, and the rule that says so.
+
+    `kernels` has an operator's kernels by key or alias key, `fallbacks` those for all operators.
+    Without a kernel return ``(None, "missing")``.
+
+    AutogradOther stands for many backends: if one of them has a kernel of its own and the operator
+    one for CompositeImplicitAutograd, return ``(ambiguous, "ambiguous autogradother")``.
+    """
+    # TODO: down the list; each rule returns, or leaves it to the next.
+    raise NotImplementedError("lookup")

@@ -1,0 +1,120 @@
+"""A call travels: from Python's key past autograd down to the CPU.
+
+    x.add(1)      the keys of x            CPU, ADInplaceOrView, AutogradCPU, AutocastCPU
+                  the thread includes      + BackendSelect, ...
+                  the thread excludes      - AutocastCPU, ...
+                  what falls through       - ADInplaceOrView, ...
+                  the highest left         AutogradCPU: its kernel records, and redispatches
+                                           CPU: its kernel adds
+
+That is all of PyTorch's dispatcher that runs in a call. You write it, about 22 lines:
+
+1. `include` and `exclude`: what a mode does to its thread, and takes back.
+2. `Operator.redispatch`: drop what falls through, run the kernel of the highest key left.
+3. `Operator.call`: unite, include, exclude; then as in 2.
+
+Begin with the third step for a single tensor and no mode: it is one line with the second.
+Afterwards find your third step in ``aten/src/ATen/core/dispatch/DispatchKeyExtractor.h``
+(``computeDispatchKeySet``); the wheel has it below ``torch/include/ATen``.
+
+Real life differs: a set is one integer (k05), and the table is computed when a kernel is registered
+(k06), so a call looks up one row.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Final
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+
+# The keys of this kata, from the lowest priority to the highest.
+PRIORITY: Final = (
+    *("Undefined", "CPU", "CUDA", "BackendSelect", "Python", "Negative", "ADInplaceOrView"),
+    *("AutogradCPU", "AutogradCUDA", "AutocastCPU"),
+)
+Keys = frozenset[str]
+
+
+def highest(keys: Keys) -> str:
+    """Return the key of the highest priority; "Undefined" if there is none. Given."""
+    return max(keys, key=PRIORITY.index, default="Undefined")
+
+
+def below(keys: Keys, key: str) -> Keys:
+    """Return the keys of a set that have a lower priority. Given."""
+    return frozenset(each for each in keys if PRIORITY.index(each) < PRIORITY.index(key))
+
+
+def fallthrough(*_: Any) -> Any:
+    """Stand in the place of a kernel, for a key that is to be passed over. Given."""
+    raise AssertionError("a fallthrough kernel is not called")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A stand-in for a tensor: its dispatch keys and a value. Given."""
+
+    keys: Keys
+    value: Any = None
+
+
+class Tls(threading.local):
+    """The keys that each thread adds to its calls, and takes from them. Given."""
+
+    def __init__(self) -> None:
+        self.included: Keys = frozenset()
+        self.excluded: Keys = frozenset()
+
+
+tls: Final = Tls()
+
+
+@contextmanager
+def include(*keys: str) -> Iterator[None]:
+    """Add keys to ``tls.included`` while the block lasts; then put back what was there before."""
+    # TODO
+    raise NotImplementedError("include")
+    yield
+
+
+@contextmanager
+def exclude(*keys: str) -> Iterator[None]:
+    """Add keys to ``tls.excluded`` while the block lasts; then put back what was there before."""
+    # TODO
+    raise NotImplementedError("exclude")
+    yield
+
+
+@dataclass
+class Operator:
+    """An operator: its kernels by key, each called as ``kernel(keys, *args)``."""
+
+    name: str
+    kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def redispatch(self, keys: Keys, *args: Any) -> Any:
+        """Return ``kernel(keys, *args)`` of the highest of `keys`, without those that fall through.
+
+        The kernel gets the keys that are left, its own among them: it may go on below that. Raise
+        NotImplementedError, with the operator's name and the key, where there is no kernel.
+        """
+        # TODO
+        raise NotImplementedError("Operator.redispatch")
+
+    def call(self, *args: Any) -> Any:
+        """Call the operator: tensors stand among the arguments, and in lists among them.
+
+        A key that the thread both includes and excludes is excluded.
+        """
+        # TODO
+        raise NotImplementedError("Operator.call")

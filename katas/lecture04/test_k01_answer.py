@@ -1,0 +1,78 @@
+"""Tests of k01_answer: an operator, and what PyTorch gives it unasked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+
+from plugins.kit import tensors
+from plugins.kit import unchanged
+from plugins.kit import watched_operators
+
+
+if TYPE_CHECKING:
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+
+def test_it_is_an_operator(extension: Extension) -> None:
+    """PyTorch knows its name and its schema, and can print it."""
+    yours = str(extension.op("answer").default._schema)  # noqa: SLF001 - it has no other name
+
+    expected = "lecture04_k01::answer(Tensor x) -> Tensor"
+    assert expected == yours, f"yours      {yours}\nexpected   {expected}"
+
+
+def test_the_answer(extension: Extension) -> None:
+    """6 times 7, as a tensor without dims."""
+    yours = extension.op("answer")(torch.tensor(6.0))
+
+    assert yours.item() == 42.0, f"yours {yours}, expected tensor(42.): x * (x + 1) for x = 6"
+
+
+@given(x=tensors())
+def test_any_tensor(extension: Extension, x: torch.Tensor) -> None:
+    """Of any shape, strides and dtype: the operators that you call can do it."""
+    with unchanged(x=x):
+        yours = extension.op("answer")(x)
+
+    says = "yours is not x * (x + 1)\n".__add__
+    torch.testing.assert_close(yours, x * (x + 1), rtol=0, atol=0, equal_nan=True, msg=says)
+
+
+def test_a_gradient_comes_along(extension: Extension) -> None:
+    """Your function calls operators that have one."""
+    x = torch.tensor([6.0, 0.5, -3.0], dtype=torch.float64, requires_grad=True)
+    y = extension.op("answer")(x)
+
+    assert y.requires_grad, (
+        "yours has no grad_fn: autograd records the operators that your function calls, as long as"
+        " nothing cuts the graph"
+    )
+    (yours,) = torch.autograd.grad(y.sum(), x)
+    says = "the gradient of x * (x + 1) is 2 * x + 1\n".__add__
+    torch.testing.assert_close(yours, 2 * x.detach() + 1, rtol=0, atol=0, msg=says)
+
+
+def test_a_shape_without_memory_comes_along(extension: Extension) -> None:
+    """On the device meta a tensor has a shape and no elements: compilers plan so."""
+    yours = extension.op("answer")(torch.empty(2**40, device="meta"))  # m.impl for CPU has none
+
+    found = yours.device.type, tuple(yours.shape)
+    assert found == ("meta", (2**40,)), f"yours {found}, expected a meta tensor of 2**40 elements"
+
+
+def test_it_is_made_of_operators(extension: Extension) -> None:
+    """The profiler, a compiler and vmap see what it is made of."""
+    with watched_operators() as names:
+        extension.op("answer")(torch.ones(2))
+    found = {"lecture04_k01::answer", "aten::add", "aten::mul"} - set(names)
+
+    assert not found, f"the profiler does not see {sorted(found)}; it sees {sorted(set(names))}"
+    mapped = torch.vmap(extension.op("answer"))(torch.tensor([6.0, 1.0]))
+    assert mapped.tolist() == [42.0, 2.0], f"under torch.vmap yours returns {mapped}"

@@ -1,0 +1,111 @@
+"""Tests of k03_lies: each operator runs, and what it did is held against its schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+
+if TYPE_CHECKING:
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+
+def inputs(name: str) -> list[torch.Tensor]:
+    """Return arguments for an operator, as many as it takes."""
+    x = torch.tensor([2.0, 3.0, 5.0, 7.0], dtype=torch.float64).sqrt()
+    return [x, 1 + x.flip(0)] if name in {"add_to", "keep_max_"} else [x]
+
+
+def did(operator: Any, name: str) -> tuple[set[str], set[str]]:
+    """Run it, and return which arguments it wrote to, and which share memory with the result."""
+    tensors = inputs(name)
+    before = [x.clone() for x in tensors]
+    result = operator(*tensors)
+    names = [argument.name for argument in operator._schema.arguments]  # noqa: SLF001
+    written = {
+        each for each, x, old in zip(names, tensors, before, strict=True) if not torch.equal(x, old)
+    }
+    place = None if result is None else result.untyped_storage().data_ptr()
+    shared = {
+        each
+        for each, x in zip(names, tensors, strict=True)
+        if place == x.untyped_storage().data_ptr()
+    }
+    return written, shared
+
+
+def says(operator: Any) -> tuple[set[str], set[str]]:
+    """Read the same from its schema."""
+    schema = operator._schema  # noqa: SLF001 - it has no other name
+    letters: set[str] = set()
+    for each in schema.returns:
+        letters |= each.alias_info.before_set if each.alias_info else set()
+    marked = [argument for argument in schema.arguments if argument.alias_info]
+    return (
+        {each.name for each in marked if each.alias_info.is_write},
+        {each.name for each in marked if each.alias_info.before_set & letters},
+    )
+
+
+def hold(operator: Any, name: str) -> None:
+    """Compare what the schema says with what the kernel does."""
+    schema = operator._schema  # noqa: SLF001 - it has no other name
+    for what, claim, fact in zip(
+        ("written to", "in one memory with the result"),
+        says(operator),
+        did(operator, name),
+        strict=True,
+    ):
+        assert claim == fact, (
+            f"{schema}\n{what}: your schema says {sorted(claim) or 'none'}, the kernel does it to"
+            f" {sorted(fact) or 'none'}"
+        )
+
+
+@pytest.mark.given
+def test_a_true_schema_stays(extension: Extension) -> None:
+    """One of the five has told the truth from the beginning."""
+    hold(extension.op("keep_max_").default, "keep_max_")
+
+
+@pytest.mark.parametrize("name", ["negate_", "first_half", "add_to", "halved"])
+def test_the_schema_says_what_the_kernel_does(extension: Extension, name: str) -> None:
+    """No less than it does, and no more."""
+    hold(extension.op(name).default, name)
+
+
+@pytest.mark.parametrize("name", ["negate_", "add_to"])
+def test_a_write_is_no_dead_code(extension: Extension, name: str) -> None:
+    """A compiler drops a call whose result is not used, unless the schema says that it writes."""
+    operator = extension.op(name)
+
+    def program(*tensors: torch.Tensor) -> torch.Tensor:
+        operator(*tensors)
+        return tensors[-1] * 1
+
+    traced = make_fx(program)(*inputs(name))
+    traced.graph.eliminate_dead_code()
+    traced.recompile()
+    yours, expected = traced(*inputs(name)), program(*inputs(name))
+
+    assert torch.equal(yours, expected), (
+        f"without dead code the program returns\n{yours}\nexpected\n{expected}\nThe call of {name}"
+        f" is gone, as its schema says that it only reads: {operator.default._schema}"  # noqa: SLF001
+    )
+
+
+@pytest.mark.parametrize("name", ["negate_", "first_half", "add_to"])
+def test_opcheck_agrees(extension: Extension, name: str) -> None:
+    """PyTorch's own lie detector, for operators of your own."""
+    found = torch.library.opcheck(
+        extension.op(name).default, inputs(name), test_utils="test_schema", raise_exception=False
+    )
+
+    assert found == {"test_schema": "SUCCESS"}, f"opcheck says {found['test_schema']}"

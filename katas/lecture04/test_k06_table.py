@@ -1,0 +1,166 @@
+"""Tests of k06_table: the table of a real operator is the oracle."""
+# ruff: noqa: SLF001 - only torch._C has the tables
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture04 import k06_table as kata
+from katas.lecture04.k06_table import ALIASES
+from katas.lecture04.k06_table import AUTOGRAD
+from katas.lecture04.k06_table import BACKENDS
+from plugins.kit import forbids
+
+
+KEYS = (*BACKENDS, *AUTOGRAD, "Undefined", "Negative", "ADInplaceOrView", "Python", "AutocastCPU")
+EXPLICIT, IMPLICIT = "CompositeExplicitAutograd", "CompositeImplicitAutograd"
+numbers = count()
+
+
+def real_table(registered: set[str]) -> dict[str, str]:
+    """Return the table of a new PyTorch operator with kernels for these keys."""
+    name = f"f{next(numbers)}"
+    library = torch.library.Library("lecture04_k06_table", "FRAGMENT")
+    try:
+        library.define(f"{name}(Tensor x) -> Tensor")
+        # Meta before the alias keys: torch.library refuses it after CompositeImplicitAutograd.
+        for key in sorted(registered, key=lambda key: (key in ALIASES, key)):
+            library.impl(name, lambda x: x, key)
+        dump = torch._C._dispatch_dump_table(f"lecture04_k06_table::{name}")
+    finally:
+        library._destroy()
+    # A line reads `CPU: registered at somewhere [kernel]`.
+    lines = [line.partition(": ") for line in dump.splitlines()]
+    return {key: rest.rpartition("[")[2].rstrip("]") for key, _, rest in lines}
+
+
+FALLBACKS = {
+    key: f"the fallback for {key}"
+    for key, rule in real_table(set()).items()
+    if rule == "backend fallback" and key in KEYS
+}
+
+
+def kernels(registered: set[str]) -> dict[str, Any]:
+    """Return a stand-in for a kernel for each of these keys."""
+    return {key: f"the kernel for {key}" for key in sorted(registered)}
+
+
+def compare(registered: set[str], *keys: str, why: str = "") -> None:
+    """Hold your rows for these keys against those of an operator of PyTorch."""
+    table = real_table(registered)
+    for key in keys:
+        mine, theirs = kernels(registered), table.get(key, "missing")
+        kernel, rule = kata.lookup(mine, dict(FALLBACKS), key)
+        expected = {
+            "kernel": mine.get(key),
+            "default backend kernel": mine.get(EXPLICIT),
+            "math kernel": mine.get(IMPLICIT),
+            "autograd kernel": mine.get("Autograd"),
+            "ambiguous autogradother": kata.ambiguous,
+            "backend fallback": FALLBACKS.get(key),
+            "missing": None,
+        }
+        case = f"{key}, with kernels for {sorted(registered) or 'nothing'}"
+        assert rule == theirs, f"{case}\nyours      {rule}\nPyTorch's  {theirs}\n{why}"
+        assert kernel == expected[theirs], (
+            f"{case}: {rule}\nyours      {kernel}\nexpected   {expected[theirs]}"
+        )
+
+
+def test_a_kernel_serves_its_own_key() -> None:
+    """And no other: where nothing is registered, a key has a fallback or misses a kernel."""
+    compare({"CPU"}, "CPU", "CUDA", why="CUDA has neither a kernel nor a fallback")
+    compare({"AutogradCPU"}, "AutogradCPU", "Undefined")
+
+
+def test_a_fallback_serves_every_operator() -> None:
+    """Where the operator has no kernel of its own."""
+    why = "PyTorch has registered a fallback for Negative"
+    compare({"CPU"}, "Negative", "ADInplaceOrView", "AutocastCPU", why=why)
+    compare({"Negative"}, "Negative", why="a kernel of its own goes first")
+
+
+def test_a_composite_explicit_kernel_serves_backends() -> None:
+    """But no autograd key: its derivative is registered apart. A backend's own goes first."""
+    compare({EXPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD)
+    compare({EXPLICIT, "CUDA"}, "CPU", "CUDA", why="CUDA has a kernel of its own")
+
+
+def test_a_composite_implicit_kernel_serves_autograd_too() -> None:
+    """It calls operators that have derivatives: its own comes along."""
+    compare({IMPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD, "AutocastCPU")
+
+
+def test_an_autograd_kernel_serves_autograd_keys() -> None:
+    """Every one of them, and no backend."""
+    compare({"Autograd", "CPU"}, *AUTOGRAD, "CPU", "CUDA")
+    compare({"Autograd", "AutogradCPU"}, "AutogradCPU", "AutogradCUDA")
+
+
+def test_a_backend_kernel_turns_the_implicit_one_off() -> None:
+    """For its own autograd key: else autograd would differentiate what does not run."""
+    why = "CPU has a kernel, so AutogradCPU must not have the decomposition; CUDA has none"
+    compare({IMPLICIT, "CPU"}, "CPU", "AutogradCPU", "CUDA", "AutogradCUDA", why=why)
+    compare({IMPLICIT, "CPU", "Autograd"}, "AutogradCPU", "AutogradCUDA", why=why)
+
+
+def test_an_explicit_kernel_turns_the_implicit_one_off() -> None:
+    """For all autograd keys: each backend runs the explicit one."""
+    compare({IMPLICIT, EXPLICIT}, "CPU", "Undefined", *AUTOGRAD)
+    compare({IMPLICIT, EXPLICIT, "Autograd"}, "CPU", *AUTOGRAD)
+
+
+def test_autograd_other_is_ambiguous() -> None:
+    """Its backends share it: the kernel of one does not speak for the rest."""
+    compare({IMPLICIT, "SparseCPU"}, "AutogradOther", "AutogradCPU", "SparseCPU")
+    compare({IMPLICIT, "SparseCPU", "AutogradOther"}, "AutogradOther")
+
+
+REGISTRATIONS = st.sets(st.sampled_from([*BACKENDS, *AUTOGRAD, *ALIASES, "Negative", "Python"]))
+
+
+@given(registered=REGISTRATIONS)
+@example(registered=set())
+@example(registered={IMPLICIT, EXPLICIT, "SparseCPU"})
+@example(registered={IMPLICIT, "SparseCPU", "Autograd"})
+def test_the_table_is_that_of_pytorch(registered: set[str]) -> None:
+    """Whatever is registered, each key gets the kernel that PyTorch computes for it."""
+    compare(registered, *KEYS)
+
+
+def test_a_lookup_remembers_nothing() -> None:
+    """Asked again after other kernels, it answers as if for the first time, and changes nothing."""
+    mine, fallbacks = {"CPU": "first"}, {"Negative": "fallback"}
+    first = kata.lookup(mine, fallbacks, "CPU"), kata.lookup(mine, fallbacks, "Negative")
+    mine["CPU"], fallbacks["Negative"] = "second", "other"
+    then = kata.lookup(mine, fallbacks, "CPU"), kata.lookup(mine, fallbacks, "Negative")
+
+    expected = (("first", "kernel"), ("fallback", "backend fallback"))
+    assert first == expected, f"yours {first}, expected {expected}"
+    expected = (("second", "kernel"), ("other", "backend fallback"))
+    assert then == expected, f"with other kernels: yours {then}, expected {expected}"
+    found = mine, fallbacks
+    assert found == ({"CPU": "second"}, {"Negative": "other"}), f"yours has left {found}"
+
+
+def test_the_rules_are_your_own() -> None:
+    """Worked out on the dicts, without anything of torch."""
+    with forbids(kata) as fresh:
+        found = fresh.lookup({IMPLICIT: 1, "CPU": 2, "Autograd": 3}, {}, "AutogradCPU")
+
+    assert found == (3, "autograd kernel"), f"without torch yours finds {found}"
+
+
+@pytest.mark.given
+def test_the_ambiguous_kernel_refuses() -> None:
+    """It stands in the table, and its message says what to do."""
+    with pytest.raises(RuntimeError, match="register a kernel for AutogradOther"):
+        kata.ambiguous()

@@ -1,0 +1,317 @@
+"""Tests of k15_vectorized: against the scalar loops, at the edges of memory, and against time."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import multiprocessing
+import os
+import re
+import signal
+import statistics
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas import source
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+KERNELS = ("silu", "sum_of_squares", "max")
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def run(extension: Extension, name: str, out: int, start: int, count: int) -> None:
+    """Call a kernel on `count` floats at address `start`."""
+    function = extension.symbol(f"kata_{name}")
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    if function(out, start, count):
+        raise NotImplementedError(f"TODO: {name}")
+
+
+def silu(extension: Extension, x: torch.Tensor, suffix: str = "") -> torch.Tensor:
+    """Return silu of a contiguous tensor; there is room behind it, should too much be written."""
+    out = torch.full((x.numel() + 64,), 123.0)
+    run(extension, f"silu{suffix}", out.data_ptr(), x.data_ptr(), x.numel())
+    return out[: x.numel()]
+
+
+def reduced(extension: Extension, name: str, x: torch.Tensor) -> float:
+    """Return the sum of squares or the largest element of a contiguous tensor."""
+    out = torch.full((1,), 123.0)
+    run(extension, name, out.data_ptr(), x.data_ptr(), x.numel())
+    return out.item()
+
+
+def width(extension: Extension) -> int:
+    """Return how many floats a vector holds."""
+    return extension.symbol("kata_width")()
+
+
+def sizes(extension: Extension) -> list[int]:
+    """Return every size up to three vectors and one, and some around a power of two."""
+    return [*range(3 * width(extension) + 2), 1023, 1024, 1025]
+
+
+def test_silu_of_whole_vectors(extension: Extension) -> None:
+    """One vector, and four: what torch's own silu says."""
+    for n in (width(extension), 4 * width(extension)):
+        x = torch.linspace(-6, 6, n)
+        torch.testing.assert_close(silu(extension, x), torch.nn.functional.silu(x))
+
+
+def test_silu_of_any_size(extension: Extension) -> None:
+    """What is left after the last whole vector counts as well."""
+    for n in sizes(extension):
+        x = torch.randn(n) * 4
+        message = f"{n} elements, {width(extension)} to a vector"
+        expected = torch.nn.functional.silu(x)
+        torch.testing.assert_close(
+            silu(extension, x), expected, msg=lambda text, note=message: f"{note}: {text}"
+        )
+
+
+def test_silu_writes_its_elements_only(extension: Extension) -> None:
+    """The floats on both sides of the result stay as they are."""
+    for n in sizes(extension):
+        x, out = torch.randn(n), torch.full((n + 64,), 123.0)
+        run(extension, "silu", out[32:].data_ptr(), x.data_ptr(), n)
+        around = torch.cat([out[:32], out[32 + n :]])
+        assert torch.equal(torch.full((64,), 123.0), around), f"wrote outside of {n} elements"
+
+
+def test_silu_in_place(extension: Extension) -> None:
+    """The result may stand where the argument stood."""
+    x = torch.randn(3 * width(extension) + 64)[: 3 * width(extension) + 1]
+    expected = torch.nn.functional.silu(x)
+    run(extension, "silu", x.data_ptr(), x.data_ptr(), x.numel())
+
+    torch.testing.assert_close(x, expected)
+
+
+def test_silu_of_special_values(extension: Extension) -> None:
+    """NaN, infinities, zeros, and where exp overflows or vanishes: as the scalar loop has it."""
+    values = [NAN, INFINITY, -INFINITY, 0.0, -0.0, 80.0, -80.0, 100.0, -100.0, 1e-40, 3e38, -3e38]
+    for shift in range(width(extension)):
+        x = torch.tensor(values[shift:] + values[:shift] + values)
+        torch.testing.assert_close(
+            silu(extension, x), silu(extension, x, "_scalar"), equal_nan=True
+        )
+
+
+def test_a_sum_of_squares(extension: Extension) -> None:
+    """Of any size, as float64 has it; nothing sums to 0."""
+    for n in sizes(extension):
+        x = torch.randn(n)
+        expected = x.double().square().sum().item()
+        assert reduced(extension, "sum_of_squares", x) == pytest.approx(expected, rel=1e-5), (
+            f"the sum over {n} elements"
+        )
+
+
+def test_every_element_is_in_the_sum(extension: Extension) -> None:
+    """Once: powers of two show which one is missing or comes twice."""
+    for n in range(1, 25):
+        x = torch.tensor([2.0 ** (i / 2) for i in range(n)], dtype=torch.float64).float()
+        got = reduced(extension, "sum_of_squares", x)
+        assert got == pytest.approx(2.0**n - 1, rel=1e-6), f"1 + 2 + 4 + ... of {n} elements"
+
+
+def test_a_sum_of_special_values(extension: Extension) -> None:
+    """NaN, infinity and overflow are not lost, in whichever lane."""
+    for n in (3, 3 * width(extension) + 1):
+        for i in range(n):
+            x = torch.ones(n)
+            x[i] = NAN
+            assert reduced(extension, "sum_of_squares", x) != reduced(
+                extension, "sum_of_squares", x
+            ), f"NaN at {i} of {n}"
+            x[i] = -INFINITY
+            assert INFINITY == reduced(extension, "sum_of_squares", x)
+            x[i] = 1e20
+            assert INFINITY == reduced(extension, "sum_of_squares", x), "1e40 is no float"
+
+
+def test_the_largest_element(extension: Extension) -> None:
+    """Of any size, exactly."""
+    for n in sizes(extension)[1:]:
+        x = torch.randn(n)
+        assert x.max().item() == reduced(extension, "max", x), f"max of {n} elements"
+
+
+def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:
+    """In any lane of any vector, and in what is left over."""
+    n = 2 * width(extension) + 3
+    for i in range(n):
+        x = torch.zeros(n)
+        x[i] = 1.0
+        assert 1.0 == reduced(extension, "max", x), f"the largest is element {i} of {n}"
+
+
+def test_the_largest_element_may_be_negative(extension: Extension) -> None:
+    """A lane that no element fills must not win."""
+    for n in sizes(extension)[1:]:
+        x = -1 - torch.rand(n)
+        assert x.max().item() == reduced(extension, "max", x), f"all {n} elements are below -1"
+
+
+def test_the_largest_of_nothing(extension: Extension) -> None:
+    """There is a number below all others; of infinities the largest is one of them."""
+    assert -INFINITY == reduced(extension, "max", torch.empty(0))
+    assert -INFINITY == reduced(extension, "max", torch.full((5,), -INFINITY))
+    assert INFINITY == reduced(extension, "max", torch.tensor([1.0, INFINITY, 3e38]))
+
+
+def test_nan_is_the_largest(extension: Extension) -> None:
+    """Wherever it stands, whatever comes after it, as in torch.max."""
+    for n in (3, 3 * width(extension) + 1):
+        for i in range(n):
+            x = torch.arange(float(n))
+            x[i] = NAN
+            got = reduced(extension, "max", x)
+            assert got != got, f"NaN at {i} of {n}: the largest is {got}"  # noqa: PLR0124
+
+
+@contextmanager
+def fenced() -> Iterator[tuple[int, int]]:
+    """Return where a page of memory begins and ends that has pages without access around it."""
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 3 * page)
+    anchor = ctypes.c_char.from_buffer(memory)
+    start = ctypes.addressof(anchor)
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    for fence in (start, start + 2 * page):
+        assert 0 == protect(fence, page, 0)
+    yield start + page, start + 2 * page
+    for fence in (start, start + 2 * page):
+        protect(fence, page, mmap.PROT_READ | mmap.PROT_WRITE)
+    del anchor
+    memory.close()
+
+
+def ended_by(function: Callable[[], None]) -> str:
+    """Return the signal that ended `function` in a fork of this process, empty if none did."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        # The signal shall end the child, not be reported by it.
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        signal.signal(signal.SIGBUS, signal.SIG_DFL)
+        try:
+            function()
+        except NotImplementedError:
+            os._exit(1)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code > 0:
+        raise NotImplementedError
+    return signal.Signals(-code).name if code else ""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_nothing_is_touched_outside(extension: Extension, name: str) -> None:
+    """Neither before the first element nor after the last, for any size and alignment."""
+    with fenced() as (first, last):
+        result = torch.empty(1)
+
+        def at_both_ends() -> None:
+            for n in range(3 * width(extension) + 2):
+                for start in (first, last - 4 * n):
+                    out = start if name == "silu" else result.data_ptr()
+                    run(extension, name, out, start, n)
+
+        signal_name = ended_by(at_both_ends)
+
+    assert "" == signal_name, f"{name} reads or writes outside of its buffer: {signal_name}"
+
+
+def test_what_is_timed_is_computed(extension: Extension) -> None:
+    """Speed is measured at 8192 elements: all of them are computed, up to the last one."""
+    x = torch.linspace(-6, 6, 8192)
+    total = x.double().square().sum().item()
+
+    torch.testing.assert_close(
+        silu(extension, x), silu(extension, x, "_scalar"), msg=lambda text: f"of 8192: {text}"
+    )
+    assert reduced(extension, "sum_of_squares", x) == pytest.approx(total, rel=1e-5), (
+        "the sum over 8192 elements"
+    )
+    assert 6.0 == reduced(extension, "max", x), "the largest is the last of 8192 elements"
+
+
+def test_the_vectors_are_your_own(extension: Extension) -> None:
+    """ATen has functions that do all of this in one call; here they are what is to be learnt."""
+    run(extension, "silu", 0, 0, 0)
+    path = source("katas.lecture04", "csrc/k15_vectorized.cpp")
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    used = re.findall(r"\b(?:map[234]?|(?:vec_|map[23]?_)?reduce_all|reduce2_all)\s*[(<]", code)
+    used += re.findall(r'#\s*include\s*[<"]ATen/cpu/vec/functional[^>"]*[>"]', code)
+
+    assert [] == used, "write the loop over vectors yourself"
+
+
+def speed(library: str, name: str) -> float:
+    """Return how many times as fast as its scalar loop a kernel of a library is.
+
+    Both run in turns, so that what else the machine does hits them alike; the medians count.
+    """
+    x, out = torch.randn(8192), torch.empty(8192)
+    calls, seconds = {}, {}
+    for key in (f"{name}_scalar", name):
+        calls[key] = getattr(ctypes.CDLL(library), f"kata_{key}")
+        calls[key].argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+        calls[key](out.data_ptr(), x.data_ptr(), 8192)
+        seconds[key] = [0.0] * 15
+    for attempt in range(15):
+        for key, call in calls.items():
+            begin = time.perf_counter()
+            for _ in range(10):
+                call(out.data_ptr(), x.data_ptr(), 8192)
+            seconds[key][attempt] = time.perf_counter() - begin
+    scalar, mine = (statistics.median(times) for times in seconds.values())
+    return scalar / mine
+
+
+def best_speed(library: str, name: str, bar: float) -> float:
+    """Return the best of four attempts; the last two have a process of their own.
+
+    Some processes load a library where its loop is slow until they end: one in hundreds had 0.82
+    where all others have 3.3.
+    """
+    best = 0.0
+    for attempt in range(4):
+        if attempt < 2:
+            best = max(best, speed(library, name))
+        else:
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as another:
+                best = max(best, another.submit(speed, library, name).result())
+        if best >= bar:
+            break
+    return best
+
+
+@pytest.mark.parametrize(("name", "bar"), [("silu", 1.7), ("sum_of_squares", 2.0), ("max", 2.0)])
+def test_vectors_are_faster(extension: Extension, name: str, bar: float) -> None:
+    """By a ratio, in one run."""
+    x, out = torch.ones(1), torch.empty(1)
+    run(extension, name, out.data_ptr(), x.data_ptr(), 1)
+    ratio = best_speed(str(extension.path), name, bar)
+    if name == "silu" and not extension.symbol("kata_exp_is_vectorized")():
+        pytest.skip("Vectorized<float>::exp is a scalar loop without AVX2")
+
+    assert ratio >= bar, f"{name} is {ratio:.2f} times as fast as the scalar loop, expected {bar}"

@@ -1,0 +1,328 @@
+"""Tests of k20_codegen: the generated C++ is compiled, and gradcheck judges it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch.autograd import gradcheck
+from torch.autograd import gradgradcheck
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture04.k20_codegen import NO_DERIVATIVE
+from katas.lecture04.k20_codegen import Entry
+from katas.lecture04.k20_codegen import mentioned
+from katas.lecture04.k20_codegen import saved_names
+from katas.lecture04.k20_codegen import source_text
+from katas.lecture04.k20_codegen import struct_text
+from plugins.kit import BuildError
+from plugins.kit import build_source
+from plugins.kit import load_library
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+NAMESPACE = "lecture04_k20"
+SELF, OTHER = ("Tensor", "self"), ("Tensor", "other")
+MUL = Entry("mul", (SELF, OTHER), {"self": "grad * other", "other": "grad * self"})
+ADD = Entry("add", (SELF, OTHER, ("Scalar", "alpha")), {"self": "grad", "other": "grad * alpha"})
+EXP = Entry("exp", (SELF,), {"self": "grad * result"})
+POW = Entry(
+    "pow",
+    (SELF, ("Scalar", "exponent")),
+    {"self": "grad * exponent * self.pow(exponent.toDouble() - 1)"},
+)
+POW_SCALAR = Entry(
+    "pow",
+    (("Scalar", "self"), ("Tensor", "exponent")),
+    {"exponent": "grad * result * std::log(self.toDouble())"},
+    overload="Scalar",
+)
+SELECT = Entry(
+    "index_select",
+    (SELF, ("int", "dim"), ("Tensor", "index")),
+    {"self": "grad.new_zeros(self.sizes()).index_add(dim, index, grad)", "index": NO_DERIVATIVE},
+)
+STD = Entry(
+    "std",
+    (SELF, ("bool", "unbiased")),
+    {"self": "grad * (self - self.mean()) / (result * (self.numel() - (unbiased ? 1 : 0)))"},
+)
+# An argument may stand after a Tensor that has no derivative, and after one that has.
+WHERE = Entry(
+    "where",
+    (("Tensor", "condition"), SELF, OTHER),
+    {
+        "condition": NO_DERIVATIVE,
+        "self": "grad.masked_fill(~condition, 0)",
+        "other": "grad.masked_fill(condition, 0)",
+    },
+)
+SIGN = Entry("sign", (SELF,), {})
+ROUND = Entry("round", (SELF,), {"self": NO_DERIVATIVE})
+# The second argument alone has no formula.
+HYPOT = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
+ENTRIES = [MUL, ADD, EXP, POW, POW_SCALAR, SELECT, STD, WHERE, SIGN, ROUND, HYPOT]
+
+cxx = pytest.mark.backend("cxx")
+
+
+@cache
+def built(config: pytest.Config, text: str, folder: Path) -> None:
+    """Build the text and load it, once in a process."""
+    source = folder / "generated.cpp"
+    source.write_text(text, encoding="utf-8")
+    try:
+        library = build_source(config, NAMESPACE, source)
+    except BuildError as error:
+        numbered = [f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1)]
+        pytest.fail("\n".join([str(error), "", *numbered]), pytrace=False)
+    problem = load_library(library)
+    assert problem is None, problem
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for the generated source."""
+    return tmp_path_factory.mktemp("generated")
+
+
+@pytest.fixture
+def operators(request: pytest.FixtureRequest, folder: Path) -> Any:
+    """Return a function that gives the generated operators, built when it is first called."""
+
+    def get() -> Any:
+        built(request.config, source_text(ENTRIES, NAMESPACE), folder)
+        return getattr(torch.ops, NAMESPACE)
+
+    return get
+
+
+def leaf(*sizes: int) -> torch.Tensor:
+    """Return a float64 tensor of positive numbers that wants a gradient, not contiguous."""
+    return torch.rand(*sizes, dtype=torch.double).add_(0.5).mT.requires_grad_()
+
+
+class Counter(TorchDispatchMode):
+    """Counts operators by their name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_names_of_a_formula() -> None:
+    """Variables, not members; functions are names like others."""
+    assert {"grad"} == mentioned("grad")
+    assert {"grad", "self"} == mentioned("grad * self.cos()")
+    assert {"grad", "a_1", "std"} == mentioned("-grad*std::log(a_1) + 1e5 - 2.5")
+    assert {"p", "x"} == mentioned("p->result > x"), "a comparison is no arrow"
+    assert {"grad", "selfish", "at"} == mentioned("at::sum(grad.self() + selfish)")
+
+
+def test_only_what_formulas_mention_is_saved() -> None:
+    """In the order of the arguments; the result last."""
+    assert ["self", "other"] == saved_names(MUL)
+    assert ["alpha"] == saved_names(ADD), "the gradient of a sum needs no input"
+    assert ["result"] == saved_names(EXP)
+    assert ["self", "result"] == saved_names(POW_SCALAR)
+    assert ["self", "dim", "index"] == saved_names(SELECT)
+    assert [] == saved_names(SIGN)
+
+
+def test_a_name_within_another_is_not_saved() -> None:
+    """``self`` is not mentioned by ``self_scale`` or ``grad.self``."""
+    entry = Entry("f", (SELF, ("Scalar", "self_scale")), {"self": "grad.self * self_scale"})
+
+    assert ["self_scale"] == saved_names(entry)
+
+
+def test_no_kernel_of_autograd_is_asked() -> None:
+    """The text has your own formulas, and the operator itself once."""
+    text = struct_text(EXP)
+
+    assert "grad * result" in text, "the formula stands in the C++ as it is"
+    assert 1 == text.count("at::exp(")
+    assert "AutoDispatchBelowADInplaceOrView" in text, "forward runs below autograd"
+
+
+def test_the_text_depends_on_the_entry_alone() -> None:
+    """The same twice, another one for other formulas; the entry stays as it was."""
+    entry = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
+    text = struct_text(entry)
+
+    assert {"self": "grad * self / result"} == entry.formulas, "the entry has changed"
+    assert text == struct_text(entry)
+    other = Entry("hypot", (SELF, OTHER), {"other": "grad * other / result"})
+    assert "grad * other / result" in struct_text(other), "the text of an earlier entry"
+
+
+@cxx
+@pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (1, 1)])
+def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
+    """Two tensors, each in the other's formula; empty ones too."""
+    inputs = (leaf(*sizes), leaf(*sizes))
+    mul = operators().mul
+
+    torch.testing.assert_close(mul(*inputs), inputs[0] * inputs[1])
+    assert gradcheck(mul, inputs)
+    assert gradgradcheck(mul, inputs)
+
+
+@cxx
+def test_the_result_in_a_formula(operators: Any) -> None:
+    """It is saved as the node's own output: twice differentiable, and no cycle."""
+    assert gradcheck(operators().exp, (leaf(2, 3),))
+    assert gradgradcheck(operators().exp, (leaf(2, 3),))
+
+
+@cxx
+def test_a_scalar_behind_a_tensor(operators: Any) -> None:
+    """It is saved apart from the tensors, and gets no gradient."""
+    x = leaf(2, 3)
+
+    assert gradcheck(lambda x: operators().pow(x, 3.5), (x,))
+    assert gradgradcheck(lambda x: operators().pow(x, 3.5), (x,))
+    assert gradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3)))
+    assert gradgradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3)))
+
+
+@cxx
+def test_a_scalar_before_a_tensor(operators: Any) -> None:
+    """The second argument is the first tensor: places and edges differ."""
+    x = leaf(2, 3)
+
+    assert gradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,))
+    assert gradgradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,))
+
+
+@cxx
+def test_an_index_has_no_gradient(operators: Any) -> None:
+    """An int is saved, a tensor of integers too, and neither is differentiated."""
+    index = torch.tensor([1, 0, 1])
+
+    def select(x: torch.Tensor) -> torch.Tensor:
+        return operators().index_select(x, 1, index)
+
+    x = leaf(2, 3)
+    torch.testing.assert_close(select(x), x.index_select(1, index))
+    assert gradcheck(select, (x,))
+    assert gradgradcheck(select, (x,))
+
+
+@cxx
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_a_bool_in_a_formula(operators: Any, unbiased: bool) -> None:  # noqa: FBT001
+    """With the result and the argument, all three kept."""
+
+    def std(x: torch.Tensor) -> torch.Tensor:
+        return operators().std(x, unbiased)
+
+    x = leaf(2, 3)
+    torch.testing.assert_close(std(x), x.std(unbiased=unbiased))
+    assert gradcheck(std, (leaf(2, 3),))
+    assert gradgradcheck(std, (leaf(2, 3),))
+
+
+@cxx
+def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
+    """It has an edge all the same."""
+    condition = torch.tensor([[True, False], [False, True], [True, True]])
+
+    def where(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return operators().where(condition, x, y)
+
+    assert gradcheck(where, (leaf(2, 3), leaf(2, 3)))
+    assert gradgradcheck(where, (leaf(2, 3), leaf(2, 3)))
+
+
+@cxx
+def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
+    """None, not zeros, and nobody is told."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    (operators().round(x) * y).sum().backward()
+
+    assert x.grad is None, f"non_differentiable means no gradient, yours is {x.grad}"
+    assert y.grad is not None
+
+
+@cxx
+def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
+    """As in PyTorch: silence is for what was declared non_differentiable."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    plain = y.detach()
+
+    torch.testing.assert_close(operators().sign(plain), plain.sign())
+    with pytest.raises(RuntimeError, match=r"sign: not differentiable with respect to .*'self'"):
+        operators().sign(x)
+    assert gradcheck(lambda x: operators().hypot(x, plain), (x,))
+    with pytest.raises(RuntimeError, match=r"hypot: not differentiable with respect to .*'other'"):
+        operators().hypot(x.detach(), y)
+
+
+@pytest.mark.given
+def test_pytorch_refuses_what_has_no_formula() -> None:
+    """And says nothing of what is non_differentiable."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'weight'"):
+        torch.nn.functional.binary_cross_entropy(x.detach(), y.detach(), weight=y)
+
+    assert not torch.isnan(x).requires_grad
+    assert torch.heaviside(x.detach(), y.detach()).grad_fn is None
+
+
+@cxx
+def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
+    """And what is saved may not: the version counter says so."""
+    x, y = leaf(2, 3), leaf(2, 3)
+    copies = x.clone(), y.clone()
+    total = operators().add(*copies, 2).sum()
+    copies[0].add_(1)
+    copies[1].add_(1)
+    total.backward()
+    torch.testing.assert_close(torch.full_like(y, 2), y.grad)
+
+    product = operators().mul(copies[0], y)
+    copies[0].add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+@cxx
+def test_only_wanted_gradients_are_computed(operators: Any) -> None:
+    """One product for one gradient, two for two."""
+    for wanted in (1, 2):
+        x, y = leaf(2, 3), leaf(2, 3)
+        result = operators().mul(x, y if wanted == 2 else y.detach()).sum()
+        with Counter() as counter:
+            torch.autograd.grad(result, [x, y][:wanted])
+        assert wanted == counter.names.count("mul.Tensor"), counter.names
+
+
+@cxx
+def test_an_undefined_gradient_stays_undefined(operators: Any) -> None:
+    """It costs nothing, and ends as None."""
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> None:
+            return None
+
+    x, y = leaf(2, 3), leaf(2, 3)
+    result = Nothing.apply(operators().mul(x, y)).sum()
+    with Counter() as counter:
+        assert (None, None) == torch.autograd.grad(result, (x, y), allow_unused=True)
+    assert "mul.Tensor" not in counter.names
