@@ -1,57 +1,28 @@
 // tier: iter
 //
-// A structured kernel by hand: one meta function, three variants, two keys.
+// Structured kernels: one meta function for three operators.
 //
-// Most operators come in three variants: op(self), op_(self) in place, and op(self, out=out).
-// They have the same checks and the same result, but get the tensor for it in three ways. In a
-// structured operator the checks, the shape and the dtype are worked out in one function, meta,
-// which ends by calling set_output_raw_strided. That is virtual: each variant answers in its own
-// way. impl then fills the tensor, whosever it is. PyTorch generates the classes around meta and
-// impl for `structured: True` entries of native_functions.yaml; here you write them.
+// add, add_ and add.out take their result from three places, and shapes were once checked in each
+// of them, not always in the same way. Now one function knows shape and dtype, and asks for such a
+// tensor. Who answers is another class in each case:
 //
-// The operator is tropical_addr(self, row, col), the outer product of max-plus algebra, where
-// addition is maximum and multiplication is addition:
+//   tropical_addr(self, row, col)             Functional    allocates
+//   tropical_addr(self, row, col, out=out)    Out           checks out, resizes it
+//   tropical_addr_(self, row, col)            Inplace       checks self
 //
-//   result[i][j] = max(self[i][j], row[i] + col[j])       NaN if one of the two is NaN
+//   a call -> meta -> set_output_raw_strided, of one of the three -> impl
 //
-// row and col have 1 dim (m and n elements, 0 included), self any shape that expands to (m, n).
-// The dtype is that of torch.maximum(self, row[:, None] + col). So are the values, but all three
-// operands are converted to that dtype before anything is added.
+// The operator puts max(self[i][j], row[i] + col[j]) into the place i, j of its result. That is
+// impl, which is given, as all checks are.
 //
-// 1. meta refuses, in this order, then calls set_output_raw_strided (output 0, shape (m, n), no
-//    strides hint, the common dtype on the device of self):
-//    a) row or col not of 1 dim: ValueError (TORCH_CHECK_VALUE),
-//       "tropical_addr: expected row and col of 1 dim, got 2 and 1"
-//    b) self does not expand to (m, n) (at::is_expandable_to): ValueError,
-//       "tropical_addr: expected self to expand to [2, 3], got [3, 2]"
-//    c) the common dtype (at::native::result_type) is not float32, float64, int64: TypeError
-//       (TORCH_CHECK_TYPE), "tropical_addr: cannot compute in Half"
-// 2. impl fills out, which may have any strides, by one loop. From ATen it takes to, expand and
-//    what copies, and no arithmetic.
-// 3. set_output_raw_strided of
-//    Functional: makes a new contiguous tensor.
-//    Out: refuses a wrong dtype, then a wrong device, with TORCH_CHECK (RuntimeError),
-//       "Expected out tensor to have dtype float, but got double instead"
-//       "Expected out tensor to have device meta, but got cpu instead"
-//       then resizes (at::native::resize_output: nothing happens to an out of the right shape,
-//       which keeps its strides).
-//    Inplace: self keeps its dtype and shape. TORCH_CHECK refuses others, the dtype first,
-//       "Bad in-place call: input tensor dtype float and output tensor dtype double should match"
-//       "Bad in-place call: input tensor size [3] and output tensor size [2, 3] should match"
-//    TensorOptions::dtype() and Tensor::dtype() print as in these messages ("float"), a
-//    c10::ScalarType as in that of 1c ("Half").
-//    KATA_DIM_NAMES (compat.h) is nothing since torch 2.13. Before, it is a last parameter, the
-//    names of dims, which this kata leaves alone.
+// 1. meta: check, then ask for the output, 2 lines.
+// 2. set_output_raw_strided of the three classes, a line or two each.
+// 3. functional, out and inplace: what runs when one of the three is called, 3 or 4 lines each.
 //
-// A call that is refused has changed nothing. The Meta key has the same meta, and an impl that
-// does nothing: what fails on the CPU fails there with the same words.
-// Out of scope: autograd, symbolic sizes, operands on different devices, out or self that shares
-// memory with row or col, out that shares memory with self without being self, or that is self
-// and would be resized.
-// About 60 lines. In PyTorch: aten/src/ATen/TensorMeta.h (MetaBase, TORCH_META_FUNC,
-// TORCH_IMPL_FUNC), torchgen/dest/register_dispatch_key.py (gen_resize_out_helper,
-// gen_check_inplace_helper: what is generated), aten/src/ATen/native/LinearAlgebra.cpp
-// (TORCH_META_FUNC(addmm)).
+// Begin on paper: follow one call of the functional one along the arrows. Which of its steps knows
+// that it is not in place?
+// Afterwards open torchgen/dest/register_dispatch_key.py in site-packages (gen_class, gen_one): it
+// writes your steps 2 and 3 for each operator.
 //
 #include <ATen/Dispatch.h>
 #include <ATen/ExpandUtils.h>
@@ -88,24 +59,32 @@ struct structured_tropical_addr_meta : structured_tropical_addr {
   void impl(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {}
 };
 
+// Refuses operands that do not fit, and returns the dtype of the result.
+at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col);
+
+// Refuses an out of another dtype or on another device than `options` say.
+void check_out(const Tensor& out, const TensorOptions& options);
+
+// Refuses a self of another dtype or of other sizes.
+void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options);
+
 // ---- the exercise ------------------------------------------------------------------------
 
+// Asks for output 0: one row for each element of row, one column for each of col, the dtype of
+// `checked`, on the device of self. It reads shapes and dtypes, no elements.
 TORCH_META_FUNC(tropical_addr)(const Tensor& self, const Tensor& row, const Tensor& col) {
-  // TODO: three checks, the shape and the dtype.
+  // TODO: set_output_raw_strided takes 0, sizes, strides ({} for contiguous), options.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: meta");
 }
 
-TORCH_IMPL_FUNC(tropical_addr_cpu)
-(const Tensor& self, const Tensor& row, const Tensor& col, const Tensor& out) {
-  // TODO: one loop; out has the right shape and dtype.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: impl");
-}
-
+// Each makes `output` the tensor that was asked for. A new one is contiguous; an out that has the
+// sizes keeps its strides, another one is resized (at::native::resize_output); self is left as it
+// is, if it fits.
 template <class Structured>
 struct Functional final : Structured {
   void set_output_raw_strided(
       int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
-    // TODO: set `output`.
+    // TODO
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Functional");
   }
   const Tensor& maybe_get_output(int64_t) override {
@@ -119,7 +98,7 @@ struct Out final : Structured {
   explicit Out(Tensor& out) : output(out) {}
   void set_output_raw_strided(
       int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
-    // TODO: may `output` be used? Then resize it.
+    // TODO
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Out");
   }
   const Tensor& maybe_get_output(int64_t) override {
@@ -133,7 +112,7 @@ struct Inplace final : Structured {
   explicit Inplace(Tensor& self) : output(self) {}
   void set_output_raw_strided(
       int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
-    // TODO: may `output` be used, as it is?
+    // TODO
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Inplace");
   }
   const Tensor& maybe_get_output(int64_t) override {
@@ -142,31 +121,104 @@ struct Inplace final : Structured {
   Tensor& output;
 };
 
-// ---- given: do not change ----------------------------------------------------------------
-
-// The kernels that are registered. They are generated too, once for each key.
+// Structured is structured_tropical_addr_cpu or _meta. Functional<Structured> and the other two are
+// classes with its meta and impl; maybe_get_output(0) is what impl writes to.
 template <class Structured>
 Tensor functional(const Tensor& self, const Tensor& row, const Tensor& col) {
-  Functional<Structured> op;
-  op.meta(self, row, col);
-  op.impl(self, row, col, op.maybe_get_output(0));
-  return op.maybe_get_output(0);
+  // TODO: an object of Functional<Structured>, meta, impl.
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: functional");
 }
 
 template <class Structured>
 Tensor& out(const Tensor& self, const Tensor& row, const Tensor& col, Tensor& out) {
-  Out<Structured> op(out);
-  op.meta(self, row, col);
-  op.impl(self, row, col, op.maybe_get_output(0));
-  return out;
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: out");
 }
 
 template <class Structured>
 Tensor& inplace(Tensor& self, const Tensor& row, const Tensor& col) {
-  Inplace<Structured> op(self);
-  op.meta(self, row, col);
-  op.impl(self, row, col, op.maybe_get_output(0));
-  return self;
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: inplace");
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col) {
+  TORCH_CHECK_VALUE(
+      row.dim() == 1 && col.dim() == 1,
+      "tropical_addr: expected row and col of 1 dim, got ",
+      row.dim(),
+      " and ",
+      col.dim());
+  const std::vector<int64_t> sizes{row.numel(), col.numel()};
+  TORCH_CHECK_VALUE(
+      at::is_expandable_to(self.sizes(), sizes),
+      "tropical_addr: expected self to expand to ",
+      IntArrayRef(sizes),
+      ", got ",
+      self.sizes());
+  const auto dtype = at::native::result_type(std::vector<Tensor>{self, row, col});
+  TORCH_CHECK_TYPE(
+      dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong,
+      "tropical_addr: cannot compute in ",
+      dtype);
+  return dtype;
+}
+
+void check_out(const Tensor& out, const TensorOptions& options) {
+  TORCH_CHECK(
+      options.dtype() == out.dtype(),
+      "Expected out tensor to have dtype ",
+      options.dtype(),
+      ", but got ",
+      out.dtype(),
+      " instead");
+  TORCH_CHECK(
+      options.device() == out.device(),
+      "Expected out tensor to have device ",
+      options.device(),
+      ", but got ",
+      out.device(),
+      " instead");
+}
+
+void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options) {
+  TORCH_CHECK(
+      options.dtype() == self.dtype(),
+      "Bad in-place call: input tensor dtype ",
+      self.dtype(),
+      " and output tensor dtype ",
+      options.dtype(),
+      " should match");
+  TORCH_CHECK(
+      sizes == self.sizes(),
+      "Bad in-place call: input tensor size ",
+      self.sizes(),
+      " and output tensor size ",
+      sizes,
+      " should match");
+}
+
+TORCH_IMPL_FUNC(tropical_addr_cpu)
+(const Tensor& self, const Tensor& row, const Tensor& col, const Tensor& out) {
+  const auto dtype = out.scalar_type();
+  const auto expanded = self.to(dtype).expand(out.sizes());
+  const auto rows = row.to(dtype);
+  const auto cols = col.to(dtype);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kLong, dtype, "tropical_addr", [&] {
+    const auto a = expanded.accessor<const scalar_t, 2>();
+    const auto x = rows.accessor<const scalar_t, 1>();
+    const auto y = cols.accessor<const scalar_t, 1>();
+    auto result = out.accessor<scalar_t, 2>();
+    for (int64_t i = 0; i < result.size(0); ++i) {
+      for (int64_t j = 0; j < result.size(1); ++j) {
+        const auto known = a[i][j];
+        const auto sum = x[i] + y[j];
+        // NaN is not equal to itself, and nothing is greater than NaN.
+        result[i][j] = known > sum || known != known ? known : sum;
+      }
+    }
+  });
 }
 
 } // namespace

@@ -73,7 +73,7 @@ class OperatorLog(TorchDispatchMode):
         a list of them, are joined by ", "; for the result None there is no " = ". A call that
         raises leaves no line of its own.
 
-        The remark names the first input whose storage the first new result shares, if any does.
+        The remark names the first input in whose storage a new result lies, if there is one.
         """
         kwargs = kwargs or {}
         inputs = tensors_in([*args, *kwargs.values()])

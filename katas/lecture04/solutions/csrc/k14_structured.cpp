@@ -34,52 +34,21 @@ struct structured_tropical_addr_meta : structured_tropical_addr {
   void impl(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {}
 };
 
+// Refuses operands that do not fit, and returns the dtype of the result.
+at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col);
+
+// Refuses an out of another dtype or on another device than `options` say.
+void check_out(const Tensor& out, const TensorOptions& options);
+
+// Refuses a self of another dtype or of other sizes.
+void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options);
+
 // ---- the exercise ------------------------------------------------------------------------
 
 TORCH_META_FUNC(tropical_addr)(const Tensor& self, const Tensor& row, const Tensor& col) {
-  TORCH_CHECK_VALUE(
-      row.dim() == 1 && col.dim() == 1,
-      "tropical_addr: expected row and col of 1 dim, got ",
-      row.dim(),
-      " and ",
-      col.dim());
-  const std::vector<int64_t> sizes{row.numel(), col.numel()};
-  TORCH_CHECK_VALUE(
-      at::is_expandable_to(self.sizes(), sizes),
-      "tropical_addr: expected self to expand to ",
-      IntArrayRef(sizes),
-      ", got ",
-      self.sizes());
-  const std::vector<Tensor> operands{self, row, col};
-  const auto dtype = at::native::result_type(operands);
-  TORCH_CHECK_TYPE(
-      dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong,
-      "tropical_addr: cannot compute in ",
-      dtype);
+  const auto dtype = checked(self, row, col);
   // Whichever class this is a part of knows what to do.
-  set_output_raw_strided(0, sizes, {}, self.options().dtype(dtype));
-}
-
-TORCH_IMPL_FUNC(tropical_addr_cpu)
-(const Tensor& self, const Tensor& row, const Tensor& col, const Tensor& out) {
-  const auto dtype = out.scalar_type();
-  const auto expanded = self.to(dtype).expand(out.sizes());
-  const auto rows = row.to(dtype);
-  const auto cols = col.to(dtype);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kLong, dtype, "tropical_addr", [&] {
-    const auto a = expanded.accessor<const scalar_t, 2>();
-    const auto x = rows.accessor<const scalar_t, 1>();
-    const auto y = cols.accessor<const scalar_t, 1>();
-    auto result = out.accessor<scalar_t, 2>();
-    for (int64_t i = 0; i < result.size(0); ++i) {
-      for (int64_t j = 0; j < result.size(1); ++j) {
-        const auto known = a[i][j];
-        const auto sum = x[i] + y[j];
-        // NaN is not equal to itself, and nothing is greater than NaN.
-        result[i][j] = known > sum || known != known ? known : sum;
-      }
-    }
-  });
+  set_output_raw_strided(0, {row.numel(), col.numel()}, {}, self.options().dtype(dtype));
 }
 
 template <class Structured>
@@ -99,20 +68,7 @@ struct Out final : Structured {
   explicit Out(Tensor& out) : output(out) {}
   void set_output_raw_strided(
       int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
-    TORCH_CHECK(
-        options.dtype() == output.dtype(),
-        "Expected out tensor to have dtype ",
-        options.dtype(),
-        ", but got ",
-        output.dtype(),
-        " instead");
-    TORCH_CHECK(
-        options.device() == output.device(),
-        "Expected out tensor to have device ",
-        options.device(),
-        ", but got ",
-        output.device(),
-        " instead");
+    check_out(output, options);
     at::native::resize_output(output, sizes);
   }
   const Tensor& maybe_get_output(int64_t) override {
@@ -126,20 +82,7 @@ struct Inplace final : Structured {
   explicit Inplace(Tensor& self) : output(self) {}
   void set_output_raw_strided(
       int64_t, IntArrayRef sizes, IntArrayRef, TensorOptions options KATA_DIM_NAMES) override {
-    TORCH_CHECK(
-        options.dtype() == output.dtype(),
-        "Bad in-place call: input tensor dtype ",
-        output.dtype(),
-        " and output tensor dtype ",
-        options.dtype(),
-        " should match");
-    TORCH_CHECK(
-        sizes == output.sizes(),
-        "Bad in-place call: input tensor size ",
-        output.sizes(),
-        " and output tensor size ",
-        sizes,
-        " should match");
+    check_inplace(output, sizes, options);
   }
   const Tensor& maybe_get_output(int64_t) override {
     return output;
@@ -147,9 +90,6 @@ struct Inplace final : Structured {
   Tensor& output;
 };
 
-// ---- given: do not change ----------------------------------------------------------------
-
-// The kernels that are registered. They are generated too, once for each key.
 template <class Structured>
 Tensor functional(const Tensor& self, const Tensor& row, const Tensor& col) {
   Functional<Structured> op;
@@ -172,6 +112,86 @@ Tensor& inplace(Tensor& self, const Tensor& row, const Tensor& col) {
   op.meta(self, row, col);
   op.impl(self, row, col, op.maybe_get_output(0));
   return self;
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col) {
+  TORCH_CHECK_VALUE(
+      row.dim() == 1 && col.dim() == 1,
+      "tropical_addr: expected row and col of 1 dim, got ",
+      row.dim(),
+      " and ",
+      col.dim());
+  const std::vector<int64_t> sizes{row.numel(), col.numel()};
+  TORCH_CHECK_VALUE(
+      at::is_expandable_to(self.sizes(), sizes),
+      "tropical_addr: expected self to expand to ",
+      IntArrayRef(sizes),
+      ", got ",
+      self.sizes());
+  const auto dtype = at::native::result_type(std::vector<Tensor>{self, row, col});
+  TORCH_CHECK_TYPE(
+      dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong,
+      "tropical_addr: cannot compute in ",
+      dtype);
+  return dtype;
+}
+
+void check_out(const Tensor& out, const TensorOptions& options) {
+  TORCH_CHECK(
+      options.dtype() == out.dtype(),
+      "Expected out tensor to have dtype ",
+      options.dtype(),
+      ", but got ",
+      out.dtype(),
+      " instead");
+  TORCH_CHECK(
+      options.device() == out.device(),
+      "Expected out tensor to have device ",
+      options.device(),
+      ", but got ",
+      out.device(),
+      " instead");
+}
+
+void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options) {
+  TORCH_CHECK(
+      options.dtype() == self.dtype(),
+      "Bad in-place call: input tensor dtype ",
+      self.dtype(),
+      " and output tensor dtype ",
+      options.dtype(),
+      " should match");
+  TORCH_CHECK(
+      sizes == self.sizes(),
+      "Bad in-place call: input tensor size ",
+      self.sizes(),
+      " and output tensor size ",
+      sizes,
+      " should match");
+}
+
+TORCH_IMPL_FUNC(tropical_addr_cpu)
+(const Tensor& self, const Tensor& row, const Tensor& col, const Tensor& out) {
+  const auto dtype = out.scalar_type();
+  const auto expanded = self.to(dtype).expand(out.sizes());
+  const auto rows = row.to(dtype);
+  const auto cols = col.to(dtype);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kLong, dtype, "tropical_addr", [&] {
+    const auto a = expanded.accessor<const scalar_t, 2>();
+    const auto x = rows.accessor<const scalar_t, 1>();
+    const auto y = cols.accessor<const scalar_t, 1>();
+    auto result = out.accessor<scalar_t, 2>();
+    for (int64_t i = 0; i < result.size(0); ++i) {
+      for (int64_t j = 0; j < result.size(1); ++j) {
+        const auto known = a[i][j];
+        const auto sum = x[i] + y[j];
+        // NaN is not equal to itself, and nothing is greater than NaN.
+        result[i][j] = known > sum || known != known ? known : sum;
+      }
+    }
+  });
 }
 
 } // namespace
