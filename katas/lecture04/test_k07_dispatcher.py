@@ -104,6 +104,10 @@ def test_keys_that_fall_through_are_passed_over() -> None:
     tensor = on("CPU", "ADInplaceOrView", "Python")
 
     expect(frozenset({"CPU"}), operator.call(tensor), "Python and ADInplaceOrView fall through")
+    operator.kernels["AutogradCPU"] = lambda keys, *_: keys
+    yours = operator.call(on("CPU", "ADInplaceOrView", "AutogradCPU"))
+    why = "ADInplaceOrView stands below AutogradCPU, and falls through all the same"
+    expect(frozenset({"CPU", "AutogradCPU"}), yours, why)
     operator.kernels["ADInplaceOrView"] = kernel("views")
     expect("views", operator.call(tensor), "now ADInplaceOrView has a kernel")
 
