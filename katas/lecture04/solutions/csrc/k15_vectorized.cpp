@@ -41,18 +41,7 @@ float max_scalar(const float* in, int64_t n) {
   return largest;
 }
 
-// ---- the exercise ------------------------------------------------------------------------
-
-void silu(float* out, const float* in, int64_t n) {
-  const Vec one(1.0f);
-  for (int64_t i = 0; i < n; i += Vec::size()) {
-    // With a count, loadu and store touch that many elements and no more.
-    const auto count = std::min<int64_t>(Vec::size(), n - i);
-    const auto x = Vec::loadu(in + i, count);
-    (x / (one + x.neg().exp())).store(out + i, count);
-  }
-}
-
+// An example: the sum of the squares, 0 if n is 0.
 float sum_of_squares(const float* in, int64_t n) {
   // One sum per lane: additions that do not wait for each other.
   Vec sums(0.0f);
@@ -68,6 +57,18 @@ float sum_of_squares(const float* in, int64_t n) {
     sum += lane;
   }
   return sum;
+}
+
+// ---- the exercise ------------------------------------------------------------------------
+
+void silu(float* out, const float* in, int64_t n) {
+  const Vec one(1.0f);
+  for (int64_t i = 0; i < n; i += Vec::size()) {
+    // With a count, loadu and store touch that many elements and no more.
+    const auto count = std::min<int64_t>(Vec::size(), n - i);
+    const auto x = Vec::loadu(in + i, count);
+    (x / (one + x.neg().exp())).store(out + i, count);
+  }
 }
 
 float max(const float* in, int64_t n) {
