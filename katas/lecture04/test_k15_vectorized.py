@@ -222,7 +222,7 @@ def ended_by(function: Callable[[], None]) -> str:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        # The signal shall end the child, not be reported by it.
+        # The signal is to end the child, not to be reported by it.
         signal.signal(signal.SIGSEGV, signal.SIG_DFL)
         signal.signal(signal.SIGBUS, signal.SIG_DFL)
         try:

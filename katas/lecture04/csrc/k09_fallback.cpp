@@ -18,9 +18,9 @@
 //      for as long (c10::impl::ExcludeDispatchKeyGuard), and the operator is called anew.
 //    - inner is true: kMode stays included, so the operator must go on below it (redispatchBoxed),
 //      or it arrives here for ever.
-// 2. Two registrations: the fallback for all operators, and none for those of this file.
+// 2. Two registrations: count is the fallback of all operators, those of this file fall through.
 //
-// Begin with the second step, and with a count that only calls.
+// Begin with the second step, and with a count that only lets the operator run.
 // Afterwards read torch/library.h (fallback, makeFallthrough), and for a real one
 // aten/src/ATen/native/CPUFallback.cpp.
 //
