@@ -81,22 +81,21 @@ def test_the_schema_says_what_the_kernel_does(extension: Extension, name: str) -
     hold(extension.op(name).default, name)
 
 
-@pytest.mark.parametrize("name", ["negate_", "add_to"])
-def test_a_write_is_no_dead_code(extension: Extension, name: str) -> None:
+def test_a_write_is_no_dead_code(extension: Extension) -> None:
     """A compiler drops a call whose result is not used, unless the schema says that it writes."""
-    operator = extension.op(name)
+    operator = extension.op("add_to")
 
     def program(*tensors: torch.Tensor) -> torch.Tensor:
         operator(*tensors)
         return tensors[-1] * 1
 
-    traced = make_fx(program)(*inputs(name))
+    traced = make_fx(program)(*inputs("add_to"))
     traced.graph.eliminate_dead_code()
     traced.recompile()
-    yours, expected = traced(*inputs(name)), program(*inputs(name))
+    yours, expected = traced(*inputs("add_to")), program(*inputs("add_to"))
 
     assert torch.equal(yours, expected), (
-        f"without dead code the program returns\n{yours}\nexpected\n{expected}\nThe call of {name}"
+        f"without dead code the program returns\n{yours}\nexpected\n{expected}\nThe call of add_to"
         f" is gone, as its schema says that it only reads: {operator.default._schema}"  # noqa: SLF001
     )
 

@@ -5,10 +5,10 @@
 // A schema is a promise. Tensor(a!) is written to; two that share a letter may share memory; all
 // else is read, or new. PyTorch never looks into your kernel to see whether that is true:
 //
-//     def f(x):
-//         torch.ops.lecture04_k03.negate_(x)      # a write that no schema mentions
-//     graph = make_fx(f)(x).graph
-//     graph.eliminate_dead_code()                 # and the call is gone
+//     def f(x, total):
+//         torch.ops.lecture04_k03.add_to(x, total)    # a write that its schema hides
+//     graph = make_fx(f)(x, total).graph
+//     graph.eliminate_dead_code()                     # and the call is gone
 //
 // Of the five schemas below, four are false. Mend those.
 //
