@@ -221,6 +221,7 @@ def test_symbols_stay_symbols(extension: Extension) -> None:
     """A size that is asked for as an int makes a guard, and every other size a new compilation."""
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x = mode.from_tensor(torch.rand(5, 3))
+    extension.op("leaky_clamp")(torch.rand(5, 3, device="meta"), 0.0, 1.0)
     output, _ = extension.op("leaky_clamp")(x, 0.0, 1.0)
 
     guards = mode.shape_env.guards
@@ -271,6 +272,8 @@ def test_opcheck_agrees(extension: Extension, check: str) -> None:
     leaky_clamp = extension.op("leaky_clamp").default
     slopes = {"below": 0.5, "above": 0.25}
     for x in (torch.randn(3, 4), torch.randn(3, 4).double().t(), torch.randn(0, 3)):
+        leaky_clamp(x, -0.5, 0.5, **slopes)
+        leaky_clamp(x.to("meta"), -0.5, 0.5, **slopes)
         found = torch.library.opcheck(leaky_clamp, (x, -0.5, 0.5), slopes, test_utils=check)
 
         assert {check: "SUCCESS"} == found, f"opcheck: {found}"
