@@ -1,133 +1,94 @@
 // tier: small
 //
-// Errors across the border.
+// Catch as little as you mean.
 //
-// A C++ exception that leaves an operator becomes a Python exception, and an error that Python
-// raises inside an operator travels through C++ as an exception. Write eight operators that
-// keep the type, the message and the state of the program right on the way.
+// An operator that reads a number with std::stoll looks harmless, until Python calls it:
 //
-// 1. element(x, index): the element of a 1-d floating tensor, negative indices from the end.
-//    Checked in this order, each with the macro whose exception becomes that Python type:
-//    a) x is not strided (sparse, ...): NotImplementedError,
-//       "element: expected a strided tensor, got layout Sparse"
-//    b) its dtype is not floating: TypeError, "element: expected a floating dtype, got Int"
-//    c) it is not 1-d: ValueError, "element: expected 1 dim, got 2"
-//    d) the index is not in [-size, size): IndexError, with the index as it was given,
-//       "element: index 3 is out of range for size 3"
-// 2. whole_number(text): what std::stoll reads (base 10, it skips leading spaces and takes a
-//    sign), if it reads the whole text. Anything else, a number too large for 64 bits included,
-//    is a ValueError: "whole_number: '12a' is not a whole number of 64 bits". Look at what
-//    std::stoll throws: an std:: exception that leaves an operator is translated as well, by
-//    pybind11, and seldom to the type or the message that the caller needs.
-// 3. element_or(x, index, otherwise): as element, but `otherwise` where element raises
-//    IndexError. Its other errors pass.
-// 4. elements(x, indices): a list, one element per index. An error of element passes with its
-//    own Python type, and its message says where: "element: index 5 is out of range for size 3
-//    (at position 1 of indices)". c10::Error carries such context: c10::Error::add_context.
-// 5. relay(x): returns call_callback(x) (given). The kernel behind it is written in Python, by
-//    the tests: an exception raised there reaches Python again as the same object. While it
-//    runs, `running` (given) is one higher than before, and not afterwards, however relay is
-//    left. A callback may call relay again.
-// 6. relay_in_thread(x): the same, but call_callback runs in a std::thread of its own, which is
-//    joined before relay_in_thread returns or throws. `running` stays as it is. An exception
-//    that leaves a thread's function ends the process: carry it over.
-// 7. zero_nan(x): a copy of x with 0 for every NaN, any shape, integers too. If there were any, one
-//    TORCH_WARN: "zero_nan: 2 of 6 elements were NaN". Not strided: NotImplementedError,
-//    "zero_nan: expected a strided tensor, got layout Sparse". The bindings of torch.* functions
-//    have a handler that makes Python warnings. Operators called through torch.ops have one
-//    since torch 2.15; before, their warnings are printed on stderr.
-// 8. zero_nan_quietly(x): (zero_nan(x), the messages that were warned about), nothing printed.
-//    Derive a handler from c10::WarningHandler, and put the former one back however you leave.
+//   torch.ops.lecture04_k24.stoll("9" * 30)     # IndexError: stoll
 //
-// Out of scope: autograd, TorchScript, dtypes that few kernels know (float8, uint16), the C++ stack
-// traces of TORCH_SHOW_CPP_STACKTRACES.
-// About 60 lines. In PyTorch: c10/util/Exception.h (the classes, the macros, TORCH_RETHROW,
-// WarningHandlerGuard), torch/csrc/Exceptions.h (CATCH_CORE_ERRORS: which class becomes which
-// type; python_error), aten/src/ATen/ParallelOpenMP.h (invoke_parallel carries an exception
-// out of a parallel region).
+// Not an index in sight. pybind11 translates the exceptions of the standard library by a table of
+// its own; PyTorch has classes that say what they mean:
+//
+//   TORCH_CHECK_INDEX    throws c10::IndexError    which is IndexError in Python
+//   TORCH_CHECK_TYPE     throws c10::TypeError     which is TypeError
+//   TORCH_CHECK_VALUE    throws c10::ValueError    which is ValueError
+//                        each is a c10::Error, which alone is RuntimeError
+//
+// 1. whole_number: a ValueError for all that is no number.
+// 2. element_or: catch one type and no more.
+// 3. elements: add to a message where it happened, and keep the type. c10::Error::add_context
+//    helps.
+//
+// First move: what does std::stoll throw for "twelve", and what for thirty nines?
+// Afterwards open torch/csrc/Exceptions.h in torch/include: it turns each class into its type.
 //
 #include <ATen/core/Tensor.h>
 #include <c10/util/irange.h>
 #include <torch/library.h>
 
-#include <atomic>
-#include <exception>
 #include <stdexcept>
 #include <string>
-#include <thread>
-#include <tuple>
 #include <vector>
 
 using at::Tensor;
 
-// ---- given: do not change ----------------------------------------------------------------
-
-Tensor call_callback(const Tensor& x) {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("lecture04_k24::callback", "")
-                             .typed<Tensor(const Tensor&)>();
-  return op.call(x);
-}
-
-std::atomic<int64_t> running{0};
-
-int64_t depth() {
-  return running;
-}
-
 // ---- the exercise ------------------------------------------------------------------------
 
-double element(const Tensor& x, int64_t index) {
-  // TODO: four checks, then the element.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: element");
-}
+// The element of a 1-d tensor of floats; a negative index counts from the end. It checks, in this
+// order, by the macros of the table: the dtype, the dims, the index. Given.
+double element(const Tensor& x, int64_t index);
+
+// The number in a text, as std::stoll reads it (base 10; leading spaces and a sign are fine), if it
+// reads the whole text. Otherwise, and if 64 bits are too few, refuse(text) (given).
+[[noreturn]] void refuse(const std::string& text);
 
 int64_t whole_number(const std::string& text) {
-  // TODO: which exceptions does std::stoll throw, and does it read the whole text?
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: whole_number");
 }
 
+// As element, but `otherwise` where element throws an IndexError. Its other errors pass.
 double element_or(const Tensor& x, int64_t index, double otherwise) {
-  // TODO: catch one type, no more.
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: element_or");
 }
 
+// One element for each index. An error of element passes with its own type, and says where:
+// "element: index 5 is out of range for size 3 (at position 1 of indices)".
 std::vector<double> elements(const Tensor& x, at::IntArrayRef indices) {
-  // TODO: add the position to the error, and keep its type.
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: elements");
-}
-
-Tensor relay(const Tensor& x) {
-  // TODO: count `running` up and, for certain, down again.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay");
-}
-
-Tensor relay_in_thread(const Tensor& x) {
-  // TODO: a thread, and what it throws.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay_in_thread");
-}
-
-Tensor zero_nan(const Tensor& x) {
-  // TODO: warn once per call, if there is anything to warn about.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: zero_nan");
-}
-
-std::tuple<Tensor, std::vector<std::string>> zero_nan_quietly(const Tensor& x) {
-  // TODO: a handler that keeps the messages.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: zero_nan_quietly");
 }
 
 // ---- given: do not change ----------------------------------------------------------------
 
+double element(const Tensor& x, int64_t index) {
+  TORCH_CHECK_TYPE(
+      x.is_floating_point(), "element: expected a floating dtype, got ", x.scalar_type());
+  TORCH_CHECK_VALUE(x.dim() == 1, "element: expected 1 dim, got ", x.dim());
+  const auto size = x.size(0);
+  TORCH_CHECK_INDEX(
+      -size <= index && index < size,
+      "element: index ",
+      index,
+      " is out of range for size ",
+      size);
+  return x[index].item<double>();
+}
+
+void refuse(const std::string& text) {
+  TORCH_CHECK_VALUE(false, "whole_number: '", text, "' is not a whole number of 64 bits");
+}
+
+// For the line of the brief.
+int64_t stoll(const std::string& text) {
+  return std::stoll(text);
+}
+
 TORCH_LIBRARY(lecture04_k24, m) {
-  m.def("callback(Tensor x) -> Tensor"); // its kernel is written in Python, by the tests
-  m.def("depth() -> int", &depth);
+  m.def("stoll(str text) -> int", &stoll);
   m.def("element(Tensor x, int index) -> float", &element);
   m.def("whole_number(str text) -> int", &whole_number);
   m.def("element_or(Tensor x, int index, float otherwise) -> float", &element_or);
   m.def("elements(Tensor x, int[] indices) -> float[]", &elements);
-  m.def("relay(Tensor x) -> Tensor", &relay);
-  m.def("relay_in_thread(Tensor x) -> Tensor", &relay_in_thread);
-  m.def("zero_nan(Tensor x) -> Tensor", &zero_nan);
-  m.def("zero_nan_quietly(Tensor x) -> (Tensor, str[])", &zero_nan_quietly);
 }

@@ -1,0 +1,112 @@
+// tier: small
+//
+// Errors and warnings on their way.
+//
+// A Python kernel raises KeyError inside of a C++ operator, and Python catches that very object,
+// traceback and all. In between it was a C++ exception, and every frame that it passed was left
+// without a return:
+//
+//   Python   relay(x)                   KeyError arrives
+//   C++        ++running;                    ^
+//              call_callback(x);             |
+//   Python       raise KeyError  ------------/
+//   C++        --running;               is skipped
+//
+// 1. Running and relay: the count is right again, however relay is left.
+// 2. relay_in_thread: an exception that leaves a thread's function ends the process. Carry it over.
+// 3. zero_nan_quietly: warnings take a way of their own, through the handler of the moment. Set
+//    another one for a scope with c10::WarningUtils::WarningHandlerGuard.
+//
+// First move: what runs between throw and catch?
+// Afterwards open torch/include/torch/csrc/Exceptions.h at python_error: it holds the object.
+//
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <exception>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+using at::Tensor;
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// Calls an operator whose kernel is written in Python, and may raise anything. Given.
+Tensor call_callback(const Tensor& x);
+
+// How many calls of relay are running, in all threads. Given.
+std::atomic<int64_t> running{0};
+
+// Counts a call of relay for as long as its scope lasts.
+struct Running {
+  // TODO
+};
+
+// Returns call_callback(x). While it runs, `running` is one higher; callbacks may call relay again.
+// An exception of the callback reaches Python as the same object.
+Tensor relay(const Tensor& x) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay");
+}
+
+// The same in a std::thread of its own, which is joined before this returns or throws. `running`
+// stays as it is.
+Tensor relay_in_thread(const Tensor& x) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay_in_thread");
+}
+
+// A copy of x with 0 for NaN. If there was any, it warns: "zero_nan: 2 of 6 elements were NaN". A
+// sparse x is an error. Given.
+Tensor zero_nan(const Tensor& x);
+
+// Keeps the messages of the warnings that come to it. Given.
+struct Collect : c10::WarningHandler {
+  std::vector<std::string> messages;
+  void process(const c10::Warning& warning) override {
+    messages.push_back(warning.msg());
+  }
+};
+
+// Returns zero_nan(x) and the messages that it warned with; none goes anywhere else. The former
+// handler is back afterwards.
+std::tuple<Tensor, std::vector<std::string>> zero_nan_quietly(const Tensor& x) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: zero_nan_quietly");
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+Tensor call_callback(const Tensor& x) {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("lecture04_k25::callback", "")
+                             .typed<Tensor(const Tensor&)>();
+  return op.call(x);
+}
+
+Tensor zero_nan(const Tensor& x) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      x.layout() == at::kStrided, "zero_nan: expected a strided tensor, got layout ", x.layout());
+  const auto nan = x.isnan();
+  const auto count = nan.sum().item<int64_t>();
+  if (count > 0) {
+    TORCH_WARN("zero_nan: ", count, " of ", x.numel(), " elements were NaN");
+  }
+  return x.masked_fill(nan, 0);
+}
+
+int64_t depth() {
+  return running;
+}
+
+TORCH_LIBRARY(lecture04_k25, m) {
+  m.def("callback(Tensor x) -> Tensor"); // its kernel is written in Python, by the tests
+  m.def("depth() -> int", &depth);
+  m.def("relay(Tensor x) -> Tensor", &relay);
+  m.def("relay_in_thread(Tensor x) -> Tensor", &relay_in_thread);
+  m.def("zero_nan(Tensor x) -> Tensor", &zero_nan);
+  m.def("zero_nan_quietly(Tensor x) -> (Tensor, str[])", &zero_nan_quietly);
+}

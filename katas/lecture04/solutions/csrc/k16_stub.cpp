@@ -1,0 +1,181 @@
+// tier: small
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+using at::Tensor;
+
+using Kernel = void (*)(const Tensor& out, const Tensor& x, double by);
+
+// What a processor can do; each level can do what those before it can.
+enum Level { DEFAULT, AVX2, AVX512, LEVELS };
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// The highest level of this processor. It takes long to find out. Given.
+Level ask_processor();
+
+// Throws an error that says that there is no kernel for this type of device. Given.
+Kernel refuse(c10::DeviceType type);
+
+// The kernels of scale. Given.
+void scale_default(const Tensor& out, const Tensor& x, double by);
+void scale_avx2(const Tensor& out, const Tensor& x, double by);
+void scale_avx512(const Tensor& out, const Tensor& x, double by);
+void scale_cuda(const Tensor& out, const Tensor& x, double by);
+
+struct Stub {
+  // No constructor fills these: nullptr is there before any code runs. So it does not matter
+  // whether a kernel or its stub comes first.
+  Kernel cpu[LEVELS] = {};
+  Kernel others[c10::COMPILE_TIME_MAX_DEVICE_TYPES] = {};
+  // The CPU's kernel, when it is known.
+  std::atomic<Kernel> chosen{nullptr};
+
+  Kernel find(c10::DeviceType type);
+};
+
+// The kernel that is registered for a type of device; if there is none, refuse.
+// For kCPU: of those that are registered, the one of the highest level that the processor has; the
+// processor is asked once for each stub, at its first call, and never for other devices. DEFAULT
+// is registered, always.
+Kernel Stub::find(c10::DeviceType type) {
+  if (type != c10::kCPU) {
+    const auto kernel = others[static_cast<size_t>(type)];
+    return kernel ? kernel : refuse(type);
+  }
+  if (!chosen) {
+    // Two threads may both come here: they find the same kernel.
+    int level = ask_processor();
+    while (!cpu[level]) {
+      --level;
+    }
+    chosen = cpu[level];
+  }
+  return chosen;
+}
+
+struct Register {
+  // Fills the place of a kernel; `level` counts for kCPU alone.
+  Register(Stub& stub, c10::DeviceType type, Kernel kernel, Level level = DEFAULT) {
+    if (type == c10::kCPU) {
+      stub.cpu[level] = kernel;
+    } else {
+      stub.others[static_cast<size_t>(type)] = kernel;
+    }
+  }
+};
+
+// In another file in real life, which may be loaded before this one or after it.
+extern Stub scale_stub;
+extern Stub shift_stub;
+
+// The host function of scale for all devices. Given.
+Tensor scale(const Tensor& x, double by);
+
+static const Register scale_1(scale_stub, c10::kCPU, &scale_default);
+static const Register scale_2(scale_stub, c10::kCPU, &scale_avx2, AVX2);
+static const Register scale_3(scale_stub, c10::kCPU, &scale_avx512, AVX512);
+static const Register scale_4(scale_stub, c10::kCUDA, &scale_cuda);
+
+TORCH_LIBRARY_IMPL(lecture04_k16, CUDA, m) {
+  m.impl("scale", &scale);
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+Stub scale_stub;
+Stub shift_stub;
+
+std::vector<std::string> ran;
+int64_t asked = 0;
+
+Level ask_processor() {
+  ++asked;
+  return AVX2;
+}
+
+Kernel refuse(c10::DeviceType type) {
+  TORCH_CHECK(false, "stub: no kernel for ", type);
+}
+
+void scale_kernel(const char* name, const Tensor& out, const Tensor& x, double by) {
+  ran.emplace_back(name);
+  at::mul_out(out, x, by);
+}
+
+void shift_kernel(const char* name, const Tensor& out, const Tensor& x, double by) {
+  ran.emplace_back(name);
+  at::add_out(out, x, by);
+}
+
+void scale_default(const Tensor& out, const Tensor& x, double by) {
+  scale_kernel("scale_default", out, x, by);
+}
+
+void scale_avx2(const Tensor& out, const Tensor& x, double by) {
+  scale_kernel("scale_avx2", out, x, by);
+}
+
+void scale_avx512(const Tensor& out, const Tensor& x, double by) {
+  scale_kernel("scale_avx512", out, x, by);
+}
+
+void scale_cuda(const Tensor& out, const Tensor& x, double by) {
+  scale_kernel("scale_cuda", out, x, by);
+}
+
+void shift_default(const Tensor& out, const Tensor& x, double by) {
+  shift_kernel("shift_default", out, x, by);
+}
+
+void shift_avx512(const Tensor& out, const Tensor& x, double by) {
+  shift_kernel("shift_avx512", out, x, by);
+}
+
+static const Register shift_1(shift_stub, c10::kCPU, &shift_default);
+static const Register shift_2(shift_stub, c10::kCPU, &shift_avx512, AVX512);
+
+Tensor call(Stub& stub, c10::DeviceType type, const Tensor& x, double by) {
+  const auto out = at::empty_like(x);
+  stub.find(type)(out, x, by);
+  return out;
+}
+
+Tensor scale(const Tensor& x, double by) {
+  return call(scale_stub, x.device().type(), x, by);
+}
+
+Tensor shift(const Tensor& x, double by) {
+  return call(shift_stub, x.device().type(), x, by);
+}
+
+// As if x were on that device, for machines that have none.
+Tensor scale_on(c10::Device device, const Tensor& x, double by) {
+  return call(scale_stub, device.type(), x, by);
+}
+
+Tensor shift_on(c10::Device device, const Tensor& x, double by) {
+  return call(shift_stub, device.type(), x, by);
+}
+
+TORCH_LIBRARY(lecture04_k16, m) {
+  m.def("scale(Tensor x, float by) -> Tensor");
+  m.def("shift(Tensor x, float by) -> Tensor");
+  m.def("scale_on(Device device, Tensor x, float by) -> Tensor", &scale_on);
+  m.def("shift_on(Device device, Tensor x, float by) -> Tensor", &shift_on);
+  m.def("ran() -> str[]", [] { return std::exchange(ran, {}); });
+  m.def("asked() -> int", [] { return asked; });
+}
+
+TORCH_LIBRARY_IMPL(lecture04_k16, CPU, m) {
+  m.impl("scale", &scale);
+  m.impl("shift", &shift);
+}

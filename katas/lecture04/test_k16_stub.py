@@ -1,0 +1,105 @@
+"""Tests of k16_stub: which kernel a stub finds, told by the name that each kernel notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+X = torch.tensor([1.0, -2.0])
+
+
+def run(extension: Extension, name: str, *arguments: object) -> tuple[list[float], list[str]]:
+    """Return the result of an operator, and the kernels that ran."""
+    op: Any = extension.op(name)
+    extension.op("ran")()
+    with unchanged(x=X):
+        return op(*arguments).tolist(), extension.op("ran")()
+
+
+def test_the_stub_finds_a_kernel(extension: Extension) -> None:
+    """Of shift, which has one that this processor can run; the four of scale are not asked for."""
+    values, ran = run(extension, "shift", X, 3.0)
+
+    assert values == [4.0, 1.0], f"yours {values}, expected [4.0, 1.0]: shift adds 3 to 1 and -2"
+    assert ran == ["shift_default"], (
+        f"yours ran {ran}, expected shift_default: this processor has AVX2, shift has kernels for"
+        " DEFAULT and AVX512. Go down from the level of the processor to one that has a kernel"
+    )
+
+
+def test_the_highest_level_of_the_processor_wins(extension: Extension) -> None:
+    """It has AVX2; scale has a kernel for each level."""
+    values, ran = run(extension, "scale", X, 3.0)
+
+    assert values == [3.0, -6.0], f"yours {values}, expected [3.0, -6.0]: 1 and -2 times 3"
+    assert ran == ["scale_avx2"], (
+        f"yours ran {ran}, expected scale_avx2: AVX512 would be an illegal instruction here, and"
+        " DEFAULT is slow"
+    )
+
+
+def test_the_processor_is_asked_once_for_each_stub(extension: Extension) -> None:
+    """Two stubs have two kernels to choose; later calls find them chosen."""
+    for _ in range(3):
+        run(extension, "scale", X, 3.0)
+        run(extension, "shift", X, 3.0)
+    asked = extension.op("asked")()
+
+    assert asked == 2, (
+        f"yours has asked the processor {asked} times in all calls of two stubs, expected 2: keep"
+        " what you have found in `chosen`"
+    )
+
+
+def test_another_device_has_its_own_kernel(extension: Extension) -> None:
+    """The pointer is there because the object was constructed when the library was loaded."""
+    values, ran = run(extension, "scale_on", torch.device("cuda"), X, 3.0)
+
+    assert values == [3.0, -6.0], f"yours {values}, expected [3.0, -6.0]"
+    assert ran == ["scale_cuda"], f"yours ran {ran}, expected scale_cuda for kCUDA"
+    _, ran = run(extension, "scale", X, 3.0)
+    assert ran == ["scale_avx2"], f"afterwards on the CPU yours ran {ran}, expected scale_avx2"
+
+
+def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
+    """Levels are those of a CPU."""
+    run(extension, "scale", X, 3.0)
+    run(extension, "shift", X, 3.0)
+    before = extension.op("asked")()
+    run(extension, "scale_on", torch.device("cuda"), X, 3.0)
+
+    more = extension.op("asked")() - before
+    assert more == 0, f"yours has asked the processor {more} times for a kernel of kCUDA"
+
+
+@pytest.mark.parametrize(
+    ("name", "device"), [("shift", "cuda"), ("scale", "xpu"), ("scale", "meta")]
+)
+def test_a_device_without_a_kernel_is_refused(extension: Extension, name: str, device: str) -> None:
+    """A library that is not loaded has filled nothing."""
+    op = extension.op(f"{name}_on")
+    with pytest.raises(RuntimeError, match=f"stub: no kernel for {device}"):
+        op(torch.device(device), X, 3.0)
+
+
+def test_the_dispatcher_has_a_row_for_cuda(extension: Extension) -> None:
+    """On a build without CUDA too: a key is a number, and a kernel a pointer."""
+    extension.op("scale")
+
+    found = torch._C._dispatch_has_kernel_for_dispatch_key("lecture04_k16::scale", "CUDA")  # noqa: SLF001 - asks the dispatcher
+    assert found, (
+        "scale has no kernel for the key CUDA in the dispatcher's table: see the block for CPU at"
+        " the end of the file, and torch/include/torch/library.h"
+    )

@@ -1,0 +1,127 @@
+"""Tests of k17_guard: eight devices without a GPU, and which of them is the current one."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+CAME_BACK = (
+    "the current device of the caller was maia:{}, and is maia:{} afterwards: an object whose"
+    " destructor puts it back does so on every way out"
+)
+
+
+@pytest.fixture
+def chips(extension: Extension) -> Iterator[Any]:
+    """Return a function that gives the operators; the current device is maia:0 before and after."""
+
+    def operators() -> Any:
+        extension.check()
+        return getattr(torch.ops, extension.namespace)
+
+    if not extension.problem:
+        operators().set_current(0)
+        operators().launches()
+    yield operators
+    if not extension.problem:
+        operators().set_current(0)
+
+
+@pytest.mark.given
+def test_a_launch_on_another_device_fails(chips: Any) -> None:
+    """So ends a kernel without a guard, on every device but the current one."""
+    ops = chips()
+    x = ops.upload(torch.ones(2), 1)
+
+    with pytest.raises(RuntimeError, match="illegal memory access: the tensor is on maia:1"):
+        ops.launch_scale(x, 3.0)
+    ops.set_current(1)
+    ops.launch_scale(x, 3.0)
+    assert ops.download(x).tolist() == [3.0, 3.0], "on the current device a launch works"
+
+
+def test_a_kernel_runs_on_the_device_of_its_tensor(chips: Any) -> None:
+    """On the current device, and on any other."""
+    ops = chips()
+    for index in (0, 1, 7):
+        x = ops.upload(torch.tensor([1.0, -2.0]), index)
+        ops.scale_(x, 3.0)
+
+        yours = ops.download(x).tolist()
+        assert yours == [3.0, -6.0], f"yours {yours}, expected [3.0, -6.0]: x on maia:{index}"
+    yours = ops.launches()
+    assert yours == [0, 1, 7], f"launches, yours on {yours}, expected one each on [0, 1, 7]"
+
+
+def test_the_callers_device_comes_back(chips: Any) -> None:
+    """Which need not be maia:0."""
+    ops = chips()
+    for before in (0, 3):
+        ops.set_current(before)
+        ops.scale_(ops.upload(torch.ones(2), 5), 2.0)
+
+        after = ops.current()
+        assert before == after, CAME_BACK.format(before, after)
+
+
+def test_the_callers_device_comes_back_after_an_error(chips: Any) -> None:
+    """The kernel fails: no statement behind the launch runs."""
+    ops = chips()
+    ops.set_current(3)
+    with pytest.raises(RuntimeError, match="launch: the kernel has failed"):
+        ops.scale_(ops.upload(torch.ones(2), 5), nan)
+
+    after = ops.current()
+    assert after == 3, CAME_BACK.format(3, after)
+
+
+def test_a_total_over_several_devices(chips: Any) -> None:
+    """A launch for each tensor, on the device of that tensor."""
+    ops = chips()
+    xs = [ops.upload(torch.full((2,), 10.0**i), i) for i in (2, 0, 2, 5)]
+    ops.set_current(4)
+    yours = ops.total(xs)
+
+    assert yours == 200402.0, f"yours {yours}, expected 200402.0"
+    launches = ops.launches()
+    assert launches == [2, 0, 2, 5], f"launches, yours on {launches}, expected on [2, 0, 2, 5]"
+    after = ops.current()
+    assert after == 4, CAME_BACK.format(4, after)
+
+
+def test_a_total_of_nothing(chips: Any) -> None:
+    """No tensor, no device, no launch."""
+    ops = chips()
+    ops.set_current(3)
+    yours = ops.total([])
+
+    assert yours == 0.0, f"yours {yours}, expected 0.0 for no tensors"
+    assert ops.launches() == [], "yours launches something for an empty list"
+    assert ops.current() == 3, CAME_BACK.format(3, ops.current())
+
+
+def test_a_total_that_fails_on_the_way(chips: Any) -> None:
+    """The second of three tensors has NaN."""
+    ops = chips()
+    xs = [ops.upload(torch.tensor([value]), i) for i, value in enumerate((1.0, nan, 3.0), start=1)]
+    ops.set_current(6)
+    with pytest.raises(RuntimeError, match="launch: the kernel has failed"):
+        ops.total(xs)
+
+    launches = ops.launches()
+    assert launches == [1, 2], f"launches, yours on {launches}, expected on [1, 2]"
+    after = ops.current()
+    assert after == 6, CAME_BACK.format(6, after)

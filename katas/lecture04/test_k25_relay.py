@@ -1,0 +1,239 @@
+"""Tests of k25_relay: what arrives after a way through C++, and what is left behind."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import TYPE_CHECKING
+from typing import NoReturn
+
+import pytest
+import torch
+
+from katas import compat
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+    from typing import Any
+
+    from plugins.kit import Extension
+
+    Kernel = Callable[[torch.Tensor], torch.Tensor]
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+NAN = float("nan")
+
+
+class Refusal(Exception):  # noqa: N818 - a name that no C++ class has
+    """A type that only Python knows."""
+
+
+@pytest.fixture
+def register(extension: Extension) -> Iterator[Callable[[Kernel], None]]:
+    """Return a function that makes its argument the kernel of ``callback`` until the test ends."""
+    library = torch.library.Library(extension.namespace, "IMPL")
+    yield lambda kernel: library.impl("callback", kernel, "CompositeExplicitAutograd")
+    library._destroy()  # noqa: SLF001 - as torch's own tests do
+
+
+@pytest.fixture
+def heard(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, list[str]]]:
+    """Return a function that calls an operator and returns its result and the warnings.
+
+    They are looked for where this version of torch sends them, and nowhere else is any.
+    """
+
+    def call(op: Callable[..., Any], *arguments: object) -> tuple[Any, list[str]]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = op(*arguments)
+        in_python = [str(warning.message) for warning in caught]
+        on_stderr = [line for line in capfd.readouterr().err.splitlines() if line]
+        if compat.OPS_WARN_IN_PYTHON:
+            assert [] == on_stderr, "since torch 2.15 nothing is printed"
+            return result, in_python
+        assert [] == in_python, "before torch 2.15 Python hears of no warning"
+        return result, on_stderr
+
+    return call
+
+
+def refuse(error: Exception) -> Kernel:
+    """Return a kernel that raises this very object."""
+
+    def kernel(_: torch.Tensor) -> NoReturn:
+        raise error
+
+    return kernel
+
+
+def test_cpp_calls_python(extension: Extension, register: Callable[[Kernel], None]) -> None:
+    """Through the dispatcher: the tensor goes in, the callback's result comes out."""
+    register(lambda x: x * 2)
+    yours = extension.op("relay")(torch.tensor([1.0, 2.0])).tolist()
+
+    assert yours == [2.0, 4.0], f"yours {yours}, expected [2.0, 4.0]: the callback doubles"
+
+
+def test_a_python_error_crosses_cpp(
+    extension: Extension, register: Callable[[Kernel], None]
+) -> None:
+    """C++ holds the exception object while it unwinds: it arrives as it was raised."""
+    error = Refusal("no")
+    register(refuse(error))
+    with pytest.raises(Exception, match="no") as raised:
+        extension.op("relay")(torch.ones(1))
+
+    assert error is raised.value, (
+        f"yours raised {raised.value!r}, expected the object that the callback raised: catch"
+        " nothing here, or it is made anew"
+    )
+
+
+def test_running_counts_calls(extension: Extension, register: Callable[[Kernel], None]) -> None:
+    """One more inside, two more inside the inner one, none afterwards."""
+    depth = extension.op("depth")
+    before = depth()
+    seen = []
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        seen.append(depth() - before)
+        return extension.op("relay")(x + 1) if x.item() < 3 else x.clone()
+
+    register(kernel)
+
+    assert extension.op("relay")(torch.tensor(1.0)).item() == 3.0
+    assert seen == [1, 2, 3], f"running, inside of three nested calls: yours {seen}, expected 1 2 3"
+    assert before == depth(), f"afterwards yours counts {depth() - before} calls, expected none"
+
+
+def test_running_is_right_after_an_error(
+    extension: Extension, register: Callable[[Kernel], None]
+) -> None:
+    """What stands after a call that throws is skipped; a destructor is not."""
+    before = extension.op("depth")()
+    register(refuse(Refusal("no")))
+    with pytest.raises(Refusal):
+        extension.op("relay")(torch.ones(1))
+
+    more = extension.op("depth")() - before
+    assert more == 0, f"relay was left by an exception, and yours counts {more} calls still"
+
+
+def test_running_counts_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
+    """The first to enter is the first to leave; the other one is still counted."""
+    depth, relay = extension.op("depth"), extension.op("relay")
+    entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        if (index := int(x)) >= 0:
+            entered[index].set()
+            leave[index].wait(10)
+        return x.clone()
+
+    register(kernel)
+    relay(torch.tensor(-1))
+    before = depth()
+    threads = [threading.Thread(target=relay, args=(torch.tensor(i),)) for i in range(2)]
+    for index, thread in enumerate(threads):
+        thread.start()
+        entered[index].wait(10)
+    for still_running, index, thread in zip((1, 0), range(2), threads, strict=True):
+        leave[index].set()
+        thread.join()
+        yours = depth() - before
+        assert still_running == yours, (
+            f"with {still_running} of 2 threads in relay yours counts {yours}: count up and down,"
+            " do not put an old value back"
+        )
+
+
+def test_a_thread_of_its_own_calls_python(
+    extension: Extension, register: Callable[[Kernel], None]
+) -> None:
+    """The result comes from there, once it is done; relay's count has no part in it."""
+    depth = extension.op("depth")
+    before = depth()
+    threads = []
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        threads.append((threading.get_ident(), depth() - before))
+        return x + 1
+
+    register(kernel)
+    for _ in range(2):
+        result = extension.op("relay_in_thread")(torch.tensor([1.0, 2.0])).tolist()
+
+        assert result == [2.0, 3.0], f"yours {result}, expected [2.0, 3.0]: join, then return"
+    assert len(threads) == 2, f"two calls, and yours has run the callback {len(threads)} times"
+    for thread, more in threads:
+        assert threading.get_ident() != thread, "the callback ran in the caller's thread"
+        assert more == 0, f"yours adds {more} to running: that counts relay, not relay_in_thread"
+
+
+def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
+    """It is caught where it was thrown, and thrown again where the caller is."""
+    error = Refusal("no")
+    register(refuse(error))
+    with pytest.raises(Exception, match="no") as raised:
+        extension.op("relay_in_thread")(torch.ones(1))
+
+    assert error is raised.value, (
+        f"yours raised {raised.value!r}, expected the object that the callback raised:"
+        " std::exception_ptr holds an exception, whatever its type"
+    )
+    register(lambda x: x + 1)
+    again = extension.op("relay_in_thread")(torch.ones(1)).item()
+    assert again == 2.0, f"the next call returns {again}, expected 2.0"
+
+
+@pytest.mark.given
+def test_nan_is_warned_of(
+    extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
+) -> None:
+    """Before torch 2.15 on stderr; since then in Python, where a handler makes it a warning."""
+    x = torch.tensor([[NAN, 1.0], [NAN, 2.0], [3.0, 4.0]])
+    result, messages = heard(extension.op("zero_nan"), x)
+
+    assert result.tolist() == [[0.0, 1.0], [0.0, 2.0], [3.0, 4.0]]
+    assert len(messages) == 1, messages
+    assert "zero_nan: 2 of 6 elements were NaN" in messages[0]
+
+
+def test_a_handler_collects_warnings(
+    extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
+) -> None:
+    """They are returned, and heard of nowhere else."""
+    quietly = extension.op("zero_nan_quietly")
+    (x, messages), others = heard(quietly, torch.tensor([NAN, 1.0]))
+
+    assert x.tolist() == [0.0, 1.0], f"yours {x}, expected zero_nan's result"
+    expected = ["zero_nan: 1 of 2 elements were NaN"]
+    assert expected == messages, f"yours {messages}, expected {expected}"
+    assert others == [], f"your handler should be the only one to hear of it, and not: {others}"
+    again = quietly(torch.tensor([1.0]))[1]
+    assert again == [], f"the next call has no NaN, and yours returns {again}"
+
+
+@pytest.mark.parametrize("left_by", ["return", "exception"])
+def test_the_former_handler_comes_back(
+    extension: Extension, heard: Callable[..., tuple[Any, list[str]]], left_by: str
+) -> None:
+    """After a call that returns, and after one that throws."""
+    x = torch.tensor([NAN])
+    if left_by == "return":
+        extension.op("zero_nan_quietly")(x)
+    else:
+        refusal = "^zero_nan: expected a strided tensor, got layout Sparse$"
+        with pytest.raises(NotImplementedError, match=refusal):
+            extension.op("zero_nan_quietly")(x.to_sparse())
+    messages = heard(extension.op("zero_nan"), x)[1]
+
+    assert len(messages) == 1, (
+        f"after a call that was left by {left_by}, zero_nan is heard to say {messages}, expected"
+        " one message: your handler has stayed"
+    )
