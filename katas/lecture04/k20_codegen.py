@@ -1,49 +1,35 @@
-"""A code generator: from a derivative's formula to a C++ backward.
+"""From a formula to a backward.
 
-Nobody writes PyTorch's backward functions: ``tools/autograd/derivatives.yaml`` has a formula for
-each input of an operator, and a program in Python turns them into C++. Yours makes a
-``torch::autograd::Function`` of an entry such as
+PyTorch has hundreds of backward functions, and they are written by a program in Python. It reads
+formulas, and writes C++:
 
-    Entry("pow", (("Tensor", "self"), ("Scalar", "exponent")),
-          {"self": "grad * exponent * self.pow(exponent.toDouble() - 1)"})
+    pow    self: grad * exponent * self.pow(exponent.toDouble() - 1)
 
-In a formula stand C++ expressions of ``grad`` (the gradient of the result), ``result`` (the
-result) and the arguments by name. A Tensor with the formula ``non_differentiable`` gets no
-gradient, without a word. A Tensor without a formula may not require one: the call fails.
+    static variable_list backward(AutogradContext* ctx, variable_list grads) {
+      ...
+      if (ctx->needs_input_grad(0)) {
+        gradients[0] = grad * exponent * self.pow(exponent.toDouble() - 1);
+      }
+      return gradients;
+    }
 
-1. ``mentioned(formula)``: the set of names in a formula, but for those after ``.``, ``->`` or
-   ``::`` (members, not variables): ``grad * self.cos()`` mentions grad and self. Names of functions
-   count, the letter in a number (``1e5``) does not.
-2. ``saved_names(entry)``: the arguments that some formula mentions, in their order, then "result"
-   if some formula mentions that. Only they are kept until backward: what is saved lives as long as
-   the graph, and must not be written to.
-3. ``struct_text(entry)``: the text of ``struct <entry.symbol>``, derived from
-   ``torch::autograd::Function<<entry.symbol>>``. It stands in a file that has ``Tensor``,
-   ``AutogradContext`` and ``variable_list`` (a vector of Tensor) in scope, see ``source_text``.
-   - ``static Tensor forward(AutogradContext* ctx, <parameters>)``, types by CXX: by TORCH_CHECK it
-     refuses a Tensor without a formula that requires grad ("sign: not differentiable with respect
-     to argument 'self'", with ``entry.symbol``; PyTorch asks for grad mode too). Then under an
-     ``at::AutoDispatchBelowADInplaceOrView`` guard it calls ``at::<entry.name>`` with all
-     arguments, saves what ``saved_names`` says (tensors and the result by
-     ``ctx->save_for_backward({...})``, other values by ``ctx->saved_data["name"] = name``), and
-     returns the result. It calls ``ctx->set_materialize_grads(false)``, so that an undefined
-     gradient arrives as an undefined Tensor, not as zeros.
-   - ``static variable_list backward(AutogradContext* ctx, variable_list grads)``: returns one
-     Tensor for each argument of forward, whatever its type; ``Tensor()`` where there is no
-     gradient. If ``grads[0]`` is not defined, all of them are ``Tensor()``. A formula is evaluated
-     only if ``ctx->needs_input_grad(i)``, where i counts the Tensor arguments only.
-     Saved tensors come back by ``ctx->get_saved_variables()`` in the order in which they were
-     saved, other values by ``ctx->saved_data["name"]`` and READ.
+Here is that program, without its second half. forward saves what formulas mention; you write
+backward, in about 20 lines:
 
-Out of scope: operators with several results, in-place ones, lists, sizes saved without their
-tensor, forward mode. About 50 lines of Python; write the C++ for one operator by hand first, as in
-k18_autograd. In PyTorch: ``tools/autograd/gen_autograd_functions.py`` (``process_function``),
-``tools/autograd/load_derivatives.py`` (``saved_variables``), and for the C++ side
-``torch/csrc/autograd/custom_function.h`` (``AutogradContext``).
+1. Bring back what was saved, under its own name: then a formula can stand there as it is.
+2. Compute each gradient that is asked for.
+3. Mind the two ways to count arguments: all of them, or only the tensors.
+
+Begin on paper: write the C++ for where(condition, self, other), of which only the last two have a
+formula.
+Real life differs: operators with several results, lists, and sizes that are saved without their
+tensor.
+Afterwards read process_function in tools/autograd/gen_autograd_functions.py.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,19 +93,69 @@ def source_text(entries: list[Entry], namespace: str) -> str:
     return f"{PRELUDE}\n{structs}\n}} // namespace generated\n\n{library}"
 
 
-def mentioned(formula: str) -> set[str]:
-    """Return the names in a formula that are not members of something."""
-    # TODO
-    raise NotImplementedError("mentioned")
-
-
 def saved_names(entry: Entry) -> list[str]:
-    """Return what forward has to keep for backward: arguments in order, then "result"."""
-    # TODO
-    raise NotImplementedError("saved_names")
+    """Return what forward keeps, as in k19_formula: arguments in order, then "result". Given."""
+    text = " ".join(entry.formulas.values())
+    names = set(re.findall(r"(?<!\.)(?<!->)(?<!::)\b[A-Za-z_]\w*", text))
+    return [name for name in [*(name for _, name in entry.arguments), "result"] if name in names]
+
+
+def saved_tensors(entry: Entry) -> list[str]:
+    """Return the names that forward has given to ``save_for_backward``, in that order. Given."""
+    others = {name for type_, name in entry.arguments if type_ in READ}
+    return [name for name in saved_names(entry) if name not in others]
+
+
+def saved_values(entry: Entry) -> list[tuple[str, str]]:
+    """Return (type, name) of what forward has put into ``ctx->saved_data``. Given."""
+    names = saved_names(entry)
+    return [(type_, name) for type_, name in entry.arguments if type_ in READ and name in names]
+
+
+def forward_text(entry: Entry) -> str:
+    """Return the C++ of forward. Given.
+
+    A Tensor without a formula may not require a gradient: better an error than none.
+    """
+    parameters = ", ".join(f"{CXX[type_]} {name}" for type_, name in entry.arguments)
+    names = ", ".join(name for _, name in entry.arguments)
+    refused = [n for t, n in entry.arguments if t == "Tensor" and n not in entry.formulas]
+    message = f"{entry.symbol}: not differentiable with respect to argument"
+    lines = [
+        f"  static Tensor forward(AutogradContext* ctx, {parameters}) {{",
+        *(f"    TORCH_CHECK(!{n}.requires_grad(), \"{message} '{n}'\");" for n in refused),
+        "    const at::AutoDispatchBelowADInplaceOrView guard;",
+        f"    const Tensor result = at::{entry.name}({names});",
+        f"    ctx->save_for_backward({{{', '.join(saved_tensors(entry))}}});",
+        *(f'    ctx->saved_data["{name}"] = {name};' for _, name in saved_values(entry)),
+        "    ctx->set_materialize_grads(false);",
+        "    return result;",
+        "  }",
+    ]
+    return "\n".join(lines)
 
 
 def struct_text(entry: Entry) -> str:
-    """Return the C++ struct with forward and backward of an operator."""
-    # TODO
-    raise NotImplementedError("struct_text")
+    """Return the C++ struct with forward and backward of an operator. Given."""
+    head = f"struct {entry.symbol} : torch::autograd::Function<{entry.symbol}> {{"
+    return "\n".join([head, forward_text(entry), backward_text(entry), "};", ""])
+
+
+def backward_text(entry: Entry) -> str:
+    """Return the C++ of backward, a member of a struct.
+
+    ``static variable_list backward(AutogradContext* ctx, variable_list grads)`` returns a
+    ``variable_list``, a vector of Tensor: one for each argument of forward, whatever its type, and
+    ``Tensor()`` where there is no gradient. In a formula stand the names that were saved, and
+    ``grad``.
+
+    - ``grads[0]`` is the gradient of the result. If it is not ``defined()``, no formula is
+      evaluated, and each Tensor that is returned is ``Tensor()``.
+    - ``ctx->get_saved_variables()`` gives back `saved_tensors`, a ``variable_list`` in their order.
+    - ``ctx->saved_data["dim"].toInt()`` gives back a value; READ has the call for each type.
+    - A formula is evaluated only if ``ctx->needs_input_grad(i)``: ``i`` counts the tensors among
+      the arguments, from 0.
+    - NO_DERIVATIVE, and no formula at all, mean no gradient.
+    """
+    # TODO: begin with the line that opens the function, and a vector of empty gradients.
+    raise NotImplementedError("backward_text")

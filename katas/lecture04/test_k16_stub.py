@@ -85,13 +85,13 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "device"), [("shift", "cuda"), ("scale", "xpu"), ("scale", "meta")]
+    ("name", "place"), [("shift", "cuda"), ("scale", "xpu"), ("scale", "meta")]
 )
-def test_a_device_without_a_kernel_is_refused(extension: Extension, name: str, device: str) -> None:
+def test_a_device_without_a_kernel_is_refused(extension: Extension, name: str, place: str) -> None:
     """A library that is not loaded has filled nothing."""
     op = extension.op(f"{name}_on")
-    with pytest.raises(RuntimeError, match=f"stub: no kernel for {device}"):
-        op(torch.device(device), X, 3.0)
+    with pytest.raises(RuntimeError, match=f"stub: no kernel for {place}"):
+        op(torch.device(place), X, 3.0)
 
 
 def test_the_dispatcher_has_a_row_for_cuda(extension: Extension) -> None:

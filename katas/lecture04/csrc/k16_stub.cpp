@@ -20,7 +20,8 @@
 //
 // Begin on paper: which code runs before the first line of main?
 // Real life differs: each CPU kernel is compiled once for each level, and the CUDA one by nvcc.
-// Afterwards open torch/include/ATen/native/DispatchStub.h: here is most of it.
+// Afterwards read aten/src/ATen/native/DispatchStub.h, which you have as
+// torch/include/ATen/native/DispatchStub.h: here is most of it.
 //
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>

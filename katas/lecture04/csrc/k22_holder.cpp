@@ -1,48 +1,24 @@
 // tier: small
 //
-// A C++ object with two kinds of owners.
+// Owners in C++ and owners in Python.
 //
-// c10::intrusive_ptr counts owners inside the object itself: tensors, storages and everything
-// that IValue holds by reference live by it. An object of a class registered with m.class_ is
-// owned by C++ and by Python at once, and dies with the last owner of either kind. Write such
-// a class, a node of a tree, without a leak.
+// Parents own their children, and children know their parent. Let both be owners, and no node ever
+// dies: a count of owners inside the object waits for its own tail. By such counts,
+// c10::intrusive_ptr, live tensors, storages and all objects of a class that m.class_ registers;
+// their owners are in C++ and in Python.
 //
-// Node derives from Counted (given) and is registered as the class Node of lecture04_k22, so
-// that Python sees it as torch.classes.lecture04_k22.Node:
-//   Node(name)     a new node, name a str
-//   name()         its name
-//   uses()         how many c10::intrusive_ptr own it at this moment (use_count), as an int
-//   same(other)    is it the very same C++ object? (Each time a node comes to Python it gets a
-//                  new Python object around it, so Python's `is` cannot tell.)
-//   add(child)     the node owns `child` from now on. ValueError, and nothing changes, if
-//                    the child has a parent that is alive: "add: 'kid' has a parent already"
-//                    it is the node itself, or above it: "add: 'kid' would own itself"
-//   children()     a list of its children, in the order they were added
-//   parent()       the node that owns it, or None. A child does not keep its parent alive: if
-//                  both owned each other, neither would ever die. When the parent dies while
-//                  the child lives on, parent() is None.
-//   keep(x)        keeps a Tensor, or None instead of the one kept before
-//   kept()         the tensor kept, or None. It is the same Python object that was handed in,
-//                  attributes and all, even if nobody in Python held it in the meantime:
-//                  PyTorch preserves the PyObject of a tensor that C++ holds.
-// pickle and torch.save work: the state is the name, the tensor and the children (def_pickle;
-// both functions must be lambdas). The children that come back are new nodes, in the same order,
-// and their parent is the node that came back. The parent of a pickled node is not pickled.
+//   Python's root ====> root ====> branch ====> leaf        ====> owns
+//                           <----         <----             <---- knows
 //
-// And one operator: path(node) is the names from the root to the node: "root/branch/leaf".
+// 1. Node: which members own, and which only know?
+// 2. add, children, parent.
+// 3. keep, kept: a tensor that only C++ holds comes back as the same Python object, attributes and
+//    all. PyTorch sees to that, if it is the same tensor.
+// 4. release_resources: while weak pointers are left, a destructor waits. What is called at once?
 //
-// When the last owner of an object goes while weak pointers to it are left, its destructor
-// waits for them; what is called at once is release_resources(). A node must then let go of
-// its children and its tensor. (Private in the base class, public here: intrusive_ptr<Node> is no
-// friend of Node.)
-//
-// Out of scope: threads, taking children away, copy.deepcopy (it hands the state from the one
-// function to the other as it is, so that both trees would own the same children), cycles through
-// a Python attribute of the tensor kept (Python's collector does not look into C++ objects: such
-// a cycle stays until keep(None)).
-// About 55 lines. In PyTorch: c10/util/intrusive_ptr.h (intrusive_ptr, weak_intrusive_ptr,
-// intrusive_ptr_target::release_resources), torch/custom_class.h (class_),
-// torch/csrc/autograd/python_variable.cpp (THPVariable_Wrap).
+// Begin on paper: Python says `del root` and holds leaf. Which counts fall to zero, one after
+// another?
+// Afterwards open torch/include/c10/util/intrusive_ptr.h: its long comments are worth an evening.
 //
 #include <ATen/core/Tensor.h>
 #include <torch/custom_class.h>
@@ -51,7 +27,6 @@
 #include <atomic>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -81,33 +56,79 @@ int64_t live() {
 
 // ---- the exercise ------------------------------------------------------------------------
 
+// A node of a tree. It owns its children and the tensor that it keeps, and knows its parent.
+// c10::weak_intrusive_ptr<Node> cannot be a member, for Node is not complete inside of its own
+// definition; c10::weak_intrusive_ptr<Counted> can be. It has no default: begin with
+// {c10::intrusive_ptr<Counted>()}.
 struct Node : Counted {
   using Counted::Counted;
+  // TODO: three members.
 
-  // TODO: who owns whom? A weak_intrusive_ptr to Node cannot be a member of Node, which is not
-  // complete yet in its own definition; a c10::weak_intrusive_ptr<Counted> can be.
+  // The last owner has gone, and weak pointers to this node are left: lets go of all that the node
+  // owns. Afterwards it is only remembered.
+  void release_resources() override {
+    // TODO
+  }
 };
 
 using NodePtr = c10::intrusive_ptr<Node>;
 
+// ValueError if the child has a parent that is alive, or is self or above it. Given.
+void refuse(const NodePtr& self, const NodePtr& child);
+
+// From now on self owns the child, and the child knows self.
 void add(const NodePtr& self, const NodePtr& child) {
-  // TODO: two refusals, two pointers.
+  refuse(self, child);
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: add");
 }
 
+// The children, in the order in which they were added: they themselves, not copies.
+std::vector<NodePtr> children(const NodePtr& self) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: children");
+}
+
+// The node that owns self; nullopt if it has none, or it has died.
+// c10::static_intrusive_pointer_cast<Node> goes from a pointer to Counted to one to Node.
 std::optional<NodePtr> parent(const NodePtr& self) {
-  // TODO: ask a weak pointer; c10::static_intrusive_pointer_cast<Node> goes from base to Node.
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: parent");
 }
 
-std::string path(const NodePtr& node) {
-  // TODO: the names from the root down.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: path");
+// Keeps a tensor, or nothing, instead of the one before.
+void keep(const NodePtr& self, std::optional<Tensor> x) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: keep");
+}
+
+// The tensor that is kept, if any.
+std::optional<Tensor> kept(const NodePtr& self) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: kept");
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+void refuse(const NodePtr& self, const NodePtr& child) {
+  TORCH_CHECK_VALUE(!parent(child), "add: '", child->name, "' has a parent already");
+  for (auto node = std::make_optional(self); node; node = parent(*node)) {
+    TORCH_CHECK_VALUE(*node != child, "add: '", child->name, "' would own itself");
+  }
 }
 
 TORCH_LIBRARY(lecture04_k22, m) {
   m.def("live() -> int", &live);
-  // TODO: m.class_<Node>("Node").def(torch::init<std::string>()).def("add", &add)...
-  // and then, since a schema can name only a class that is registered:
-  // m.def("path(__torch__.torch.classes.lecture04_k22.Node node) -> str", &path);
+  m.class_<Node>("Node")
+      .def(torch::init<std::string>())
+      .def("name", [](const NodePtr& self) { return self->name; })
+      // How many intrusive pointers own it. Each time a node comes to Python, a new Python object
+      // is made around it, so `is` cannot tell whether two nodes are one.
+      .def("uses", [](const NodePtr& self) { return static_cast<int64_t>(self.use_count()); })
+      .def("same", [](const NodePtr& self, const NodePtr& other) { return self == other; })
+      .def("add", &add)
+      .def("children", &children)
+      .def("parent", &parent)
+      .def("keep", &keep)
+      .def("kept", &kept);
 }

@@ -1,7 +1,6 @@
-"""A generator of backward functions: the text of a ``torch::autograd::Function``.
+"""The second half of a generator of backward functions.
 
-What a line of the result says depends on few things: which names the formulas mention, and the
-place of each argument, once among all of them and once among the tensors.
+What a line says depends on the place of each argument, once among all and once among the tensors.
 """
 
 from __future__ import annotations
@@ -70,61 +69,70 @@ def source_text(entries: list[Entry], namespace: str) -> str:
     return f"{PRELUDE}\n{structs}\n}} // namespace generated\n\n{library}"
 
 
-def mentioned(formula: str) -> set[str]:
-    """Return the names in a formula that are not members of something."""
-    return set(re.findall(r"(?<!\.)(?<!->)(?<!::)\b[A-Za-z_]\w*", formula))
-
-
 def saved_names(entry: Entry) -> list[str]:
-    """Return what forward has to keep for backward: arguments in order, then "result"."""
-    names = set().union(*map(mentioned, entry.formulas.values()))
-    candidates = [*(name for _, name in entry.arguments), "result"]
-    return [name for name in candidates if name in names]
+    """Return what forward keeps, as in k19_formula: arguments in order, then "result". Given."""
+    text = " ".join(entry.formulas.values())
+    names = set(re.findall(r"(?<!\.)(?<!->)(?<!::)\b[A-Za-z_]\w*", text))
+    return [name for name in [*(name for _, name in entry.arguments), "result"] if name in names]
 
 
-def struct_text(entry: Entry) -> str:
-    """Return the C++ struct with forward and backward of an operator."""
-    return "\n".join(
-        [
-            f"struct {entry.symbol} : torch::autograd::Function<{entry.symbol}> {{",
-            *_forward(entry),
-            *_backward(entry),
-            "};",
-            "",
-        ]
-    )
+def saved_tensors(entry: Entry) -> list[str]:
+    """Return the names that forward has given to ``save_for_backward``, in that order. Given."""
+    others = {name for type_, name in entry.arguments if type_ in READ}
+    return [name for name in saved_names(entry) if name not in others]
 
 
-def _saved(entry: Entry) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the tensors to save, and the type and name of each other value."""
-    types = {name: type_ for type_, name in entry.arguments}
+def saved_values(entry: Entry) -> list[tuple[str, str]]:
+    """Return (type, name) of what forward has put into ``ctx->saved_data``. Given."""
     names = saved_names(entry)
-    others = [(types[name], name) for name in names if types.get(name) in READ]
-    return [name for name in names if types.get(name) not in READ], others
+    return [(type_, name) for type_, name in entry.arguments if type_ in READ and name in names]
 
 
-def _forward(entry: Entry) -> list[str]:
-    tensors, others = _saved(entry)
+def forward_text(entry: Entry) -> str:
+    """Return the C++ of forward. Given.
+
+    A Tensor without a formula may not require a gradient: better an error than none.
+    """
     parameters = ", ".join(f"{CXX[type_]} {name}" for type_, name in entry.arguments)
     names = ", ".join(name for _, name in entry.arguments)
-    # Nobody has said what their gradient is: better an error than none.
-    open_ = [n for t, n in entry.arguments if t == "Tensor" and n not in entry.formulas]
+    refused = [n for t, n in entry.arguments if t == "Tensor" and n not in entry.formulas]
     message = f"{entry.symbol}: not differentiable with respect to argument"
-    return [
+    lines = [
         f"  static Tensor forward(AutogradContext* ctx, {parameters}) {{",
-        *(f"    TORCH_CHECK(!{n}.requires_grad(), \"{message} '{n}'\");" for n in open_),
+        *(f"    TORCH_CHECK(!{n}.requires_grad(), \"{message} '{n}'\");" for n in refused),
         "    const at::AutoDispatchBelowADInplaceOrView guard;",
         f"    const Tensor result = at::{entry.name}({names});",
-        f"    ctx->save_for_backward({{{', '.join(tensors)}}});",
-        *(f'    ctx->saved_data["{name}"] = {name};' for _, name in others),
+        f"    ctx->save_for_backward({{{', '.join(saved_tensors(entry))}}});",
+        *(f'    ctx->saved_data["{name}"] = {name};' for _, name in saved_values(entry)),
         "    ctx->set_materialize_grads(false);",
         "    return result;",
         "  }",
     ]
+    return "\n".join(lines)
 
 
-def _backward(entry: Entry) -> list[str]:
-    tensors, others = _saved(entry)
+def struct_text(entry: Entry) -> str:
+    """Return the C++ struct with forward and backward of an operator. Given."""
+    head = f"struct {entry.symbol} : torch::autograd::Function<{entry.symbol}> {{"
+    return "\n".join([head, forward_text(entry), backward_text(entry), "};", ""])
+
+
+def backward_text(entry: Entry) -> str:
+    """Return the C++ of backward, a member of a struct.
+
+    ``static variable_list backward(AutogradContext* ctx, variable_list grads)`` returns a
+    ``variable_list``, a vector of Tensor: one for each argument of forward, whatever its type, and
+    ``Tensor()`` where there is no gradient. In a formula stand the names that were saved, and
+    ``grad``.
+
+    - ``grads[0]`` is the gradient of the result. If it is not ``defined()``, no formula is
+      evaluated, and each Tensor that is returned is ``Tensor()``.
+    - ``ctx->get_saved_variables()`` gives back `saved_tensors`, a ``variable_list`` in their order.
+    - ``ctx->saved_data["dim"].toInt()`` gives back a value; READ has the call for each type.
+    - A formula is evaluated only if ``ctx->needs_input_grad(i)``: ``i`` counts the tensors among
+      the arguments, from 0.
+    - NO_DERIVATIVE, and no formula at all, mean no gradient.
+    """
     lines = [
         "  static variable_list backward(AutogradContext* ctx, variable_list grads) {",
         f"    variable_list gradients({len(entry.arguments)});",
@@ -133,9 +141,11 @@ def _backward(entry: Entry) -> list[str]:
         "      return gradients;",
         "    }",
         "    const variable_list saved = ctx->get_saved_variables();",
-        *(f"    const Tensor& {name} = saved[{place}];" for place, name in enumerate(tensors)),
-        *(f'    const auto {name} = ctx->saved_data["{name}"].{READ[t]};' for t, name in others),
     ]
+    for place, name in enumerate(saved_tensors(entry)):
+        lines.append(f"    const Tensor& {name} = saved[{place}];")
+    for type_, name in saved_values(entry):
+        lines.append(f'    const auto {name} = ctx->saved_data["{name}"].{READ[type_]};')
     # A gradient has its argument's place among all of them, an edge its place among tensors.
     edge = 0
     for place, (type_, name) in enumerate(entry.arguments):
@@ -145,4 +155,4 @@ def _backward(entry: Entry) -> list[str]:
             lines.append(f"      gradients[{place}] = {formula};")
             lines.append("    }")
         edge += type_ == "Tensor"
-    return [*lines, "    return gradients;", "  }"]
+    return "\n".join([*lines, "    return gradients;", "  }"])

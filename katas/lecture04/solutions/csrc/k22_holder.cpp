@@ -6,7 +6,6 @@
 #include <atomic>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,17 +35,20 @@ int64_t live() {
 
 // ---- the exercise ------------------------------------------------------------------------
 
+// A node of a tree. It owns its children and the tensor that it keeps, and knows its parent.
+// c10::weak_intrusive_ptr<Node> cannot be a member, for Node is not complete inside of its own
+// definition; c10::weak_intrusive_ptr<Counted> can be. It has no default: begin with
+// {c10::intrusive_ptr<Counted>()}.
 struct Node : Counted {
   using Counted::Counted;
 
-  // Owners point down, so that a tree is no cycle. A weak pointer to Node itself cannot stand
-  // here, where Node is not complete yet; one to its base can.
+  // Owners point down, so that a tree is no cycle.
   std::vector<c10::intrusive_ptr<Node>> children;
   c10::weak_intrusive_ptr<Counted> parent{c10::intrusive_ptr<Counted>()};
   std::optional<Tensor> kept;
 
-  // The last owner is gone. If there are weak pointers the destructor waits for them, and the
-  // children's weak pointers would wait for the children, for ever.
+  // The last owner has gone, and weak pointers to this node are left: lets go of all that the node
+  // owns. Afterwards it is only remembered.
   void release_resources() override {
     children.clear();
     kept.reset();
@@ -54,29 +56,46 @@ struct Node : Counted {
 };
 
 using NodePtr = c10::intrusive_ptr<Node>;
-using State = std::tuple<std::string, std::optional<Tensor>, std::vector<NodePtr>>;
 
-NodePtr parent_of(const NodePtr& node) {
-  return c10::static_intrusive_pointer_cast<Node>(node->parent.lock());
-}
+// ValueError if the child has a parent that is alive, or is self or above it. Given.
+void refuse(const NodePtr& self, const NodePtr& child);
 
+// From now on self owns the child, and the child knows self.
 void add(const NodePtr& self, const NodePtr& child) {
-  TORCH_CHECK_VALUE(!parent_of(child), "add: '", child->name, "' has a parent already");
-  for (auto ancestor = self; ancestor; ancestor = parent_of(ancestor)) {
-    TORCH_CHECK_VALUE(ancestor != child, "add: '", child->name, "' would own itself");
-  }
+  refuse(self, child);
   child->parent = c10::weak_intrusive_ptr<Node>(self);
   self->children.push_back(child);
 }
 
+// The children, in the order in which they were added: they themselves, not copies.
+std::vector<NodePtr> children(const NodePtr& self) {
+  return self->children;
+}
+
+// The node that owns self; nullopt if it has none, or it has died.
+// c10::static_intrusive_pointer_cast<Node> goes from a pointer to Counted to one to Node.
 std::optional<NodePtr> parent(const NodePtr& self) {
-  auto found = parent_of(self);
+  auto found = c10::static_intrusive_pointer_cast<Node>(self->parent.lock());
   return found ? std::make_optional(found) : std::nullopt;
 }
 
-std::string path(const NodePtr& node) {
-  const auto above = parent_of(node);
-  return above ? path(above) + "/" + node->name : node->name;
+// Keeps a tensor, or nothing, instead of the one before.
+void keep(const NodePtr& self, std::optional<Tensor> x) {
+  self->kept = std::move(x);
+}
+
+// The tensor that is kept, if any.
+std::optional<Tensor> kept(const NodePtr& self) {
+  return self->kept;
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+void refuse(const NodePtr& self, const NodePtr& child) {
+  TORCH_CHECK_VALUE(!parent(child), "add: '", child->name, "' has a parent already");
+  for (auto node = std::make_optional(self); node; node = parent(*node)) {
+    TORCH_CHECK_VALUE(*node != child, "add: '", child->name, "' would own itself");
+  }
 }
 
 TORCH_LIBRARY(lecture04_k22, m) {
@@ -84,26 +103,13 @@ TORCH_LIBRARY(lecture04_k22, m) {
   m.class_<Node>("Node")
       .def(torch::init<std::string>())
       .def("name", [](const NodePtr& self) { return self->name; })
+      // How many intrusive pointers own it. Each time a node comes to Python, a new Python object
+      // is made around it, so `is` cannot tell whether two nodes are one.
       .def("uses", [](const NodePtr& self) { return static_cast<int64_t>(self.use_count()); })
       .def("same", [](const NodePtr& self, const NodePtr& other) { return self == other; })
       .def("add", &add)
-      .def("children", [](const NodePtr& self) { return self->children; })
+      .def("children", &children)
       .def("parent", &parent)
-      .def("keep", [](const NodePtr& self, std::optional<Tensor> x) { self->kept = std::move(x); })
-      .def("kept", [](const NodePtr& self) { return self->kept; })
-      // Pickle comes to the children by itself: they are values of the state.
-      .def_pickle(
-          [](const NodePtr& self) -> State {
-            return {self->name, self->kept, self->children};
-          },
-          [](State state) {
-            const auto& [name, kept, children] = state;
-            auto self = c10::make_intrusive<Node>(name);
-            self->kept = kept;
-            for (const auto& child : children) {
-              add(self, child);
-            }
-            return self;
-          });
-  m.def("path(__torch__.torch.classes.lecture04_k22.Node node) -> str", &path);
+      .def("keep", &keep)
+      .def("kept", &kept);
 }

@@ -1,0 +1,118 @@
+// tier: small
+//
+// A C++ object that travels.
+//
+// To pickle a node of the last kata fails: "Tried to serialize object ... which does not have a
+// __getstate__ method defined!" C++ objects have no __dict__ that pickle could walk through. Two
+// functions are enough, one that takes an object apart and one that builds it, and torch.save,
+// copies for worker processes and TorchScript work, without a line of Python:
+//
+//   node  --state_of-->  ("root", tensor or None, [child, child])  --node_of-->  node
+//
+// 1. state_of and node_of. Pickle visits by itself what it finds in a state.
+// 2. path, which is an operator: m.def, with a schema in which the class is called
+//    __torch__.torch.classes.lecture04_k23.Node.
+//
+// First move: what of a node is not in its state, and who brings it back?
+// Afterwards read def_pickle in torch/include/torch/custom_class.h.
+//
+#include <ATen/core/Tensor.h>
+#include <torch/custom_class.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+using at::Tensor;
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// How many nodes have been made and not been destroyed: the tests look for leaks with it.
+std::atomic<int64_t> alive{0};
+
+struct Counted : torch::CustomClassHolder {
+  explicit Counted(std::string name) : name(std::move(name)) {
+    ++alive;
+  }
+  ~Counted() override {
+    --alive;
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  const std::string name;
+};
+
+int64_t live() {
+  return alive;
+}
+
+struct Node : Counted {
+  using Counted::Counted;
+
+  std::vector<c10::intrusive_ptr<Node>> children;
+  c10::weak_intrusive_ptr<Counted> parent{c10::intrusive_ptr<Counted>()};
+  std::optional<Tensor> kept;
+
+  void release_resources() override {
+    children.clear();
+    kept.reset();
+  }
+};
+
+using NodePtr = c10::intrusive_ptr<Node>;
+
+std::optional<NodePtr> parent(const NodePtr& self) {
+  auto found = c10::static_intrusive_pointer_cast<Node>(self->parent.lock());
+  return found ? std::make_optional(found) : std::nullopt;
+}
+
+void add(const NodePtr& self, const NodePtr& child) {
+  TORCH_CHECK_VALUE(!parent(child), "add: '", child->name, "' has a parent already");
+  child->parent = c10::weak_intrusive_ptr<Node>(self);
+  self->children.push_back(child);
+}
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// The name, the tensor that is kept, the children.
+using State = std::tuple<std::string, std::optional<Tensor>, std::vector<NodePtr>>;
+
+// Takes a node apart, and changes nothing of it.
+State state_of(const NodePtr& self) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: state_of");
+}
+
+// A new node of this state. Its children know it as their parent. No tensor is copied.
+NodePtr node_of(const State& state) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: node_of");
+}
+
+// The names from the root to a node: "root/branch/leaf".
+std::string path(const NodePtr& node) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: path");
+}
+
+TORCH_LIBRARY(lecture04_k23, m) {
+  m.def("live() -> int", &live);
+  m.class_<Node>("Node")
+      .def(torch::init<std::string>())
+      .def("name", [](const NodePtr& self) { return self->name; })
+      .def("same", [](const NodePtr& self, const NodePtr& other) { return self == other; })
+      .def("add", &add)
+      .def("children", [](const NodePtr& self) { return self->children; })
+      .def("parent", &parent)
+      .def("keep", [](const NodePtr& self, std::optional<Tensor> x) { self->kept = std::move(x); })
+      .def("kept", [](const NodePtr& self) { return self->kept; })
+      .def_pickle(
+          [](const NodePtr& self) { return state_of(self); },
+          [](State state) { return node_of(state); });
+  // TODO: the operator path. Its schema can name Node only now that the class is registered.
+}

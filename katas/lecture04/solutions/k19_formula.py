@@ -1,0 +1,28 @@
+"""Kept is what a formula mentions."""
+
+from __future__ import annotations
+
+import re
+
+
+# What PyTorch keeps of a tensor without the tensor: sizes, dtype and the like. Given.
+METADATA = re.compile(
+    r"\b\w+\.(?:(?:sym_)?(?:sizes?|strides?|numel)|scalar_type|layout|options|dim|device|is_sparse)"
+    r"\([^()]*\)"
+)
+
+
+def without_metadata(formula: str) -> str:
+    """Return a formula without calls such as ``self.sym_sizes()``. Given."""
+    return METADATA.sub("", formula)
+
+
+def saved_names(arguments: list[str], formulas: list[str]) -> list[str]:
+    """Return what forward keeps: the arguments that some formula mentions, then ``"result"``.
+
+    The arguments stand in their order, each at most one time. What follows ``.``, ``->`` or ``::``
+    is a member and no variable. An argument whose metadata alone is asked for is not kept.
+    """
+    text = " ".join(map(without_metadata, formulas))
+    names = set(re.findall(r"(?<!\.)(?<!->)(?<!::)\b[A-Za-z_]\w*", text))
+    return [name for name in [*arguments, "result"] if name in names]

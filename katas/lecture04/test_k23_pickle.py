@@ -1,0 +1,163 @@
+"""Tests of k23_pickle: what of a C++ object arrives at another place."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+
+if TYPE_CHECKING:
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+
+def family(extension: Extension, *names: str) -> list[Any]:
+    """Return nodes of these names, each the child of the one before."""
+    node = extension.cls("Node")
+    nodes = [node(name) for name in names]
+    for parent, child in pairwise(nodes):
+        parent.add(child)
+    return nodes
+
+
+def names(nodes: list[Any]) -> list[str]:
+    """Return the names of these nodes."""
+    return [node.name() for node in nodes]
+
+
+def there_and_back(node: Any) -> Any:
+    """Return what arrives after a pickle."""
+    return pickle.loads(pickle.dumps(node))  # noqa: S301 - our own bytes
+
+
+@pytest.mark.given
+def test_a_tree_knows_owners_and_parents(extension: Extension) -> None:
+    """It is the node of the kata before."""
+    live = extension.op("live")
+    before = live()
+    root, branch, leaf = family(extension, "root", "branch", "leaf")
+
+    assert leaf.parent().same(branch)
+    assert names(root.children()) == ["branch"]
+    del root, branch, leaf
+    assert before == live()
+
+
+def test_a_single_node_arrives(extension: Extension) -> None:
+    """With its name; it is another node."""
+    node = extension.cls("Node")("root")
+    yours = there_and_back(node)
+
+    assert yours.name() == "root", f"the name, yours {yours.name()!r}, expected 'root'"
+    assert not yours.same(node), "what arrives is the node that left, not a new one"
+    found = yours.children(), yours.kept(), yours.parent()
+    assert found == ([], None, None), f"children, tensor and parent, yours {found}, expected none"
+
+
+def test_children_arrive_in_their_order(extension: Extension) -> None:
+    """And theirs; those that have left keep their place."""
+    root, branch, _ = family(extension, "root", "branch", "leaf")
+    for name in ("twig", "apple"):
+        root.add(extension.cls("Node")(name))
+    yours = there_and_back(root)
+
+    found = names(yours.children())
+    assert found == ["branch", "twig", "apple"], f"yours {found}, expected branch, twig, apple"
+    found = names(yours.children()[0].children())
+    assert found == ["leaf"], f"the children of branch, yours {found}, expected ['leaf']"
+    assert not yours.children()[0].same(branch), "the child that arrives is the one that left"
+    found = names(root.children())
+    assert found == ["branch", "twig", "apple"], f"to pickle root has changed it: {found}"
+
+
+def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
+    """Strides, requires_grad and values; in memory of its own."""
+    node = extension.cls("Node")("root")
+    x = torch.arange(4.0).view(2, 2).t().requires_grad_()
+    node.keep(x)
+    yours = there_and_back(node).kept()
+
+    assert yours is not None, "the tensor has not arrived: it belongs to the state"
+    assert yours.tolist() == x.tolist(), f"yours {yours}, expected {x}"
+    assert yours.requires_grad, "the tensor that arrives requires no grad: has it been detached?"
+    assert x.data_ptr() != yours.data_ptr(), "both tensors are in one place in memory"
+    assert node.kept() is x, "to pickle a node has changed what it keeps"
+
+
+def test_one_tensor_arrives_once(extension: Extension) -> None:
+    """Two nodes keep it: pickle tells by the Python object that it is one."""
+    root, child = family(extension, "root", "child")
+    x = torch.ones(3)
+    root.keep(x)
+    child.keep(x)
+    yours = there_and_back(root)
+
+    one, two = yours.kept(), yours.children()[0].kept()
+    assert one is two, (
+        "two nodes kept one tensor, and two tensors have arrived: do not copy or detach it on"
+        " either side"
+    )
+
+
+def test_children_know_their_new_parents(extension: Extension) -> None:
+    """The nodes that have arrived, not those that left; a child that travels alone has none."""
+    root, branch, leaf = family(extension, "root", "branch", "leaf")
+    yours = there_and_back(root)
+    new_branch = yours.children()[0]
+    new_leaf = new_branch.children()[0]
+
+    assert new_leaf.parent() is not None, "leaf has arrived without a parent: add() joins two nodes"
+    assert new_leaf.parent().same(new_branch), "the parent of leaf is not the new branch"
+    assert new_branch.parent().same(yours), "the parent of branch is not the new root"
+    assert leaf.parent().same(branch), "the node that left has lost its parent"
+    assert there_and_back(branch).parent() is None, "a child that travels alone has no parent"
+
+
+def test_a_saved_tree_is_loaded_and_freed(extension: Extension) -> None:
+    """torch.save takes it along, and what is loaded dies with its last owner."""
+    live = extension.op("live")
+    before = live()
+    root = family(extension, "root", "child")[0]
+    root.keep(torch.ones(2))
+    file = io.BytesIO()
+    torch.save({"tree": root}, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=False)["tree"]
+
+    assert names(loaded.children()) == ["child"], f"yours {names(loaded.children())}"
+    assert loaded.kept().tolist() == [1.0, 1.0], f"yours {loaded.kept()}, expected two ones"
+    assert before + 4 == live(), f"{live() - before} nodes live, expected 2 of each tree"
+    del root, loaded
+    assert before == live(), f"{live() - before} nodes are left of two trees without owners"
+
+
+def test_a_node_travels_through_an_operator(extension: Extension) -> None:
+    """A schema can name a class; the dispatcher passes the object, not a copy."""
+    path = extension.op("path")
+    root, branch, leaf = family(extension, "root", "branch", "leaf")
+
+    found = [path(node) for node in (root, branch, leaf)]
+    expected = ["root", "root/branch", "root/branch/leaf"]
+    assert expected == found, f"yours {found}, expected {expected}"
+    del root
+    found = path(leaf)
+    assert found == "branch/leaf", f"the root has died: yours {found}, expected branch/leaf"
+
+
+def test_the_schema_names_the_class(extension: Extension) -> None:
+    """So that nothing but a Node gets in."""
+    path = extension.op("path")
+
+    yours = str(path.default._schema)  # noqa: SLF001 - it has no other name
+    expected = (
+        f"{extension.namespace}::path(__torch__.torch.classes.{extension.namespace}.Node node)"
+    )
+    assert yours.startswith(expected), f"yours      {yours}\nexpected   {expected} -> str"
