@@ -77,35 +77,51 @@ def outcome(test: Test, library: Extension, arguments: dict[str, object]) -> str
     return "passed\n"
 
 
+def same(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    """Compare a tensor, wherever it is, with one of the processor's, bit by bit."""
+    found = yours.cpu()
+    assert (expected.shape, expected.dtype) == (found.shape, found.dtype), (
+        f"{what}: yours {found.dtype} of {tuple(found.shape)}, expected {expected.dtype} of"
+        f" {tuple(expected.shape)}"
+    )
+    says = f"{what}, yours and the processor's\n".__add__
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True, msg=says)
+
+
+def count(library: Extension, name: str, expected: object, why: str) -> None:
+    """Compare what the chip has counted with what it should have."""
+    yours = library.op(name)()
+    assert expected == yours, f"{name}: yours {yours}, expected {expected}. {why}"
+
+
+@pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_an_empty_tensor_is_on_the_chip(unloaded: Extension) -> None:
     """Its memory is the chip's: 24 bytes for six floats."""
-    memory = unloaded.op("memory")
-    assert 0 == memory()
+    count(unloaded, "memory", 0, "no tensor has been made")
     x = torch.empty(2, 3, device=CHIP)
 
-    assert torch.device(CHIP, 0) == x.device
-    assert (2, 3) == x.shape
-    assert (3, 1) == x.stride()
-    assert torch.float32 == x.dtype
-    assert 24 == memory()
+    yours = x.device, tuple(x.shape), x.stride(), x.dtype
+    expected = torch.device(CHIP, 0), (2, 3), (3, 1), torch.float32
+    assert expected == yours, f"device, sizes, strides, dtype: yours {yours}, expected {expected}"
+    count(unloaded, "memory", 24, "six floats take 24 bytes of the chip, by chip::allocate")
 
 
+@pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_memory_is_freed_with_its_tensor(unloaded: Extension) -> None:
-    """The deleter of the DataPtr is the chip's; a view holds on to the memory."""
-    memory = unloaded.op("memory")
+    """The deleter of the DataPtr is the chip's."""
     x = torch.empty(10, device=CHIP)
     y = torch.empty(4, device=CHIP, dtype=torch.float64)
-    assert 72 == memory()
-    view = x[2:]
-    del x, y
-    assert 40 == memory()
-    del view
+    count(unloaded, "memory", 72, "ten floats and four doubles are alive")
+    del x
+    count(unloaded, "memory", 32, "four doubles are alive: the deleter of a DataPtr frees")
+    del y
 
-    assert 0 == memory()
+    count(unloaded, "memory", 0, "both tensors are dead")
 
 
+@pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_options_of_empty_are_heeded(unloaded: Extension) -> None:
     """Dtype, default dtype, memory format and strides."""
@@ -114,27 +130,17 @@ def test_options_of_empty_are_heeded(unloaded: Extension) -> None:
     torch.set_default_dtype(torch.float64)
     z = torch.empty_strided((2,), (3,), device=CHIP)
 
-    assert x.is_contiguous(memory_format=torch.channels_last)
-    assert torch.int8 == y.dtype
-    assert (1, 4) == y.stride()
-    assert torch.float64 == z.dtype
-    assert torch.float64 == torch.empty(1, device=CHIP).dtype
-    assert 480 + 10 + 32 + 0 == unloaded.op("memory")(), "the last one is gone already"
+    channels_last = x.is_contiguous(memory_format=torch.channels_last)
+    assert channels_last, f"yours has the strides {x.stride()}: memory_format is channels_last"
+    found = y.dtype, y.stride()
+    assert found == (torch.int8, (1, 4)), f"yours {found}, expected int8 and strides of 1 and 4"
+    found = z.dtype, torch.empty(1, device=CHIP).dtype
+    expected = torch.float64, torch.float64
+    assert expected == found, f"yours {found}: no dtype means the default dtype, now float64"
+    count(unloaded, "memory", 480 + 10 + 32, "the fourth tensor is gone already")
 
 
-@own_process
-def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
-    """It is on the chip all the same, and copies nothing."""
-    x = torch.empty(0, 3, device=CHIP)
-    y = torch.ones(2, 0).to(CHIP)
-
-    assert torch.device(CHIP, 0) == x.device
-    assert torch.device(CHIP, 0) == y.device
-    assert 0 == unloaded.op("memory")()
-    assert (0, 3) == x.cpu().shape
-    assert (2, 0) == y.clone().cpu().shape
-
-
+@pytest.mark.step(2, "copies")
 @own_process
 def test_a_tensor_goes_there_and_back(unloaded: Extension) -> None:
     """Values, dtype and shape survive."""
@@ -145,21 +151,73 @@ def test_a_tensor_goes_there_and_back(unloaded: Extension) -> None:
         torch.tensor([float("nan"), float("inf"), -0.0], dtype=torch.float16),
     ):
         there = x.to(CHIP)
-        assert there.device.type == CHIP
-        back = there.cpu()
-        assert back.device.type == "cpu"
-        torch.testing.assert_close(back, x, rtol=0, atol=0, equal_nan=True)
+        assert there.device.type == CHIP, f"yours is on {there.device}, expected {CHIP}"
+        same(there, x, "there and back")
 
 
+@pytest.mark.step(2, "copies")
+@own_process
+def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
+    """It is on the chip all the same, and copies nothing."""
+    x = torch.empty(0, 3, device=CHIP)
+    y = torch.ones(2, 0).to(CHIP)
+
+    found = x.device, y.device
+    assert found == (torch.device(CHIP, 0),) * 2, f"yours are on {found}"
+    count(unloaded, "memory", 0, "no bytes, no block of memory")
+    same(x, torch.empty(0, 3), "an empty tensor, brought back")
+    same(y.clone(), torch.empty(2, 0), "the clone of an empty tensor, brought back")
+
+
+@pytest.mark.step(2, "copies")
 @own_process
 def test_going_where_it_is_copies_nothing(unloaded: Extension) -> None:
     """The device without a number is the current one, and the guard says which that is."""
     x = torch.ones(3).to(CHIP)
 
     assert x.to(CHIP) is x, "getDevice() must be the device that tensors are on"
-    assert 12 == unloaded.op("memory")()
+    count(unloaded, "memory", 12, "one tensor of three floats")
 
 
+@pytest.mark.step(2, "copies")
+@own_process
+def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
+    """In all three directions: there, back, and on the chip."""
+    x = torch.tensor([[1.7, -2.2]])
+    wide = torch.zeros(3, 2, dtype=torch.int64).to(CHIP)
+    wide.copy_(x)
+    same(wide, torch.tensor([[1, -2]] * 3), "floats copied to int64, one row to three")
+    back = torch.zeros(2, 3, 2)
+    back.copy_(wide)
+    same(back, torch.tensor([[[1.0, -2.0]] * 3] * 2), "int64 copied to floats, and broadcast")
+    doubles = torch.zeros(4, 3, 2, dtype=torch.float64).to(CHIP)
+    doubles.copy_(wide)
+    same(doubles, torch.tensor([[[1.0, -2.0]] * 3] * 4).double(), "on the chip, to float64")
+
+    same(wide, torch.tensor([[1, -2]] * 3), "the source of a copy, afterwards")
+
+
+@pytest.mark.step(3, "views")
+@own_process
+def test_a_view_is_a_view(unloaded: Extension) -> None:
+    """It shares the chip's memory, and holds on to it: writing to it writes to its base."""
+    there = torch.zeros(2, 6).to(CHIP)
+    bytes_before = unloaded.op("memory")()
+    there.view(3, 4)[1].copy_(torch.ones(4))
+    there.t().reshape(6, 2, 1)[0].copy_(torch.full((2, 1), 2.0))
+    count(unloaded, "memory", bytes_before, "a view has no memory of its own")
+
+    expected = torch.tensor([[2.0, 0, 0, 0, 1, 1], [2.0, 1, 0, 0, 0, 0]])
+    same(there, expected, "the base, after a view of it was written to")
+    count(unloaded, "fallen", {}, "views have kernels of their own")
+    view = there[1:]
+    del there
+    count(unloaded, "memory", bytes_before, "a view of it is alive")
+    del view
+    count(unloaded, "memory", 0, "the last view is dead")
+
+
+@pytest.mark.step(3, "views")
 @own_process
 def test_any_strides_are_copied(unloaded: Extension) -> None:
     """From both sides: transposed, with steps, with an offset, expanded."""
@@ -173,11 +231,13 @@ def test_any_strides_are_copied(unloaded: Extension) -> None:
         lambda t: t.view(2, 2, 6).permute(2, 0, 1)[1:],
         lambda t: t.reshape(3, 8).t().reshape(4, 6),
     ):
-        assert view(x).tolist() == view(there).cpu().tolist()
-        assert view(x).tolist() == view(x).to(CHIP).cpu().tolist()
-        assert view(x).tolist() == view(there).contiguous().cpu().tolist()
+        strides = f"strides {view(x).stride()}, offset {view(x).storage_offset()}"
+        same(view(there), view(x), f"from the chip, {strides}")
+        same(view(x).to(CHIP), view(x), f"to the chip, {strides}")
+        same(view(there).contiguous(), view(x), f"on the chip, {strides}")
 
 
+@pytest.mark.step(3, "views")
 @own_process
 def test_a_copy_leaves_its_neighbours_alone(unloaded: Extension) -> None:
     """What lies between the elements of a strided destination is not the copy's to write."""
@@ -187,89 +247,30 @@ def test_a_copy_leaves_its_neighbours_alone(unloaded: Extension) -> None:
         tensor[:, 1].copy_(torch.tensor([-1.0, -2.0, -3.0]))
         tensor.t()[2:, :2].copy_(torch.tensor([[-4.0, -5.0], [-6.0, -7.0]]))
 
-    assert x.tolist() == there.cpu().tolist()
+    same(there, x, "after copies into a column and a block of it")
 
 
-@own_process
-def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
-    """In all three directions: there, back, and on the chip."""
-    x = torch.tensor([[1.7, -2.2]])
-    wide = torch.zeros(3, 2, dtype=torch.int64).to(CHIP)
-    wide.copy_(x)
-    assert [[1, -2]] * 3 == wide.cpu().tolist()
-
-    back = torch.zeros(2, 3, 2)
-    back.copy_(wide)
-    assert [[[1.0, -2.0]] * 3] * 2 == back.tolist()
-
-    doubles = torch.zeros(3, 2, dtype=torch.float64).to(CHIP)
-    doubles.copy_(wide[:1])
-    assert [[1.0, -2.0]] * 3 == doubles.cpu().tolist()
-    assert torch.float64 == doubles.dtype
-    assert [[1, -2]] * 3 == wide.cpu().tolist(), "the source of a copy has changed"
-
-
+@pytest.mark.step(3, "views")
 @own_process
 def test_a_copy_returns_its_destination(unloaded: Extension) -> None:
     """And refuses sizes that do not fit, as on the processor."""
     there = torch.zeros(3).to(CHIP)
     here = torch.zeros(3)
 
-    assert torch.ops.aten._copy_from(torch.ones(3), there) is there  # noqa: SLF001
-    assert [1.0] * 3 == there.cpu().tolist()
-    assert torch.ops.aten._copy_from(there, here) is here  # noqa: SLF001
-    assert [1.0] * 3 == here.tolist()
+    yours = torch.ops.aten._copy_from(torch.ones(3), there)  # noqa: SLF001 - the kernel itself
+    assert yours is there, "_copy_from returns dst, here the one on the chip"
+    same(there, torch.ones(3), "_copy_from to the chip")
+    yours = torch.ops.aten._copy_from(there, here)  # noqa: SLF001
+    assert yours is here, "_copy_from returns dst, here the one on the CPU"
+    same(here, torch.ones(3), "_copy_from to the CPU")
     with pytest.raises(RuntimeError, match="must match the size"):
         there.copy_(torch.ones(2))
-    assert [1.0] * 3 == there.cpu().tolist()
+    same(there, torch.ones(3), "after a copy that was refused")
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         there[:1].expand(3).copy_(torch.zeros(3))
 
 
-@own_process
-def test_relu_runs_on_the_chip(unloaded: Extension) -> None:
-    """One launch of the chip's kernel, and nothing fell back to the processor."""
-    x = torch.tensor([[1.5, -2.0, 0.0], [float("nan"), float("-inf"), 4.0]])
-    there = x.to(CHIP)
-    y = torch.relu(there)
-
-    assert y.device.type == CHIP
-    assert 1 == unloaded.op("launches")(), "relu of float32 has to run chip::relu"
-    assert {} == unloaded.op("fallen")()
-    torch.testing.assert_close(y.cpu(), torch.relu(x), rtol=0, atol=0, equal_nan=True)
-    message = "relu is not relu_: its argument has changed"
-    torch.testing.assert_close(there.cpu(), x, rtol=0, atol=0, equal_nan=True, msg=message)
-
-
-@own_process
-def test_relu_takes_any_strides(unloaded: Extension) -> None:
-    """The kernel takes one float after another, so the tensor is made so; it is not changed."""
-    x = torch.arange(-6.0, 6.0).view(3, 4)
-    there = x.to(CHIP)
-    for view in (lambda t: t.t(), lambda t: t[1:, ::2], lambda t: t[1].expand(2, 4)):
-        assert torch.relu(view(x)).tolist() == torch.relu(view(there)).cpu().tolist()
-
-    assert x.tolist() == there.cpu().tolist()
-    assert 3 == unloaded.op("launches")()
-    assert [0.0] == torch.relu(torch.tensor([-1.0]).to(CHIP)).cpu().tolist()
-    assert 4 == unloaded.op("launches")()
-    assert (0, 2) == torch.relu(torch.empty(0, 2, device=CHIP)).shape
-    assert 4 == unloaded.op("launches")(), "there is nothing to launch for an empty tensor"
-
-
-@own_process
-def test_relu_of_other_dtypes_falls_back(unloaded: Extension) -> None:
-    """The chip knows float32 only; to read other bytes as floats would be a wrong answer."""
-    for dtype in (torch.float64, torch.int32, torch.bfloat16):
-        y = torch.relu(torch.tensor([-1, 2, -3], dtype=dtype).to(CHIP))
-        assert y.device.type == CHIP
-        assert dtype == y.dtype
-        assert [0, 2, 0] == y.cpu().tolist()
-
-    assert 0 == unloaded.op("launches")()
-    assert {"aten::relu": 3} == unloaded.op("fallen")()
-
-
+@pytest.mark.step(4, "all the rest")
 @own_process
 def test_other_operators_fall_back(unloaded: Extension) -> None:
     """With the right answer, on the chip; each is counted under its name."""
@@ -280,17 +281,20 @@ def test_other_operators_fall_back(unloaded: Extension) -> None:
     module = torch.nn.Linear(3, 2)
     expected = module(x)
 
-    assert product.device.type == CHIP
-    assert (x @ x.t()).tolist() == product.cpu().tolist()
-    assert 30.0 == total.item()
-    torch.testing.assert_close(module.to(CHIP)(there).cpu(), expected)
+    assert product.device.type == CHIP, f"yours is on {product.device}, expected {CHIP}"
+    same(product, x @ x.t(), "a matrix product")
+    assert total.item() == 30.0, f"yours {total.item()}, expected 30.0"
+    says = "a Linear layer, yours and the processor's\n".__add__
+    torch.testing.assert_close(module.to(CHIP)(there).cpu(), expected, msg=says)
     fallen = unloaded.op("fallen")()
-    assert 1 == fallen["aten::mm.out"], f"the fallback counts what it is called for: {fallen}"
-    assert 1 == fallen["aten::cat.out"]
+    found = fallen.get("aten::mm.out"), fallen.get("aten::cat.out")
+    assert found == (1, 1), f"expected aten::mm.out and aten::cat.out once each, yours {fallen}"
     torch.mm(there, there.t())
-    assert 2 == unloaded.op("fallen")()["aten::mm.out"]
+    fallen = unloaded.op("fallen")()
+    assert fallen["aten::mm.out"] == 2, f"expected aten::mm.out twice by now, yours {fallen}"
 
 
+@pytest.mark.step(4, "all the rest")
 @own_process
 def test_what_falls_back_can_mutate(unloaded: Extension) -> None:
     """In-place and out= results are copied back into the chip's memory, views included."""
@@ -301,24 +305,12 @@ def test_what_falls_back_can_mutate(unloaded: Extension) -> None:
         tensor.mul_(2)
         tensor.t()[1].add_(100)
 
-    assert x.tolist() == there.cpu().tolist()
-    assert torch.sub(there, 1, out=out) is out
-    assert (x - 1).tolist() == out.cpu().tolist()
+    same(there, x, "after operators in place, on it and on a view of it")
+    assert torch.sub(there, 1, out=out) is out, "an operator with out= returns out"
+    same(out, x - 1, "what an operator has written to out=")
 
 
-@own_process
-def test_a_view_is_a_view(unloaded: Extension) -> None:
-    """It shares the chip's memory: writing to it writes to its base."""
-    there = torch.zeros(2, 6).to(CHIP)
-    bytes_before = unloaded.op("memory")()
-    there.view(3, 4)[1].copy_(torch.ones(4))
-    there.t().reshape(6, 2, 1)[0].copy_(torch.full((2, 1), 2.0))
-    assert bytes_before == unloaded.op("memory")()
-
-    assert [[2.0, 0, 0, 0, 1, 1], [2.0, 1, 0, 0, 0, 0]] == there.cpu().tolist()
-    assert {} == unloaded.op("fallen")(), "views have kernels of their own"
-
-
+@pytest.mark.step(4, "all the rest")
 @own_process
 def test_a_view_does_not_fall_back(unloaded: Extension) -> None:
     """A view that no kernel makes would silently be a copy: it is refused."""
@@ -326,13 +318,59 @@ def test_a_view_does_not_fall_back(unloaded: Extension) -> None:
         torch.zeros(6).to(CHIP).unfold(0, 2, 1)
 
 
+@pytest.mark.step(5, "relu")
+@own_process
+def test_relu_runs_on_the_chip(unloaded: Extension) -> None:
+    """One launch of the chip's kernel, and nothing fell back to the processor."""
+    x = torch.tensor([[1.5, -2.0, 0.0], [float("nan"), float("-inf"), 4.0]])
+    there = x.to(CHIP)
+    y = torch.relu(there)
+
+    assert y.device.type == CHIP, f"yours is on {y.device}, expected {CHIP}"
+    count(unloaded, "launches", 1, "relu of float32 runs chip::relu")
+    count(unloaded, "fallen", {}, "and nothing falls back")
+    same(y, torch.relu(x), "relu")
+    same(there, x, "the argument of relu, afterwards (relu is not relu_)")
+
+
+@pytest.mark.step(5, "relu")
+@own_process
+def test_relu_takes_any_strides(unloaded: Extension) -> None:
+    """The kernel takes one float after another, so the tensor is made so; it is not changed."""
+    x = torch.arange(-6.0, 6.0).view(3, 4)
+    there = x.to(CHIP)
+    for view in (lambda t: t.t(), lambda t: t[1:, ::2], lambda t: t[1].expand(2, 4)):
+        same(torch.relu(view(there)), torch.relu(view(x)), f"relu, strides {view(x).stride()}")
+
+    same(there, x, "the argument of relu, afterwards")
+    count(unloaded, "launches", 3, "three calls, three launches")
+    same(torch.relu(torch.empty(0, 2, device=CHIP)), torch.empty(0, 2), "relu of no elements")
+    count(unloaded, "launches", 3, "there is nothing to launch for an empty tensor")
+
+
+@pytest.mark.step(5, "relu")
+@own_process
+def test_relu_of_other_dtypes_falls_back(unloaded: Extension) -> None:
+    """The chip knows float32 only; to read other bytes as floats would be a wrong answer."""
+    for dtype in (torch.float64, torch.int32, torch.bfloat16):
+        x = torch.tensor([-1, 2, -3], dtype=dtype)
+        y = torch.relu(x.to(CHIP))
+        assert y.device.type == CHIP, f"yours is on {y.device}, expected {CHIP}"
+        same(y, torch.relu(x), f"relu of {dtype}")
+
+    count(unloaded, "launches", 0, "chip::relu reads floats")
+    count(unloaded, "fallen", {"aten::relu": 3}, "three dtypes go the way of step 4")
+
+
+@pytest.mark.step(5, "relu")
 @own_process
 def test_nothing_leaks(unloaded: Extension) -> None:
     """What falls back takes memory on the way, and gives it back."""
     x = torch.arange(6.0).view(2, 3)
     there = x.to(CHIP)
     total = torch.relu(there.t() @ there - 10).sum().item()
-    assert torch.relu(x.t() @ x - 10).sum().item() == total
+    expected = torch.relu(x.t() @ x - 10).sum().item()
+    assert expected == total, f"yours {total}, expected {expected}"
     del there
 
-    assert 0 == unloaded.op("memory")()
+    count(unloaded, "memory", 0, "all tensors are dead")

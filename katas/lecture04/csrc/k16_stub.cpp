@@ -24,9 +24,7 @@
 // torch/include/ATen/native/DispatchStub.h: here is most of it.
 //
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/add.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mul.h>
 #include <torch/library.h>
 
 #include <atomic>
@@ -111,12 +109,12 @@ Kernel refuse(c10::DeviceType type) {
 
 void scale_kernel(const char* name, const Tensor& out, const Tensor& x, double by) {
   ran.emplace_back(name);
-  at::mul_out(out, x, by);
+  out.copy_(x.mul(by));
 }
 
 void shift_kernel(const char* name, const Tensor& out, const Tensor& x, double by) {
   ran.emplace_back(name);
-  at::add_out(out, x, by);
+  out.copy_(x.add(by));
 }
 
 void scale_default(const Tensor& out, const Tensor& x, double by) {

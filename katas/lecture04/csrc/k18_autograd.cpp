@@ -1,51 +1,29 @@
 // tier: full
 //
-// The autograd kernel of an operator, in C++, good for second derivatives.
+// An autograd kernel that can be differentiated again.
 //
-// lecture04_k18::linear_scan(Tensor decay, Tensor input) -> Tensor is the recurrence inside
-// state space models and gated RNNs, along dim 0:
+// The recurrence inside of state space models and gated RNNs has a kernel for the CPU, and that
+// kernel knows nothing of gradients:
 //
 //   output[0] = input[0]
 //   output[t] = decay[t] * output[t - 1] + input[t]
 //
-// Both tensors have the same shape (one dim or more, any of size 0) and dtype (float32 or
-// float64). decay[0] is never read. The schema, the CPU kernel and the Meta kernel are given;
-// they know nothing of autograd. You write what is registered for the key Autograd: a subclass
-// of torch::autograd::Function, called Scan, and the kernel that applies it.
+// Its gradients need no kernel of their own. With g, the gradient of output, they are that
+// recurrence, read from the last step to the first:
 //
-// With g[t], the gradient of output[t], the gradients are
+//   carried[t]            = g[t] + decay[t + 1] * carried[t + 1]
+//   gradient of input[t]  = carried[t]
+//   gradient of decay[t]  = carried[t] * output[t - 1],  of decay[0]: 0
 //
-//   carried[t] = g[t] + decay[t + 1] * carried[t + 1]    (carried[T - 1] = g[T - 1])
-//   of input[t]:  carried[t]
-//   of decay[t]:  carried[t] * output[t - 1]             (of decay[0]: 0)
+// So call linear_scan on tensors that ATen has flipped, rolled and sliced. All of these have
+// derivatives, and the second one of yours comes for free, and the third.
 //
-// carried is a linear_scan itself, read backwards, with the decays moved by one. So backward
-// needs no new kernel: call the operator through the dispatcher (`linear_scan`, given) on
-// tensors that ATen has flipped, rolled and sliced, and the second derivative, and the third,
-// come for free.
+// 1. Scan::forward: the operator below autograd, and what backward needs.
+// 2. Scan::backward: the gradients that are asked for.
+// 3. linear_scan_autograd, the kernel for the key Autograd: apply Scan.
 //
-// What the tests want:
-// - forward calls the operator again, below autograd, once, and does nothing else. Inside
-//   at::AutoDispatchBelowADInplaceOrView the dispatcher skips the key that brought you here;
-//   without that guard you would arrive here again for ever. Backward must not be guarded, or
-//   there will be no second derivative.
-// - The graph of output has one node, Scan. Without gradients (torch.no_grad, or no input that
-//   requires grad) it has none.
-// - Saved for backward, with save_for_backward: decay, and output only if decay requires grad.
-//   No copies. A saved tensor that is changed in place before backward is an error by itself.
-// - Backward calls linear_scan once, and does not compute the gradient of decay if nobody asks
-//   for it (ctx->needs_input_grad(0); it may be asked for input alone even if both require grad).
-// - A gradient of output may be undefined (a Python Function that returned None comes after).
-//   Then all gradients are undefined, and nothing is computed: set_materialize_grads.
-// - decay[0] may be NaN; it spoils nothing, and its gradient is 0.
-// - Any strides, of the inputs and of g. Gradients have the shape and dtype of their inputs.
-//
-// The sizes of traced tensors are symbols: slice(0, 1) and slice(0, 0, -1) take what they find,
-// arithmetic with size(0) would turn it into an int. Mind T = 0 and T = 1.
-// Out of scope: forward-mode derivatives, vmap, complex numbers.
-// About 30 lines. In PyTorch: torch/csrc/autograd/custom_function.h (Function,
-// AutogradContext), aten/src/ATen/core/LegacyTypeDispatch.h (the guards, and why there are
-// two), tools/autograd/derivatives.yaml (cumsum: a backward made of the operator itself).
+// Begin on paper: three steps. What is carried, and which decay stands beside it?
+// Afterwards open torch/include/torch/csrc/autograd/custom_function.h.
 //
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -98,12 +76,22 @@ Tensor linear_scan_cpu(const Tensor& decay, const Tensor& input) {
 // ---- the exercise ------------------------------------------------------------------------
 
 struct Scan : torch::autograd::Function<Scan> {
+  // Calls the operator, one time, and computes nothing else. Inside of an object of type
+  // at::AutoDispatchBelowADInplaceOrView the dispatcher skips the key that has brought you here.
+  // Keeps decay by ctx->save_for_backward, without a copy, and output only if decay requires a
+  // gradient: Tensor() takes its place. Asks for gradients as they are: an undefined one is to
+  // arrive as Tensor(), not as zeros (ctx->set_materialize_grads).
   static Tensor forward(AutogradContext* ctx, const Tensor& decay, const Tensor& input) {
     // TODO: the output, and what backward will need.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Scan::forward");
   }
 
-  // One gradient per output comes in; one per input goes out, Tensor() for an undefined one.
+  // g comes in, alone in a list; the gradients of decay and of input go out. If g is undefined,
+  // both are Tensor(), and nothing is computed. That of decay is computed only if
+  // ctx->needs_input_grad(0). It calls linear_scan one time, and not below autograd, or there is no
+  // second derivative.
+  // g has any strides. decay[0] may be NaN and spoils nothing. There may be no step, or one:
+  // slice(0, 1) and slice(0, 0, -1) take what they find.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     // TODO: the gradients, made of operators that have derivatives themselves.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Scan::backward");

@@ -2,46 +2,28 @@
 //
 // A backend of one's own.
 //
-// PrivateUse1 is the dispatch key that PyTorch keeps free for a device it does not know. Your
-// device is a chip (given below) that can allocate and free memory of its own, copy bytes to and
-// from the processor's, and run one kernel. Make tensors of device "privateuseone" of it: what
-// the chip cannot do, the processor does for it.
+// PyTorch knows nothing of your chip, and torch.ones(2, 3).to("privateuseone") is to work tonight.
+// The dispatch key PrivateUse1 is kept free for such devices. How little is enough?
 //
-// 1. An allocator: a subclass of BaseAllocator (given), registered with REGISTER_ALLOCATOR. Its
-//    allocate(bytes) gives a c10::DataPtr on kDevice whose deleter is chip::free; no memory is
-//    taken for 0 bytes.
-// 2. A device guard: c10::impl::NoOpDeviceGuardImpl does all that a single device without
-//    streams needs but one thing: getDevice() must be kDevice. Otherwise x.to("privateuseone")
-//    copies a tensor that is there already. Registered with C10_REGISTER_GUARD_IMPL.
-// 3. Kernels for PrivateUse1, in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) block:
-//      empty.memory_format, empty_strided   see at::detail::empty_generic and
-//                       empty_strided_generic; the dtype defaults to the default dtype, the
-//                       other options need not be looked at
-//      _copy_from(self, dst, non_blocking)  writes self into dst and returns dst; at least one of
-//                       them is on the chip. All of copy_, to, cpu and contiguous ends here:
-//                       any strides, offsets, dtypes, broadcasting and empty tensors; elements
-//                       of dst's memory between those of dst stay as they are. An error of a
-//                       copy on the processor is an error here (sizes that do not broadcast).
-//      _copy_from_and_resize(self, dst)     the same; sizes are equal. cpu_fallback writes
-//                       mutated arguments back with it.
-//      relu             float32 tensors by chip::relu, one launch each, none for an empty one;
-//                       strided tensors are made contiguous first. Other dtypes go the way of 4
-//                       (at::native::call_fallback_fn<&fallback, at::_ops::relu>::call).
-//      as_strided, view, _reshape_alias     views never touch memory, so the CPU's kernels serve:
-//                       at::native::as_strided_tensorimpl, view, _reshape_alias
-// 4. A fallback for every other operator: a boxed kernel that counts it in `fallen` (given) under
-//    its full name ("aten::mm.out") and calls at::native::cpu_fallback, which copies the
-//    arguments to the processor, runs the operator there and copies the results back. A view
-//    cannot be had that way: with error_on_views it is refused, not silently copied.
+//   x.to(chip), x.cpu()    empty_strided, _copy_from     to be written
+//   x.t(), x[1:]           as_strided, view              CPU code: views touch no memory
+//   torch.relu(x)          chip::relu                    one kernel of the chip
+//   x @ y, and the rest    a fallback                    down to the CPU, and up again
 //
-// The tests load this file in processes of their own, for the key is taken once it is used.
-// Out of scope: resizing (out= tensors have the right size), random numbers, complex dtypes,
-// serialisation, and backward: the autograd engine asks at::PrivateUse1HooksInterface for the
-// device. About 100 lines, most of them signatures.
-// In PyTorch: test/cpp_extensions/open_registration_extension/torch_openreg is the model backend,
-// aten/src/ATen/native/CPUFallback.cpp (cpu_fallback), aten/src/ATen/EmptyTensor.cpp,
-// aten/src/ATen/native/Copy.cpp (copy_impl decides who is asked for _copy_from),
-// c10/core/impl/DeviceGuardImplInterface.h.
+// The chip is given: memory whose addresses mean nothing to the processor, bytes that chip::read
+// and chip::write move, one kernel.
+//
+// 1. Tensors: an allocator, a device guard, empty and empty_strided.
+// 2. Copies: _copy_from, where to, cpu, copy_ and contiguous all end.
+// 3. Views: as_strided, view and _reshape_alias.
+// 4. The rest: a boxed fallback, as in k09, around at::native::cpu_fallback.
+// 5. relu.
+//
+// First move: which of these functions does torch.empty(2, device="privateuseone") need?
+// Real life differs: streams, several devices, random numbers, and hooks by which autograd finds
+// the device.
+// Afterwards read aten/src/ATen/native/CPUFallback.cpp, and PyTorch's model backend in
+// test/cpp_extensions/open_registration_extension/torch_openreg.
 //
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
@@ -133,6 +115,13 @@ int64_t memory() {
   return bytes;
 }
 
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+
+// The bytes from the first element of x to the end of its last.
+size_t extent(const Tensor& x) {
+  return at::detail::computeStorageNbytes(x.sizes(), x.strides(), x.itemsize());
+}
+
 // An allocator that cannot copy; how it allocates is yours to say.
 struct BaseAllocator : c10::Allocator {
   void copy_data(void* /*to*/, const void* /*from*/, size_t /*bytes*/) const override {
@@ -142,8 +131,16 @@ struct BaseAllocator : c10::Allocator {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// TODO: the allocator and the guard, registered.
+// Step 1. An allocator, derived from BaseAllocator and registered by REGISTER_ALLOCATOR: its
+// allocate(bytes) returns a c10::DataPtr on kDevice, whose deleter is chip::free; no memory for no
+// bytes. And a device guard, which is c10::impl::NoOpDeviceGuardImpl but for getDevice(), the
+// current device: kDevice.
+// TODO: the allocator. The guard that stands here does nothing, and is where you start from.
+C10_REGISTER_GUARD_IMPL(
+    PrivateUse1,
+    c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1>)
 
+// With the allocator, kKeys, and the default dtype if there is none: see ATen/EmptyTensor.h.
 Tensor empty(
     at::IntArrayRef size,
     std::optional<at::ScalarType> dtype,
@@ -151,7 +148,7 @@ Tensor empty(
     std::optional<at::Device>,
     std::optional<bool>,
     std::optional<at::MemoryFormat> memory_format) {
-  // TODO: a tensor whose storage is your allocator's and whose dispatch key is PrivateUse1.
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: empty");
 }
 
@@ -166,35 +163,50 @@ Tensor empty_strided(
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: empty_strided");
 }
 
-Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
-  // TODO: chip::read and chip::write move bytes; the processor knows all about strides.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: copy_from");
+// Step 2. A tensor on the processor with the sizes and strides of x, which is on the chip, and with
+// the bytes that x has, those between its elements included.
+Tensor download(const Tensor& x) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: download");
 }
 
+// Writes self into dst, and returns dst; at least one is on the chip. Strides, offsets, dtypes and
+// broadcasting are what a copy from CPU to CPU is good at; its errors are errors here. What lies
+// between the elements of dst stays as it is. Either may be empty.
 Tensor copy_from_and_resize(const Tensor& self, const Tensor& dst) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: copy_from_and_resize");
 }
 
+Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
+  return copy_from_and_resize(self, dst);
+}
+
+// Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then lets the processor
+// do it. A view cannot be had that way: error_on_views refuses it, instead of a silent copy.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  // TODO: count, then let the processor do it.
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: fallback");
 }
 
+// Step 5. chip::relu for float32: one launch for each call, none for an empty tensor. It takes one
+// float after another. Other dtypes go the way of step 4, by
+// at::native::call_fallback_fn<&fallback, at::_ops::relu>::call.
 Tensor relu(const Tensor& self) {
-  // TODO: the chip's own kernel.
+  // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relu");
 }
-
-// The tests need a device to ask for; a guard that does nothing is where you start from.
-C10_REGISTER_GUARD_IMPL(
-    PrivateUse1, c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1>)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("empty.memory_format", &empty);
   m.impl("empty_strided", &empty_strided);
-  // TODO: the other kernels, and the fallback in a block for the namespace _.
+  m.impl("_copy_from", &copy_from);
+  m.impl("_copy_from_and_resize", &copy_from_and_resize);
+  // TODO, step 3: the views. at::native::as_strided_tensorimpl, view and _reshape_alias serve.
+  // TODO, step 5: relu.
 }
+
+// TODO, step 4: the fallback, in a block for the namespace _, which stands for all operators.
 
 // ---- given: do not change ----------------------------------------------------------------
 

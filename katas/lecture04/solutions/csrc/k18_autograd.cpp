@@ -50,6 +50,11 @@ Tensor linear_scan_cpu(const Tensor& decay, const Tensor& input) {
 // ---- the exercise ------------------------------------------------------------------------
 
 struct Scan : torch::autograd::Function<Scan> {
+  // Calls the operator, one time, and computes nothing else. Inside of an object of type
+  // at::AutoDispatchBelowADInplaceOrView the dispatcher skips the key that has brought you here.
+  // Keeps decay by ctx->save_for_backward, without a copy, and output only if decay requires a
+  // gradient: Tensor() takes its place. Asks for gradients as they are: an undefined one is to
+  // arrive as Tensor(), not as zeros (ctx->set_materialize_grads).
   static Tensor forward(AutogradContext* ctx, const Tensor& decay, const Tensor& input) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     const auto output = linear_scan(decay, input);
@@ -59,7 +64,12 @@ struct Scan : torch::autograd::Function<Scan> {
     return output;
   }
 
-  // One gradient per output comes in; one per input goes out, Tensor() for an undefined one.
+  // g comes in, alone in a list; the gradients of decay and of input go out. If g is undefined,
+  // both are Tensor(), and nothing is computed. That of decay is computed only if
+  // ctx->needs_input_grad(0). It calls linear_scan one time, and not below autograd, or there is no
+  // second derivative.
+  // g has any strides. decay[0] may be NaN and spoils nothing. There may be no step, or one:
+  // slice(0, 1) and slice(0, 0, -1) take what they find.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto& gradient = gradients[0];
     if (!gradient.defined()) {

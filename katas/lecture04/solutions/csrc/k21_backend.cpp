@@ -89,6 +89,13 @@ int64_t memory() {
   return bytes;
 }
 
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+
+// The bytes from the first element of x to the end of its last.
+size_t extent(const Tensor& x) {
+  return at::detail::computeStorageNbytes(x.sizes(), x.strides(), x.itemsize());
+}
+
 // An allocator that cannot copy; how it allocates is yours to say.
 struct BaseAllocator : c10::Allocator {
   void copy_data(void* /*to*/, const void* /*from*/, size_t /*bytes*/) const override {
@@ -98,6 +105,10 @@ struct BaseAllocator : c10::Allocator {
 
 // ---- the exercise ------------------------------------------------------------------------
 
+// Step 1. An allocator, derived from BaseAllocator and registered by REGISTER_ALLOCATOR: its
+// allocate(bytes) returns a c10::DataPtr on kDevice, whose deleter is chip::free; no memory for no
+// bytes. And a device guard, which is c10::impl::NoOpDeviceGuardImpl but for getDevice(), the
+// current device: kDevice.
 struct Allocator final : BaseAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     // An empty tensor has a storage too, on this device, but no memory.
@@ -106,7 +117,6 @@ struct Allocator final : BaseAllocator {
   }
 };
 
-// One device, no streams, no events: but whoever says "the current device" means this one.
 struct Guard final : c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1> {
   c10::Device getDevice() const override {
     return kDevice;
@@ -114,8 +124,10 @@ struct Guard final : c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1
 };
 
 Allocator allocator;
-constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, &allocator)
+C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 
+// With the allocator, kKeys, and the default dtype if there is none: see ATen/EmptyTensor.h.
 Tensor empty(
     at::IntArrayRef size,
     std::optional<at::ScalarType> dtype,
@@ -138,12 +150,8 @@ Tensor empty_strided(
       size, stride, &allocator, kKeys, c10::dtype_or_default(dtype));
 }
 
-size_t extent(const Tensor& x) {
-  return at::detail::computeStorageNbytes(x.sizes(), x.strides(), x.itemsize());
-}
-
-// A tensor on the processor with the same sizes and strides as x, and what x has in between:
-// writing x back must not change the elements that are not x's.
+// Step 2. A tensor on the processor with the sizes and strides of x, which is on the chip, and with
+// the bytes that x has, those between its elements included.
 Tensor download(const Tensor& x) {
   auto near = at::empty_strided(x.sizes(), x.strides(), x.options().device(at::kCPU));
   if (x.numel() > 0) {
@@ -152,6 +160,9 @@ Tensor download(const Tensor& x) {
   return near;
 }
 
+// Writes self into dst, and returns dst; at least one is on the chip. Strides, offsets, dtypes and
+// broadcasting are what a copy from CPU to CPU is good at; its errors are errors here. What lies
+// between the elements of dst stays as it is. Either may be empty.
 Tensor copy_from_and_resize(const Tensor& self, const Tensor& dst) {
   const auto source = self.is_cpu() ? self : download(self);
   if (dst.is_cpu()) {
@@ -170,11 +181,16 @@ Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
   return copy_from_and_resize(self, dst);
 }
 
+// Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then lets the processor
+// do it. A view cannot be had that way: error_on_views refuses it, instead of a silent copy.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   ++fallen[c10::toString(op.operator_name())];
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
 }
 
+// Step 5. chip::relu for float32: one launch for each call, none for an empty tensor. It takes one
+// float after another. Other dtypes go the way of step 4, by
+// at::native::call_fallback_fn<&fallback, at::_ops::relu>::call.
 Tensor relu(const Tensor& self) {
   if (self.scalar_type() != at::kFloat) {
     return at::native::call_fallback_fn<&fallback, at::_ops::relu>::call(self);
@@ -186,10 +202,6 @@ Tensor relu(const Tensor& self) {
   }
   return out;
 }
-
-REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, &allocator)
-
-C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("empty.memory_format", &empty);
