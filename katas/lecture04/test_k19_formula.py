@@ -56,7 +56,7 @@ def test_a_member_is_no_variable() -> None:
     """After a dot, an arrow or two colons a name belongs to something else."""
     why = "Look at what stands before the name."
     expect(["dim"], ["self", "dim"], ["grad.self(dim)"], why)
-    expect(["p"], ["self", "p", "std"], ["p->self > std::result(grad)"], why)
+    expect(["p"], ["self", "p"], ["p->self > std::result(grad)"], why)
     expect(["p", "self"], ["p", "self"], ["grad * (p > self)"], "A comparison is no arrow.")
 
 

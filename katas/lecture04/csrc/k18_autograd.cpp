@@ -11,9 +11,9 @@
 // Its gradients need no kernel of their own. With g, the gradient of output, they are that
 // recurrence, read from the last step to the first:
 //
-//   carried[t]            = g[t] + decay[t + 1] * carried[t + 1]
+//   carried[t]            = g[t] + decay[t + 1] * carried[t + 1]    at the last step: g[t]
 //   gradient of input[t]  = carried[t]
-//   gradient of decay[t]  = carried[t] * output[t - 1],  of decay[0]: 0
+//   gradient of decay[t]  = carried[t] * output[t - 1]              at the first step: 0
 //
 // So call linear_scan on tensors that ATen has flipped, rolled and sliced. All of these have
 // derivatives, and the second one of yours comes for free, and the third.

@@ -4,8 +4,8 @@
 //
 // To pickle a node of the last kata fails: "Tried to serialize object ... which does not have a
 // __getstate__ method defined!" C++ objects have no __dict__ that pickle could walk through. Two
-// functions are enough, one that takes an object apart and one that builds it, and torch.save,
-// copies for worker processes and TorchScript work, without a line of Python:
+// functions are enough, one that takes an object apart and one that builds it: then torch.save
+// works, and copies for worker processes, without a line of Python.
 //
 //   node  --state_of-->  ("root", tensor or None, [child, child])  --node_of-->  node
 //
