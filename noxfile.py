@@ -12,7 +12,7 @@ nox.options.default_venv_backend = "none"
 
 @nox.session(default=False)
 def verify(session: nox.Session) -> None:
-    """Prove katas: nox -s verify -- lecture02 [k03_clamp] [--write], or -- --due --write."""
+    """Prove katas: nox -s verify -- lecture02 [k03_views] [--write], or -- --due --write."""
     session.run(sys.executable, "-m", "tests.gate.verify", *(session.posargs or ["--help"]))
 
 
@@ -24,7 +24,7 @@ def new(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def reset(session: nox.Session) -> None:
-    """Restore the stub of a kata and keep a copy: nox -s reset -- lecture04/k03_clamp."""
+    """Restore the stub of a kata and keep a copy: nox -s reset -- lecture04/k02_clamp."""
     session.run(sys.executable, "-m", "plugins.reset", *(session.posargs or ["--help"]))
 
 

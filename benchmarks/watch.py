@@ -35,7 +35,7 @@ GOALS = {"Python": 0.12, "C++": 0.20, "CUDA C++": 0.20}
 FIRST = 0.3
 KATAS = {
     "Python": "lecture02/k02_strides.py",
-    "C++": "lecture04/csrc/k03_clamp.cpp",
+    "C++": "lecture04/csrc/k02_clamp.cpp",
     "CUDA C++": "lecture09/csrc/k03_axpy.cu",
 }
 SECONDS = 600

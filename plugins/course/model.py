@@ -80,7 +80,7 @@ class Kata:
 
     @property
     def id(self) -> str:
-        """``lecture04/k01_schema``."""
+        """``lecture04/k01_answer``."""
         return f"{self.lecture}/{self.name}"
 
     @property

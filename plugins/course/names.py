@@ -28,7 +28,7 @@ class UnknownNameError(ValueError):
 
 
 def katas_named(course: Course, name: str) -> list[Kata]:
-    """Return all katas of a lecture, or the one that a name such as ``lecture04/k03_clamp`` means.
+    """Return all katas of a lecture, or the one that a name such as ``lecture04/k02_clamp`` means.
 
     ``lecture04/k03`` is enough, and so is the path of the exercise or of the test module.
 
@@ -56,7 +56,7 @@ def katas_named(course: Course, name: str) -> list[Kata]:
 
 
 def plain_name(name: str) -> str:
-    """Return ``lecture04/k03_clamp`` for this name, or for the path of one of the kata's files."""
+    """Return ``lecture04/k02_clamp`` for this name, or for the path of one of the kata's files."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in {"", "."}]
     starts = [place for place, part in enumerate(parts) if part.startswith("lecture")]
     parts = parts[starts[-1] if starts else 0 :]

@@ -1,6 +1,6 @@
-"""``nox -s reset -- lecture04/k03_clamp``: restores the stub of a kata, and keeps the answer.
+"""``nox -s reset -- lecture04/k02_clamp``: restores the stub of a kata, and keeps the answer.
 
-    python -m plugins.reset lecture04/k03_clamp [--from COMMIT]
+    python -m plugins.reset lecture04/k02_clamp [--from COMMIT]
 
 The stub comes from the history of the repository, so it works in a fork with committed answers
 too. That of a lecture which another package has added comes from the history of the repository
@@ -249,7 +249,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plugins.reset", description="Restore the stub of a kata."
     )
-    parser.add_argument("kata", help="such as lecture04/k03_clamp, or the path of one of its files")
+    parser.add_argument("kata", help="such as lecture04/k02_clamp, or the path of one of its files")
     parser.add_argument("--from", dest="commit", default="", help="the commit that has the stub")
     options = parser.parse_args(arguments)
     try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NEXT = "next"
 ALL = "all"
-EXAMPLE = "pytest katas/lecture04/test_k01_schema.py"
+EXAMPLE = "pytest katas/lecture04/test_k01_answer.py"
 WIDTH = 80
 
 

@@ -129,7 +129,7 @@ def test_which_paths_are_katas(tmp_path: Path) -> None:
     """A lecture, a part of one, or a folder that holds all lectures."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/lecture.toml").touch()
-    katas = ("katas", "katas/lecture04/test_k01_schema.py", "mine", "mine/test_k01_x.py", ".")
+    katas = ("katas", "katas/lecture04/test_k01_answer.py", "mine", "mine/test_k01_x.py", ".")
 
     for path in katas:
         assert names_katas((tmp_path / path).resolve(), tmp_path), path

@@ -265,7 +265,7 @@ def test_the_command_is_there() -> None:
     command = [sys.executable, "-m", "plugins.reset", "--help"]
 
     assert (
-        "lecture04/k03_clamp"
+        "lecture04/k02_clamp"
         in subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
     )
     assert '"-m", "plugins.reset"' in (root / "noxfile.py").read_text()

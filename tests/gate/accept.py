@@ -1,6 +1,6 @@
 """Accepts the output of the solutions as the expected output of their expect tests.
 
-    python -m tests.gate.accept katas/lecture04/test_k14_torch_dispatch.py
+    python -m tests.gate.accept katas/lecture04/test_k08_torch_dispatch.py
 
 expecttest 0.3.0 compares line numbers from before and after its own edits of a file, so one round
 may miss some outputs. Rounds repeat until the tests pass without accepting anything.

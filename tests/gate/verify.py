@@ -1,4 +1,4 @@
-"""``nox -s verify -- lecture04 k03_clamp``: puts a lecture or a kata through the gate.
+"""``nox -s verify -- lecture04 k02_clamp``: puts a lecture or a kata through the gate.
 
 With ``--write``, what passes every check is entered in the ledger, tests/proofs. ``--due`` chooses
 the katas whose entry is missing or stale, ``--base origin/main`` those whose entry a branch has
@@ -121,7 +121,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
         prog="verify", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("lecture", nargs="?", default="all", help="lecture04; default: all")
-    parser.add_argument("kata", nargs="*", help="k03_clamp or k03; default: all of the lecture")
+    parser.add_argument("kata", nargs="*", help="k02_clamp or k03; default: all of the lecture")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--due", action="store_true", help="katas whose proof is missing or stale")
     which.add_argument("--base", metavar="REF", help="katas whose proof differs from this branch")

@@ -88,19 +88,19 @@ def test_any_lecture(clone: Path, lecture: str) -> None:
 def test_a_source_that_does_not_compile(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is shown takes no more than 25 rows, the first build of its tier included."""
     monkeypatch.delenv(BUILDS)
-    source = clone / "katas/lecture04/csrc/k04_autograd.cpp"
+    source = clone / "katas/lecture04/csrc/k18_autograd.cpp"
     text = source.read_text()
     source.write_text(
         text.replace("TORCH_CHECK_NOT_IMPLEMENTED", "retrun 1; TORCH_CHECK_NOT_IMPLEMENTED", 1)
     )
 
-    rows = rows_of(clone, "katas/lecture04/test_k04_autograd.py")
+    rows = rows_of(clone, "katas/lecture04/test_k18_autograd.py")
 
     assert len(rows) <= 25
     assert any(row.startswith("  hint    pytest ") for row in rows)
-    assert any(row.startswith("building lecture04/k04_autograd (full, ") for row in rows)
+    assert any(row.startswith("building lecture04/k18_autograd (full, ") for row in rows)
     assert 1 == sum("error: " in row for row in rows)
-    assert any("wait for katas/lecture04/csrc/k04_autograd.cpp to compile" in row for row in rows)
+    assert any("wait for katas/lecture04/csrc/k18_autograd.cpp to compile" in row for row in rows)
 
 
 @pytest.mark.torch

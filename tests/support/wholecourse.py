@@ -48,7 +48,7 @@ MESSAGES = (
         "element is counted #{n} times, see https://example.org/{n}"
     ),
     (
-        "Failed: katas/lecture04/csrc/k03_clamp.cpp:{n}:14: error: no member named 'scalar_type' "
+        "Failed: katas/lecture04/csrc/k02_clamp.cpp:{n}:14: error: no member named 'scalar_type' "
         "in namespace 'at::native'\n    auto type = at::native::scalar_type(self);\n"
         "                ~~~~~~~~~~~~^\n"
     ),
