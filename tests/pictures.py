@@ -144,9 +144,16 @@ def nodes() -> str:
     return graph.svg_of(graph.read_nodes())
 
 
+def road() -> str:
+    """Draw the way of a call through PyTorch's table of an operator."""
+    from tests import road as lecture04  # noqa: PLC0415 - imports torch
+
+    return lecture04.svg_of(lecture04.read_rows())
+
+
 PICTURES: dict[str, Callable[[], str]] = {"lecture02.svg": tensors}
 # These need torch.
-MEASURED: dict[str, Callable[[], str]] = {"lecture03.svg": nodes}
+MEASURED: dict[str, Callable[[], str]] = {"lecture03.svg": nodes, "lecture04.svg": road}
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ def test_a_picture_is_legible_in_light_and_dark(name: str) -> None:
         assert [] == weak
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", PICTURES | MEASURED)
 def test_a_lecture_shows_its_picture(name: str) -> None:
     """In its README, with words that stand for it."""
     readme = ROOT / "katas" / name.removesuffix(".svg") / "README.md"
@@ -75,6 +75,28 @@ def test_a_lecture_shows_its_picture(name: str) -> None:
 
     assert len(shown) == 1
     assert len(shown[0]) > 40
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_measured_picture_is_current(name: str) -> None:
+    """What PyTorch says today is what is in the repository."""
+    found = (DOCS / name).read_text(encoding="utf-8")
+
+    assert found == MEASURED[name](), f"docs/{name} is stale: python -m tests.pictures"
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_measured_picture_has_words_and_two_schemes(name: str) -> None:
+    """A title, a description, and a second colour for each one, none of them named elsewhere."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    style, rest = text.partition("</style>")[::2]
+    bright, dark = style.split("prefers-color-scheme: dark")
+    root = ET.fromstring(text)  # noqa: S314 - ours
+
+    assert re.findall(r"--\w+(?=:)", bright) == re.findall(r"--\w+(?=:)", dark)
+    assert [] == re.findall(r"#[0-9a-f]{6}", rest)
+    assert all(len(root.findtext(f"{SVG}{tag}", "")) > 20 for tag in ("title", "desc"))
 
 
 @pytest.mark.torch

@@ -41,19 +41,22 @@ def test_the_readme_tells_the_core_path(name: str) -> None:
     assert [(core, every, lecture.minutes, minutes)] == [tuple(map(int, each)) for each in told]
 
 
-def test_a_lecture_tells_sizes() -> None:
-    """Without one, nothing would be compared."""
-    assert "lecture03" in PAGES
+def test_each_lecture_with_sizes_tells_them() -> None:
+    """Each that states them."""
+    course = read_course(sorted(ROOT.glob("katas/lecture*/")))
+
+    assert [*PAGES] == [lecture.name for lecture in course.lectures if lecture.katas[0].size]
 
 
 def test_the_course_tells_what_an_evening_holds() -> None:
-    """The most minutes of each size, and which lectures state them."""
+    """The most minutes of each size, and which lectures state none."""
     page = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     course = read_course(sorted(ROOT.glob("katas/lecture*/")))
-    sized = [lecture.name[-2:] for lecture in course.lectures if lecture.katas[0].size]
+    plain = [lecture.name[-2:] for lecture in course.lectures if not lecture.katas[0].size]
 
     assert f"a spark to warm up (5 to {LIMITS['spark'].minutes} minutes)" in page
     assert f"a kata (20 to {LIMITS['kata'].minutes})" in page
     assert CORE == 8 * 60
     assert "takes at most eight hours" in page
-    assert f"Lectures {' and '.join(sized)} tell size, minutes and core path" in page
+    told = f"Lectures {', '.join(plain[:-1])} and {plain[-1]}"
+    assert f"{told} do not tell size, minutes and core path" in page
