@@ -29,10 +29,12 @@ def test_it_is_an_operator(extension: Extension) -> None:
 
 
 def test_the_answer(extension: Extension) -> None:
-    """6 times 7, as a tensor without dims."""
+    """7 times 6, as a tensor without dims."""
     yours = extension.op("answer")(torch.tensor(6.0))
 
-    assert yours.item() == 42.0, f"yours {yours}, expected tensor(42.): x * (x + 1) for x = 6"
+    assert yours.item() == 42.0, (
+        f"yours {yours}, expected tensor(42.): (x + 1) * (2 * x - 6) for x = 6"
+    )
 
 
 @given(x=tensors())
@@ -41,8 +43,10 @@ def test_any_tensor(extension: Extension, x: torch.Tensor) -> None:
     with unchanged(x=x):
         yours = extension.op("answer")(x)
 
-    says = "yours is not x * (x + 1)\n".__add__
-    torch.testing.assert_close(yours, x * (x + 1), rtol=0, atol=0, equal_nan=True, msg=says)
+    says = "yours is not (x + 1) * (2 * x - 6)\n".__add__
+    torch.testing.assert_close(
+        yours, (x + 1) * (2 * x - 6), rtol=0, atol=0, equal_nan=True, msg=says
+    )
 
 
 def test_a_gradient_comes_along(extension: Extension) -> None:
@@ -55,8 +59,8 @@ def test_a_gradient_comes_along(extension: Extension) -> None:
         " nothing cuts the graph"
     )
     (yours,) = torch.autograd.grad(y.sum(), x)
-    says = "the gradient of x * (x + 1) is 2 * x + 1\n".__add__
-    torch.testing.assert_close(yours, 2 * x.detach() + 1, rtol=0, atol=0, msg=says)
+    says = "the gradient of (x + 1) * (2 * x - 6) is 4 * x - 4\n".__add__
+    torch.testing.assert_close(yours, 4 * x.detach() - 4, rtol=0, atol=0, msg=says)
 
 
 def test_a_shape_without_memory_comes_along(extension: Extension) -> None:
@@ -71,8 +75,8 @@ def test_it_is_made_of_operators(extension: Extension) -> None:
     """The profiler, a compiler and vmap see what it is made of."""
     with watched_operators() as names:
         extension.op("answer")(torch.ones(2))
-    found = {"lecture04_k01::answer", "aten::add", "aten::mul"} - set(names)
+    found = {"lecture04_k01::answer", "aten::add", "aten::mul", "aten::sub"} - set(names)
 
     assert not found, f"the profiler does not see {sorted(found)}; it sees {sorted(set(names))}"
     mapped = torch.vmap(extension.op("answer"))(torch.tensor([6.0, 1.0]))
-    assert mapped.tolist() == [42.0, 2.0], f"under torch.vmap yours returns {mapped}"
+    assert mapped.tolist() == [42.0, -8.0], f"under torch.vmap yours returns {mapped}"

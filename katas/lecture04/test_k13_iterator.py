@@ -169,6 +169,12 @@ def operands(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
     return made[0], made[1]
 
 
+def layout(x: torch.Tensor) -> tuple[object, ...]:
+    """Return shape, dtype and strides; the stride of a dim of size 1 says nothing."""
+    strides = [step for n, step in zip(x.shape, x.stride(), strict=True) if n != 1]
+    return tuple(x.shape), x.dtype, strides
+
+
 @given(pair=operands())
 def test_any_operands(extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
     """Values, shape, dtype and strides; the strides are those that true_divide gives."""
@@ -183,8 +189,7 @@ def test_any_operands(extension: Extension, pair: tuple[torch.Tensor, torch.Tens
     expect(
         theirs, found.stride(), f"{case}: the strides of true_divide, which TensorIterator chose"
     )
-    yours = planned.shape, planned.dtype, planned.stride()
-    expect((found.shape, found.dtype, found.stride()), yours, f"{case}: on meta, and on the CPU")
+    expect(layout(found), layout(planned), f"{case}: on meta, and on the CPU")
 
 
 def test_a_permuted_layout_is_kept(extension: Extension) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from math import nan
 from typing import TYPE_CHECKING
 from typing import Any
@@ -88,38 +89,38 @@ def test_the_callers_device_comes_back_after_an_error(chips: Any) -> None:
     assert after == 3, CAME_BACK.format(3, after)
 
 
-def test_a_total_over_several_devices(chips: Any) -> None:
+def test_a_mean_over_several_devices(chips: Any) -> None:
     """A launch for each tensor, on the device of that tensor."""
     ops = chips()
-    xs = [ops.upload(torch.full((2,), 10.0**i), i) for i in (2, 0, 2, 5)]
+    xs = [ops.upload(torch.full((n,), 10.0**n), i) for n, i in ((2, 2), (1, 0), (3, 2), (4, 5))]
     ops.set_current(4)
-    yours = ops.total(xs)
+    yours = ops.mean(xs)
 
-    assert yours == 200402.0, f"yours {yours}, expected 200402.0"
+    assert yours == 4321.0, f"yours {yours}, expected 4321.0: the sum of 10 elements is 43210"
     launches = ops.launches()
     assert launches == [2, 0, 2, 5], f"launches, yours on {launches}, expected on [2, 0, 2, 5]"
     after = ops.current()
     assert after == 4, CAME_BACK.format(4, after)
 
 
-def test_a_total_of_nothing(chips: Any) -> None:
+def test_a_mean_of_nothing(chips: Any) -> None:
     """No tensor, no device, no launch."""
     ops = chips()
     ops.set_current(3)
-    yours = ops.total([])
+    yours = ops.mean([])
 
-    assert yours == 0.0, f"yours {yours}, expected 0.0 for no tensors"
+    assert isnan(yours), f"yours {yours}, expected nan for no tensors"
     assert ops.launches() == [], "yours launches something for an empty list"
     assert ops.current() == 3, CAME_BACK.format(3, ops.current())
 
 
-def test_a_total_that_fails_on_the_way(chips: Any) -> None:
+def test_a_mean_that_fails_on_the_way(chips: Any) -> None:
     """The second of three tensors has NaN."""
     ops = chips()
     xs = [ops.upload(torch.tensor([value]), i) for i, value in enumerate((1.0, nan, 3.0), start=1)]
     ops.set_current(6)
     with pytest.raises(RuntimeError, match="launch: the kernel has failed"):
-        ops.total(xs)
+        ops.mean(xs)
 
     launches = ops.launches()
     assert launches == [1, 2], f"launches, yours on {launches}, expected on [1, 2]"

@@ -10,7 +10,7 @@
 //     answer(x).sum().backward()                    # a gradient that you have not written
 //     answer(torch.empty(2**40, device="meta"))     # a shape, without 4 TB of memory
 //
-// 1. answer returns x * (x + 1): C++ has + and * for tensors, too.
+// 1. answer returns (x + 1) * (2 * x - 6): C++ has + - * for tensors, too.
 // 2. m.def registers it, with the schema answer(Tensor x) -> Tensor.
 //
 // Begin with the second step, and run the tests.

@@ -9,7 +9,7 @@
 // Practise on maia:0 to maia:7, chips that exist in software alone.
 //
 // 1. scale_ launches on x's device.
-// 2. total launches for each tensor on its own.
+// 2. mean launches for each tensor on its own.
 //
 // However a call ends, the caller's current device comes back.
 //
@@ -41,10 +41,10 @@ void scale_(const Tensor& x, double by) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: scale_");
 }
 
-// Returns the sum of all elements of all tensors; there may be none.
-double total(at::TensorList xs) {
+// Returns the mean of all elements of all tensors; of none it is NaN, as 0.0 / 0 is.
+double mean(at::TensorList xs) {
   // TODO: one launch_sum for each tensor, in their order.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: total");
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: mean");
 }
 
 // ---- given: do not change ----------------------------------------------------------------
@@ -103,7 +103,7 @@ Tensor download(const Tensor& x) {
 
 TORCH_LIBRARY(lecture04_k17, m) {
   m.def("scale_(Tensor(a!) x, float by) -> ()", &scale_);
-  m.def("total(Tensor[] xs) -> float", &total);
+  m.def("mean(Tensor[] xs) -> float", &mean);
   m.def("launch_scale(Tensor(a!) x, float by) -> ()", &launch_scale);
   m.def("upload(Tensor x, int index) -> Tensor", &upload);
   m.def("download(Tensor x) -> Tensor", &download);

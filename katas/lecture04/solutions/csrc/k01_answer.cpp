@@ -6,7 +6,7 @@
 using at::Tensor;
 
 Tensor answer(const Tensor& x) {
-  return x * (x + 1);
+  return (x + 1) * (2 * x - 6);
 }
 
 TORCH_LIBRARY(lecture04_k01, m) {

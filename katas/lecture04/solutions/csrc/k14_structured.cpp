@@ -94,15 +94,15 @@ template <class Structured>
 Tensor functional(const Tensor& self, const Tensor& row, const Tensor& col) {
   Functional<Structured> op;
   op.meta(self, row, col);
-  op.impl(self, row, col, op.maybe_get_output(0));
-  return op.maybe_get_output(0);
+  op.impl(self, row, col, op.output);
+  return op.output;
 }
 
 template <class Structured>
 Tensor& out(const Tensor& self, const Tensor& row, const Tensor& col, Tensor& out) {
   Out<Structured> op(out);
   op.meta(self, row, col);
-  op.impl(self, row, col, op.maybe_get_output(0));
+  op.impl(self, row, col, op.output);
   return out;
 }
 
@@ -110,7 +110,7 @@ template <class Structured>
 Tensor& inplace(Tensor& self, const Tensor& row, const Tensor& col) {
   Inplace<Structured> op(self);
   op.meta(self, row, col);
-  op.impl(self, row, col, op.maybe_get_output(0));
+  op.impl(self, row, col, op.output);
   return self;
 }
 
