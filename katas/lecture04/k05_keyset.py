@@ -78,7 +78,7 @@ class KeySet:
 
     @property
     def highest(self) -> str:
-        """The key of the highest functionality, and of the highest backend if it has one.
+        """The key of the highest functionality: if it is of a backend, of the highest one.
 
         "Undefined" if there is no functionality.
         """
@@ -86,6 +86,6 @@ class KeySet:
         raise NotImplementedError("KeySet.highest")
 
     def below(self, key: str) -> KeySet:
-        """Return what a kernel for `key` passes on: the lower functionalities, all backends."""
+        """Return what a kernel for `key` passes on: lower functionalities, all its backends."""
         # TODO
         raise NotImplementedError("KeySet.below")

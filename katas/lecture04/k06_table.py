@@ -23,7 +23,10 @@ down this list until a rule has a kernel:
 
 The tests build each table in PyTorch, too.
 
-Begin with four rules for CPU and AutogradCPU, and let the tests find the exception.
+Real life differs: CompositeExplicitAutogradNonFunctional comes before the second rule, and fills
+most rows of silu.
+
+Begin with the first four rules for CPU and AutogradCPU, and let the tests find the exception.
 Afterwards find the rules in ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``
 (``computeDispatchTableEntryWithDebug``), in PyTorch's repository.
 """

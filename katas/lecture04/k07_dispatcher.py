@@ -18,7 +18,8 @@ Afterwards find your third step in ``aten/src/ATen/core/dispatch/DispatchKeyExtr
 (``computeDispatchKeySet``); the wheel has it below ``torch/include/ATen``.
 
 Real life differs: a set is one integer (k05), and the table is computed when a kernel is registered
-(k06), so a call looks up one row.
+(k06), so a call looks up one row. A call alone drops what falls through: ``redispatch`` relies on
+it, and ends in an internal assert where the key of a fallthrough is the highest.
 """
 
 from __future__ import annotations

@@ -71,6 +71,8 @@ def says(operator: Any) -> tuple[set[str], set[str]]:
 def hold(operator: Any, name: str) -> None:
     """Compare what the schema says with what the kernel does."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
+    named = [each.name for each in schema.returns if each.name]
+    assert named == [], f"{schema}\nends in a name for what is returned, {named}: it had none"
     for what, claim, fact in zip(
         ("written to", "in one memory with the result"),
         says(operator),

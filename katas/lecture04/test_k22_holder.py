@@ -115,6 +115,18 @@ def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
     )
 
 
+def test_the_depth_of_a_node(extension: Extension) -> None:
+    """As many as are above it; of a tree whose root has died, those that are left."""
+    nodes = family(extension, "root", "branch", "leaf")
+    yours = [node.depth() for node in nodes]
+    assert yours == [0, 1, 2], f"root, branch and leaf: yours {yours}, expected [0, 1, 2]"
+    branch, leaf = nodes[1:]
+    nodes.clear()
+
+    yours = [branch.depth(), leaf.depth()]
+    assert yours == [0, 1], f"branch and leaf without the root: yours {yours}, expected [0, 1]"
+
+
 def test_uses_counts_owners(extension: Extension) -> None:
     """A parent is one more, and so is each Python object that C++ has made around a node."""
     node = extension.cls("Node")

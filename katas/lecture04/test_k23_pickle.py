@@ -152,6 +152,17 @@ def test_a_node_travels_through_an_operator(extension: Extension) -> None:
     assert found == "branch/leaf", f"the root has died: yours {found}, expected branch/leaf"
 
 
+def test_the_size_of_a_tree(extension: Extension) -> None:
+    """All nodes below, and the node itself; what has arrived is as large as what has left."""
+    size = extension.op("size")
+    root, branch, leaf = family(extension, "root", "branch", "leaf")
+    root.add(extension.cls("Node")("twig"))
+
+    found = [size(node) for node in (root, branch, leaf)]
+    assert found == [4, 2, 1], f"yours {found}, expected [4, 2, 1]: the node itself is one, too"
+    assert size(there_and_back(root)) == 4, "fewer or more nodes arrive than have left"
+
+
 def test_the_schema_names_the_class(extension: Extension) -> None:
     """So that nothing but a Node gets in."""
     path = extension.op("path")

@@ -106,6 +106,18 @@ def next_place(places: Sequence[Place]) -> Place | None:
     return left[ordered[0].id] if ordered else None
 
 
+def place_after(kata: Kata, places: Sequence[Place]) -> Place | None:
+    """Return the kata to name when this one is solved: the next of its lecture's core path.
+
+    One who began in the middle goes on from there; at the end of the lecture it is that of
+    ``--next``.
+    """
+    own = [place for place in places if place.kata.lecture == kata.lecture]
+    at = next(number for number, place in enumerate(own) if place.kata == kata)
+    later = [place for place in own[at:] if place.kata.core]
+    return next_place(later) or next_place(places)
+
+
 def format_map(
     course: Course, places: Sequence[Place], *, start: Path, blocks: bool
 ) -> Iterator[str]:

@@ -27,7 +27,7 @@ from plugins.course.session import found_key
 from plugins.course.session import kata_of
 from plugins.course.solutions import solutions_shown
 from plugins.progress.map import format_solved
-from plugins.progress.map import next_place
+from plugins.progress.map import place_after
 from plugins.progress.map import places_of
 from plugins.progress.standing import LONGEST
 from plugins.progress.standing import Results
@@ -215,7 +215,7 @@ class Progress:
         if quiet or stats.get("failed") or stats.get("error"):
             return
         if solved := [self.katas[name] for name in self.passed if self.is_solved(name)]:
-            here = next_place(places_of(self.root, self.course))
+            here = place_after(solved[-1], places_of(self.root, self.course))
             terminalreporter.ensure_newline()
             for line in format_solved(solved, here, config.invocation_params.dir):
                 terminalreporter.line(line, green=True)

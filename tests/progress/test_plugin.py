@@ -473,6 +473,23 @@ def test_success_says_what_is_next(
     assert 1 == sum("solved" in line for line in out)
 
 
+def test_one_who_began_in_the_middle_goes_on_there(course: MiniCourse) -> None:
+    """With the next kata of that lecture; at its end with what is left before."""
+    course.plugins(*PLUGINS)
+    course.kata("k01_first", "def test(): assert False")
+    for name in ("k02_second", "k03_third"):
+        course.kata(name, "def test(): pass", lecture="lecture02")
+    told = [
+        course.run(f"katas/lecture02/test_{name}.py").outlines[-3]
+        for name in ("k02_second", "k03_third")
+    ]
+
+    assert told == [
+        "lecture02/k02_second is solved; next is lecture02/k03_third:",
+        "lecture02/k03_third is solved; next is lecture01/k01_first:",
+    ]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -17,7 +17,8 @@
 // 2. leaky_clamp_meta: the same two tensors, without data.
 // 3. Register each for its key. About 25 lines in all; the checks and the schema are given.
 //
-// - Call no operator that calculates: a kernel is the bottom of the stack.
+// - Call no operator that calculates: a kernel is the bottom of the stack. at::empty and at::zeros
+//   do not.
 // - The elements of x.t() lie in another order in memory. ATen may make a contiguous copy.
 //
 // Begin with the third step: the tests then say what else is missing.

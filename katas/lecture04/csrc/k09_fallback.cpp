@@ -58,7 +58,8 @@ int64_t defined_tensors(const c10::IValue& value);
 // In tallies, under the operator's full name (c10::toString of its operator_name()):
 //   calls     one more for each call, also for one that throws
 //   tensors   how many tensors the call has returned, if it has
-// `keys` are those of the call, kMode among them. The stack ends with the arguments before the
+// `keys` are those of the call, kMode among them; c10::DispatchKeySet::FULL_AFTER constructs a set
+// of all that are below one. The stack ends with the arguments before the
 // operator runs, and with its results afterwards, as many as its schema has returns.
 void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   // TODO: count, let the operator run, look at what it left on the stack.
@@ -66,7 +67,8 @@ void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::
 }
 
 // TODO: two blocks TORCH_LIBRARY_IMPL(namespace, TESTING_ONLY_GenericMode, m). One is for the
-// namespace _, which stands for all operators: m.fallback takes a CppFunction made from count. One
+// namespace _, which stands for all operators: m.fallback takes CppFunction::makeFromBoxedFunction
+// of count. One
 // is for lecture04_k09: start, stop, calls and tensors fall through.
 
 // ---- given: do not change ----------------------------------------------------------------

@@ -17,7 +17,8 @@
 //   A[i][j] = band[upper + i - j][j]      for i - lower <= j <= i + upper
 //
 // Fill in banded_addmv_cpu, about 10 lines; the checks are given.
-// - One accessor for each tensor, accessor<const scalar_t, N>() for what is only read.
+// - One accessor for each tensor, accessor<const scalar_t, N>() for what is only read. That of self
+//   is no const variable: its elements would be const, too.
 // - Leave the corners * alone: the tests put NaN there.
 // - Call no operator, not even contiguous().
 //

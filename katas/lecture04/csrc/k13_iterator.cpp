@@ -18,9 +18,9 @@
 //
 // The four kernels are given, for CPU and Meta, with out= and without: there is nothing left to do.
 //
-// Begin with the operands alone, and let the tests ask for one setting after the other.
-// Afterwards look for your settings in binary_float_op, in aten/src/ATen/TensorIterator.cpp. The
-// setters have comments in torch/include/ATen/TensorIterator.h, in site-packages.
+// Begin with the operands alone, and let the tests ask for one setting after the other: the setters
+// have comments in torch/include/ATen/TensorIterator.h, in site-packages.
+// Afterwards look for your settings in binary_float_op, in aten/src/ATen/TensorIterator.cpp.
 //
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>

@@ -11,7 +11,7 @@
 //                           <----         <----             <---- knows
 //
 // 1. Node: which members own, and which only know?
-// 2. add, children, parent.
+// 2. add, children, parent, depth.
 // 3. keep, kept: a tensor that only C++ holds comes back as the same Python object, attributes and
 //    all. PyTorch sees to that, if it is the same tensor.
 // 4. release_resources: while weak pointers are left, a destructor waits. What is called at once?
@@ -96,6 +96,12 @@ std::optional<NodePtr> parent(const NodePtr& self) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: parent");
 }
 
+// How many nodes are above self: 0 for a root.
+int64_t depth(const NodePtr& self) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: depth");
+}
+
 // Keeps a tensor, or nothing, instead of the one before.
 void keep(const NodePtr& self, std::optional<Tensor> x) {
   // TODO
@@ -129,6 +135,7 @@ TORCH_LIBRARY(lecture04_k22, m) {
       .def("add", &add)
       .def("children", &children)
       .def("parent", &parent)
+      .def("depth", &depth)
       .def("keep", &keep)
       .def("kept", &kept);
 }

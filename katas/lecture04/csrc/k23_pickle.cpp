@@ -10,7 +10,7 @@
 //   node  --state_of-->  ("root", tensor or None, [child, child])  --node_of-->  node
 //
 // 1. state_of and node_of. Pickle visits by itself what it finds in a state.
-// 2. path, which is an operator: m.def, with a schema in which the class is called
+// 2. path and size, which are operators: m.def, with a schema in which the class is called
 //    __torch__.torch.classes.lecture04_k23.Node.
 //
 // First move: what of a node is not in its state, and who brings it back?
@@ -100,6 +100,12 @@ std::string path(const NodePtr& node) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: path");
 }
 
+// How many nodes a tree has, with the node at its top.
+int64_t size(const NodePtr& node) {
+  // TODO
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: size");
+}
+
 TORCH_LIBRARY(lecture04_k23, m) {
   m.def("live() -> int", &live);
   m.class_<Node>("Node")
@@ -114,5 +120,6 @@ TORCH_LIBRARY(lecture04_k23, m) {
       .def_pickle(
           [](const NodePtr& self) { return state_of(self); },
           [](State state) { return node_of(state); });
-  // TODO: the operator path. Its schema can name Node only now that the class is registered.
+  // TODO: the operators path, which returns str, and size, which returns int. Their schemas can
+  // name Node only now that the class is registered.
 }

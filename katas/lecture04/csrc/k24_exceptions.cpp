@@ -23,7 +23,6 @@
 // Afterwards open torch/csrc/Exceptions.h in torch/include: it turns each class into its type.
 //
 #include <ATen/core/Tensor.h>
-#include <c10/util/irange.h>
 #include <torch/library.h>
 
 #include <stdexcept>

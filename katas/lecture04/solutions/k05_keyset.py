@@ -56,7 +56,7 @@ class KeySet:
 
     @property
     def highest(self) -> str:
-        """The key of the highest functionality, and of the highest backend if it has one.
+        """The key of the highest functionality: if it is of a backend, of the highest one.
 
         "Undefined" if there is no functionality.
         """
@@ -69,5 +69,5 @@ class KeySet:
         return PREFIXES[highest] + BACKENDS[(self.bits & EVERY_BACKEND).bit_length() - 1]
 
     def below(self, key: str) -> KeySet:
-        """Return what a kernel for `key` passes on: the lower functionalities, all backends."""
+        """Return what a kernel for `key` passes on: lower functionalities, all its backends."""
         return KeySet(self.bits & (BITS[PARTS[key][0]] - 1))

@@ -76,7 +76,19 @@ std::vector<NodePtr> children(const NodePtr& self) {
 // c10::static_intrusive_pointer_cast<Node> goes from a pointer to Counted to one to Node.
 std::optional<NodePtr> parent(const NodePtr& self) {
   auto found = c10::static_intrusive_pointer_cast<Node>(self->parent.lock());
-  return found ? std::make_optional(found) : std::nullopt;
+  if (found) {
+    return found;
+  }
+  return std::nullopt;
+}
+
+// How many nodes are above self: 0 for a root.
+int64_t depth(const NodePtr& self) {
+  int64_t above = 0;
+  for (auto node = parent(self); node; node = parent(*node)) {
+    ++above;
+  }
+  return above;
 }
 
 // Keeps a tensor, or nothing, instead of the one before.
@@ -110,6 +122,7 @@ TORCH_LIBRARY(lecture04_k22, m) {
       .def("add", &add)
       .def("children", &children)
       .def("parent", &parent)
+      .def("depth", &depth)
       .def("keep", &keep)
       .def("kept", &kept);
 }

@@ -85,7 +85,19 @@ NodePtr node_of(const State& state) {
 // The names from the root to a node: "root/branch/leaf".
 std::string path(const NodePtr& node) {
   const auto above = parent(node);
-  return above ? path(*above) + "/" + node->name : node->name;
+  if (above) {
+    return path(*above) + "/" + node->name;
+  }
+  return node->name;
+}
+
+// How many nodes a tree has, with the node at its top.
+int64_t size(const NodePtr& node) {
+  int64_t found = 1;
+  for (const auto& child : node->children) {
+    found += size(child);
+  }
+  return found;
 }
 
 TORCH_LIBRARY(lecture04_k23, m) {
@@ -103,4 +115,5 @@ TORCH_LIBRARY(lecture04_k23, m) {
           [](const NodePtr& self) { return state_of(self); },
           [](State state) { return node_of(state); });
   m.def("path(__torch__.torch.classes.lecture04_k23.Node node) -> str", &path);
+  m.def("size(__torch__.torch.classes.lecture04_k23.Node node) -> int", &size);
 }

@@ -1,6 +1,5 @@
 // tier: small
 #include <ATen/core/Tensor.h>
-#include <c10/util/irange.h>
 #include <torch/library.h>
 
 #include <stdexcept>
@@ -46,7 +45,7 @@ double element_or(const Tensor& x, int64_t index, double otherwise) {
 // "element: index 5 is out of range for size 3 (at position 1 of indices)".
 std::vector<double> elements(const Tensor& x, at::IntArrayRef indices) {
   std::vector<double> found;
-  for (const auto position : c10::irange(indices.size())) {
+  for (size_t position = 0; position < indices.size(); ++position) {
     try {
       found.push_back(element(x, indices[position]));
     } catch (c10::Error& error) {
