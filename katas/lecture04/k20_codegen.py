@@ -3,12 +3,12 @@
 PyTorch has hundreds of backward functions, and they are written by a program in Python. It reads
 formulas, and writes C++:
 
-    pow    self: grad * exponent * self.pow(exponent.toDouble() - 1)
+    exp    self: grad * result.conj()
 
     static variable_list backward(AutogradContext* ctx, variable_list grads) {
       ...
       if (ctx->needs_input_grad(0)) {
-        gradients[0] = grad * exponent * self.pow(exponent.toDouble() - 1);
+        gradients[0] = grad * result.conj();
       }
       return gradients;
     }
@@ -24,7 +24,7 @@ Begin on paper: write the C++ for where(condition, self, other), of which only t
 formula.
 Real life differs: operators with several results, lists, and sizes that are saved without their
 tensor.
-Afterwards read process_function in tools/autograd/gen_autograd_functions.py.
+Afterwards read process_function in torchgen/packaged/autograd/gen_autograd_functions.py.
 """
 
 from __future__ import annotations

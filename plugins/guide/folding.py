@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # line otherwise.
 SHOWN = 3
 LINES = 3
+# Of so many katas that are as the learner found them, the first failure is shown; of those after
+# them it is named in the short summary. A whole lecture of them should fit on a few screens.
+FOUND = 8
 # What an exercise raises where something is to be written, in a rank too: the name of it.
 UNWRITTEN = re.compile(
     r"NotImplementedError"
@@ -92,10 +95,24 @@ class Failed:
 
 @dataclass(frozen=True)
 class Folded:
-    """What is shown of a session's failures: reports in full, lines about the others by kata."""
+    """What is shown of a session's failures.
+
+    Attributes
+    ----------
+    shown
+        The reports that are printed in full.
+    notes
+        Lines about the other failures, by the kata's id.
+    named
+        The reports that have a line in the short summary: those shown, and of each brief kata one.
+    brief
+        The ids of the katas of which less is told: there are many, and all are as they were found.
+    """
 
     shown: Sequence[Any]
     notes: dict[str, Sequence[str]]
+    named: Sequence[Any] = ()
+    brief: frozenset[str] = frozenset()
 
 
 def fold(
@@ -111,21 +128,40 @@ def fold(
     katas = defaultdict[str, list[Failed]](list)
     for each in failed:
         katas[each.cause.kata].append(each)
+    # What does not build, or cannot be loaded, is no matter of being begun.
+    found = [
+        kata
+        for kata, own in katas.items()
+        if kata in given and all(each.cause.kind != "unbuilt" for each in own)
+    ]
+    brief = frozenset(found[FOUND:])
     shown: list[Any] = []
+    named: list[Any] = []
     notes: dict[str, Sequence[str]] = {}
     for kata, own in katas.items():
-        if stepped := fold_steps(own, steps.get(kata, {}), whole=kata in given):
-            first, notes[kata] = stepped
-            shown += [each.report for each in first]
-            continue
-        begun = kata not in given and all(each.cause.kind != "unbuilt" for each in own)
-        first = choose(own, SHOWN if begun and len(katas) == 1 else 1)
-        shown += [each.report for each in first]
-        tests = {each.nodeid for each in first}
-        others = {each.nodeid: each.cause for each in own if each.nodeid not in tests}
-        lines = LINES if kata not in given else 1
-        notes[kata] = list(describe_causes(list(others.values()), lines)) if others else []
-    return Folded(shown, notes)
+        first, notes[kata] = fold_kata(
+            own, steps.get(kata, {}), found=kata in given, alone=len(katas) == 1
+        )
+        named += [each.report for each in first]
+        shown += [each.report for each in first if kata not in brief]
+    return Folded(shown, notes, named, brief)
+
+
+def fold_kata(
+    failed: Sequence[Failed], steps: Mapping[str, LabStep], *, found: bool, alone: bool
+) -> tuple[list[Failed], list[str]]:
+    """Return the failures of a kata to show, and the lines about its others.
+
+    `found` is whether it is as the learner found it, `alone` whether no other kata fails.
+    """
+    if stepped := fold_steps(failed, steps, whole=found):
+        return stepped
+    begun = not found and all(each.cause.kind != "unbuilt" for each in failed)
+    first = choose(failed, SHOWN if begun and alone else 1)
+    tests = {each.nodeid for each in first}
+    others = {each.nodeid: each.cause for each in failed if each.nodeid not in tests}
+    lines = 1 if found else LINES
+    return first, list(describe_causes(list(others.values()), lines)) if others else []
 
 
 def fold_steps(

@@ -7,6 +7,7 @@ while pytest itself prints them are those left out that `plugins.guide.folding` 
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 from typing import Any
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 # The lists of reports that pytest prints as ERRORS and as FAILURES.
 LISTS = ("error", "failed")
+# The line of an episode, up to its length.
+EPISODE = re.compile(r"listen  #\d+ .*?, \d+:\d\d")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,7 +62,7 @@ def pytest_terminal_summary(
     """Around pytest's own summary: let it print one failure of each kata, then say how to go on."""
     stats = terminalreporter.stats
     config.stash[lists_key] = lists = Lists(stats, fold_session(stats, config))
-    lists.narrow()
+    lists.narrow(lists.printed_reports)
     try:
         yield
     finally:
@@ -82,14 +85,23 @@ class Lists:
     @property
     def printed_reports(self) -> list[Any]:
         """The reports that are printed in full."""
-        ours = {id(report) for report in self.folded.shown}
-        return [each for each in self.failures if not hasattr(each, CAUSE) or id(each) in ours]
+        return self._with_others(self.folded.shown)
 
-    def narrow(self) -> None:
-        """Leave out what is not printed in full."""
-        shown = {id(report) for report in self.printed_reports}
-        for name, reports in self.whole.items():
-            self.stats[name] = [report for report in reports if id(report) in shown]
+    @property
+    def named_reports(self) -> list[Any]:
+        """The reports of the short summary."""
+        return self._with_others(self.folded.named or self.folded.shown)
+
+    def _with_others(self, ours: Iterable[Any]) -> list[Any]:
+        """Return these reports, and all that are of no kata, in the order of the session."""
+        ids = {id(report) for report in ours}
+        return [each for each in self.failures if not hasattr(each, CAUSE) or id(each) in ids]
+
+    def narrow(self, reports: Iterable[Any]) -> None:
+        """Leave out what is not among these reports."""
+        shown = {id(report) for report in reports}
+        for name, whole in self.whole.items():
+            self.stats[name] = [report for report in whole if id(report) in shown]
 
     def restore(self) -> None:
         """Put back what was left out."""
@@ -113,7 +125,7 @@ class Others:
         lists = self.config.stash[lists_key]
         lists.restore()
         yield
-        lists.narrow()
+        lists.narrow(lists.named_reports)
         if not shows_all(self.config) and self.config.option.tbstyle != "no":
             show_compile_errors(terminalreporter, lists.printed_reports)
 
@@ -161,6 +173,8 @@ def show_where_to_go_on(
         notes = lists.folded.notes.get(kata, ())
         # What the compiler says is what to read now, and it should stay on the screen.
         wanted = [line for line in lines if kata not in unbuilt or line.startswith("hint")]
+        if kata in lists.folded.brief:
+            wanted = shorten_lines(wanted)
         for line in (*notes, *wanted):
             reporter.line(f"  {line}")
     if any(lines for kata, lines in lists.folded.notes.items() if kata not in unbuilt):
@@ -169,6 +183,15 @@ def show_where_to_go_on(
         reporter.line(f"One kata at a time: {format_command(config, '--next')}", bold=True)
     for line in errors:
         reporter.line(line, yellow=True)
+
+
+def shorten_lines(lines: Sequence[str]) -> list[str]:
+    """Return what to read, which episode and how to get a hint, each in a line and without URL."""
+    return [
+        found[0] if (found := EPISODE.match(line)) else line
+        for line in lines
+        if line.startswith(("read", "listen", "hint"))
+    ]
 
 
 def find_unbuilt(reports: Iterable[Any]) -> set[str]:

@@ -20,8 +20,9 @@
 // 5. relu.
 //
 // First move: which of these functions does torch.empty(2, device="privateuseone") need?
-// Real life differs: streams, several devices, random numbers, and hooks by which autograd finds
-// the device.
+// Real life differs: streams, several devices, random numbers, hooks by which autograd finds the
+// device, an out= that is resized; and Python wants a module for the device, which the tests
+// register (torch._register_device_module).
 // Afterwards read aten/src/ATen/native/CPUFallback.cpp, and PyTorch's model backend in
 // test/cpp_extensions/open_registration_extension/torch_openreg.
 //

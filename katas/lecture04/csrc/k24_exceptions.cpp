@@ -17,7 +17,7 @@
 // 1. whole_number: a ValueError for all that is no number.
 // 2. element_or: catch one type and no more.
 // 3. elements: add to a message where it happened, and keep the type. c10::Error::add_context
-//    helps.
+//    helps: it writes the brackets, too.
 //
 // First move: what does std::stoll throw for "twelve", and what for thirty nines?
 // Afterwards open torch/csrc/Exceptions.h in torch/include: it turns each class into its type.

@@ -18,7 +18,8 @@
 //    another one for a scope with c10::WarningUtils::WarningHandlerGuard.
 //
 // First move: what runs between throw and catch?
-// Afterwards open torch/include/torch/csrc/Exceptions.h at python_error: it holds the object.
+// Afterwards open torch/include/pybind11/pytypes.h at error_already_set: it holds the object. In
+// autograd that is python_error, in torch/csrc/Exceptions.h.
 //
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
