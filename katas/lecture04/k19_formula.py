@@ -12,7 +12,8 @@ All of that follows from one file, derivatives.yaml, and one rule: kept is what 
     cos    self: grad * -self.sin().conj()        keeps self
 
 Write the rule down, in about three lines. Which names in the second formula are no variables?
-Afterwards read saved_variables in torchgen/packaged/autograd/load_derivatives.py: the wheel has it.
+Afterwards read saved_variables in tools/autograd/load_derivatives.py, which the wheel has in
+torchgen/packaged/autograd.
 """
 
 from __future__ import annotations

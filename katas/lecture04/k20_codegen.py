@@ -24,7 +24,8 @@ Begin on paper: write the C++ for where(condition, self, other), of which only t
 formula.
 Real life differs: operators with several results, lists, and sizes that are saved without their
 tensor.
-Afterwards read process_function in torchgen/packaged/autograd/gen_autograd_functions.py.
+Afterwards read process_function in tools/autograd/gen_autograd_functions.py, which the wheel has in
+torchgen/packaged/autograd.
 """
 
 from __future__ import annotations

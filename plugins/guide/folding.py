@@ -104,7 +104,8 @@ class Folded:
     notes
         Lines about the other failures, by the kata's id.
     named
-        The reports that have a line in the short summary: those shown, and of each brief kata one.
+        If there are brief katas: the reports with a line in the short summary, those shown and one
+        of each brief kata.
     brief
         The ids of the katas of which less is told: there are many, and all are as they were found.
     """
@@ -144,7 +145,7 @@ def fold(
         )
         named += [each.report for each in first]
         shown += [each.report for each in first if kata not in brief]
-    return Folded(shown, notes, named, brief)
+    return Folded(shown, notes, named if brief else (), brief)
 
 
 def fold_kata(

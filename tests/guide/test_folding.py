@@ -250,3 +250,21 @@ def test_the_line_of_a_step_fits_the_terminal() -> None:
 
     assert line.startswith("step 1 of 5: title 1; 8 more tests wait for a_function_with")
     assert len(line) <= 78
+
+
+def test_of_many_untouched_katas_the_first_eight_are_shown() -> None:
+    """The others are named; one that was begun, or does not build, is shown wherever it stands."""
+    names = [f"lecture01/k{number:02}_x" for number in range(1, 13)]
+    failed = [
+        each
+        for name in names
+        for each in failures(*unwritten("f", "f"), kata=name, source=SOURCE * (name == names[11]))
+    ]
+    failed = [Failed(n, each.nodeid, each.cause) for n, each in enumerate(failed)]
+    folded = fold(failed, {*names} - {names[10]})
+
+    assert frozenset(names[8:10]) == folded.brief
+    first = [each.report for each in failed[::2]]
+    assert first == list(folded.named)
+    assert [*first[:8], *first[10:]] == list(folded.shown)
+    assert {"1 more test waits for f"} == {folded.notes[name][0] for name in names[:11]}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+
+from plugins.guide.folding import FOUND
+from plugins.guide.summary import shorten_lines
 
 
 if TYPE_CHECKING:
@@ -47,6 +51,7 @@ def test_refuse():
 def test_show_again():
     assert show(2) == "2"
 """
+NAMES = ("k01_first", "k02_second")
 SHORT = f"{' short test summary info ':=^80}"
 GO_ON = f"{' where to go on ':=^80}"
 
@@ -55,12 +60,18 @@ GO_ON = f"{' where to go on ':=^80}"
 def katas(course: MiniCourse) -> MiniCourse:
     """A course of two katas under git, and the plugins for failures."""
     course.plugins(*PLUGINS)
-    for name in ("k01_first", "k02_second"):
+    for name in NAMES:
         course.kata(name, stub=STUB, test=TESTS.replace("{name}", name))
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "the course"]):
+    subprocess.run(["git", "init", "-q"], cwd=course.path, check=True)
+    commit(course)
+    return course
+
+
+def commit(course: MiniCourse) -> None:
+    """Commit all that is there."""
+    for arguments in (["add", "."], ["commit", "-qm", "the course"]):
         names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         subprocess.run(["git", *names, *arguments], cwd=course.path, check=True)
-    return course
 
 
 @pytest.mark.parametrize("options", [[], ["-n2"], ["-q"]])
@@ -75,6 +86,41 @@ def test_an_untouched_kata_is_one_failure(katas: MiniCourse, options: list[str])
     assert 2 == sum(line == "  22 more tests wait for parse and show" for line in lines)
     assert "All failures: pytest katas --all-failures" in lines
     assert len(lines) < 50
+
+
+def test_of_many_untouched_katas_the_last_are_told_in_brief(katas: MiniCourse) -> None:
+    """Their first failures are named; what to read, an episode and a hint have a line each."""
+    names = [*NAMES, *(f"k{number:02}_more" for number in range(3, FOUND + 3))]
+    for name in names[2:]:
+        katas.kata(name, stub=STUB, test=TESTS.replace("{name}", name))
+    commit(katas)
+    lines = katas.run().outlines
+
+    assert len(names) == sum(line.startswith("FAILED ") for line in lines)
+    assert FOUND == sum(line.startswith("E   ") for line in lines)
+    assert len(names) == lines.count("  22 more tests wait for parse and show")
+    places = [lines.index(f"lecture01/{name}: The title of {name}") for name in names]
+    rows = [after - place for place, after in pairwise(places)]
+    assert [*[7] * FOUND, 5] == rows
+    assert lines[places[-1] + 2 : places[-1] + 5] == [
+        "  read    c10/core/DispatchKeySet.h: DispatchKeySet",
+        "  listen  #62 Strides, 20:31",
+        f"  hint    pytest katas/lecture01/test_{names[-1]}.py --hint",
+    ]
+
+
+def test_no_more_than_a_line_of_each_in_brief() -> None:
+    """Neither URLs nor what an episode is about."""
+    lines = [
+        *("read    torch/library.h: Library", "        https://github.com/x"),
+        *("listen  #58 Python exceptions, 14:47: how an error", "        that Python raises"),
+        *("        https://pytorch-dev-podcast.simplecast.com/x", "hint    pytest a.py --hint"),
+    ]
+
+    assert shorten_lines(lines) == [
+        *("read    torch/library.h: Library", "listen  #58 Python exceptions, 14:47"),
+        "hint    pytest a.py --hint",
+    ]
 
 
 @pytest.mark.parametrize("option", ["-v", "--tb=long", "--all-failures"])
