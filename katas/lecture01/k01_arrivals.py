@@ -1,0 +1,51 @@
+"""See what arrives when you write x + 1.
+
+There is no ``add`` in ``x + 1``, and no kernel. Python calls a method, the method parses its
+arguments and picks an operator, and the dispatcher looks for somebody who can run it. A mode may
+stand in front of the kernels and see who comes:
+
+    x = torch.ones(2)
+    with Log() as log:
+        1 / x
+    print(log.names)
+
+Fill in `Log`: two lines. Guess before you print: how many names?
+
+Afterwards open ``torch/utils/_python_dispatch.py`` (``TorchDispatchMode``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch._ops import OpOverload
+
+
+class Log(TorchDispatchMode):
+    """A mode that notes the name of each operator that arrives."""
+
+    def __init__(self) -> None:
+        """Begin with no name."""
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self,
+        func: OpOverload,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Note ``str(func)``, then call `func` with its arguments, and return what it returns.
+
+        `kwargs` may be None.
+        """
+        # TODO: two lines.
+        raise NotImplementedError("Log")

@@ -1,0 +1,85 @@
+"""Predict which tools freeze your program, and which refuse it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Program = Callable[[torch.Tensor], torch.Tensor]
+
+
+# Given: do not change.
+def counter() -> Program:
+    """Return a program that counts its calls, and multiplies by the count."""
+    count = 0
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        nonlocal count
+        count += 1
+        return x * count
+
+    return program
+
+
+def branch() -> Program:
+    """Return a program that goes one of two ways, and asks a tensor which."""
+    return lambda x: x * 2 if x.sum() > 0 else x - 5
+
+
+def length() -> Program:
+    """Return a program that multiplies by the length of x."""
+    return lambda x: x * x.shape[0]
+
+
+def trace(program: Program, x: torch.Tensor) -> Program:
+    """Run the program on `x`, and write down the operators."""
+    return torch.jit.trace(program, x, check_trace=False)
+
+
+def fx(program: Program, _: torch.Tensor) -> Program:
+    """Run the program on an object that has no value, and write down what is asked of it."""
+    return torch.fx.symbolic_trace(program)
+
+
+def export(program: Program, x: torch.Tensor) -> Program:
+    """Make one graph of the program, for tensors of the shape of `x`."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return program(x)
+
+    return torch.export.export(Model(), (x,)).module()
+
+
+def compiled(program: Program, _: torch.Tensor) -> Program:
+    """Make graphs of parts of the program, with guards; what fits in none stays Python."""
+    return torch.compile(program, backend="eager")
+
+
+PAIRS = {
+    "fx of length": (fx, length),
+    "fx of branch": (fx, branch),
+    "trace of branch": (trace, branch),
+    "export of counter": (export, counter),
+    "compiled counter": (compiled, counter),
+    "compiled branch": (compiled, branch),
+}
+
+
+def predictions() -> dict[str, str]:
+    """Return "as eager", "frozen" or "refused" for each name in `PAIRS`."""
+    return {
+        # x.shape is recorded too: it is asked again at each call.
+        "fx of length": "as eager",
+        # if asks for a truth value, and there is none.
+        "fx of branch": "refused",
+        "trace of branch": "frozen",
+        "export of counter": "frozen",
+        "compiled counter": "as eager",
+        "compiled branch": "as eager",
+    }

@@ -1,0 +1,102 @@
+"""Tests of k01_arrivals: another mode, which stands behind yours, says what arrives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from katas.lecture01 import k01_arrivals as kata
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Behind(TorchDispatchMode):
+    """Notes what goes on from the mode above it."""
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Note, and go on."""
+        self.names.append(f"{func}")
+        return func(*args, **(kwargs or {}))
+
+
+def compare(program: Callable[[], torch.Tensor], why: str) -> kata.Log:
+    """Run a program below your mode, and compare the names and the result."""
+    expected = program()
+    torch.manual_seed(0)
+    with Behind() as behind, kata.Log() as log:
+        result = program()
+    with Behind() as alone:
+        program()
+
+    assert behind.names == log.names, f"yours {log.names}\narrived {behind.names}\n{why}"
+    assert alone.names == behind.names, (
+        f"below yours ran {behind.names}, without it {alone.names}: call func one time for each"
+    )
+    assert isinstance(result, torch.Tensor), f"the result is {result!r}: return what func returns"
+    torch.testing.assert_close(result, expected, msg="with your mode: another result\n".__add__)
+    return log
+
+
+def test_x_plus_one() -> None:
+    """One operator: an overload for two tensors, though 1 is none."""
+    compare(lambda: torch.ones(2) + 1, "append str(func), and call func")
+
+
+def test_two_operators() -> None:
+    """What is one sign in Python is two operators below."""
+    compare(lambda: 1 / torch.full((2,), 3.0), "each operator calls your mode, in its order")
+
+
+def test_the_same_operator_again() -> None:
+    """A name is listed as often as it arrives."""
+    compare(lambda: torch.ones(2) + 1 + 1, "two additions, two names")
+
+
+def test_named_arguments_go_on() -> None:
+    """A dtype and an alpha arrive by name."""
+    compare(
+        lambda: torch.add(torch.ones(2, dtype=torch.float64), torch.ones(2), alpha=3),
+        "pass kwargs on",
+    )
+
+
+def test_what_never_arrives() -> None:
+    """A shape is read from the tensor itself: the dispatcher is not asked."""
+    x = torch.ones(2)
+    with kata.Log() as log:
+        _ = x.shape, x.dtype, x.contiguous(), x + 1
+
+    assert 1 == len(log.names), f"yours {log.names}, expected that of x + 1 alone"
+
+
+def test_written_tensors_and_the_others() -> None:
+    """What an operator writes to is written, and what it reads stays."""
+    x, y = torch.full((2,), 0.1), torch.full((2,), 0.7)
+    with unchanged(y=y), kata.Log():
+        result = x.add_(y)
+
+    assert result is x, "x.add_ returns x itself: return what func returns"
+    torch.testing.assert_close(x, torch.full((2,), 0.8), msg="x.add_(y) left\n".__add__)
+
+
+@pytest.mark.given
+def test_a_log_begins_empty() -> None:
+    """Two logs have two lists."""
+    first, second = kata.Log(), kata.Log()
+
+    assert [] == first.names == second.names
+    assert first.names is not second.names

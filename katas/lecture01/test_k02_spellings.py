@@ -1,0 +1,57 @@
+"""Tests of k02_spellings: every program is run, and compared with what you predicted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from katas.lecture01 import k02_spellings as kata
+from katas.lecture01.k02_spellings import PROGRAMS
+from plugins.kit import forbids
+
+
+# What decides each program; the right answer itself stands nowhere but in PyTorch.
+RULES = {
+    "square": "a special case of another operator needs no kernel of its own",
+    "expit": "torch.special has names that statisticians use, for operators that are there",
+    "one_minus": "1 is no tensor and comes first: its turned-round operator takes the tensor first",
+    "inner": "@ falls apart into what suits the dims: two vectors, a matrix and a vector, ...",
+    "one_over": "Tensor.__rtruediv__, in torch/_tensor.py, is Python: two operators",
+    "linear": "a weight has a row per output, so a view comes first; then one operator does all",
+}
+
+
+def predicted() -> dict[str, list[str]]:
+    """Return your rows, worked out where torch is not there."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        return {name: list(row) for name, row in fresh.predictions().items()}
+
+
+@pytest.mark.given
+def test_multiply() -> None:
+    """The line of the brief: an alias, which arrives by its short name."""
+    x = torch.rand(2)
+    found = kata.arrivals(lambda: torch.multiply(x, x))
+
+    assert ["mul"] == found, f"the brief says mul, PyTorch {found}"
+
+
+def test_every_program_is_predicted() -> None:
+    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    yours = set(predicted())
+
+    assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_prediction(name: str) -> None:
+    """What arrives while the program runs."""
+    row = predicted()[name]
+    x, rows = torch.rand(3), torch.rand(3, 3)
+    is_right = kata.arrivals(lambda: PROGRAMS[name](x, rows)) == row
+
+    assert is_right, (
+        f"{name}: {PROGRAMS[name].__doc__}\nyours {row}, which is not what arrives\n"
+        f"rule  {RULES[name]}"
+    )

@@ -1,0 +1,149 @@
+"""Tests of k05_tape: today's autograd says which gradients are right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+
+from katas.lecture01 import k05_tape as kata
+from plugins.kit import forbids
+from plugins.kit import tensors
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = kata) -> None:
+    """Run a program on Variables and on today's tensors, and compare values and gradients."""
+    leaves = [value.clone().requires_grad_() for value in values]
+    expected = program(*leaves)
+    wanted = torch.autograd.grad(expected.sum(), leaves, allow_unused=True)
+    tape = module.Tape()
+    variables = [module.Variable(value, tape) for value in values]
+    with unchanged(*values):
+        result = program(*variables)
+        assert isinstance(result, module.Variable), f"yours returns {result!r}, not a Variable"
+        tape.backward(result)
+    says = "{}: yours is not today's\n{}".format
+    close = {"equal_nan": True, "rtol": 1e-12, "atol": 1e-12}
+    torch.testing.assert_close(
+        result.data, expected.detach(), msg=lambda text: says("the value", text), **close
+    )
+    for name, each, grad in zip("xyz", variables, wanted, strict=False):
+        if grad is None:
+            assert each.grad is None, f"{name} was not used: its grad is {each.grad}, not None"
+            continue
+        assert each.grad is not None, f"{name} has no gradient; today's is {grad}"
+        about = f"the gradient of {name}"
+        torch.testing.assert_close(
+            each.grad, grad, msg=lambda text, about=about: says(about, text), **close
+        )
+
+
+def numbers(*values: float) -> torch.Tensor:
+    """Return a float64 tensor."""
+    return torch.tensor(values, dtype=torch.float64)
+
+
+X, Y = numbers(0.3, -1.7), numbers(2.1, 0.0)
+
+
+def test_an_entry() -> None:
+    """What was computed, of what, and the rule."""
+    tape = kata.Tape()
+    x = kata.Variable(X, tape)
+    y = x.sin()
+
+    torch.testing.assert_close(y.data, X.sin(), msg="the data of the result\n".__add__)
+    assert 1 == len(tape.entries), f"yours has {len(tape.entries)} entries, expected one"
+    result, inputs, rule = tape.entries[0]
+    assert result is y, "the entry holds the Variable that is returned"
+    assert inputs[0] is x, "the entry holds the inputs themselves: their .grad will be written"
+    assert callable(rule), f"the third of an entry is the rule, yours {rule!r}"
+
+
+def test_one_operator() -> None:
+    """A sine."""
+    compare(lambda x: x.sin(), X)
+
+
+def test_a_chain() -> None:
+    """The last entry first: each gets its gradient before it hands it on."""
+    compare(lambda x: x.sin().sin().sin(), X)
+
+
+def test_used_twice() -> None:
+    """Two gradients arrive, and their sum is the gradient."""
+    compare(lambda x: x * x, X)
+    compare(lambda x: x * x + x, X)
+
+
+def test_a_gradient_shared_by_two() -> None:
+    """The rule of + hands one tensor to both: what is added to one of them in place spoils both."""
+    compare(lambda x, y: (x + y) * x + (x + y) * y, X, Y)
+    compare(lambda x, y: x.sin() + (x + y), X, Y)
+
+
+def test_the_result_keeps_its_ones() -> None:
+    """A gradient that is handed on to several is not written to."""
+    tape = kata.Tape()
+    x = kata.Variable(X, tape)
+    result = x + x
+    tape.backward(result)
+
+    says = "the gradient of the result is ones, after backward too\n".__add__
+    torch.testing.assert_close(result.grad, torch.ones_like(X), msg=says)
+
+
+def test_what_was_not_used() -> None:
+    """A leaf, and a result, on which nothing depends."""
+
+    def program(x: Any, y: Any) -> Any:
+        y.sin()
+        return x.sin() + x
+
+    compare(program, X, Y)
+
+
+def test_the_last_entry_is_not_the_result() -> None:
+    """Backward from the middle: what was made later gets nothing."""
+    tape = kata.Tape()
+    x = kata.Variable(X, tape)
+    y = x.sin()
+    later = y * y
+    tape.backward(y)
+
+    assert later.grad is None, f"later has a gradient {later.grad}, and y does not depend on it"
+    torch.testing.assert_close(x.grad, X.cos(), msg="the gradient of x\n".__add__)
+
+
+@pytest.mark.parametrize("start", [1.0, 100.0])
+def test_python_decides(start: float) -> None:
+    """A loop whose end depends on the numbers: the tape has what was run."""
+
+    def program(x: Any) -> Any:
+        data = x if isinstance(x, torch.Tensor) else x.data
+        while data.abs().sum() < 50:
+            x = x + x * x
+            data = x if isinstance(x, torch.Tensor) else x.data
+        return x.sin()
+
+    compare(program, numbers(start))
+
+
+@given(x=tensors([torch.float64], max_dims=2))
+def test_values_that_bite(x: torch.Tensor) -> None:
+    """Infinities, NaN, zeros, empty, in any layout."""
+    compare(lambda x: (x * x).sin() * x + x, x)
+
+
+def test_autograd_is_not_asked() -> None:
+    """It is what is to be built here."""
+    with forbids(kata, "torch.autograd", "torch.func", "torch.Tensor.backward") as fresh:
+        compare(lambda x: x * x + x.sin(), X, module=fresh)
