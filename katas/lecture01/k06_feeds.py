@@ -1,0 +1,134 @@
+"""Build the other kind: define the graph first, run it later.
+
+Theano and TensorFlow 1 computed nothing when you wrote ``y = x * x``. They drew:
+
+    x = placeholder("x")
+    y = x * x + x                      a node: no number anywhere
+    (dx,) = gradients(y, [x])          more nodes: the gradient is a graph too
+    run(dx, {x: torch.tensor(3.0)})    now: 7
+
+A tape (k05) has been run when it is there; this graph has not, so it may be changed, optimised,
+sent elsewhere, or asked for its gradient's gradient. And ``if y > 0`` has no answer: there is no y.
+
+Nodes, their order and the rules are given. Write two functions, about fifteen lines.
+
+1. `run`: one value for each node, in the order that `order` gives.
+2. `gradients`: go backwards with nodes in place of numbers.
+
+Begin on paper with ``x * x``: which nodes does ``VJP["mul"]`` add to the drawing?
+Afterwards open ``torch/fx/interpreter.py``: your `run`, for the graphs that PyTorch has today.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import NoReturn
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+
+# ---- given -----------------------------------------------------------------------------------
+
+
+class Node:
+    """An operator that has not run: its name, and the nodes that it takes its inputs from."""
+
+    def __init__(self, op: str, inputs: Sequence[Node] = (), name: str = "") -> None:
+        """Draw a node."""
+        self.op = op
+        self.inputs = tuple(inputs)
+        self.name = name
+
+    def __add__(self, other: Node) -> Node:
+        """Draw a sum."""
+        return Node("add", [self, other])
+
+    def __mul__(self, other: Node) -> Node:
+        """Draw a product."""
+        return Node("mul", [self, other])
+
+    def sin(self) -> Node:
+        """Draw a sine."""
+        return Node("sin", [self])
+
+    def cos(self) -> Node:
+        """Draw a cosine."""
+        return Node("cos", [self])
+
+    def neg(self) -> Node:
+        """Draw a change of sign."""
+        return Node("neg", [self])
+
+    def __bool__(self) -> NoReturn:
+        """Refuse."""
+        raise TypeError("a node has no value yet: `if` and `while` cannot ask it")
+
+
+def placeholder(name: str) -> Node:
+    """Return a node whose value is fed."""
+    return Node("placeholder", name=name)
+
+
+def order(node: Node) -> list[Node]:
+    """Return what a node needs, and itself: each node one time, after its inputs."""
+    found: dict[Node, None] = {}
+    waiting = [(node, False)]
+    while waiting:
+        each, is_ready = waiting.pop()
+        if is_ready:
+            found[each] = None
+        elif each not in found:
+            waiting.append((each, True))
+            waiting += [(source, False) for source in each.inputs]
+    return list(found)
+
+
+FORWARD: dict[str, Callable[..., torch.Tensor]] = {
+    "add": torch.add,
+    "mul": torch.mul,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "neg": torch.neg,
+    "ones_like": torch.ones_like,
+    "zeros_like": torch.zeros_like,
+}
+# From a node and the node of its gradient to a node for each input's gradient.
+VJP: dict[str, Callable[[Node, Node], Sequence[Node]]] = {
+    "placeholder": lambda _node, _grad: (),
+    "add": lambda _node, grad: (grad, grad),
+    "mul": lambda node, grad: (grad * node.inputs[1], grad * node.inputs[0]),
+    "sin": lambda node, grad: (grad * node.inputs[0].cos(),),
+    "cos": lambda node, grad: ((grad * node.inputs[0].sin()).neg(),),
+    "neg": lambda _node, grad: (grad.neg(),),
+    "ones_like": lambda node, _grad: (Node("zeros_like", node.inputs),),
+    "zeros_like": lambda node, _grad: (Node("zeros_like", node.inputs),),
+}
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
+def run(node: Node, feeds: Mapping[Node, torch.Tensor]) -> torch.Tensor:
+    """Return the value of a node.
+
+    What the node needs runs one time each; the rest of the drawing does not run. A placeholder that
+    is needed and not fed is a KeyError with its name. `feeds` stays as it is.
+    """
+    # TODO: about seven lines; FORWARD[node.op] computes.
+    raise NotImplementedError("run")
+
+
+def gradients(y: Node, xs: Sequence[Node]) -> list[Node]:
+    """Return a node for each x, whose value is the gradient of the sum of `y` by it.
+
+    Begin with ``Node("ones_like", [y])``. If y does not depend on an x, its node is a "zeros_like".
+    Nothing is computed here.
+    """
+    # TODO: about eight lines; VJP[node.op] draws.
+    raise NotImplementedError("gradients")

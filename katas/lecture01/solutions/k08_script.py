@@ -1,0 +1,110 @@
+"""Date a script: twelve lines of 2017, on today's PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# Given: do not change. A docstring says what the line gave in 2017.
+def wrapped(x: torch.Tensor) -> Any:
+    """Wrap x and ask for a gradient: True."""
+    return torch.autograd.Variable(x, requires_grad=True).requires_grad
+
+
+def bare(x: torch.Tensor) -> Any:
+    """Ask whether a tensor that was not wrapped is a Variable: False."""
+    return isinstance(x, torch.autograd.Variable)
+
+
+def volatile(x: torch.Tensor) -> Any:
+    """Switch autograd off for what comes of x; does it need a gradient: False."""
+    return torch.autograd.Variable(x, volatile=True).requires_grad
+
+
+def loss_data(x: torch.Tensor) -> Any:
+    """Read the number of a loss: 10.0."""
+    return torch.autograd.Variable(x).sum().data[0]
+
+
+def total(x: torch.Tensor) -> Any:
+    """Ask whether the sum of a tensor is a number of Python: True."""
+    return isinstance(x.sum(), float)
+
+
+def masked(x: torch.Tensor) -> Any:
+    """Take what is larger than 2, by a mask of bytes: [3.0, 4.0]."""
+    return x[(x > 2).byte()].tolist()
+
+
+def filled(x: torch.Tensor) -> Any:
+    """Write 0 where a mask of bytes is 1: [[1.0, 2.0], [0.0, 0.0]]."""
+    return x.clone().masked_fill_((x > 2).byte(), 0).tolist()
+
+
+def scaled(x: torch.Tensor) -> Any:
+    """Add 2 times x to x: [[3.0, 6.0], [9.0, 12.0]]."""
+    return torch.add(x, 2, x).tolist()
+
+
+def column_and_row(_: torch.Tensor) -> Any:
+    """Add four numbers to a column of four, pair by pair: (4, 1)."""
+    return tuple((torch.ones(4, 1) + torch.ones(4)).shape)
+
+
+def square_and_row(_: torch.Tensor) -> Any:
+    """Add four numbers to a square of four, pair by pair: (2, 2)."""
+    return tuple((torch.ones(2, 2) + torch.ones(4)).shape)
+
+
+def uninitialised(_: torch.Tensor) -> Any:
+    """Make a matrix with a constructor named after its type: (2, 3)."""
+    return tuple(torch.FloatTensor(2, 3).shape)
+
+
+def zeroed(x: torch.Tensor) -> Any:
+    """Look at a gradient after zero_grad: 0.0."""
+    weight = torch.nn.Parameter(x.clone())
+    weight.sum().backward()
+    torch.optim.SGD([weight], lr=0.1).zero_grad()
+    return float(weight.grad.sum())
+
+
+LINES: dict[str, tuple[Callable[[torch.Tensor], Any], Any]] = {
+    "wrapped": (wrapped, True),
+    "bare": (bare, False),
+    "volatile": (volatile, False),
+    "loss_data": (loss_data, 10.0),
+    "total": (total, True),
+    "masked": (masked, [3.0, 4.0]),
+    "filled": (filled, [[1.0, 2.0], [0.0, 0.0]]),
+    "scaled": (scaled, [[3.0, 6.0], [9.0, 12.0]]),
+    "column_and_row": (column_and_row, (4, 1)),
+    "square_and_row": (square_and_row, (2, 2)),
+    "uninitialised": (uninitialised, (2, 3)),
+    "zeroed": (zeroed, 0.0),
+}
+
+
+def predictions() -> dict[str, str]:
+    """Return "same", "warns", "raises" or "other" for each name in `LINES`."""
+    return {
+        "wrapped": "same",
+        "bare": "other",
+        "volatile": "warns",
+        "loss_data": "raises",
+        "total": "other",
+        "masked": "warns",
+        "filled": "raises",
+        "scaled": "warns",
+        "column_and_row": "other",
+        "square_and_row": "raises",
+        "uninitialised": "same",
+        "zeroed": "raises",
+    }

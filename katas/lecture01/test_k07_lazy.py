@@ -1,0 +1,198 @@
+"""Tests of k07_lazy: eager mode says what a value is, the compiler what was compiled."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+
+from katas.lecture01 import k07_lazy as kata
+from katas.lecture01.k07_lazy import Compiler
+from katas.lecture01.k07_lazy import Lazy
+from plugins.kit import tensors
+from plugins.kit import unchanged
+from plugins.kit import watched_operators
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def numbers(*values: float) -> torch.Tensor:
+    """Return a float64 tensor."""
+    return torch.tensor(values, dtype=torch.float64)
+
+
+A, B = numbers(0.3, -1.7), numbers(2.1, 0.0)
+
+
+def leaf(value: torch.Tensor) -> Lazy:
+    """Return a Lazy with a value."""
+    return Lazy(value=value)
+
+
+def compare(yours: tuple[Any, ...], program: Any, inputs: list[torch.Tensor], why: str) -> None:
+    """Compare a program and its inputs."""
+    lines, found = yours
+    assert program == lines, f"your program {lines}\nexpected     {program}\n{why}"
+    same = len(found) == len(inputs) and all(
+        one is other for one, other in zip(found, inputs, strict=True)
+    )
+    assert same, f"your inputs {found}\nexpected {inputs}, the very tensors"
+
+
+def test_one_line() -> None:
+    """An operator and its input."""
+    compare(kata.trace(leaf(A).sin()), (("sin", (("input", 0),)),), [A], "a line of one input")
+
+
+def test_two_lines_and_a_number() -> None:
+    """A line takes the result of another, and a number of Python stands in the line."""
+    program = (("mul", (("input", 0), ("input", 1))), ("add", (("line", 0), 0.5)))
+
+    compare(kata.trace(leaf(A) * leaf(B) + 0.5), program, [A, B], "what it takes comes before")
+
+
+def test_met_again() -> None:
+    """A Lazy that is used twice has one line, or one input."""
+    a, b = leaf(A), leaf(B)
+    product = a * b
+    program = (
+        ("mul", (("input", 1), ("input", 0))),
+        ("add", (("input", 0), ("line", 0))),
+        ("mul", (("line", 1), ("line", 0))),
+    )
+
+    compare(kata.trace((b + product) * product), program, [B, A], "one place for each")
+
+
+def test_equal_values_are_two_inputs() -> None:
+    """Two tensors with the same numbers today may differ tomorrow."""
+    one, other = A.clone(), A.clone()
+    program = (("add", (("input", 0), ("input", 1))),)
+
+    compare(kata.trace(leaf(one) + leaf(other)), program, [one, other], "ask who, not how much")
+
+
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "a line": lambda a, b: a + b,
+    "with numbers": lambda a, b: a * 2.0 + b * 0.5 + 1.0,
+    "met again": lambda a, b: (a * b + a) * (a * b),
+    "order": lambda a, b: (b + a).sin() * a,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_value(name: str) -> None:
+    """That of eager mode; and `a` and `b` stay as they are."""
+    with unchanged(A, B):
+        yours = kata.look(PROGRAMS[name](leaf(A), leaf(B)), Compiler())
+
+    says = f"{name}: yours is not that of eager mode\n".__add__
+    torch.testing.assert_close(yours, PROGRAMS[name](A, B), rtol=1e-12, atol=1e-12, msg=says)
+
+
+def test_recording_runs_nothing() -> None:
+    """Neither does tracing."""
+    with watched_operators() as names:
+        kata.trace((leaf(A) * leaf(B)).sin())
+
+    assert [] == names, f"yours runs {names}: nobody has looked yet"
+
+
+def test_looking_twice_computes_one_time() -> None:
+    """The value is remembered."""
+    compiler = Compiler()
+    lazy = leaf(A).sin()
+    first = kata.look(lazy, compiler)
+    with watched_operators() as names:
+        second = kata.look(lazy, compiler)
+
+    assert [] == names, f"the second look runs {names}"
+    assert first is second, "two looks, one tensor"
+    assert first is lazy.value, "the value is remembered in the Lazy"
+    assert kata.look(leaf(B), compiler) is B, "what has a value is returned as it is"
+    assert 1 == len(compiler.compiled), f"yours compiled {compiler.compiled}, expected one program"
+
+
+def test_the_same_program_is_compiled_once() -> None:
+    """Ten steps with other numbers in the tensors."""
+    compiler = Compiler()
+    for step in range(10):
+        value = numbers(step, 0.5)
+        yours = kata.look((leaf(value) * leaf(B)).sin(), compiler)
+        torch.testing.assert_close(yours, (value * B).sin(), msg=f"step {step}\n".__add__)
+
+    assert 1 == len(compiler.compiled), (
+        f"yours compiled {len(compiler.compiled)} programs in ten equal steps, expected one"
+    )
+
+
+def test_a_number_is_part_of_the_program() -> None:
+    """Ten numbers, ten programs: that is the trap of the brief, and no mistake."""
+    compiler = Compiler()
+    for step in range(10):
+        yours = kata.look(leaf(A) * float(step), compiler)
+        torch.testing.assert_close(yours, A * step, msg=f"step {step}\n".__add__)
+
+    assert 10 == len(compiler.compiled), f"yours compiled {len(compiler.compiled)}, expected 10"
+
+
+def test_two_compilers() -> None:
+    """Each has its own cache."""
+    for _ in range(2):
+        compiler = Compiler()
+        kata.look(leaf(A) + leaf(B), compiler)
+        assert 1 == len(compiler.compiled), "a new compiler has compiled nothing yet: ask its cache"
+
+
+def test_what_was_looked_at_is_an_input() -> None:
+    """A look cuts the record: what comes after begins at the value."""
+    middle = leaf(A).sin()
+    after = middle * 2.0
+    value = kata.look(middle, Compiler())
+
+    compare(kata.trace(after), (("mul", (("input", 0), 2.0)),), [value], "middle has a value now")
+
+
+def test_without_a_look_the_program_grows() -> None:
+    """Fifty steps in one program, or fifty times one step."""
+    compiler, lazy = Compiler(), leaf(A)
+    for _ in range(50):
+        lazy = lazy.sin()
+    kata.look(lazy, compiler)
+    assert [50] == [*map(len, compiler.compiled)], f"yours {[*map(len, compiler.compiled)]} lines"
+    compiler, lazy = Compiler(), leaf(A)
+    for _ in range(50):
+        lazy = lazy.sin()
+        kata.look(lazy, compiler)
+
+    lengths = [*map(len, compiler.compiled)]
+    assert [1] == lengths, f"a look at each step: yours compiled {lengths} lines, expected [1]"
+
+
+def test_the_past_is_let_go() -> None:
+    """What has a value needs its inputs no more, and no cache holds a tensor."""
+    compiler, value = Compiler(), A.clone()
+    lazy = leaf(value) * 3.0
+    kata.look(lazy, compiler)
+    gone = weakref.ref(value)
+    del value
+    gc.collect()
+
+    assert lazy.inputs == (), f"yours has inputs {lazy.inputs}: they are not needed any more"
+    assert gone() is None, "the input is still alive: a program has places, not tensors"
+
+
+@given(x=tensors([torch.float64], max_dims=2))
+def test_values_that_bite(x: torch.Tensor) -> None:
+    """Infinities, NaN, zeros, empty, in any layout."""
+    with unchanged(x=x):
+        yours = kata.look((leaf(x) * leaf(x)).sin() + 1.0, Compiler())
+    says = f"for {x.tolist()}\n".__add__
+    torch.testing.assert_close(yours, (x * x).sin() + 1.0, equal_nan=True, msg=says)
