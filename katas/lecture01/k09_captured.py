@@ -1,0 +1,73 @@
+"""Debug: four modules are right, and their exported programs are wrong.
+
+``torch.export.export`` runs your forward one time and keeps a graph, for a machine without Python.
+What Python did in that run is a constant now:
+
+    program = torch.export.export(Noise(), (x,)).module()
+    print(program(x), program(x))             # equal: the noise is a constant
+
+Each module below has one such bug, and a docstring that says what it is for. Mend all four: a line
+or two each. Eagerly they stay what they are.
+
+Begin with `Noise`, and print ``torch.export.export(Noise(), (torch.ones(2),))``: where did the
+noise go? Then ask of each: who does this when Python is gone?
+Afterwards open ``torch/export/graph_signature.py``: what may a program read and write beside its
+inputs?
+"""
+
+from __future__ import annotations
+
+import random
+
+import torch
+from torch import Tensor
+
+
+# TODO: find and mend one bug in each module. Nothing raises NotImplementedError here: the code is
+# written, and wrong.
+
+
+class Noise(torch.nn.Module):
+    """Adds a number between 0 and 1 to all of x, another one at each call."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (any shape) plus a random number."""
+        return x + random.random()  # noqa: S311
+
+
+class Steps(torch.nn.Module):
+    """Divides by the number of its calls so far, this one included."""
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        super().__init__()
+        self.steps = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x / 1 at the first call, x / 2 at the second."""
+        self.steps += 1
+        return x / self.steps
+
+
+class Gain(torch.nn.Module):
+    """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` sets to another."""
+
+    def __init__(self) -> None:
+        """Begin with 2; it is no parameter."""
+        super().__init__()
+        self.gain = torch.tensor(2.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x times the gain."""
+        return x * self.gain
+
+
+class Mean(torch.nn.Module):
+    """Is exported for any number of rows, but at least two."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the mean of the rows of x (n, m), as (m,)."""
+        total = torch.zeros_like(x[0])
+        for row in x:
+            total = total + row
+        return total / len(x)

@@ -1,0 +1,34 @@
+"""Move two hundred small tensors with one call.
+
+A call of an operator takes about as long for one element as for a thousand: parsing, dispatch,
+autograd, all before a number is touched. A model has hundreds of small parameters, and a step that
+visits each pays each time:
+
+    for weight in weights:
+        weight.mul_(0.9)                 # two hundred calls
+
+Keep the numbers in one tensor, and let each weight be a view of its part. Write `flatten`, about
+four lines.
+
+Begin on paper: which elements of the flat one does the second weight have?
+Afterwards open ``torch/distributed/fsdp/_flat_param.py`` (``FlatParameter``).
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def flatten(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Return a new tensor of one dim with all elements, and a view of it for each of `tensors`.
+
+    The views have shapes and values of `tensors` (one dtype, any shape and layout, none requires
+    grad), and lie in the flat tensor in their order, without gaps.
+    """
+    # TODO: about four lines.
+    raise NotImplementedError("flatten")
+
+
+def decay(flat: torch.Tensor, rate: float) -> None:
+    """Multiply all weights by 1 - rate, in one call. Given."""
+    flat.mul_(1 - rate)

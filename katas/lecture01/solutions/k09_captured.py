@@ -1,0 +1,52 @@
+"""Debug: four modules are right, and their exported programs are wrong."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class Noise(torch.nn.Module):
+    """Adds a number between 0 and 1 to all of x, another one at each call."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (any shape) plus a random number."""
+        return x + torch.rand((), dtype=x.dtype)
+
+
+class Steps(torch.nn.Module):
+    """Divides by the number of its calls so far, this one included."""
+
+    def __init__(self) -> None:
+        """Begin with no call."""
+        super().__init__()
+        self.steps: Tensor
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x / 1 at the first call, x / 2 at the second."""
+        self.steps += 1
+        return x / self.steps
+
+
+class Gain(torch.nn.Module):
+    """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` sets to another."""
+
+    def __init__(self) -> None:
+        """Begin with 2; it is no parameter."""
+        super().__init__()
+        self.gain: Tensor
+        self.register_buffer("gain", torch.tensor(2.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x times the gain."""
+        return x * self.gain
+
+
+class Mean(torch.nn.Module):
+    """Is exported for any number of rows, but at least two."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the mean of the rows of x (n, m), as (m,)."""
+        # Neither a loop nor len, which wants an int: a shape that varies is none.
+        return x.mean(0)

@@ -1,0 +1,98 @@
+"""Tests of k10_one_call: who sees whose writes, and how many operators a step takes."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture01 import k10_one_call as kata
+from plugins.kit import tensors
+from plugins.kit import unchanged
+from plugins.kit import watched_operators
+
+
+def check(given_tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Compare shapes, values and places of the views."""
+    with unchanged(*given_tensors):
+        flat, views = kata.flatten(given_tensors)
+    count = sum(each.numel() for each in given_tensors)
+    assert (count,) == flat.shape, (
+        f"the flat tensor: yours {tuple(flat.shape)}, expected {(count,)}"
+    )
+    assert len(views) == len(given_tensors), f"yours has {len(views)} views of {len(given_tensors)}"
+    start = 0
+    for number, (view, each) in enumerate(zip(views, given_tensors, strict=True)):
+        says = f"view {number} of shape {tuple(each.shape)}, strides {each.stride()}\n".__add__
+        torch.testing.assert_close(view, each, equal_nan=True, msg=says)
+        if each.numel():
+            place = (view.data_ptr() - flat.data_ptr()) // flat.element_size()
+            assert start == place, f"view {number} begins at {place} of the flat one, not {start}"
+            assert view.is_contiguous(), f"view {number} has gaps: strides {view.stride()}"
+        start += each.numel()
+    return flat, views
+
+
+def test_one_tensor() -> None:
+    """Its elements in a row, and a view of the old shape."""
+    check([torch.tensor([[0.3, -1.7], [2.1, 0.0]])])
+
+
+def test_several_shapes() -> None:
+    """In their order; a scalar has one element, an empty one none."""
+    check([torch.rand(2, 3), torch.rand(()), torch.rand(0, 4), torch.rand(5), torch.rand(1, 1)])
+
+
+def test_a_transposed_one() -> None:
+    """Row by row as it looks, not as it lies."""
+    check([torch.rand(3, 4).t(), torch.rand(4).expand(3, 4), torch.rand(6)[::2]])
+
+
+def test_writes_are_seen_on_both_sides() -> None:
+    """One memory; and the tensors that were given have their own."""
+    old = [torch.rand(2, 3), torch.rand(4)]
+    before = [each.clone() for each in old]
+    flat, views = check(old)
+    kata.decay(flat, 0.1)
+    for view, each in zip(views, before, strict=True):
+        torch.testing.assert_close(view, each * 0.9, msg="decay of the flat one\n".__add__)
+    views[1].fill_(7)
+
+    assert [7.0] * 4 == flat[6:].tolist(), f"a write to a view: the flat one has {flat[6:]}"
+    for each, value in zip(old, before, strict=True):
+        assert torch.equal(each, value), "yours writes to a tensor that was given"
+    one = torch.rand(3)
+    kata.flatten([one])[0].fill_(0)
+    assert one.abs().sum() > 0, "one tensor too: the flat one is new"
+
+
+def test_a_step_is_one_operator() -> None:
+    """Two hundred weights, and their number stands in no count."""
+    flat, views = kata.flatten([torch.rand(3, 3) for _ in range(200)])
+    with watched_operators() as step:
+        kata.decay(flat, 0.1)
+    with watched_operators() as loop:
+        for view in views:
+            view.mul_(0.9)
+
+    counts = step.count("aten::mul_"), loop.count("aten::mul_")
+    assert counts == (1, 200), f"flat and one by one: {counts}, expected 1 and 200"
+
+
+def test_the_copy_is_one_operator() -> None:
+    """Two hundred tensors are joined at once: not one copy after another."""
+    weights = [torch.rand(3, 3) for _ in range(200)]
+    with watched_operators() as names:
+        kata.flatten(weights)
+    found = sum(names.count(f"aten::{each}") for each in ("cat", "copy_", "clone"))
+
+    assert found <= 2, f"yours joins by {found} copies, expected 1"
+
+
+@given(
+    each=tensors([torch.float32, torch.float16, torch.int64], max_dims=3),
+    times=st.integers(1, 3),
+)
+def test_any_layout(each: torch.Tensor, times: int) -> None:
+    """Permuted, expanded, offset and empty, with values that bite."""
+    check([each, *[each.clone() for _ in range(times)]])
