@@ -1,0 +1,81 @@
+"""Tests of k11_sources: what the running PyTorch has says what the files hold."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from katas.lecture01 import k11_sources as kata
+
+
+# Called to see whose gradient it has.
+UNARY = ("exp", "silu", "square", "absolute", "relu6", "tanhshrink", "sigmoid", "neg", "negative")
+
+
+def has_overloads(name: str) -> bool:
+    """Return whether the registry of operators has the name."""
+    return hasattr(torch.ops.aten, name)
+
+
+def node_of(name: str) -> str:
+    """Return the name of the node that an operator leaves behind, without its Backward0."""
+    function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
+    node = function(torch.full((2,), 0.3, requires_grad=True)).grad_fn
+    return node.name().removesuffix("Backward0").lower()
+
+
+def check(name: str, place: str, *, expected: bool, why: str) -> None:
+    """Compare one place."""
+    found = kata.homes(name)
+    assert isinstance(found, set), f"yours is a {type(found).__name__}, expected a set"
+    assert expected == (place in found), (
+        f"{name}: yours {sorted(found)}; {place!r} is {'missing' if expected else 'wrong'}: {why}"
+    )
+
+
+def test_an_operator_with_all_four() -> None:
+    """An exponential: schema, formula, header, and a function in torch."""
+    found = kata.homes("exp")
+
+    assert found == {"schema", "formula", "header", "function"}, f"yours {sorted(found)}"
+
+
+@pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "nonzero", "no_such_operator"])
+def test_schemas(name: str) -> None:
+    """Whatever has a schema is in the registry that runs."""
+    check(name, "schema", expected=has_overloads(name), why=f"torch.ops.aten.{name} says so")
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_formulas(name: str) -> None:
+    """Whatever has a formula leaves a node of its own name behind; the others take another's."""
+    node = node_of(name)
+
+    check(name, "formula", expected=node == name, why=f"its node is {node}'s")
+
+
+@pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "no_such_operator"])
+def test_functions(name: str) -> None:
+    """Whatever is a function of C++ in torch is in the stubs for editors."""
+    expected = hasattr(torch._C._VariableFunctions, name)  # noqa: SLF001
+
+    check(name, "function", expected=expected, why=f"is there torch.{name}?")
+
+
+@pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "no_such_operator"])
+def test_headers(name: str) -> None:
+    """A header is generated from each schema."""
+    check(name, "header", expected=has_overloads(name), why="headers are made from the YAML file")
+
+
+def test_names_within_names() -> None:
+    """The name of an operator may be a part of another's, at either end."""
+    for name in ("ad", "dd", "xpm", "quare", "_ops"):
+        found = kata.homes(name)
+        assert found == set(), f"{name} is no operator, and yours finds {sorted(found)}"
+
+
+def test_overloads_count() -> None:
+    """A comparison has a schema only with overloads: eq.Tensor, eq.Scalar."""
+    check("eq", "schema", expected=True, why="eq.Tensor is an overload of eq")
+    check("eq", "formula", expected=True, why="eq.Tensor is an overload of eq")
