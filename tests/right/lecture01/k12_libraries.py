@@ -1,0 +1,90 @@
+"""Find out who links whom, from the extension down to c10."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+    Needed = Callable[[str], Sequence[str]]
+
+
+# ---- given -----------------------------------------------------------------------------------
+
+TOOL = "otool" if sys.platform == "darwin" else "readelf"
+FOLDER = Path(torch.__file__).parent
+EXTENSION = Path(torch._C.__file__).name  # noqa: SLF001
+
+
+def path_of(library: str) -> Path:
+    """Return where a library of the wheel lies; there is no such file for one of the system."""
+    return FOLDER / library if library == EXTENSION else FOLDER / "lib" / library
+
+
+@cache
+def needed(library: str) -> tuple[str, ...]:
+    """Return the names of the libraries that a library of the wheel links to, in its order.
+
+    One of the system is not followed: (). What the wheel links to, of the system or not, is listed.
+    """
+    path = path_of(library)
+    if not path.is_file():
+        return ()
+    program = shutil.which(TOOL)
+    if program is None:
+        raise FileNotFoundError(f"{TOOL} is missing")
+    flag = "-L" if TOOL == "otool" else "-d"
+    command = [program, flag, str(path)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    if TOOL == "otool":
+        names = re.findall(r"^\s+\S*?([^/\s]+) \(", text, re.MULTILINE)
+        return tuple(name for name in names if name != library)
+    return tuple(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
+def closure(library: str, needed: Needed) -> list[str]:
+    """Return what comes along with a library, itself last.
+
+    Each is listed one time, after all that it needs; ``needed(name)`` says what that is. No
+    library needs itself by a detour.
+    """
+    # Without recursion: a library is listed when what it needs has been.
+    found: dict[str, None] = {}
+    waiting = [library]
+    while waiting:
+        missing = [each for each in needed(waiting[-1]) if each not in found]
+        if missing:
+            waiting += missing
+        else:
+            found[waiting.pop()] = None
+    return list(found)
+
+
+def chain(library: str, other: str, needed: Needed) -> list[str]:
+    """Return a shortest chain of needs from `library` to `other`, both included.
+
+    [] if `other` does not come along.
+    """
+    # Chains of equal length, before those that are longer by one.
+    chains = {library: [library]}
+    waiting = [library]
+    for name in waiting:
+        for each in needed(name):
+            if each not in chains:
+                chains[each] = [*chains[name], each]
+                waiting.append(each)
+    return chains.get(other, [])
