@@ -46,7 +46,7 @@ def needed(library: str) -> tuple[str, ...]:
         raise FileNotFoundError(f"{TOOL} is missing")
     flag = "-L" if TOOL == "otool" else "-d"
     command = [program, flag, str(path)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if TOOL == "otool":
         names = re.findall(r"^\s+\S*?([^/\s]+) \(", text, re.MULTILINE)
         return tuple(name for name in names if name != library)
