@@ -1,0 +1,33 @@
+"""What a batch is: samples turned around.
+
+A dataset returns samples; the model wants batches. In between stands ``collate``, and surprises:
+
+    from torch.utils.data import default_collate
+    print(default_collate([("cat", 0.5), ("dog", 1.5)]))
+    # [('cat', 'dog'), tensor([0.5000, 1.5000], dtype=torch.float64)]
+
+Two pairs became a list of two, and the numbers have a dtype that no weight has. Write `collate`
+from nothing, about 10 lines of recursion.
+
+Begin on paper: three samples ``{"x": tensor, "y": (1, "a")}`` in, one dict out.
+Afterwards open ``torch/utils/data/_utils/collate.py`` in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch  # noqa: F401 - your answer calls it
+
+
+def collate(samples: list[Any]) -> Any:
+    """Return the batch that PyTorch makes of these samples, one or more of a kind.
+
+    - Tensors of one shape: stacked.
+    - Numbers: one tensor; int gives int64, float float64, bool bool.
+    - Dicts with equal keys: a dict of batches, in the order of the first sample's keys.
+    - Tuples, or lists, of one length: a list with a batch for each position.
+    - Anything else, such as text: the samples in a list.
+    """
+    # TODO: the first sample says which kind it is.
+    raise NotImplementedError("collate")

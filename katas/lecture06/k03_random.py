@@ -1,0 +1,39 @@
+"""Random numbers in workers: who gets which? Six pipelines, on paper.
+
+For years two workers of a DataLoader drew equal numbers from NumPy, and each epoch drew those of
+the last; thousands of projects trained so. Is it still there? This one is:
+
+    self.own = numpy.random.default_rng(0)      # made in the dataset's __init__
+
+A dataset is copied into each worker, and a new epoch has new workers. For six pipelines say what
+differs. The tests run PyTorch, and take it away while they read your rows.
+
+Begin with `own`: what is copied, and when?
+Afterwards find ``base_seed`` in ``torch/utils/data/_utils/worker.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+
+# Given: do not change. Two forked workers, batches of one, four samples, two epochs. For each
+# pipeline: what a sample is; the options of the DataLoader; whether it serves both epochs ("once")
+# or is made for each ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
+PIPELINES: dict[str, tuple[str, str, str]] = {
+    "numpy": ("numpy.random.rand()", "", "once"),
+    "own": ("self.own.random()", "", "once"),
+    "own_kept": ("self.own.random()", "persistent_workers=True", "once"),
+    "by_number": ("torch.rand(1).item()", "worker_init_fn=torch.manual_seed", "once"),
+    "generator": ("random.random()", "generator=seeded", "once"),
+    "generator_anew": ("random.random()", "generator=seeded", "anew"),
+}
+
+
+def predictions() -> dict[str, tuple[bool, bool]]:
+    """Return for each of `PIPELINES`: do the workers draw different numbers, do the epochs?
+
+    A worker is started with a seed for ``random``, NumPy and torch: a number drawn from the
+    loader's generator when an epoch begins (without one: the global generator), plus the worker's
+    own number. Only then is ``worker_init_fn`` called with that number.
+    """
+    # TODO: return {"numpy": (..., ...), ...}
+    raise NotImplementedError("predictions")

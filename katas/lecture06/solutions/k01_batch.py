@@ -1,0 +1,19 @@
+"""What a batch is: samples turned around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def collate(samples: list[Any]) -> Any:
+    """Return the batch that PyTorch makes of these samples, one or more of a kind."""
+    first = samples[0]
+    if isinstance(first, torch.Tensor):
+        return torch.stack(samples)
+    if isinstance(first, int | float):
+        return torch.tensor(samples, dtype=torch.float64 if isinstance(first, float) else None)
+    if isinstance(first, dict):
+        return {key: collate([sample[key] for sample in samples]) for key in first}
+    return [collate(each) for each in zip(*samples)] if isinstance(first, tuple | list) else samples

@@ -1,0 +1,30 @@
+"""Random numbers in workers: who gets which? Six pipelines, on paper."""
+
+from __future__ import annotations
+
+
+# Given: do not change. Two forked workers, batches of one, four samples, two epochs. For each
+# pipeline: what a sample is; the options of the DataLoader; whether it serves both epochs ("once")
+# or is made for each ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
+PIPELINES: dict[str, tuple[str, str, str]] = {
+    "numpy": ("numpy.random.rand()", "", "once"),
+    "own": ("self.own.random()", "", "once"),
+    "own_kept": ("self.own.random()", "persistent_workers=True", "once"),
+    "by_number": ("torch.rand(1).item()", "worker_init_fn=torch.manual_seed", "once"),
+    "generator": ("random.random()", "generator=seeded", "once"),
+    "generator_anew": ("random.random()", "generator=seeded", "anew"),
+}
+
+
+def predictions() -> dict[str, tuple[bool, bool]]:
+    """Return for each of `PIPELINES`: do the workers draw different numbers, do the epochs?"""
+    return {
+        "numpy": (True, True),
+        # Nobody seeds it: each worker has a copy of what the trainer holds.
+        "own": (False, False),
+        # The workers of the second epoch are those of the first, and have drawn already.
+        "own_kept": (False, True),
+        "by_number": (True, False),
+        "generator": (True, True),
+        "generator_anew": (True, False),
+    }

@@ -1,0 +1,95 @@
+"""Tests of k04_reads: a file that counts its reads, and the real DataLoader."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.utils.data import BatchSampler
+from torch.utils.data import DataLoader
+from torch.utils.data import RandomSampler
+
+from katas.lecture06.k04_reads import Records
+
+
+class Counted:
+    """A file of samples that notes what is read: first sample, number of samples."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self.data = b"".join(bytes([65 + i]) * size for i in range(count))
+        self.size = size
+        self.reads: list[tuple[int, int]] = []
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes, and note it."""
+        assert 0 <= offset <= offset + length <= len(self.data), "yours reads outside of the file"
+        assert 0 == offset % self.size == length % self.size, "yours reads a part of a sample"
+        self.reads.append((offset // self.size, length // self.size))
+        return self.data[offset : offset + length]
+
+
+def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> None:
+    """Compare samples and reads with those expected."""
+    file = Counted(20, size)
+    asked = list(indices)
+    yours = Records(file, 20, size).__getitems__(asked)
+    expected = [bytes([65 + i]) * size for i in indices]
+
+    assert yours == expected, f"indices {indices}: yours {yours}, expected {expected}"
+    assert asked == indices, f"yours changed the list of indices to {asked}"
+    assert sorted(reads) == sorted(file.reads), (
+        f"indices {indices}: yours read {file.reads}, expected {reads}, each as (first, how many);"
+        " a read is a round trip, and what lies between the runs is nobody's"
+    )
+
+
+def test_one_sample() -> None:
+    """One read; and of none, none."""
+    check([5], [(5, 1)])
+    check([], [])
+
+
+def test_neighbours_share_a_read() -> None:
+    """In one run, or in two."""
+    check([3, 4, 5], [(3, 3)])
+    check([1, 2, 10, 11, 12], [(1, 2), (10, 3)])
+
+
+def test_samples_come_in_the_order_of_the_indices() -> None:
+    """The loader collates them in that order, with labels from elsewhere perhaps."""
+    check([5, 3, 4], [(3, 3)])
+    check([9, 0, 8, 1], [(0, 2), (8, 2)])
+
+
+def test_an_index_may_come_twice() -> None:
+    """As a sampler with replacement gives it: one read, two samples."""
+    check([4, 4], [(4, 1)])
+    check([7, 3, 4, 4, 5], [(3, 3), (7, 1)])
+
+
+@given(st.lists(st.integers(0, 19), max_size=12), st.integers(1, 4))
+def test_any_indices(indices: list[int], size: int) -> None:
+    """As many reads as there are runs."""
+    rows = set(indices)
+    starts = sorted(row for row in rows if row - 1 not in rows)
+    ends = sorted(row for row in rows if row + 1 not in rows)
+    runs = [(start, end - start + 1) for start, end in zip(starts, ends, strict=True)]
+    check(indices, runs, size)
+
+
+def test_the_real_loader_asks_for_batches() -> None:
+    """Sixty-four samples in order: four batches, four reads; shuffled, no more than one each."""
+    file = Counted(64, 2)
+    records = Records(file, 64, 2)
+    batches = list(DataLoader(records, batch_size=16, collate_fn=list))
+    naive = 64
+
+    assert [bytes([65 + i]) * 2 for i in range(64)] == sum(batches, []), "yours: other samples"
+    assert 4 == len(file.reads), f"reads: yours {len(file.reads)}, bar 4, one by one {naive}"
+    file.reads.clear()
+    generator = torch.Generator().manual_seed(0)
+    sampler = BatchSampler(RandomSampler(records, generator=generator), 16, drop_last=False)
+    shuffled = list(DataLoader(records, batch_sampler=sampler, collate_fn=list))
+
+    assert sorted(sum(batches, [])) == sorted(sum(shuffled, [])), "shuffled, samples are missing"
+    assert len(file.reads) < naive, f"shuffled: yours {len(file.reads)} reads, one by one {naive}"

@@ -1,0 +1,96 @@
+"""Tests of k05_travel: processes are forked, and what they do to the memory is compared."""
+
+from __future__ import annotations
+
+from multiprocessing.reduction import ForkingPickler
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+from katas.lecture06.k05_travel import Journey
+from katas.lecture06.k05_travel import by_argument
+from katas.lecture06.k05_travel import by_numpy
+from katas.lecture06.k05_travel import by_queue
+from katas.lecture06.k05_travel import journey
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+WHERE = "see reduce_storage in torch/multiprocessing/reductions.py"
+
+
+def fresh(count: int) -> torch.Tensor:
+    """Return numbers in private memory."""
+    return torch.arange(count, dtype=torch.float64).sqrt()
+
+
+def measured(count: int, way: Callable[[torch.Tensor], Any]) -> Journey:
+    """Return what a new tensor's journey is, by means of the test's own."""
+    tensor = fresh(count)
+    pickled = way(tensor)
+    reached = bool(tensor[0] == 1.0)
+    shared = tensor.is_shared()
+    return Journey(len(ForkingPickler.dumps(pickled)) if pickled is not None else 0, reached, shared)
+
+
+def check(count: int, way: Callable[[torch.Tensor], Any], why: str) -> Journey:
+    """Compare your journey with the one measured here."""
+    tensor = fresh(count)
+    yours = journey(tensor, way)
+    found = measured(count, way)
+    # The name of shared memory, or of a socket, is a few characters longer or shorter.
+    is_near = abs(yours.sent - found.sent) <= 40
+
+    assert (found.reached, found.shared) == (yours.reached, yours.shared), (
+        f"{way.__name__}, {count} numbers: yours {yours}, measured {found}\n{why}; {WHERE}"
+    )
+    assert is_near, f"{way.__name__}, {count} numbers: yours {yours}, measured {found}\n{why}"
+    return yours
+
+
+def test_a_fork_inherits() -> None:
+    """Nothing is pickled, and what the child writes stays in its own copy of the page."""
+    check(4, by_argument, "a forked process has a copy, made when somebody writes")
+
+
+def test_a_queue_moves_the_memory() -> None:
+    """A name or a file descriptor travels; both processes have one memory from then on."""
+    check(4, by_queue, "pickling moves the tensor's storage into shared memory")
+
+
+def test_an_array_travels_as_bytes() -> None:
+    """All of them, each time, and the sender never sees what is done to the copy."""
+    yours = check(10_000, by_numpy, "an array is pickled by value")
+    assert yours.sent > 80_000, f"10,000 float64 are 80,000 bytes, and yours sent {yours.sent}"
+
+
+def test_a_larger_tensor_is_no_longer_message() -> None:
+    """A thousand times as many numbers, about as many bytes."""
+    small = check(10, by_queue, "what travels is a handle")
+    large = check(10_000, by_queue, "what travels is a handle")
+    assert abs(small.sent - large.sent) <= 40, f"yours sent {small.sent}, then {large.sent}"
+
+
+def test_measuring_comes_last() -> None:
+    """A journey by argument leaves the tensor as it was: private, and unwritten."""
+    tensor = fresh(5)
+    with unchanged(tensor=tensor):
+        yours = journey(tensor, by_argument)
+
+    assert Journey(0, reached=False, shared=False) == yours, f"yours {yours}: who moved it?"
+    assert not tensor.is_shared(), "yours has moved the tensor into shared memory"
+
+
+@pytest.mark.given
+def test_a_view_moves_the_whole_storage() -> None:
+    """A slice of ten drags ten thousand numbers along: send a clone of what is small."""
+    whole = fresh(10_000)
+    part = whole[:10]
+    by_queue(part)
+
+    assert whole.is_shared(), "the storage has moved, and with it all that looks at it"
