@@ -1,4 +1,4 @@
-"""Which samples does a rank see?
+"""Which samples a rank sees.
 
 Four ranks, ten samples, and each rank has to make as many steps as the others, or the last
 collective waits forever. So someone has to see a sample twice:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class RankSampler:
     """The indices that one of several ranks visits, of ``range(count)``."""
 
-    def __init__(  # noqa: D417 - the names say it
+    def __init__(
         self,
         count: int,
         ranks: int,

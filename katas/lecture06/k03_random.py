@@ -1,12 +1,12 @@
 """Random numbers in workers: who gets which? Six pipelines, on paper.
 
 For years two workers of a DataLoader drew equal numbers from NumPy, and each epoch drew those of
-the last; thousands of projects trained so. Is it still there? This one is:
+the last; thousands of projects did. Is it still there? This one is:
 
     self.own = numpy.random.default_rng(0)      # made in the dataset's __init__
 
-A dataset is copied into each worker, and a new epoch has new workers. For six pipelines say what
-differs. The tests run PyTorch, and take it away while they read your rows.
+A dataset is copied into each worker, and a new epoch has new workers. For each pipeline say what
+differs. The tests run PyTorch, and hide it while they read your rows.
 
 Begin with `own`: what is copied, and when?
 Afterwards find ``base_seed`` in ``torch/utils/data/_utils/worker.py``, in site-packages.
@@ -29,7 +29,7 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return for each of `PIPELINES`: do the workers draw different numbers, do the epochs?
+    """Return for each of `PIPELINES` whether workers draw different numbers, and epochs.
 
     A worker is started with a seed for ``random``, NumPy and torch: a number drawn from the
     loader's generator when an epoch begins (without one: the global generator), plus the worker's

@@ -1,4 +1,4 @@
-"""Explore: what travels from a worker to the trainer?
+"""Explore: what travels from a worker to the trainer.
 
 A worker of a DataLoader sends 4 MB, and 339 bytes go through the pipe. Look:
 
@@ -7,8 +7,8 @@ A worker of a DataLoader sends 4 MB, and 339 bytes go through the pipe. Look:
     print(x.is_shared(), len(ForkingPickler.dumps(x)), x.is_shared())
 
 Pickling has changed `x`: measuring is sending. Three ways to give a tensor to a forked process
-stand below; the process adds 1 to its first element. Write `journey`, about 7 lines, which says what
-each way does.
+stand below; the process adds 1 to its first element. Write `journey`, about 7 lines, which says
+what each way does.
 
 Begin with a guess: in which ways does the sender see the 1?
 Afterwards open ``torch/multiprocessing/reductions.py`` in site-packages (``reduce_storage``).

@@ -6,7 +6,7 @@ import random
 from functools import cache
 from typing import Any
 
-import numpy
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -32,14 +32,14 @@ class Numbers(Dataset[Any]):
     """Four samples, each of them drawn when it is asked for."""
 
     def __init__(self, sample: str) -> None:
-        self.own = numpy.random.default_rng(0)
+        self.own = np.random.default_rng(0)
         self.sample = sample
 
     def __len__(self) -> int:
         return 4
 
     def __getitem__(self, index: int) -> float:
-        names = {"numpy": numpy, "random": random, "torch": torch, "self": self}
+        names = {"numpy": np, "random": random, "torch": torch, "self": self}
         return float(eval(self.sample, names))  # noqa: S307 - the text of PIPELINES
 
 

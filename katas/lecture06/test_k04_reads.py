@@ -28,6 +28,11 @@ class Counted:
         return self.data[offset : offset + length]
 
 
+def flat(batches: list[list[bytes]]) -> list[bytes]:
+    """Return the samples of all batches."""
+    return [sample for batch in batches for sample in batch]
+
+
 def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> None:
     """Compare samples and reads with those expected."""
     file = Counted(20, size)
@@ -84,12 +89,12 @@ def test_the_real_loader_asks_for_batches() -> None:
     batches = list(DataLoader(records, batch_size=16, collate_fn=list))
     naive = 64
 
-    assert [bytes([65 + i]) * 2 for i in range(64)] == sum(batches, []), "yours: other samples"
+    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), "yours: other samples"
     assert 4 == len(file.reads), f"reads: yours {len(file.reads)}, bar 4, one by one {naive}"
     file.reads.clear()
     generator = torch.Generator().manual_seed(0)
     sampler = BatchSampler(RandomSampler(records, generator=generator), 16, drop_last=False)
     shuffled = list(DataLoader(records, batch_sampler=sampler, collate_fn=list))
 
-    assert sorted(sum(batches, [])) == sorted(sum(shuffled, [])), "shuffled, samples are missing"
+    assert sorted(flat(batches)) == sorted(flat(shuffled)), "shuffled, samples are missing"
     assert len(file.reads) < naive, f"shuffled: yours {len(file.reads)} reads, one by one {naive}"

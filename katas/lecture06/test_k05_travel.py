@@ -35,7 +35,8 @@ def measured(count: int, way: Callable[[torch.Tensor], Any]) -> Journey:
     pickled = way(tensor)
     reached = bool(tensor[0] == 1.0)
     shared = tensor.is_shared()
-    return Journey(len(ForkingPickler.dumps(pickled)) if pickled is not None else 0, reached, shared)
+    sent = len(ForkingPickler.dumps(pickled)) if pickled is not None else 0
+    return Journey(sent, reached, shared)
 
 
 def check(count: int, way: Callable[[torch.Tensor], Any], why: str) -> Journey:

@@ -16,4 +16,6 @@ def collate(samples: list[Any]) -> Any:
         return torch.tensor(samples, dtype=torch.float64 if isinstance(first, float) else None)
     if isinstance(first, dict):
         return {key: collate([sample[key] for sample in samples]) for key in first}
-    return [collate(each) for each in zip(*samples)] if isinstance(first, tuple | list) else samples
+    if isinstance(first, tuple | list):
+        return [collate(list(each)) for each in zip(*samples, strict=True)]
+    return samples

@@ -1,4 +1,4 @@
-"""Which samples does a rank see?"""
+"""Which samples a rank sees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class RankSampler:
     """The indices that one of several ranks visits, of ``range(count)``."""
 
-    def __init__(  # noqa: D417 - the names say it
+    def __init__(
         self,
         count: int,
         ranks: int,

@@ -17,7 +17,7 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return for each of `PIPELINES`: do the workers draw different numbers, do the epochs?"""
+    """Return for each of `PIPELINES` whether workers draw different numbers, and epochs."""
     return {
         "numpy": (True, True),
         # Nobody seeds it: each worker has a copy of what the trainer holds.

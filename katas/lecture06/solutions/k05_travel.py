@@ -1,4 +1,4 @@
-"""Explore: what travels from a worker to the trainer?"""
+"""Explore: what travels from a worker to the trainer."""
 
 from __future__ import annotations
 

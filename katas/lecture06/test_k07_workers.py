@@ -1,0 +1,283 @@
+"""Tests of k07_workers: real processes, which raise, are left, and are killed."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from katas.lecture06.k07_workers import Failure
+from katas.lecture06.k07_workers import Loader
+from katas.lecture06.k07_workers import work
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+# Seconds: how long to wait for what comes, and for what is not to come.
+LONG, SHORT = 20, 0.3
+one = pytest.mark.step(1, "a worker answers")
+two = pytest.mark.step(2, "in order, some ahead")
+three = pytest.mark.step(3, "errors come over")
+four = pytest.mark.step(4, "every end is clean")
+
+
+class Samples:
+    """Calls a function for each sample; a lambda will do, since a fork pickles no dataset."""
+
+    def __init__(self, sample: Callable[[int], Any]) -> None:
+        self.sample = sample
+
+    def __len__(self) -> int:
+        return 100
+
+    def __getitem__(self, index: int) -> Any:
+        return self.sample(index)
+
+
+def broken(index: int) -> int:
+    """Return a square, except of 3."""
+    if index == 3:
+        raise KeyError("no record 3")
+    return index * index
+
+
+def worked(sample: Callable[[int], Any], *tasks: list[int]) -> list[Any]:
+    """Run `work` in this process, with all its tasks waiting, and return what it sends."""
+    tasks_out, tasks_in = mp.Pipe(duplex=False)
+    batches_out, batches_in = mp.Pipe(duplex=False)
+    for task in [*tasks, None]:
+        tasks_in.send(task)
+    work(Samples(sample), tasks_out, batches_in)
+    sent = []
+    while batches_out.poll():
+        sent.append(batches_out.recv())
+    return sent
+
+
+def singles(count: int) -> list[list[int]]:
+    """Return tasks of one sample each."""
+    return [[index] for index in range(count)]
+
+
+def is_there(pid: int) -> bool:
+    """Whether there is such a process, alive or waiting to be joined."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def check_gone(pids: set[int]) -> None:
+    """Check that these workers have ended, and were joined."""
+    __tracebackhide__ = True
+    left = [pid for pid in pids if is_there(pid)] + mp.active_children()
+    for child in mp.active_children():
+        child.kill()
+        child.join()
+
+    assert pids, "no worker has been seen"
+    assert os.getpid() not in pids, "a batch was made in the trainer's own process"
+    assert not left, f"still there, or ended and not joined: {left}. Think of finally"
+
+
+@one
+def test_a_task_becomes_a_batch() -> None:
+    """A list of samples, in the order of the indices."""
+    yours = worked(lambda index: index * 10, [3, 1, 2])
+
+    assert [[30, 10, 20]] == yours, f"task [3, 1, 2]: yours sent {yours}, expected [[30, 10, 20]]"
+
+
+@one
+def test_a_worker_goes_on_until_none() -> None:
+    """One batch for each task; an empty task is one too."""
+    yours = worked(str, [1], [], [2, 3])
+
+    assert [["1"], [], ["2", "3"]] == yours, f"three tasks, then None: yours sent {yours}"
+
+
+@two
+def test_a_slow_worker_does_not_change_the_order() -> None:
+    """The batches of the other wait in its pipe."""
+
+    def slow(index: int) -> int:
+        time.sleep(0.2 if index == 0 else 0)
+        return index
+
+    yours = list(Loader(Samples(slow), singles(6), workers=2))
+
+    assert singles(6) == yours, f"batch 0 is slow: yours {yours}, expected the order of the tasks"
+
+
+@two
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_batches_come_in_order(count: int, workers: int) -> None:
+    """More workers than tasks, too; and the loader may be used again."""
+    tasks = [[i, i + 1] for i in range(count)]
+    loader = Loader(Samples(lambda index: index * 10), tasks, workers=workers)
+    expected = [[10 * i, 10 * i + 10] for i in range(count)]
+    for epoch in range(2):
+        yours = list(loader)
+
+        assert yours == expected, f"{workers} workers, epoch {epoch}: yours {yours}, not {expected}"
+
+
+@two
+def test_workers_take_turns() -> None:
+    """Batch k is made by worker k % workers, which is a process of its own."""
+    pids = [
+        pid for ((_, pid),) in Loader(Samples(lambda i: (i, os.getpid())), singles(7), workers=3)
+    ]
+
+    assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}"
+    assert os.getpid() not in pids, "yours makes batches in the trainer's own process"
+    assert pids[:3] * 2 == pids[:6], f"yours used {pids}, expected the three in turn"
+
+
+@two
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
+    """While batch k is in use: up to k + ahead * workers - 1, so memory has a bound."""
+
+    def noted(index: int) -> int:
+        (tmp_path / str(index)).touch()
+        return index
+
+    def made(count: int, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while len(os.listdir(tmp_path)) < count and time.monotonic() < end:  # noqa: PTH208
+            time.sleep(0.01)
+        return len(os.listdir(tmp_path)) >= count  # noqa: PTH208
+
+    batches = iter(Loader(Samples(noted), singles(50), workers=2, ahead=ahead))
+    for number in range(3):
+        next(batches)
+        expected = number + 2 * ahead
+        assert made(expected, LONG), (
+            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, yours has fewer"
+        )
+        is_too_far = made(expected + 1, SHORT)
+        assert not is_too_far, (
+            f"batch {number} in use, ahead {ahead}: expected {expected} tasks out, yours has more"
+        )
+    batches.close()
+
+
+@three
+def test_a_worker_survives_an_error() -> None:
+    """It sends the traceback in place of the batch, and goes on."""
+    first, second, third = worked(broken, [1], [2, 3], [4])
+
+    assert ([1], [16]) == (first, third), f"around the error yours sent {first} and {third}"
+    assert isinstance(second, Failure), f"yours sent {second}, expected a Failure"
+    assert "KeyError: 'no record 3'" in second.text, f"the text of yours: {second.text!r}"
+    assert "in broken" in second.text, f"yours does not say where it was raised: {second.text!r}"
+
+
+@three
+def test_an_error_comes_in_its_turn() -> None:
+    """After the batches before it, with the worker's traceback as text."""
+    found: list[list[int]] = []
+    batches = iter(Loader(Samples(broken), singles(6), workers=2))
+    try:
+        found.extend(batches)
+    except RuntimeError as error:
+        text = str(error)
+    else:
+        text = "no RuntimeError"
+
+    assert [[0], [1], [4]] == found, f"before the error yours gave {found}, expected 0, 1, 4"
+    assert "KeyError: 'no record 3'" in text, f"sample 3 raises; yours says {text!r}"
+    assert "in broken" in text, f"yours does not say where the worker was: {text!r}"
+
+
+@four
+def test_a_killed_worker_is_noticed() -> None:
+    """``kill -9`` from outside in mid-epoch, as the kernel does when memory runs out."""
+    batches = iter(Loader(Samples(lambda _: os.getpid()), singles(50), workers=2))
+    (first,), (second,) = next(batches), next(batches)
+    os.kill(second, signal.SIGKILL)
+    text, more = outcome(batches)
+
+    assert f"DataLoader worker (pid {second}) exited unexpectedly" in text, (
+        f"worker {second} was killed; yours says {text!r} after {len(more)} batches more"
+    )
+    assert len(more) < 10, f"yours gave {len(more)} batches more: who made those of {second}?"
+    check_gone({first, second})
+
+
+def outcome(batches: Iterator[list[Any]]) -> tuple[str, list[Any]]:
+    """Return the text of the RuntimeError with which the batches end, and those before it."""
+    found: list[Any] = []
+    try:
+        found.extend(batches)
+    except RuntimeError as error:
+        return str(error), found
+    return "no RuntimeError", found
+
+
+@four
+def test_a_worker_may_die_in_a_batch() -> None:
+    """In native code, say: no exception, no traceback. The batches before it still come."""
+
+    def fatal(index: int) -> int:
+        if index == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return index
+
+    text, found = outcome(iter(Loader(Samples(fatal), singles(20), workers=2, ahead=3)))
+
+    assert "exited unexpectedly" in text, f"worker 1 dies at sample 3; yours says {text!r}"
+    assert singles(3) == found, f"before that, yours gave {found}, expected the batches 0, 1, 2"
+
+
+@four
+@pytest.mark.parametrize("used", [1, 50])
+def test_no_process_is_left(used: int) -> None:
+    """After the last batch, and after a break; the workers were told, waited for and joined."""
+    pids = set()
+    for number, (pid,) in enumerate(
+        Loader(Samples(lambda _: os.getpid()), singles(50), workers=2), start=1
+    ):
+        pids.add(pid)
+        if number == used:
+            break
+
+    check_gone(pids)
+
+
+@four
+def test_a_worker_that_computes_is_not_waited_for() -> None:
+    """Trainer and data are finished; a sample that takes an hour is not."""
+
+    def endless(index: int) -> int:
+        time.sleep(3600 if index > 1 else 0)
+        return os.getpid()
+
+    batches = iter(Loader(Samples(endless), singles(20), workers=2))
+    pids = {next(batches)[0], next(batches)[0]}
+    batches.close()
+
+    check_gone(pids)
+
+
+@four
+def test_an_error_leaves_no_process() -> None:
+    """Neither an error of the dataset nor one of the trainer."""
+    before = set(mp.active_children())
+    text, _ = outcome(iter(Loader(Samples(broken), singles(50), workers=2)))
+    left = set(mp.active_children()) - before
+
+    assert "KeyError" in text, f"sample 3 raises; yours says {text!r}"
+    assert not left, f"after an error of the dataset, {left} is left"
