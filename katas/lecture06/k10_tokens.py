@@ -1,0 +1,59 @@
+"""Windows of a token file that is larger than memory.
+
+A corpus is one long row of 16-bit numbers on disk. Mapped into memory, it costs nothing until it is
+looked at, and all workers share what the system has read. Three traps lie around it:
+
+    x = torch.from_numpy(numpy.memmap(path, dtype="uint16", mode="c"))
+    torch.nn.functional.embedding(x[:4], weight)      # RuntimeError: wants int64
+    x.to(torch.int64)                                 # the whole file, times four, in memory
+    pickle.dumps(dataset)                             # a spawned worker gets the mapping by value
+
+Write `Tokens`, about 14 lines.
+
+1. `window`: a view. No byte is copied.
+2. `batch`: inputs, and what follows each of them, as int64.
+3. Pickle the path, not the tokens.
+
+Begin on paper: tokens 0 to 9, windows of 4. Where does window 1 begin, and how many are there?
+Afterwards see ``from_file`` in ``torch/_torch_docs.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np  # noqa: F401 - one way to map a file; torch.from_file is another
+import torch  # noqa: TC002 - your answer calls it
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Tokens:
+    """Windows of `size` tokens of a file of uint16, one after the other; what is left is left out.
+
+    A window has a following token for each of its tokens, so the last one needs one token more.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        # TODO: map the file.
+        raise NotImplementedError("Tokens")
+
+    def __len__(self) -> int:
+        """Return how many windows there are."""
+        raise NotImplementedError("Tokens.__len__")
+
+    def window(self, index: int) -> torch.Tensor:
+        """Return window `index` and the token after it, (size + 1) uint16, on the mapped memory."""
+        raise NotImplementedError("Tokens.window")
+
+    def batch(self, indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return inputs and targets, (indices, size) of int64; a target is the token after."""
+        raise NotImplementedError("Tokens.batch")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what to call, and with what, to open this again in another process."""
+        # TODO: the class, and the tuple of its arguments.
+        raise NotImplementedError("Tokens.__reduce__")

@@ -1,0 +1,42 @@
+"""Windows of a token file that is larger than memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+import torch
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Tokens:
+    """Windows of `size` tokens of a file of uint16, one after the other; what is left is left out.
+
+    A window has a following token for each of its tokens, so the last one needs one token more.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self.path, self.size = path, size
+        # Copy on write: PyTorch has no tensors that cannot be written to.
+        self.tokens = torch.from_numpy(np.memmap(path, dtype=np.uint16, mode="c"))
+
+    def __len__(self) -> int:
+        """Return how many windows there are."""
+        return (len(self.tokens) - 1) // self.size
+
+    def window(self, index: int) -> torch.Tensor:
+        """Return window `index` and the token after it, (size + 1) uint16, on the mapped memory."""
+        return self.tokens[index * self.size : (index + 1) * self.size + 1]
+
+    def batch(self, indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return inputs and targets, (indices, size) of int64; a target is the token after."""
+        rows = torch.stack([self.window(index) for index in indices]).to(torch.int64)
+        return rows[:, :-1], rows[:, 1:]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what to call, and with what, to open this again in another process."""
+        return Tokens, (self.path, self.size)

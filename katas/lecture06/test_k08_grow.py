@@ -1,0 +1,144 @@
+"""Tests of k08_grow: processes are forked, read, and say how many pages became their own."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture06.k08_grow import Captions
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+
+ROLLUP = Path("/proc/self/smaps_rollup")
+COUNT = 100_000
+
+
+def objects(start: object) -> int:
+    """Return how many Python objects its attributes lead to."""
+    waiting, seen = list(vars(start).values()), set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen and not isinstance(each, type):
+            seen.add(id(each))
+            waiting += gc.get_referents(each) if isinstance(each, tuple | list | dict) else []
+    return len(seen)
+
+
+def check(texts: Sequence[str], labels: Sequence[int]) -> None:
+    """Compare the samples, and count the objects in which they are kept."""
+    __tracebackhide__ = True
+    captions = Captions(texts, labels)
+    expected = list(zip(texts, labels, strict=True))
+    yours = [captions[index] for index in range(len(expected))]
+
+    assert len(expected) == len(captions), f"yours has {len(captions)}, expected {len(expected)}"
+    assert yours == expected, f"yours {yours[:6]}, expected {expected[:6]}"
+    for text, label in yours:
+        assert (str, int) == (type(text), type(label)), f"yours gives {type(text)}, {type(label)}"
+    kept = objects(captions)
+    assert kept <= 20, (
+        f"{len(expected)} pairs are kept in {kept} Python objects, each of them with a count of"
+        " references that is written when it is read; expected a few large ones"
+    )
+
+
+def test_a_few_texts() -> None:
+    """Each with its number."""
+    check([f"caption {i * i}" for i in range(30)], range(30))
+
+
+def test_texts_of_any_kind() -> None:
+    """Empty, in other alphabets, with a zero or the end of a line in it."""
+    texts = ["", "cat", "", "кошка", "猫", "🐈 and 🐕", "a\0b", "two\nlines", ""]
+    check(texts * 3, [i * 3 for i in range(27)])
+
+
+def test_large_and_negative_labels() -> None:
+    """All of 64 bits."""
+    check(["a", "b", "c"] * 9, [2**63 - 1, -(2**63), -1] * 9)
+
+
+def test_the_ends_of_the_list() -> None:
+    """A negative index counts from the end, and a ``for`` ends by IndexError."""
+    captions = Captions([str(i) for i in range(25)], range(25))
+    yours = [captions[-1], captions[-25], captions[24]]
+
+    assert [("24", 24), ("0", 0), ("24", 24)] == yours, f"at -1, -25 and 24 yours gives {yours}"
+    for index in (25, -26):
+        with pytest.raises(IndexError):
+            print(captions[index])  # noqa: T201 - shown if it does not raise
+    assert 25 == len([*captions]), "a for loop does not end after 25"
+    assert objects(captions) <= 20, f"25 pairs are kept in {objects(captions)} Python objects"
+
+
+def test_what_it_was_made_of_may_change() -> None:
+    """The lists are the caller's; and there may be no caption at all."""
+    texts, labels = [f"t{i}" for i in range(25)], list(range(25))
+    captions = Captions(texts, labels)
+    texts[0], labels[0] = "other", 77
+    yours, empty = captions[0], len(Captions([], []))
+
+    assert ("t0", 0) == yours, f"the caller's lists have changed, and yours gives {yours}"
+    assert 0 == empty, f"no captions: yours has {empty}"
+    assert objects(captions) <= 20, f"25 pairs are kept in {objects(captions)} Python objects"
+
+
+def private() -> int:
+    """Return how many kB of this process's memory are its own, and written."""
+    lines = ROLLUP.read_text("ascii").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
+
+
+def grown(read: Callable[[], None]) -> int:
+    """Fork, read, and return by how many kB the child's own memory has grown."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            gc.disable()
+            before = private()
+            read()
+            os.write(send, str(private() - before).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.waitpid(child, 0)
+    os.close(send)
+    with os.fdopen(receive, "rb") as pipe:
+        return int(pipe.read() or b"-1")
+
+
+def test_a_worker_that_reads_grows_by_next_to_nothing() -> None:
+    """A hundred thousand captions, each read one time; the list is read for comparison."""
+    if not ROLLUP.exists():
+        pytest.skip("private pages are counted in /proc/self/smaps_rollup: Linux has it")
+    texts = [f"a caption with the number {i}" for i in range(COUNT)]
+    captions = Captions(texts, range(COUNT))
+
+    def read_list() -> None:
+        for index in range(COUNT):
+            len(texts[index])
+
+    def read_yours() -> None:
+        for index in range(COUNT):
+            len(captions[index][0])
+
+    torch.zeros(2).tolist()
+    naive, yours = grown(read_list), grown(read_yours)
+    bar = naive // 4
+
+    assert yours >= 0, "yours raised an error in the worker"
+    assert yours <= bar, (
+        f"a forked worker read {COUNT} captions, and its own memory grew by: yours {yours} kB,"
+        f" bar {bar} kB, a list of texts {naive} kB. Each object that is looked at is written to"
+    )

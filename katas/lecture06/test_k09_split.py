@@ -1,0 +1,114 @@
+"""Tests of k09_split: real DataLoaders with forked workers, for each of the ranks."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from torch.utils.data import DataLoader
+
+from katas.lecture06 import k09_split as kata
+from katas.lecture06.k09_split import Lines
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+WHERE = "see WorkerInfo in torch/utils/data/_utils/worker.py"
+
+
+def written(folder: Path, files: int) -> list[Path]:
+    """Write files of three lines each; line 1 of file 2 is "2.1"."""
+    paths = [folder / f"part{number:02}.txt" for number in range(files)]
+    for number, path in enumerate(paths):
+        path.write_text("".join(f"{number}.{line}\n" for line in range(3)), "utf-8")
+    return paths
+
+
+def loader(dataset: Lines, workers: int) -> DataLoader[str]:
+    """Return a loader of single lines."""
+    context = "fork" if workers else None
+    return DataLoader(
+        dataset, batch_size=None, num_workers=workers, multiprocessing_context=context
+    )
+
+
+def names(lines: list[str]) -> list[str]:
+    """Return the lines without their ends."""
+    return [line.strip() for line in lines]
+
+
+def expected(numbers: range) -> list[str]:
+    """Return the lines of these files."""
+    return [f"{number}.{line}" for number in numbers for line in range(3)]
+
+
+def test_alone() -> None:
+    """No files, no lines."""
+    yours = list(Lines([]))
+    assert [] == yours, f"no files: yours {yours}"
+
+
+def test_one_process_reads_all(tmp_path: Path) -> None:
+    """In order, and in each epoch again."""
+    dataset = Lines(written(tmp_path, 3))
+    for epoch in range(2):
+        yours = names(list(loader(dataset, 0)))
+        assert expected(range(3)) == yours, f"epoch {epoch}: yours {yours}"
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_without_workers(tmp_path: Path, ranks: int) -> None:
+    """Rank 1 of 2 has the files 1, 3, 5; and seven files cannot be shared out evenly."""
+    paths = written(tmp_path, 7)
+    for rank in range(ranks):
+        yours = names(list(loader(Lines(paths, rank=rank, ranks=ranks), 0)))
+        theirs = expected(range(rank, 7, ranks))
+        assert yours == theirs, f"rank {rank} of {ranks}: yours {yours}, expected {theirs}"
+
+
+@pytest.mark.parametrize(("ranks", "workers"), [(1, 2), (2, 1), (2, 2), (3, 2), (2, 3)])
+def test_no_line_twice_and_none_lost(tmp_path: Path, ranks: int, workers: int) -> None:
+    """For any numbers, also where some workers get nothing."""
+    paths = written(tmp_path, 5)
+    seen: Counter[str] = Counter()
+    for rank in range(ranks):
+        seen.update(names(list(loader(Lines(paths, rank=rank, ranks=ranks), workers))))
+    twice = sorted(line for line, count in seen.items() if count > 1)
+    lost = sorted(set(expected(range(5))) - set(seen))
+
+    assert not twice, f"{ranks} ranks with {workers} workers: {twice} came more than one time"
+    assert not lost, f"{ranks} ranks with {workers} workers: {lost} did not come; {WHERE}"
+
+
+def test_cards_are_dealt_to_one_worker_after_the_other(tmp_path: Path) -> None:
+    """Two ranks with two workers: rank 1 has the files 2, 6 in worker 0, and 3, 7 in worker 1."""
+    paths = written(tmp_path, 8)
+    yours = names(list(loader(Lines(paths, rank=1, ranks=2), 2)))
+    # A loader takes a line from each worker in turn.
+    zero, one = expected(range(2, 8, 4)), expected(range(3, 8, 4))
+
+    assert (zero, one) == (yours[::2], yours[1::2]), (
+        f"rank 1: worker 0 gave {yours[::2]}, expected {zero}; worker 1 {yours[1::2]}"
+    )
+
+
+def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads all files and drops most lines has paid for all of them."""
+    log = tmp_path / "log"
+    real = kata.lines
+
+    def noted(path: Path) -> Iterator[str]:
+        with log.open("a") as file:
+            file.write(f"{path.name} {os.getpid()}\n")
+        return real(path)
+
+    monkeypatch.setattr(kata, "lines", noted)
+    list(loader(Lines(written(tmp_path, 6)), 2))
+    opened = Counter(line.split()[0] for line in log.read_text().splitlines())
+
+    assert 6 == len(opened) == opened.total(), f"six files, yours opened {dict(opened)}"

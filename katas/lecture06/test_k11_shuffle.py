@@ -1,0 +1,90 @@
+"""Tests of k11_shuffle: what goes out, when, and with which chances."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+from itertools import islice
+from itertools import permutations
+
+import pytest
+import torch
+
+from katas.lecture06.k11_shuffle import shuffled
+from plugins.kit import unchanged
+
+
+def seeded(seed: int) -> torch.Generator:
+    """Return a generator of its own."""
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("size", [1, 4, 20, 30])
+@pytest.mark.parametrize("number", [0, 1, 20])
+def test_each_item_goes_out_one_time(number: int, size: int) -> None:
+    """Also where the buffer is larger than the stream."""
+    yours = list(shuffled(iter(range(number)), size, seeded(1)))
+
+    assert list(range(number)) == sorted(yours), f"{number} items, buffer {size}: yours {yours}"
+
+
+def test_a_buffer_of_one_changes_nothing() -> None:
+    """There is one place, and nothing to draw."""
+    yours = list(shuffled(range(6), 1, seeded(1)))
+
+    assert list(range(6)) == yours, f"a buffer of one: yours {yours}, expected the stream's order"
+
+
+def test_an_item_is_early_by_less_than_the_buffer() -> None:
+    """At place k, no item after k + size - 1 has been seen yet; the last of these may come."""
+    most = 0
+    for seed in range(100):
+        yours = list(shuffled(range(30), 4, seeded(seed)))
+        early = max(item - place for place, item in enumerate(yours))
+        assert early <= 3, f"buffer 4: in {yours} an item comes {early} places early, at most 3"
+        most = max(most, early)
+
+    assert 3 == most, (
+        f"in 100 runs no item came 3 places early, the most was {most}: buffer too small?"
+    )
+
+
+def test_a_stream_without_end() -> None:
+    """The buffer and one item more are asked for before the first goes out."""
+    asked: list[int] = []
+    stream = (asked.append(each) or each for each in count())
+    yours = shuffled(stream, 5, seeded(0))
+    first = next(yours)
+
+    assert len(asked) <= 6, f"buffer 5: before item {first} went out, {len(asked)} were asked for"
+    rest = list(islice(yours, 50))
+    assert len(asked) <= 56, f"51 items are out, and yours has asked for {len(asked)}"
+    assert 51 == len({first, *rest}), "yours gave an item two times"
+
+
+def test_all_orders_have_equal_chances() -> None:
+    """Three items in a buffer of three: six orders, each about a sixth of the time."""
+    found = Counter(tuple(shuffled(range(3), 3, seeded(seed))) for seed in range(1200))
+
+    for order in permutations(range(3)):
+        assert 140 <= found[order] <= 260, f"{order}: {found[order]} of 1200, expected about 200"
+
+
+def test_all_places_have_equal_chances() -> None:
+    """The first to go out is any of the first three, or the fourth if it may go at once: no."""
+    found = Counter(next(shuffled(range(9), 3, seeded(seed))) for seed in range(1200))
+
+    assert {0, 1, 2} == set(found), f"the first to go out was {dict(found)}, expected 0, 1 and 2"
+    for item in range(3):
+        assert 320 <= found[item] <= 480, f"item {item}: first in {found[item]} of 1200, not 400"
+
+
+def test_the_generator_decides() -> None:
+    """One seed, one order; the global generator is left alone, and yours goes on."""
+    generator = seeded(7)
+    with unchanged():
+        first, second = (list(shuffled(range(40), 8, generator)) for _ in range(2))
+    again = list(shuffled(range(40), 8, seeded(7)))
+
+    assert first == again, f"seed 7 gives {first}, then {again}"
+    assert first != second, "a generator that goes on gave one order in two epochs"

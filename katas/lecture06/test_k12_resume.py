@@ -1,0 +1,146 @@
+"""Tests of k12_resume: a run that was stopped is compared with one that was not."""
+
+from __future__ import annotations
+
+import copy
+from io import BytesIO
+from typing import Any
+
+import pytest
+import torch
+
+from katas.lecture06.k12_resume import Loader
+from plugins.kit import unchanged
+
+
+class Drawn:
+    """Samples are pairs: the index, and a number that the generator drew for it."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.asked: list[int] = []
+
+    def __len__(self) -> int:
+        return self.count
+
+    def sample(self, index: int, generator: torch.Generator) -> tuple[int, float]:
+        """Return a pair."""
+        self.asked.append(index)
+        return index, torch.rand((), generator=generator, dtype=torch.float64).item()
+
+
+def loader(count: int = 11, *, seed: int = 5, ahead: int = 2) -> Loader:
+    """Return a loader of batches of three."""
+    return Loader(Drawn(count), 3, seed=seed, ahead=ahead)
+
+
+def indices(batches: list[list[Any]]) -> list[int]:
+    """Return the indices in all batches."""
+    return [index for batch in batches for index, _ in batch]
+
+
+def order(count: int, seed: int) -> list[int]:
+    """Return the order of an epoch."""
+    return torch.randperm(count, generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def test_an_epoch() -> None:
+    """Each sample one time, in the order that the seed gives; the last batch is shorter."""
+    yours = list(loader())
+
+    assert [3, 3, 3, 2] == [len(batch) for batch in yours], f"11 samples by 3: yours {yours}"
+    assert order(11, 5) == indices(yours), f"yours {indices(yours)}, expected {order(11, 5)}"
+
+
+def test_the_next_epoch_has_another_order() -> None:
+    """That of the seed plus 1, and the generator goes on."""
+    mine = loader()
+    first, second = list(mine), list(mine)
+
+    assert order(11, 6) == indices(second), f"yours {indices(second)}, expected {order(11, 6)}"
+    drawn = {number for batch in first + second for _, number in batch}
+    assert 22 == len(drawn), f"in two epochs 22 numbers are drawn, yours has {len(drawn)}"
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_batches_are_fetched_ahead(ahead: int) -> None:
+    """Before the first is handed out: that one, and others up to `ahead`."""
+    mine = loader(ahead=ahead)
+    batches = iter(mine)
+    for number in range(1, 4):
+        next(batches)
+        asked = len(mine.dataset.asked)
+        expected = min(11, 3 * (number - 1 + ahead))
+        assert expected == asked, f"batch {number} of 4, ahead {ahead}: {asked} samples fetched"
+
+
+def resumed(stop: int, ahead: int) -> tuple[list[Any], list[Any]]:
+    """Return what is delivered of two epochs without a stop, and with one after `stop` batches."""
+    whole = loader(ahead=ahead)
+    expected = [*whole, *whole]
+    first = loader(ahead=ahead)
+    batches = iter(first)
+    found = [next(batches) for _ in range(stop)]
+    # Through a file, as a checkpoint goes.
+    file = BytesIO()
+    torch.save(first.state_dict(), file)
+    file.seek(0)
+    second = loader(ahead=ahead)
+    second.load_state_dict(torch.load(file))
+    found += list(second)
+    found += list(second)
+    return expected, found[: len(expected)]
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 10])
+@pytest.mark.parametrize("stop", [0, 1, 2, 3, 4])
+def test_a_stopped_epoch_goes_on(stop: int, ahead: int) -> None:
+    """After any batch, also before the first and after the last; then another epoch."""
+    expected, yours = resumed(stop, ahead)
+
+    assert indices(expected) == indices(yours), (
+        f"stopped after {stop} of 4 batches, ahead {ahead}: yours delivers {indices(yours)},"
+        f" expected {indices(expected)}: the place is that of what was delivered"
+    )
+    assert expected == yours, (
+        f"stopped after {stop} of 4 batches, ahead {ahead}: the samples are right, and what was"
+        " drawn for them is not: which state had the generator after the last one delivered?"
+    )
+
+
+def test_a_state_is_a_snapshot() -> None:
+    """A checkpoint of an hour ago says where the loader was an hour ago."""
+    mine = loader()
+    batches = iter(mine)
+    next(batches)
+    state = mine.state_dict()
+    before = copy.deepcopy(state)
+    rest = list(batches)
+    other = loader()
+    other.load_state_dict(state)
+    yours = list(other)
+    again = loader()
+    again.load_state_dict(before)
+
+    assert rest == yours, "the state, loaded when the loader had gone on, gives other batches"
+    assert yours == list(again), "loading a state and going on has changed the state"
+
+
+def test_an_epoch_that_was_left_goes_on() -> None:
+    """A ``break``, and another ``for`` over the loader."""
+    whole = list(loader())
+    mine = loader()
+    first = next(iter(mine))
+    yours = [first, *mine]
+
+    assert whole == yours, f"left after one batch, yours goes on with {indices(yours[1:])}"
+
+
+def test_the_global_generator_is_left_alone() -> None:
+    """The model's dropout draws from it."""
+    mine = loader()
+    with unchanged():
+        batches = list(mine)
+        mine.load_state_dict(mine.state_dict())
+
+    assert 4 == len(batches), f"11 samples by 3: yours gives {len(batches)} batches"

@@ -1,0 +1,99 @@
+"""Tests of k13_resize: PyTorch's interpolate resizes the images too."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from katas.lecture06 import k13_resize as kata
+from katas.lecture06.k13_resize import resize
+from katas.lecture06.k13_resize import weights
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+def theirs(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
+    """Return what PyTorch makes of an image of four dims."""
+    return F.interpolate(image, size=(height, width), mode="bilinear", antialias=True)
+
+
+def test_nothing_to_do() -> None:
+    """As many new pixels as old ones: each is itself."""
+    yours = weights(3, 3)
+    says = "3 pixels become 3: yours is not the identity\n".__add__
+    torch.testing.assert_close(yours, torch.eye(3, dtype=torch.float64), msg=says)
+
+
+def test_half_as_many() -> None:
+    """Four old pixels, two new ones: the picture of the brief."""
+    yours = weights(4, 2)
+    expected = torch.tensor([[3, 3, 1, 0], [0, 1, 3, 3]], dtype=torch.float64) / 7
+    says = "4 pixels become 2: yours is not that of the picture, made to add up to 1\n".__add__
+    torch.testing.assert_close(yours, expected, msg=says)
+
+
+@pytest.mark.parametrize(("before", "after"), [(5, 3), (7, 2), (10, 1), (3, 5), (1, 4), (9, 8)])
+def test_weights_are_pytorchs(before: int, after: int) -> None:
+    """A row of single bright pixels, resized by PyTorch, shows its matrix."""
+    lights = torch.eye(before, dtype=torch.float64).view(before, 1, 1, before)
+    expected = theirs(lights, 1, after).view(before, after).t()
+    yours = weights(before, after)
+
+    assert (after, before) == tuple(yours.shape), f"yours has the shape {tuple(yours.shape)}"
+    says = f"{before} pixels become {after}: expected is PyTorch's matrix\n".__add__
+    torch.testing.assert_close(yours, expected, rtol=0, atol=1e-12, msg=says)
+
+
+@pytest.mark.parametrize("size", [(2, 2), (5, 3), (4, 9), (13, 1)])
+def test_an_image(size: tuple[int, int]) -> None:
+    """Rows and columns, each smaller, larger or as they were."""
+    image = torch.arange(2 * 3 * 5 * 4, dtype=torch.float64).view(2, 3, 5, 4).sqrt()
+    with unchanged(image=image):
+        yours = resize(image, *size)
+
+    says = f"(5, 4) to {size}: expected is PyTorch's image\n".__add__
+    torch.testing.assert_close(yours, theirs(image, *size), rtol=0, atol=1e-12, msg=says)
+
+
+def test_any_dims_in_front() -> None:
+    """None, or three; and an image that is not contiguous."""
+    image = torch.arange(24, dtype=torch.float64).view(6, 4).sqrt().t()
+    expected = theirs(image[None, None], 3, 2)
+    for shape in ((), (1,), (1, 1, 1)):
+        yours = resize(image.expand(*shape, 4, 6), 3, 2)
+        says = f"{len(shape)} dims before H and W: yours differs\n".__add__
+        torch.testing.assert_close(yours, expected.view(*shape, 3, 2), msg=says)
+
+
+def test_bytes() -> None:
+    """Rounded, not cut off; PyTorch computes with 16 bits, and may differ by 1."""
+    image = (torch.arange(64 * 48) * 37 % 256).to(torch.uint8).view(1, 1, 64, 48)
+    image[..., :10, :] = 255
+    yours = resize(image, 20, 31)
+    exact = theirs(image.double(), 20, 31)
+
+    assert torch.uint8 == yours.dtype, f"yours is of {yours.dtype}, expected uint8"
+    off = (yours.double() - exact).abs().max().item()
+    assert off <= 0.5 + 1e-9, f"yours is off by {off}; rounded to the nearest it is 0.5 at most"
+    apart = (yours.int() - theirs(image, 20, 31).int()).abs().max().item()
+    assert apart <= 1, f"yours differs from PyTorch's bytes by {apart}, expected at most 1"
+
+
+def test_gradients_flow_back() -> None:
+    """It is made of products, so each old pixel learns its share."""
+    image = torch.ones(4, 4, dtype=torch.float64, requires_grad=True)
+    resize(image, 2, 2).sum().backward()
+    expected = weights(4, 2).sum(0)[:, None] * weights(4, 2).sum(0)
+
+    assert image.grad is not None, "yours has cut the image off its gradient"
+    says = "the gradient of the sum: yours is not the share of each pixel\n".__add__
+    torch.testing.assert_close(image.grad, expected, msg=says)
+
+
+def test_nobody_else_resizes() -> None:
+    """Yours is made of products."""
+    names = ("torch.nn", "torch.Tensor.grid_sample")
+    with forbids(kata, *names, operators=["aten::_upsample", "aten::upsample"]) as fresh:
+        yours = fresh.resize(torch.eye(4, dtype=torch.float64), 2, 2)
+    assert (2, 2) == tuple(yours.shape), f"yours has the shape {tuple(yours.shape)}"
