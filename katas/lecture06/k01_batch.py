@@ -7,7 +7,7 @@ A dataset returns samples; the model wants batches. In between stands ``collate`
     # [('cat', 'dog'), tensor([0.5000, 1.5000], dtype=torch.float64)]
 
 Two pairs became a list of two, and the numbers have a dtype that no weight has. Write `collate`
-from nothing, about 10 lines of recursion.
+from nothing, about 7 lines of recursion; tensors are given.
 
 Begin on paper: three samples ``{"x": tensor, "y": (1, "a")}`` in, one dict out.
 Afterwards open ``torch/utils/data/_utils/collate.py`` in site-packages.
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch  # noqa: F401 - your answer calls it
+import torch
 
 
 def collate(samples: list[Any]) -> Any:
@@ -29,5 +29,8 @@ def collate(samples: list[Any]) -> Any:
     - Tuples, or lists, of one length: a list with a batch for each position.
     - Anything else, such as text: the samples in a list.
     """
-    # TODO: the first sample says which kind it is.
+    first = samples[0]
+    if isinstance(first, torch.Tensor):
+        return torch.stack(samples)
+    # TODO: the other kinds; as here, the first sample says which it is.
     raise NotImplementedError("collate")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from torch.utils.data import default_collate
 
@@ -38,6 +39,7 @@ def compare(samples: list[Any], why: str) -> Any:
     return yours
 
 
+@pytest.mark.given
 def test_tensors_are_stacked() -> None:
     """A new first dim, of as many as there are samples; also of one."""
     root = torch.tensor([0.5, 2.0, 3.0], dtype=torch.float64).sqrt()

@@ -58,11 +58,13 @@ def test_the_next_epoch_has_another_order() -> None:
     first, second = list(mine), list(mine)
 
     assert order(11, 6) == indices(second), f"yours {indices(second)}, expected {order(11, 6)}"
+    sizes = [len(batch) for batch in second]
+    assert [3, 3, 3, 2] == sizes, f"the second epoch of yours has batches of {sizes}"
     drawn = {number for batch in first + second for _, number in batch}
     assert 22 == len(drawn), f"in two epochs 22 numbers are drawn, yours has {len(drawn)}"
 
 
-@pytest.mark.parametrize("ahead", [1, 3])
+@pytest.mark.parametrize("ahead", [1, 2, 3])
 def test_batches_are_fetched_ahead(ahead: int) -> None:
     """Before the first is handed out: that one, and others up to `ahead`."""
     mine = loader(ahead=ahead)
