@@ -107,6 +107,13 @@ def test_batches(count: int, drop_last: bool) -> None:  # noqa: FBT001 - a param
     assert len({id(each) for each in yours}) == len(yours), "yours yields one list several times"
 
 
+def test_a_short_batch_is_kept_unless_told() -> None:
+    """Without `drop_last`, all indices come."""
+    yours = list(batches(range(5), 3))
+
+    assert [[0, 1, 2], [3, 4]] == yours, f"5 indices by 3: yours {yours}"
+
+
 def test_a_batch_does_not_wait_for_the_next_index() -> None:
     """A stream has no end, and asking it for one more may take long."""
     taken: list[int] = []

@@ -1,0 +1,114 @@
+"""Tests of k14_pairs: str.replace, which goes from left to right too, is the oracle."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture06.k14_pairs import Pair
+from katas.lecture06.k14_pairs import decode
+from katas.lecture06.k14_pairs import encode
+from katas.lecture06.k14_pairs import merge
+from katas.lecture06.k14_pairs import train
+
+
+TEXT = ("the cat sat on the mat, and the other cat on the other mat: " * 3).encode()
+
+
+def replaced(tokens: list[int], pair: Pair, new: int) -> list[int]:
+    """Merge by way of text: each token is a letter."""
+    letters = "".join(map(chr, tokens)).replace(chr(pair[0]) + chr(pair[1]), chr(new))
+    return list(map(ord, letters))
+
+
+def check_merge(tokens: list[int], pair: Pair, new: int) -> None:
+    """Compare your merge with that of the text, and look whether the list was written to."""
+    given_tokens = list(tokens)
+    yours, expected = merge(given_tokens, pair, new), replaced(tokens, pair, new)
+
+    assert yours == expected, f"{pair} in {tokens}: yours {yours}, expected {expected}"
+    assert tokens == given_tokens, f"yours has changed the list it was given to {given_tokens}"
+
+
+def check_train(data: bytes, count: int) -> None:
+    """Follow your merges, and see whether each was the one to choose."""
+    merges = train(data, count)
+    tokens = list(data)
+    for number, yours in enumerate(merges):
+        pairs = Counter(pairwise(tokens))
+        most = max(pairs.values(), default=0)
+        expected = min((pair for pair in pairs if pairs[pair] == most), default=None)
+        assert most > 1, f"{data!r}: merge {number} of yours is {yours}, and no pair is there twice"
+        assert yours == expected, (
+            f"{data!r}: merge {number} of yours is {yours} (there {pairs[yours]} times), expected"
+            f" {expected} ({most} times): the most frequent, and of several the smallest"
+        )
+        tokens = replaced(tokens, yours, 256 + number)
+    left = max(Counter(pairwise(tokens)).values(), default=0)
+
+    assert len(merges) <= count, f"{data!r}: yours has {len(merges)} merges, expected up to {count}"
+    assert len(merges) == count or left < 2, (
+        f"{data!r}: yours ends after {len(merges)} merges of {count}, and a pair is"
+        f" there {left} times"
+    )
+
+
+def test_a_pair_becomes_a_token() -> None:
+    """Wherever it stands."""
+    check_merge([1, 2, 3, 1, 2], (1, 2), 256)
+    check_merge([1, 3, 2], (1, 2), 256)
+    check_merge([], (1, 2), 256)
+
+
+def test_pairs_do_not_overlap() -> None:
+    """Of three equal tokens the first two are a pair, and the third is left."""
+    check_merge([1, 1, 1], (1, 1), 256)
+    check_merge([1, 1, 1, 1, 1, 2], (1, 1), 256)
+
+
+@given(st.lists(st.integers(0, 2), max_size=12), st.tuples(st.integers(0, 2), st.integers(0, 2)))
+def test_any_merge(tokens: list[int], pair: Pair) -> None:
+    """As text is replaced."""
+    check_merge(tokens, pair, 300)
+
+
+def test_the_most_frequent_pair_comes_first() -> None:
+    """Then what is the most frequent after it was merged."""
+    check_train(b"abababc", 1)
+    check_train(b"abababc", 10)
+    check_train(b"zyzyzyab" * 3, 4)
+
+
+def test_ties_go_to_the_smallest_pair() -> None:
+    """By the first token, then by the second; not to the one that was seen first."""
+    check_train(b"xyxy.abab", 1)
+    check_train(b"ab.ac.ab.ac.", 3)
+
+
+def test_it_ends_where_no_pair_is_there_twice() -> None:
+    """A pair that is there one time saves nothing worth a token."""
+    for data in (b"", b"a", b"abc", b"aaa", b"aaaa"):
+        check_train(data, 10)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 200])
+def test_a_text(count: int) -> None:
+    """Up to as many merges as are asked for, and there and back again."""
+    check_train(TEXT, count)
+    merges = train(TEXT, count)
+    tokens = encode(TEXT, merges)
+    assert decode(tokens, merges) == TEXT, "encoded and decoded, the text is another"
+    other = "naïve 猫".encode()
+    assert decode(encode(other, merges), merges) == other, "text that was not trained on, too"
+    print(len(TEXT), "bytes,", len(tokens), "tokens,", len(zlib.compress(TEXT)), "zipped")  # noqa: T201
+
+
+@given(st.binary(max_size=20).map(lambda data: bytes(each % 3 for each in data)))
+def test_any_bytes(data: bytes) -> None:
+    """Many ties, many repeats."""
+    check_train(data, 5)
