@@ -1,6 +1,6 @@
 """Explore: what travels from a worker to the trainer.
 
-A worker of a DataLoader sends 4 MB, and 339 bytes go through the pipe. Look:
+A worker of a DataLoader sends 4 MB, and some 340 bytes go through the pipe. Look:
 
     from multiprocessing.reduction import ForkingPickler
     x = torch.zeros(1_000_000)
