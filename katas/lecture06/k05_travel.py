@@ -77,7 +77,7 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, in private memory, in one `way` above, and say what that did.
+    """Send `tensor`, private or shared already, in one `way` above, and say what that did.
 
     ``sent`` is the length of what `ForkingPickler` makes of what was pickled, or 0 for None;
     ``reached`` whether `tensor` has changed, ``shared`` whether it is in shared memory now.

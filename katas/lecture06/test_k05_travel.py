@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 WHERE = "see reduce_storage in torch/multiprocessing/reductions.py"
 
 
-def fresh(count: int) -> torch.Tensor:
-    """Return numbers in private memory."""
-    return torch.arange(count, dtype=torch.float64).sqrt()
+def fresh(count: int, *, shared: bool = False) -> torch.Tensor:
+    """Return numbers in private memory, or in shared memory."""
+    tensor = torch.arange(count, dtype=torch.float64).sqrt()
+    return tensor.share_memory_() if shared else tensor
 
 
-def measured(count: int, way: Callable[[torch.Tensor], Any]) -> Journey:
+def measured(count: int, way: Callable[[torch.Tensor], Any], *, is_shared: bool) -> Journey:
     """Return what a new tensor's journey is, by means of the test's own."""
-    tensor = fresh(count)
+    tensor = fresh(count, shared=is_shared)
     pickled = way(tensor)
     reached = bool(tensor[0] == 1.0)
     shared = tensor.is_shared()
@@ -39,11 +40,13 @@ def measured(count: int, way: Callable[[torch.Tensor], Any]) -> Journey:
     return Journey(sent, reached, shared)
 
 
-def check(count: int, way: Callable[[torch.Tensor], Any], why: str) -> Journey:
+def check(
+    count: int, way: Callable[[torch.Tensor], Any], why: str, *, shared: bool = False
+) -> Journey:
     """Compare your journey with the one measured here."""
-    tensor = fresh(count)
+    tensor = fresh(count, shared=shared)
     yours = journey(tensor, way)
-    found = measured(count, way)
+    found = measured(count, way, is_shared=shared)
     # The name of shared memory, or of a socket, is a few characters longer or shorter.
     is_near = abs(yours.sent - found.sent) <= 40
 
@@ -75,6 +78,12 @@ def test_a_larger_tensor_is_no_longer_message() -> None:
     small = check(10, by_queue, "what travels is a handle")
     large = check(10_000, by_queue, "what travels is a handle")
     assert abs(small.sent - large.sent) <= 40, f"yours sent {small.sent}, then {large.sent}"
+
+
+def test_memory_that_is_shared_already() -> None:
+    """A fork inherits it and writes to it; an array of it is sent by value all the same."""
+    check(6, by_argument, "shared memory stays shared in a fork: no copy on writing", shared=True)
+    check(6, by_numpy, "the memory is shared, and the bytes were sent", shared=True)
 
 
 def test_measuring_comes_last() -> None:

@@ -63,7 +63,7 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, in private memory, in one `way` above, and say what that did."""
+    """Send `tensor`, private or shared already, in one `way` above, and say what that did."""
     before = tensor.clone()
     pickled = way(tensor)
     reached, shared = not torch.equal(before, tensor), tensor.is_shared()
