@@ -1,0 +1,37 @@
+"""Who takes the time? A profile, and its table.
+
+Sort a profile by total time and your own function comes first, then whoever calls the operator that
+works. Run this, and look at both columns:
+
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        with record_function("step"):
+            torch.linalg.svd(torch.randn(100, 100))
+    print(prof.key_averages().table(sort_by="cpu_time_total"))
+
+Self time leaves out the children. Write `hottest`, about 4 lines: profile, and find the row with
+the largest self time.
+
+Begin with the lines above.
+Afterwards read ``EventList.table`` in ``torch/autograd/profiler_util.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch.profiler import ProfilerActivity  # noqa: F401 - your answer names it
+from torch.profiler import profile  # noqa: TC002 - your answer calls it
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def hottest(work: Callable[[], object]) -> tuple[str, int, profile]:
+    """Call `work` once under the profiler, and say where its time went on the CPU.
+
+    Return the name (``key``) of the row of ``key_averages()`` with the largest self time, how often
+    it ran (``count``), and the finished profile.
+    """
+    # TODO: which attribute of a row is its own time, without its children?
+    raise NotImplementedError("hottest")

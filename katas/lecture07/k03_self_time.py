@@ -1,0 +1,76 @@
+"""Self times from a Chrome trace, as the profiler's table has them.
+
+``prof.export_chrome_trace("trace.json")`` writes a row for each call: where it began, how long it
+took, in which thread. Who called whom is not written down. It is in the picture:
+
+    thread 1   [ step ................................. ]
+                  [ linear ............ ]   [ relu ... ]
+                     [ t ]  [ addmm . ]
+    thread 2            [ loader ..................... ]
+
+A call that lies within another one of its thread is its child. Self time is the time of a call
+without its children. Of step, that is what linear and relu leave.
+
+1. `parents`: for each call the innermost one around it.
+2. `self_times`: the sums by name, about 14 lines in all.
+
+Traces have a million rows, so don't compare each with each: go through the calls of a thread in the
+order of their beginnings, with a stack of those that have not ended.
+
+Begin on paper: t ends, addmm begins. What is on the stack?
+Afterwards read ``_populate_cpu_children`` in ``torch/autograd/profiler_util.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Call(NamedTuple):
+    """A row of a trace; times in nanoseconds."""
+
+    name: str
+    thread: int
+    start: int
+    end: int
+
+
+def read_calls(path: str | Path) -> list[Call]:
+    """Return the operators and ranges of a trace file, in the order of the file. Given."""
+    rows = json.loads(Path(path).read_text(encoding="utf-8"))["traceEvents"]
+    # Microseconds with three decimals are whole nanoseconds; of floats, sums would not be.
+    return [
+        Call(
+            row["name"],
+            row["tid"],
+            start := round(row["ts"] * 1000),
+            start + round(row["dur"] * 1000),
+        )
+        for row in rows
+        if row["ph"] == "X" and row.get("cat") in {"cpu_op", "user_annotation"}
+    ]
+
+
+def parents(calls: Sequence[Call]) -> list[int | None]:
+    """Return for each call the index of its parent, or None.
+
+    A parent begins no later and ends no earlier than its child, in the same thread. If two calls
+    begin at once, the longer one is the parent; of two with the same beginning and end, the one
+    that stands first in `calls`. A call that begins where another ends is no child of it. Calls of
+    a thread never overlap without one lying within the other.
+    """
+    # TODO: sort the indices; whoever has ended leaves the stack of its thread.
+    raise NotImplementedError("parents")
+
+
+def self_times(calls: Sequence[Call]) -> dict[str, int]:
+    """Return the nanoseconds that calls of each name had to themselves."""
+    # TODO: the duration of a call counts for it, and against its parent.
+    raise NotImplementedError("self_times")

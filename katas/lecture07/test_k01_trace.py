@@ -1,0 +1,72 @@
+"""Tests of k01_trace: the events of the very profile that you return are added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+from torch.profiler import profile
+from torch.profiler import record_function
+
+from katas.lecture07.k01_trace import hottest
+from plugins.kit import unchanged
+
+
+def nested() -> None:
+    """Let one operator work in three ranges, each of which lasts longer than it."""
+    with record_function("training"), record_function("step"), record_function("solve"):
+        torch.linalg.svd(torch.ones(120, 120))
+
+
+def many_small() -> None:
+    """Run many operators, the most frequent of which take no time."""
+    x = torch.ones(150, 150)
+    for _ in range(50):
+        x.view(-1)
+    torch.linalg.svd(x)
+
+
+def one() -> None:
+    """Run a single operator many times."""
+    x = torch.ones(2)
+    for _ in range(30):
+        x.add_(1)
+
+
+PROGRAMS = {"nested": nested, "many_small": many_small, "one": one}
+
+
+def own_times(prof: profile) -> Counter[str]:
+    """Add up the self times of single events, from which key_averages() is made."""
+    times: Counter[str] = Counter()
+    for event in prof.events():
+        times[event.name] += event.self_cpu_time_total
+    return times
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_hottest_row(name: str) -> None:
+    """By its own time; of a range that only waits for others, that is little."""
+    with unchanged():
+        yours, count, prof = hottest(PROGRAMS[name])
+    times = own_times(prof)
+    calls = Counter(event.name for event in prof.events())
+    (best, _), *_ = times.most_common()
+
+    assert yours in times, f"yours {yours!r} is no row of the profile: {', '.join(times)}"
+    assert times[best] == pytest.approx(times[yours], rel=1e-6), (
+        f"{name}: yours {yours!r} has {times[yours]:.0f} us to itself, and another row has"
+        f" {times[best]:.0f}: sort by the time without the children"
+    )
+    assert calls[yours] == count, f"calls of {yours}: yours {count}, in the events {calls[yours]}"
+
+
+def test_the_work_is_done_once() -> None:
+    """A second run to be sure would double each count, and train a model twice."""
+    calls: list[int] = []
+    _, _, prof = hottest(lambda: (calls.append(1), torch.ones(3).sum()))
+
+    assert [1] == calls, f"`work` was called {len(calls)} times, expected once"
+    found = sum(event.name == "aten::sum" for event in prof.events())
+    assert found == 1, f"aten::sum in your profile: {found}, expected 1"

@@ -1,0 +1,193 @@
+"""Tests of k03_self_time: the profiler's own table is the oracle, and a slow definition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.profiler import ProfilerActivity
+from torch.profiler import profile
+from torch.profiler import record_function
+
+from katas.lecture07.k03_self_time import Call
+from katas.lecture07.k03_self_time import parents
+from katas.lecture07.k03_self_time import read_calls
+from katas.lecture07.k03_self_time import self_times
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+TRACES = sorted((Path(__file__).parent / "traces").glob("*.json"))
+PICTURE = [
+    Call("step", 1, 0, 100),
+    Call("linear", 1, 10, 50),
+    Call("t", 1, 12, 20),
+    Call("addmm", 1, 25, 45),
+    Call("relu", 1, 60, 80),
+    Call("loader", 2, 5, 90),
+]
+
+
+def slow_parents(calls: Sequence[Call]) -> list[int | None]:
+    """Return for each call the shortest of those around it, the last of which stands last."""
+    found: list[int | None] = []
+    for number, call in enumerate(calls):
+        around = [
+            other
+            for other, each in enumerate(calls)
+            if each.thread == call.thread
+            and each.start <= call.start < each.end
+            and call.end <= each.end
+            and (other < number or (each.start, each.end) != (call.start, call.end))
+            and other != number
+        ]
+        closest = max(around, key=lambda i: (calls[i].start, -calls[i].end, i), default=None)
+        found.append(closest)
+    return found
+
+
+def compare_parents(calls: Sequence[Call], why: str) -> None:
+    """Compare the parents of calls with those by the definition."""
+    __tracebackhide__ = True
+    before = list(calls)
+    yours, right = parents(calls), slow_parents(calls)
+    assert before == list(calls), "your code has changed the list of calls"
+    for call, mine, theirs in zip(calls, yours, right, strict=True):
+        names = [None if i is None else calls[i] for i in (mine, theirs)]
+        assert names[0] == names[1], (
+            f"parent of {call}\nyours     {names[0]}\nexpected  {names[1]}\n{why}"
+        )
+    assert right == yours, f"indices of parents: yours {yours}, expected {right}; {why}"
+
+
+def test_the_picture() -> None:
+    """Calls of two threads, in the order of a trace."""
+    compare_parents(PICTURE, "the innermost call of the same thread around it")
+
+
+def test_the_times_of_the_picture() -> None:
+    """What the children leave."""
+    yours = self_times(PICTURE)
+    expected = {"step": 40, "linear": 12, "t": 8, "addmm": 20, "relu": 20, "loader": 85}
+
+    assert expected == yours, f"yours {yours}, expected {expected}: grandchildren count once"
+
+
+def test_a_name_that_calls_itself() -> None:
+    """The time of both calls counts for it, and the inner one is no loss."""
+    yours = self_times([Call("f", 1, 0, 10), Call("f", 1, 2, 6), Call("f", 1, 20, 25)])
+
+    assert yours == {"f": 15}, f"yours {yours}, expected 10 + 5 for f"
+
+
+def test_one_ends_where_the_next_begins() -> None:
+    """They are neighbours, and have one parent."""
+    calls = [Call("all", 1, 0, 9), Call("a", 1, 0, 3), Call("b", 1, 3, 6), Call("c", 1, 6, 9)]
+    compare_parents(calls, "who has ended is nobody's parent")
+
+
+def test_two_begin_at_once() -> None:
+    """The longer one is the parent, though the file may have it last; of equals the first."""
+    calls = [Call("short", 1, 0, 3), Call("long", 1, 0, 9), Call("x", 1, 4, 6), Call("y", 1, 4, 6)]
+    compare_parents(calls, "sort by the beginning, then the longer first")
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(1, 6)), max_size=12))
+def test_any_order(drawn: list[tuple[int, int, int]]) -> None:
+    """However the file is ordered: traces are not sorted."""
+    calls: list[Call] = []
+    for thread, start, length in drawn:
+        new = Call("f", thread, start, start + length)
+        # Calls of one thread are nested or apart.
+        crossing = any(
+            thread == c.thread
+            and (new.start < c.start < new.end < c.end or c.start < new.start < c.end < new.end)
+            for c in calls
+        )
+        if not crossing:
+            calls.append(new)
+    compare_parents(calls, "by the rules at `parents`")
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_files_of_the_profiler(path: Path) -> None:
+    """Recorded once, with whatever PyTorch made them."""
+    calls = read_calls(path)
+    right: Counter[str] = Counter()
+    for call, parent in zip(calls, slow_parents(calls), strict=True):
+        right[call.name] += call.end - call.start
+        if parent is not None:
+            right[calls[parent].name] -= call.end - call.start
+    yours = self_times(calls)
+
+    differ = {
+        name: (yours.get(name), time) for name, time in right.items() if yours.get(name) != time
+    }
+    assert not differ, f"{path.name}, (yours, expected) in nanoseconds: {differ}"
+    assert right.keys() == yours.keys(), "yours has other names than the trace"
+
+
+def test_the_table_of_the_profiler(tmp_path: Path) -> None:
+    """A profile of now: the times of its file are those of its table."""
+    layer = torch.nn.Linear(3, 4)
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        for _ in range(3):
+            with record_function("step"):
+                layer(torch.ones(2, 3)).relu().sum().backward()
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    yours = self_times(read_calls(tmp_path / "trace.json"))
+    theirs = {row.key: row.self_cpu_time_total for row in prof.key_averages()}
+
+    assert theirs.keys() == yours.keys(), "yours has other names than key_averages()"
+    for name, time in theirs.items():
+        assert yours[name] / 1000 == pytest.approx(time, abs=0.1), (
+            f"{name}: yours {yours[name] / 1000} us, in PyTorch's table {time:.3f}"
+        )
+
+
+class Compared(int):
+    """A time that counts how often it is compared."""
+
+    count = 0
+
+    def __lt__(self, other: int) -> bool:
+        """Count."""
+        Compared.count += 1
+        return int(self) < int(other)
+
+    def __le__(self, other: int) -> bool:
+        """Count."""
+        Compared.count += 1
+        return int(self) <= int(other)
+
+    def __gt__(self, other: int) -> bool:
+        """Count."""
+        Compared.count += 1
+        return int(self) > int(other)
+
+    def __ge__(self, other: int) -> bool:
+        """Count."""
+        Compared.count += 1
+        return int(self) >= int(other)
+
+
+def test_a_long_trace() -> None:
+    """Comparisons are counted: each with each would be four million."""
+    size = 2000
+    calls = [Call("f", 1, Compared(10 * i), Compared(10 * i + 10)) for i in range(size)]
+    calls.append(Call("all", 1, Compared(0), Compared(10 * size)))
+    Compared.count = 0
+    yours = parents(calls)
+    count, bar = Compared.count, 60 * size
+
+    assert {size, None} == set(yours), "yours has other parents: `all` is around the rest"
+    assert count <= bar, (
+        f"comparisons of times for {size} calls: yours {count}, bar {bar}, each with each {size**2}"
+    )
