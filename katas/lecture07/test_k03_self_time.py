@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,9 +21,9 @@ from katas.lecture07.k03_self_time import self_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
-TRACES = sorted((Path(__file__).parent / "traces").glob("*.json"))
 PICTURE = [
     Call("step", 1, 0, 100),
     Call("linear", 1, 10, 50),
@@ -116,9 +115,10 @@ def test_any_order(drawn: list[tuple[int, int, int]]) -> None:
     compare_parents(calls, "by the rules at `parents`")
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
-def test_files_of_the_profiler(path: Path) -> None:
-    """Recorded once, with whatever PyTorch made them."""
+@pytest.mark.parametrize("name", ["training", "memory"])
+def test_files_of_the_profiler(traces: dict[str, Path], name: str) -> None:
+    """A step of training, with ranges within ranges."""
+    path = traces[name]
     calls = read_calls(path)
     right: Counter[str] = Counter()
     for call, parent in zip(calls, slow_parents(calls), strict=True):
