@@ -1,0 +1,47 @@
+"""A gradient scaler: as large as it can be, and a step skipped now and then."""
+
+from __future__ import annotations
+
+import torch
+
+
+class Scaler:
+    """Scales the loss for one optimizer. `scale`, the number, grows and shrinks."""
+
+    def __init__(self, scale: float = 2.0**16, growth_interval: int = 2000) -> None:
+        self.scale, self.growth_interval = scale, growth_interval
+        # Good steps since the scale has changed; and of this step, what `unscale` has found.
+        self.good = 0
+        self.unscaled = self.found_inf = False
+
+    def scaled(self, loss: torch.Tensor) -> torch.Tensor:
+        """Return the loss to call backward of. Given."""
+        return loss * self.scale
+
+    @torch.no_grad()
+    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
+        """Divide each ``.grad`` of the optimizer by the scale, in place; note inf and NaN."""
+        if self.unscaled:
+            return
+        self.unscaled = True
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad /= self.scale
+                    self.found_inf |= not parameter.grad.isfinite().all()
+
+    def step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Unscale, unless that is done, and call ``optimizer.step()`` if all is finite."""
+        self.unscale(optimizer)
+        if not self.found_inf:
+            optimizer.step()
+
+    def update(self) -> None:
+        """Halve the scale if inf or NaN was found; after `growth_interval` good steps double it."""
+        self.good = 0 if self.found_inf else self.good + 1
+        if self.found_inf:
+            self.scale *= 0.5
+        elif self.good == self.growth_interval:
+            self.scale *= 2
+            self.good = 0
+        self.unscaled = self.found_inf = False

@@ -1,0 +1,58 @@
+"""Tests of k09_order: every order is tried."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture07.k09_order import Batch
+from katas.lecture07.k09_order import best_order
+from katas.lecture07.k09_order import finish
+
+
+def check(batches: list[Batch]) -> None:
+    """Compare yours with the best of all orders."""
+    __tracebackhide__ = True
+    yours = best_order(batches)
+    indices = range(len(batches))
+    assert sorted(yours) == list(indices), f"yours {yours} is no order of {len(batches)}"
+    best = min(finish(batches, order) for order in permutations(indices))
+    time = finish(batches, yours)
+    assert time == best, (
+        f"{batches}\nyours {yours} ends at {time}, the best order at {best}, that of the list at"
+        f" {finish(batches, indices)}. Which copy hides behind no kernel, which kernel behind no copy?"
+    )
+
+
+def test_the_picture() -> None:
+    """Nothing hides the first copy."""
+    check([Batch(7, 3), Batch(3, 6)])
+
+
+def test_nothing_hides_the_last_kernel() -> None:
+    """All copies take longer than their kernels."""
+    check([Batch(8, 1), Batch(9, 7), Batch(8, 4)])
+
+
+@example([Batch(1, 1), Batch(1, 5), Batch(5, 1)])
+@example([Batch(4, 9), Batch(5, 5), Batch(2, 3), Batch(9, 8)])
+@example([])
+@given(st.lists(st.builds(Batch, st.integers(0, 9), st.integers(0, 9)), max_size=5))
+def test_any_batches(batches: list[Batch]) -> None:
+    """Also none, and times of 0."""
+    before = list(batches)
+    check(batches)
+    assert before == batches, "your code has changed the list of batches"
+
+
+def test_a_thousand_batches() -> None:
+    """Too many to try: each copy but the first hides behind a kernel."""
+    batches = [Batch(1000 - i, 1001 - i) for i in range(1000)]
+    time = finish(batches, best_order(batches))
+    bound = 1 + sum(kernel for _, kernel in batches)
+    assert time == bound, (
+        f"yours ends at {time}, expected {bound}: the shortest copy, then kernels alone"
+    )

@@ -1,0 +1,125 @@
+"""Tests of k10_scaler: torch.amp.GradScaler makes the same steps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture07.k10_scaler import Scaler
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+class Pair:
+    """Yours and PyTorch's, each with parameters and an optimizer of its own."""
+
+    def __init__(self, scale: float = 8.0, interval: int = 2) -> None:
+        self.yours = Scaler(scale, interval)
+        self.theirs = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=interval)
+        self.parameters = [
+            [torch.nn.Parameter(torch.tensor([2.0, 3.0]).sqrt()) for _ in range(3)]
+            for _ in range(2)
+        ]
+        # Two groups, and a parameter that never has a gradient.
+        self.optimizers = [
+            torch.optim.SGD([{"params": [a, c]}, {"params": [b], "lr": 0.5}], lr=0.1, momentum=0.9)
+            for a, b, c in self.parameters
+        ]
+
+    def backward(self, slope: float) -> None:
+        """Let the gradients be (1, slope) and 1."""
+        losses = [(a * torch.tensor([1.0, slope])).sum() + b.sum() for a, b, _ in self.parameters]
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+        self.yours.scaled(losses[0]).backward()
+        self.theirs.scale(losses[1]).backward()
+
+    def step(self) -> None:
+        """Step and update, and compare."""
+        __tracebackhide__ = True
+        self.yours.step(self.optimizers[0])
+        self.theirs.step(self.optimizers[1])
+        self.yours.update()
+        self.theirs.update()
+        self.compare()
+
+    def compare(self) -> None:
+        """Compare the scales, the parameters and their gradients."""
+        __tracebackhide__ = True
+        yours, theirs = self.yours.scale, self.theirs.get_scale()
+        assert yours == theirs, f"scale: yours {yours}, PyTorch's {theirs}"
+        for mine, right in zip(*self.parameters, strict=True):
+            says = "a parameter: yours is not PyTorch's\n".__add__
+            torch.testing.assert_close(mine, right, equal_nan=True, msg=says)
+            assert (mine.grad is None) == (right.grad is None), "a .grad has come or gone"
+            if right.grad is not None:
+                says = "a gradient after the step: yours is not PyTorch's\n".__add__
+                torch.testing.assert_close(mine.grad, right.grad, equal_nan=True, msg=says)
+
+
+def test_a_good_step() -> None:
+    """The parameters step by the gradients without the scale."""
+    pair = Pair()
+    pair.backward(1.0)
+    pair.step()
+
+
+def test_good_steps_make_it_grow() -> None:
+    """After two of them, and after two more."""
+    pair = Pair()
+    for _ in range(5):
+        pair.backward(0.25)
+        pair.step()
+
+
+@pytest.mark.parametrize("bad", [INF, -INF, NAN])
+def test_a_bad_step_is_skipped(bad: float) -> None:
+    """No parameter moves, also not those whose gradients are fine; the scale is halved."""
+    pair = Pair()
+    pair.backward(bad)
+    pair.step()
+
+
+def test_good_steps_must_follow_one_another() -> None:
+    """One good, one bad, one good: nothing grows, and the next step is a step again."""
+    pair = Pair()
+    for slope in (1.0, INF, 1.0, 1.0, 1.0):
+        pair.backward(slope)
+        pair.step()
+
+
+def test_unscaled_before_the_step() -> None:
+    """To clip gradients, one unscales first; the step does not divide them again."""
+    pair = Pair()
+    for _ in range(2):
+        pair.backward(3.0)
+        pair.yours.unscale(pair.optimizers[0])
+        pair.theirs.unscale_(pair.optimizers[1])
+        for parameters in pair.parameters:
+            torch.nn.utils.clip_grad_norm_(parameters, 0.5)
+        pair.yours.unscale(pair.optimizers[0])
+        pair.step()
+
+
+def test_gradients_are_divided_in_place() -> None:
+    """Whoever holds a gradient, a bucket of DDP say, sees it."""
+    pair = Pair()
+    pair.backward(1.0)
+    grad = pair.parameters[0][0].grad
+    pair.yours.unscale(pair.optimizers[0])
+    assert pair.parameters[0][0].grad is grad, "yours is another tensor"
+    assert grad.tolist() == [1.0, 1.0], f"yours {grad.tolist()}, expected [1.0, 1.0]"
+
+
+@example([1.0, 1.0, INF, 1.0, INF, INF, NAN, 1.0, 1.0, 1.0], 2)
+@given(st.lists(st.sampled_from([1.0, 1.0, 0.5, INF, NAN]), max_size=9), st.integers(1, 3))
+def test_any_training(slopes: list[float], interval: int) -> None:
+    """With momentum, so that a skipped step must leave the optimizer's state alone."""
+    pair = Pair(interval=interval)
+    for slope in slopes:
+        pair.backward(slope)
+        pair.step()
