@@ -18,12 +18,12 @@ def check(batches: list[Batch]) -> None:
     __tracebackhide__ = True
     yours = best_order(batches)
     indices = range(len(batches))
-    assert sorted(yours) == list(indices), f"yours {yours} is no order of {len(batches)}"
+    assert sorted(yours) == list(indices), f"yours {yours} is no order of {list(indices)}"
     best = min(finish(batches, order) for order in permutations(indices))
     time = finish(batches, yours)
     assert time == best, (
         f"{batches}\nyours {yours} ends at {time}, the best order at {best}, that of the list at"
-        f" {finish(batches, indices)}. Which copy hides behind no kernel, which kernel behind no copy?"
+        f" {finish(batches, indices)}. Which copy hides behind no kernel, and which kernel?"
     )
 
 

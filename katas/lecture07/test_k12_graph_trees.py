@@ -1,0 +1,129 @@
+"""Tests of k12_graph_trees: each unit of memory has an owner, and is looked after."""
+
+from __future__ import annotations
+
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture07.k12_graph_trees import Tree
+from katas.lecture07.k12_graph_trees import place
+
+
+NONE: frozenset[str] = frozenset()
+
+
+def test_above_what_is_alive() -> None:
+    """The question of the brief."""
+    yours = [place(3, [(0, 4)]), place(3, [])]
+    assert yours == [(4, 7), (0, 3)], f"yours {yours}, expected (4, 7), and (0, 3) if a is dead"
+
+
+@example(2, [(0, 3), (5, 9)])
+@example(3, [(5, 9), (0, 3)])
+@example(2, [(2, 3)])
+@given(st.integers(1, 4), st.lists(st.integers(0, 12).map(lambda i: (i, i + 1)), unique=True))
+def test_the_lowest_gap(size: int, taken: list[tuple[int, int]]) -> None:
+    """Tried from 0 on, a unit at a time."""
+    used = {unit for low, high in taken for unit in range(low, high)}
+    start = next(s for s in range(99) if not used & set(range(s, s + size)))
+    before = list(taken)
+    yours = place(size, taken)
+    assert yours == (start, start + size), (
+        f"size {size}, taken {taken}: yours {yours}, expected {(start, start + size)}"
+    )
+    assert before == taken, "your code has changed the list of what is taken"
+
+
+def test_an_iteration_is_replayed() -> None:
+    """The first is recorded, the second has the same path."""
+    tree, found = Tree(), []
+    for _ in range(2):
+        tree.restart()
+        found += [tree.run("A", {"a": 4}, NONE), tree.run("B", {"b": 3}, frozenset("a"))]
+    assert found == [False, False, True, True], f"replayed: yours {found}, expected the second pass"
+    assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
+    assert tree.current.places == {"a": (0, 4), "b": (4, 7)}, f"yours {tree.current.places}"
+
+
+def test_another_liveness_is_another_recording() -> None:
+    """If a is dead, B may lie in its place; where it is alive, the old recording holds."""
+    tree, found, places = Tree(), [], []
+    for alive in (frozenset("a"), NONE, frozenset("a"), NONE):
+        tree.restart()
+        tree.run("A", {"a": 4}, NONE)
+        found.append(tree.run("B", {"b": 3}, alive))
+        places.append(tree.current.places)
+    assert found == [False, False, True, True], (
+        f"B replayed: yours {found}, expected from the third"
+    )
+    assert places[0] == places[2] == {"a": (0, 4), "b": (4, 7)}, f"with a alive: yours {places[0]}"
+    assert places[1] == places[3] == {"b": (0, 3)}, f"with a dead: yours {places[1]}"
+
+
+def test_branches_share_memory() -> None:
+    """Only one of B and C follows A, so both lie in the same place."""
+    tree, ends = Tree(), {}
+    for name, size in (("B", 3), ("C", 5)):
+        tree.restart()
+        tree.run("A", {"a": 4}, NONE)
+        tree.run(name, {name: size}, frozenset("a"))
+        ends[name] = tree.current.places[name]
+    assert ends == {"B": (4, 7), "C": (4, 9)}, (
+        f"yours {ends}: what a branch uses is free in another"
+    )
+
+
+def test_the_way_matters() -> None:
+    """A graph is recorded anew after another one, though nothing is alive."""
+    tree = Tree()
+    assert not tree.run("A", {"a": 4}, NONE)
+    assert not tree.run("A", {"a": 4}, NONE), "A after A is no child of the root"
+    tree.restart()
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, the first A is found again"
+    assert tree.run("A", {"a": 4}, NONE), "and so is the second"
+    assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
+
+
+def test_a_grandparent_is_alive() -> None:
+    """Its place is remembered, and a gap below it is used."""
+    tree = Tree()
+    tree.run("A", {"a": 4, "x": 2}, NONE)
+    tree.run("B", {"b": 1}, frozenset("x"))
+    tree.run("C", {"c": 3, "d": 2}, frozenset("x"))
+    expected = {"x": (4, 6), "c": (0, 3), "d": (6, 8)}
+    assert tree.current.places == expected, f"yours {tree.current.places}, expected {expected}"
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from("AB"), st.integers(1, 3), st.sets(st.integers(0, 3))),
+            max_size=5,
+        ),
+        max_size=5,
+    )
+)
+def test_what_is_alive_survives(iterations: list[list[tuple[str, int, set[int]]]]) -> None:
+    """Whatever runs: a graph writes to no result that is held, and a known path is no recording."""
+    tree, known = Tree(), set()
+    for steps in iterations:
+        tree.restart()
+        path: tuple = ()
+        held: dict[str, tuple[int, int]] = {}
+        for number, (name, count, keep) in enumerate(steps):
+            alive = frozenset(each for i, each in enumerate(sorted(held)) if i in keep)
+            results = {f"{number}{name}{i}": i + 1 for i in range(count)}
+            name_and_count = f"{name}{count}"
+            path += ((name_and_count, alive),)
+            replayed = tree.run(name_and_count, results, alive)
+            assert replayed == (path in known), f"{path}: yours replays: {replayed}"
+            known.add(path)
+            places = tree.current.places
+            for each in alive:
+                assert places.get(each) == held[each], f"{each} is alive, and has moved or is gone"
+            units = [unit for low, high in places.values() for unit in range(low, high)]
+            assert len(units) == len(set(units)), f"two results share memory: {places}"
+            assert set(places) == alive | set(results), f"yours has places for {set(places)}"
+            held = dict(places)
+    assert tree.recorded == len(known), f"recordings: yours {tree.recorded}, expected {len(known)}"
