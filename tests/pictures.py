@@ -151,9 +151,38 @@ def road() -> str:
     return lecture04.svg_of(lecture04.read_rows())
 
 
-PICTURES: dict[str, Callable[[], str]] = {"lecture02.svg": tensors}
+def layers() -> str:
+    """Draw the layers that a call goes through."""
+    from tests import layers as lecture01  # noqa: PLC0415 - imports this module
+
+    return lecture01.svg()
+
+
+def pipeline() -> str:
+    """Draw one worker and three, which feed a trainer."""
+    from tests import pipeline as lecture06  # noqa: PLC0415 - imports this module
+
+    return lecture06.svg()
+
+
+def streams() -> str:
+    """Draw the rows of a GPU's trace, and when it was busy."""
+    from tests import gputrace  # noqa: PLC0415 - imports torch
+
+    return gputrace.svg()
+
+
+PICTURES: dict[str, Callable[[], str]] = {
+    "lecture01.svg": layers,
+    "lecture02.svg": tensors,
+    "lecture06.svg": pipeline,
+}
 # These need torch.
-MEASURED: dict[str, Callable[[], str]] = {"lecture03.svg": nodes, "lecture04.svg": road}
+MEASURED: dict[str, Callable[[], str]] = {
+    "lecture03.svg": nodes,
+    "lecture04.svg": road,
+    "lecture07.svg": streams,
+}
 
 
 def main() -> None:
