@@ -1,0 +1,8 @@
+"""Lecture 05: nn.Module, from its drawers to the layers built of it."""
+
+from __future__ import annotations
+
+from katas import overlay
+
+
+__path__ = overlay(__path__)
