@@ -1,0 +1,93 @@
+"""Save a Module, and load it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from torch.nn import Parameter
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    import torch
+
+
+class Module:
+    """Keeps parameters, buffers and modules; `state_dict` and `load_state_dict` are yours."""
+
+    def __init__(self) -> None:
+        # Given. An entry of the first three may be None.
+        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, _unsaved=set())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Put parameters and modules into their drawers. Given."""
+        kinds = {Parameter: self._parameters, Module: self._modules}
+        homes = [drawer for kind, drawer in kinds.items() if isinstance(value, kind)]
+        (homes[0] if homes else self.__dict__)[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        """Look into the drawers. Given."""
+        for drawer in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__.get(drawer, ()):
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def register_buffer(
+        self,
+        name: str,
+        tensor: torch.Tensor | None,
+        persistent: bool = True,  # noqa: FBT001, FBT002
+    ) -> None:
+        """Keep a tensor; if it is not persistent, its name goes to ``_unsaved``. Given."""
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def state_dict(self, prefix: str = "") -> dict[str, torch.Tensor]:
+        """Return all tensors in the tree by path, detached, in the memory that the module has.
+
+        Of each module first the parameters, then the buffers, then its children. Without buffers
+        that are not persistent, and without None. A tensor with two paths has two keys.
+        """
+        state = {}
+        for name, tensor in [*self._parameters.items(), *self._buffers.items()]:
+            if tensor is not None and name not in self._unsaved:
+                state[prefix + name] = tensor.detach()
+        for name, child in self._modules.items():
+            if child is not None:
+                state |= child.state_dict(f"{prefix}{name}.")
+        return state
+
+    def load_state_dict(
+        self, state: Mapping[str, torch.Tensor], *, strict: bool = True
+    ) -> tuple[list[str], list[str]]:
+        """Copy `state` into the tensors of the tree; return the missing and the unexpected keys.
+
+        The tensors stay the same objects, with their dtypes. A key whose shape differs is not
+        loaded, and the others are. In the end, raise ``problem(missing, unexpected, misshapen)``
+        if a shape differs, or a key is missing or unexpected and `strict` is true.
+        """
+        own = self.state_dict()
+        missing = [key for key in own if key not in state]
+        unexpected = [key for key in state if key not in own]
+        common = [key for key in own if key in state]
+        misshapen = [key for key in common if own[key].shape != state[key].shape]
+        for key in common:
+            if key not in misshapen:
+                own[key].copy_(state[key])
+        if misshapen or (strict and (missing or unexpected)):
+            raise problem(missing, unexpected, misshapen)
+        return missing, unexpected
+
+
+def problem(
+    missing: Sequence[str], unexpected: Sequence[str], misshapen: Sequence[str]
+) -> RuntimeError:
+    """Return the error for a state dict that does not fit. Given."""
+    return RuntimeError(
+        f"missing: {', '.join(missing)}; unexpected: {', '.join(unexpected)}; "
+        f"other shapes: {', '.join(misshapen)}"
+    )
