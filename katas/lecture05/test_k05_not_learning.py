@@ -1,0 +1,127 @@
+"""Tests of k05_not_learning: each Module takes a step, and a plain formula takes the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from katas.lecture05.k05_not_learning import Ensemble
+from katas.lecture05.k05_not_learning import Restarted
+from katas.lecture05.k05_not_learning import Scaled
+from katas.lecture05.k05_not_learning import Tied
+from katas.lecture05.k05_not_learning import Tuned
+from katas.lecture05.k05_not_learning import resumed
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+X = torch.tensor([[2.0, -3.0, 5.0], [7.0, 0.0, -11.0]]).abs().sqrt()
+
+
+def learns(model: nn.Module, names: list[str], formula: Callable[..., torch.Tensor]) -> None:
+    """Compare parameters, result and gradients with a formula of the parameters, then step."""
+    found = dict(model.named_parameters())
+    trained = [name for name, x in found.items() if x.requires_grad]
+    assert names == trained, f"parameters that learn: yours {trained}, expected {names}"
+    twins = [found[name].detach().clone().requires_grad_() for name in names]
+    expected = formula(*twins)
+    with unchanged(X, model):
+        yours = model(X)
+    torch.testing.assert_close(yours, expected, msg="forward: yours is not the formula\n".__add__)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    (yours - 1).square().sum().backward()
+    grads = torch.autograd.grad((expected - 1).square().sum(), twins)
+    for name, grad in zip(names, grads, strict=True):
+        says = f"{name}.grad: yours is not that of the formula\n".__add__
+        assert found[name].grad is not None, f"{name} gets no gradient"
+        torch.testing.assert_close(found[name].grad, grad, msg=says)
+    optimizer.step()
+    after = formula(*[x - 0.1 * g for x, g in zip(twins, grads, strict=True)])
+    says = "after a step of SGD: yours is not the formula with parameters that moved\n".__add__
+    torch.testing.assert_close(model(X), after, msg=says)
+
+
+def test_each_layer_of_the_ensemble_learns() -> None:
+    """A list hides modules from the Module that it hangs on."""
+    model = Ensemble(3, 2)
+    names = [f"layers.{n}.{kind}" for n in range(2) for kind in ("weight", "bias")]
+
+    learns(model, names, lambda a, b, c, d: ((X @ a.t() + b) + (X @ c.t() + d)) / 2)
+    assert len([*Ensemble(3, 5).parameters()]) == 10, "five layers have ten parameters"
+
+
+def test_the_scale_learns() -> None:
+    """A tensor that requires a gradient is not yet a Parameter; the offset stays a constant."""
+    model = Scaled(3)
+
+    learns(model, ["scale"], lambda scale: (X + 1) * scale)
+    assert [*model.state_dict()] == ["scale", "offset"], f"saved: {[*model.state_dict()]}"
+    assert torch.equal(model.offset, torch.ones(3)), "the offset has moved"
+
+
+def test_both_uses_teach_the_tied_weight() -> None:
+    """The gradient is the sum over the uses, and autograd sees no use by .data."""
+    learns(Tied(3, 2), ["weight"], lambda weight: (X @ weight.t()).tanh() @ weight)
+
+
+def test_the_head_learns_and_the_backbone_does_not() -> None:
+    """Frozen is what is below, not what hangs beside it."""
+    backbone, head = nn.Linear(3, 3), nn.Linear(3, 1)
+    weight, bias = (x.detach().clone() for x in backbone.parameters())
+    model = Tuned(backbone, head)
+    hidden = X @ weight.t() + bias
+
+    learns(model, ["head.weight", "head.bias"], lambda w, b: hidden @ w.t() + b)
+    assert torch.equal(backbone.weight, weight), "the backbone has moved"
+    assert backbone.weight.grad is None, "the backbone gets a gradient, which costs a backward"
+    x = X.clone().requires_grad_()
+    model(x).sum().backward()
+    assert x.grad is not None, "yours cuts the graph: what comes before the backbone may learn"
+
+
+def test_an_optimizer_goes_on_after_a_restart() -> None:
+    """It holds the Parameter itself, not its name."""
+    model = Restarted(3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    weight = model.weight
+    model(X).sum().backward()
+    model.restart()
+    assert torch.equal(model.weight.detach(), torch.zeros(3)), "restart: the weight is not zero"
+    assert model.weight is weight, "restart makes another Parameter: the optimizer has the old one"
+    optimizer.zero_grad()
+    learns(model, ["weight"], lambda weight: X @ weight)
+    optimizer.step()
+    assert not torch.equal(model.weight.detach(), torch.zeros(3)), "the old optimizer moves nothing"
+
+
+def test_a_resumed_model_goes_on() -> None:
+    """In the memory of the state dict, and with the optimizer that came along."""
+    state = {key: x.clone() for key, x in nn.Linear(3, 1).state_dict().items()}
+    weight = state["weight"].clone()
+    model, optimizer = resumed(lambda: nn.Linear(3, 1), state)
+    assert model.weight.device.type == "cpu", f"the weight is on {model.weight.device}"
+    assert model.weight.data_ptr() == state["weight"].data_ptr(), "the weight is a copy"
+    torch.testing.assert_close(model.weight.detach(), weight, msg="other values\n".__add__)
+    model(X).square().sum().backward()
+    grad = model.weight.grad.clone()
+    optimizer.step()
+
+    says = "after a step: the weight has not moved, the optimizer holds another one\n".__add__
+    torch.testing.assert_close(model.weight.detach(), weight - 0.1 * grad, msg=says)
+
+
+def test_all_can_be_converted_and_saved() -> None:
+    """What a Module knows of moves with it."""
+    for model in (Ensemble(3, 2), Scaled(3), Tied(3, 2), Restarted(3)):
+        try:
+            double = model.double()(X.double())
+        except RuntimeError as error:
+            raise AssertionError(f"{type(model).__name__} in float64: {error}") from None
+        assert double.dtype == torch.float64, f"{type(model).__name__}: {double.dtype}"
+        count = sum(x.numel() for x in model.state_dict().values())
+        assert count >= 3, f"{type(model).__name__} saves {count} numbers"
