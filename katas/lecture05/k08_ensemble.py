@@ -1,0 +1,38 @@
+"""Thirty models in one call.
+
+Thirty small models, one input, thirty forwards. Their code is one and only their numbers differ. So
+stack the numbers, write the forward for one model, and let ``vmap`` carry the new dim:
+
+    vmap(dot, in_dims=(0, None))(weights, x)       # dot(w, x) for each w in weights, in one go
+
+Write `outputs`, about 5 lines, with ``stack_module_state``, ``functional_call`` and ``vmap``. How
+vmap does it is a lecture of its own.
+
+Begin by printing ``stack_module_state([Linear(2, 3), Linear(2, 3)])``.
+Afterwards read ``stack_module_state`` in ``torch/_functorch/functional_call.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch.func import functional_call  # noqa: F401 - your answer calls it
+from torch.func import stack_module_state  # noqa: F401 - as above
+from torch.func import vmap  # noqa: F401 - as above
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+    from torch import nn
+
+
+def outputs(models: Sequence[nn.Module], x: torch.Tensor) -> torch.Tensor:
+    """Return what each model of one architecture makes of `x`, stacked along a new first dim.
+
+    The models agree in ``training`` and are not changed. The operators are as few for thirty
+    models as for three, but for the stacking.
+    """
+    # TODO: a function of the parameters and buffers of one model.
+    raise NotImplementedError("outputs")

@@ -1,0 +1,104 @@
+"""Nothing to look at: zero, NaN, or the mean?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import torch
+
+
+# Given: do not change. Each gets values (2, 1), of which the first is 2 and the second 4.
+def by_softmax(v: torch.Tensor) -> torch.Tensor:
+    """Add -inf to all scores of the row, and take the softmax."""
+    scores = v @ v.t()
+    scores[0] = -float("inf")
+    return scores.softmax(-1) @ v
+
+
+def by_large_number(v: torch.Tensor) -> torch.Tensor:
+    """Replace all scores of the row by -1e9, and take the softmax."""
+    scores = v @ v.t()
+    scores[0] = -1e9
+    return scores.softmax(-1) @ v
+
+
+def added(v: torch.Tensor) -> torch.Tensor:
+    """Give scaled_dot_product_attention a mask of floats, which is added: -inf in the row."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    mask = v.new_zeros(2, 2)
+    mask[0] = -float("inf")
+    return scaled_dot_product_attention(v, v, v, attn_mask=mask)
+
+
+def all_true(v: torch.Tensor) -> torch.Tensor:
+    """Give scaled_dot_product_attention a mask of bools that is True in the row."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    mask = v.new_zeros(2, 2).bool()
+    mask[0] = True
+    return scaled_dot_product_attention(v * 0, v * 0, v, attn_mask=mask)
+
+
+def module(v: torch.Tensor, *, mask_of: bool, need_weights: bool) -> torch.Tensor:
+    """Call a MultiheadAttention whose four projections change nothing."""
+    import torch
+
+    attention = torch.nn.MultiheadAttention(1, 1, bias=False)
+    for weight in attention.parameters():
+        torch.nn.init.ones_(weight)
+    mask = torch.zeros(2, 2, dtype=torch.bool)
+    mask[0] = mask_of
+    return attention(v, v, v, attn_mask=mask, need_weights=need_weights)[0]
+
+
+def module_with_weights(v: torch.Tensor) -> torch.Tensor:
+    """Give MultiheadAttention a mask that is True in the row, and ask for the weights too."""
+    return module(v, mask_of=True, need_weights=True)
+
+
+def module_without_weights(v: torch.Tensor) -> torch.Tensor:
+    """Give it the mask that is True in the row, and do not ask for the weights."""
+    return module(v, mask_of=True, need_weights=False)
+
+
+def module_gradient(v: torch.Tensor) -> torch.Tensor:
+    """Look at the gradient of that: of the sum of both rows, by the values."""
+    import torch
+
+    v = v.clone().requires_grad_()
+    return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
+
+
+PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    function.__name__: function
+    for function in (
+        by_softmax,
+        by_large_number,
+        added,
+        all_true,
+        module_with_weights,
+        module_without_weights,
+        module_gradient,
+    )
+}
+
+
+def predictions() -> dict[str, str]:
+    """Return "zero", "nan" or "mean" (3, of 2 and 4) for the first row of each of `PROGRAMS`.
+
+    True means "may look" to scaled_dot_product_attention, and "may not look" to a Module.
+    """
+    return {
+        "by_softmax": "nan",
+        "by_large_number": "mean",
+        "added": "zero",
+        "all_true": "mean",
+        "module_with_weights": "nan",
+        "module_without_weights": "zero",
+        "module_gradient": "nan",
+    }

@@ -1,0 +1,198 @@
+"""Tests of k07_functional: an optimizer on a copy, and finite differences, judge."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture05.k07_functional import adapted
+from katas.lecture05.k07_functional import meta_gradients
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+X = torch.tensor([[2.0, 3.0], [5.0, -7.0], [0.0, 11.0]], dtype=torch.float64).abs().sqrt()
+CLOSE = {"rtol": 1e-10, "atol": 1e-12}
+
+
+class Tied(nn.Module):
+    """Uses one weight by two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 2), nn.Linear(2, 2)
+        self.second.weight = self.first.weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what the second makes of what the first makes of x."""
+        return self.second(self.first(x).tanh())
+
+
+def mlp() -> nn.Module:
+    """Return a small network."""
+    return nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+
+
+def normed() -> nn.Module:
+    """Return one with a BatchNorm, whose buffers each call writes to."""
+    return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
+
+
+def frozen() -> nn.Module:
+    """Return one whose first layer does not learn."""
+    model = mlp()
+    model[0].requires_grad_(requires_grad=False)
+    return model
+
+
+MODELS = {"mlp": mlp, "tied": Tied, "frozen": frozen, "normed": normed}
+
+
+def made(name: str) -> nn.Module:
+    """Return one of the models in float64."""
+    torch.manual_seed(0)
+    return MODELS[name]().double()
+
+
+def loss(call: Callable[..., torch.Tensor]) -> torch.Tensor:
+    """Return how far the model is from repeating its input."""
+    return (call(X) - X).square().mean()
+
+
+def other(call: Callable[..., torch.Tensor]) -> torch.Tensor:
+    """Return a loss of two calls."""
+    return (call(X) * call(-X)).mean() + call(X[:2]).square().mean()
+
+
+def stepped(model: nn.Module, what: Callable, steps: int, lr: float) -> nn.Module:
+    """Return a copy of the model after steps of torch.optim.SGD."""
+    twin = copy.deepcopy(model)
+    optimizer = torch.optim.SGD([x for x in twin.parameters() if x.requires_grad], lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        what(twin).backward()
+        optimizer.step()
+    return twin
+
+
+def compare(yours: dict[str, torch.Tensor], twin: nn.Module, why: str) -> None:
+    """Compare your tensors with parameters that learn, and buffers, of a model."""
+    expected = {name: x for name, x in twin.named_parameters() if x.requires_grad}
+    expected |= dict(twin.named_buffers())
+    assert {*expected} == {*yours}, f"yours {sorted(yours)}\nexpected {sorted(expected)}\n{why}"
+    for name, x in expected.items():
+        says = f"{name}: yours is not that of SGD: {why}\n".__add__
+        torch.testing.assert_close(yours[name].detach(), x.detach(), **CLOSE, msg=says)
+
+
+def test_no_step() -> None:
+    """The parameters are the model's own."""
+    model = made("mlp")
+    yours = adapted(model, loss, 0, 0.1)
+
+    compare(yours, model, "without a step they are those of the model")
+    for name, x in model.named_parameters():
+        assert yours[name] is x, f"{name}: yours is another tensor: no graph leads to the model's"
+
+
+def test_one_step() -> None:
+    """As SGD makes it, with the learning rate that was given."""
+    model = made("mlp")
+    for lr in (0.1, 0.5):
+        compare(adapted(model, loss, 1, lr), stepped(model, loss, 1, lr), f"one step, lr={lr}")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_some_steps(name: str) -> None:
+    """Each begins where the one before has ended; what is frozen is not among the results."""
+    model = made(name)
+    expected = stepped(model, other, 3, 0.2)
+
+    compare(adapted(model, other, 3, 0.2), expected, f"{name}: three steps")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_model_stays_as_it_was(name: str) -> None:
+    """Values, gradients, and the statistics of a BatchNorm: each call is written to copies."""
+    model = made(name)
+    loss(model).backward()
+    with unchanged(model, X):
+        yours = adapted(model, loss, 2, 0.1)
+    kept = {key: x.detach().clone() for key, x in yours.items()}
+    with unchanged(model, yours):
+        adapted(model, other, 1, 0.1)
+        meta_gradients(model, [(loss, other)], 0.1)
+    for key, x in kept.items():
+        assert torch.equal(x, yours[key].detach()), f"{key}: a later call writes to earlier results"
+
+
+def test_a_loss_that_fails() -> None:
+    """Its error arrives, and the model is what it was."""
+    model = made("normed")
+
+    def fails(call: Callable[..., torch.Tensor]) -> torch.Tensor:
+        call(X)
+        raise KeyError("loss")
+
+    with unchanged(model), pytest.raises(KeyError, match="loss"):
+        adapted(model, fails, 1, 0.1)
+
+
+def numerically(model: nn.Module, tasks: list, lr: float) -> dict[str, torch.Tensor]:
+    """Return the gradients of the mean loss after a step of SGD, by central differences."""
+    grads, h = {}, 1e-6
+    for name, x in model.named_parameters():
+        if not x.requires_grad:
+            continue
+        grads[name] = torch.zeros_like(x)
+        for index in range(x.numel()):
+            values = []
+            for sign in (1, -1):
+                twin = copy.deepcopy(model)
+                dict(twin.named_parameters())[name].data.view(-1)[index] += sign * h
+                ends = [second(stepped(twin, first, 1, lr)) for first, second in tasks]
+                values.append(sum(ends).item() / len(tasks))
+            grads[name].view(-1)[index] = (values[0] - values[1]) / (2 * h)
+    return grads
+
+
+def test_no_learning() -> None:
+    """With lr=0 they are the gradients of the second loss alone."""
+    model = made("mlp")
+    yours = meta_gradients(model, [(loss, other)], 0.0)
+    names = [name for name, _ in model.named_parameters()]
+    expected = torch.autograd.grad(other(model), [*model.parameters()])
+
+    assert names == [*yours], f"yours {[*yours]}, expected {names}"
+    for name, grad in zip(names, expected, strict=True):
+        says = f"{name}, lr=0: yours is not the gradient of the second loss\n".__add__
+        torch.testing.assert_close(yours[name], grad, **CLOSE, msg=says)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_gradient_goes_through_the_step(name: str) -> None:
+    """Finite differences say so: the step itself depends on where the model began."""
+    model = made(name)
+    tasks = [(loss, other)]
+    yours, expected = meta_gradients(model, tasks, 0.3), numerically(model, tasks, 0.3)
+    assert [*expected] == [*yours], f"yours {[*yours]}, expected {[*expected]}"
+    for key, grad in expected.items():
+        says = f"{key}: yours is not the difference quotient; is the step a constant?\n".__add__
+        torch.testing.assert_close(yours[key], grad, rtol=1e-5, atol=1e-7, msg=says)
+
+
+def test_the_mean_over_tasks() -> None:
+    """Each task begins at the model's parameters, and has losses of its own."""
+    model = made("mlp")
+    tasks = [(loss, other), (other, loss), (other, other)]
+    yours, expected = meta_gradients(model, tasks, 0.3), numerically(model, tasks, 0.3)
+    for key, grad in expected.items():
+        says = f"{key}, three tasks: yours is not that of their mean\n".__add__
+        torch.testing.assert_close(yours[key], grad, rtol=1e-5, atol=1e-7, msg=says)
