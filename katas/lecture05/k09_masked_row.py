@@ -1,4 +1,4 @@
-"""Nothing to look at: zero, NaN, or the mean?
+"""Attention over nothing: zero, NaN, or the mean.
 
 A row of an attention mask forbids all. What comes out of a softmax over nothing?
 
@@ -6,7 +6,7 @@ A row of an attention mask forbids all. What comes out of a softmax over nothing
     v = torch.tensor([[2.0], [4.0]])
     scaled_dot_product_attention(v, v, v, attn_mask=keep)[0]       # tensor([0.])
 
-Nobody divides by zero here, and elsewhere somebody does. Predict the first row of the seven
+Here is no division by zero, and elsewhere there is one. Predict the first row of the seven
 programs, about 9 lines; the tests run PyTorch.
 
 Begin with `by_softmax`: what is exp(-inf)?
@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import torch
 
 
 # Given: do not change. Each gets values (2, 1), of which the first is 2 and the second 4.
@@ -41,26 +41,20 @@ def by_large_number(v: torch.Tensor) -> torch.Tensor:
 
 def added(v: torch.Tensor) -> torch.Tensor:
     """Give scaled_dot_product_attention a mask of floats, which is added: -inf in the row."""
-    from torch.nn.functional import scaled_dot_product_attention
-
     mask = v.new_zeros(2, 2)
     mask[0] = -float("inf")
-    return scaled_dot_product_attention(v, v, v, attn_mask=mask)
+    return torch.nn.functional.scaled_dot_product_attention(v, v, v, attn_mask=mask)
 
 
 def all_true(v: torch.Tensor) -> torch.Tensor:
     """Give scaled_dot_product_attention a mask of bools that is True in the row."""
-    from torch.nn.functional import scaled_dot_product_attention
-
     mask = v.new_zeros(2, 2).bool()
     mask[0] = True
-    return scaled_dot_product_attention(v * 0, v * 0, v, attn_mask=mask)
+    return torch.nn.functional.scaled_dot_product_attention(v * 0, v * 0, v, attn_mask=mask)
 
 
 def module(v: torch.Tensor, *, mask_of: bool, need_weights: bool) -> torch.Tensor:
     """Call a MultiheadAttention whose four projections change nothing."""
-    import torch
-
     attention = torch.nn.MultiheadAttention(1, 1, bias=False)
     for weight in attention.parameters():
         torch.nn.init.ones_(weight)
@@ -81,8 +75,6 @@ def module_without_weights(v: torch.Tensor) -> torch.Tensor:
 
 def module_gradient(v: torch.Tensor) -> torch.Tensor:
     """Look at the gradient of that: of the sum of both rows, by the values."""
-    import torch
-
     v = v.clone().requires_grad_()
     return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
 

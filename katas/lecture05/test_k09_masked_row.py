@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -30,7 +32,7 @@ def values() -> torch.Tensor:
 def outcome(name: str) -> str:
     """Run a program, and name what it gives."""
     first = PROGRAMS[name](values())[0].item()
-    return {0.0: "zero", 3.0: "mean"}.get(first, "nan" if first != first else f"{first}")  # noqa: PLR0124
+    return "nan" if math.isnan(first) else {0.0: "zero", 3.0: "mean"}.get(first, f"{first}")
 
 
 def predicted() -> dict[str, str]:

@@ -1,0 +1,49 @@
+"""Multi-head attention, and the masks that forbid."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    """Self-attention with `heads` heads over `size` features, as ``nn.MultiheadAttention``."""
+
+    def __init__(self, size: int, heads: int) -> None:
+        # Given: the names and shapes of PyTorch's state dict.
+        super().__init__()
+        self.heads = heads
+        self.in_proj_weight = nn.Parameter(torch.randn(3 * size, size) / size**0.5)
+        self.in_proj_bias = nn.Parameter(torch.zeros(3 * size))
+        self.out_proj = nn.Linear(size, size)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        key_padding_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Return what the positions of `x` (n, t, e) see in each other, (n, t, e).
+
+        `attn_mask` (t, t), rows for queries, and `key_padding_mask` (n, t), for keys, are bool,
+        where True forbids, or are added to the scores. A row in which all is forbidden is NaN.
+        """
+        n, t, e = x.shape
+        q, k, v = (
+            each.view(n, t, self.heads, -1).transpose(1, 2)
+            for each in (x @ self.in_proj_weight.t() + self.in_proj_bias).chunk(3, -1)
+        )
+        scores = q @ k.transpose(-2, -1) / (e / self.heads) ** 0.5
+        if attn_mask is not None:
+            scores = scores + additive(attn_mask, x.dtype)
+        if key_padding_mask is not None:
+            scores = scores + additive(key_padding_mask, x.dtype)[:, None, None]
+        heads = scores.softmax(-1) @ v
+        return self.out_proj(heads.transpose(1, 2).reshape(n, t, e))
+
+
+def additive(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return a mask to add to scores: for True -inf, for False 0; one of floats as it is."""
+    if mask.dtype != torch.bool:
+        return mask
+    return torch.zeros_like(mask, dtype=dtype).masked_fill(mask, -torch.inf)

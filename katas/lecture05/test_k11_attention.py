@@ -1,0 +1,145 @@
+"""Tests of k11_attention: nn.MultiheadAttention has the same weights, inputs and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture05 import k11_attention as kata
+from katas.lecture05.k11_attention import Attention
+from katas.lecture05.k11_attention import additive
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+CLOSE = {"rtol": 1e-10, "atol": 1e-12}
+
+
+def pair(size: int, heads: int) -> tuple[Attention, nn.MultiheadAttention]:
+    """Return yours and PyTorch's with equal weights, in float64."""
+    torch.manual_seed(0)
+    real = nn.MultiheadAttention(size, heads, batch_first=True).double()
+    nn.init.normal_(real.in_proj_bias)
+    nn.init.normal_(real.out_proj.bias)
+    mine = Attention(size, heads).double()
+    mine.load_state_dict(real.state_dict())
+    return mine, real
+
+
+def rows(n: int, t: int, e: int) -> torch.Tensor:
+    """Return an input; each element is another."""
+    return torch.randn(n, t, e, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+def compare(size: int, heads: int, x: torch.Tensor, why: str, **masks: torch.Tensor) -> None:
+    """Compare the results, and all gradients; where PyTorch's is NaN yours is too."""
+    mine, real = pair(size, heads)
+    results: list[Any] = []
+    with unchanged(x, mine, **masks):
+        yours = mine(x, **masks)
+    for module, y in ((mine, yours), (real, real(x, x, x, **masks)[0])):
+        grads = torch.autograd.grad(y.square().sum(), [*module.parameters()])
+        names = [name for name, _ in module.named_parameters()]
+        results.append((y, dict(zip(names, grads, strict=True))))
+    (yours, mine_grads), (theirs, real_grads) = results
+    assert yours.shape == theirs.shape, f"your shape {yours.shape}, PyTorch's {theirs.shape}"
+    says = f"{why}: yours is not PyTorch's\n".__add__
+    torch.testing.assert_close(yours, theirs, **CLOSE, equal_nan=True, msg=says)
+    for name, grad in real_grads.items():
+        says = f"{why}: the gradient by {name}: yours is not PyTorch's\n".__add__
+        torch.testing.assert_close(mine_grads[name], grad, **CLOSE, equal_nan=True, msg=says)
+
+
+def future(t: int) -> torch.Tensor:
+    """Return the mask that forbids a look at later positions."""
+    return torch.ones(t, t, dtype=torch.bool).triu(1)
+
+
+def padding(n: int, t: int) -> torch.Tensor:
+    """Return the mask that forbids the last keys, more of them in later rows."""
+    return torch.arange(t) >= t - torch.arange(n)[:, None]
+
+
+def test_a_mask_of_bools_is_one_of_floats() -> None:
+    """True is -inf, False is 0, in the dtype of the scores; one of floats is taken as it is."""
+    mask = torch.tensor([True, False])
+    with unchanged(mask):
+        yours = additive(mask, torch.float64)
+    says = "for [True, False]: yours is not [-inf, 0] in float64\n".__add__
+    expected = torch.tensor([-torch.inf, 0], dtype=torch.float64)
+    torch.testing.assert_close(yours, expected, msg=says)
+    floats = torch.tensor([-1.5, 0.0])
+    assert additive(floats, torch.float32) is floats, "a mask of floats: yours is another tensor"
+
+
+def test_one_position() -> None:
+    """Which sees itself alone: two projections of the values."""
+    compare(2, 1, rows(1, 1, 2), "one position")
+
+
+def test_one_head() -> None:
+    """Scores are divided by the root of the size of a head."""
+    compare(4, 1, rows(2, 3, 4), "one head")
+
+
+@pytest.mark.parametrize("heads", [2, 3, 6])
+def test_heads_see_their_own_features(heads: int) -> None:
+    """Each has a part of the features, and they are joined in their order."""
+    compare(6, heads, rows(2, 5, 6), f"{heads} heads")
+
+
+def test_no_look_into_the_future() -> None:
+    """Rows of the mask are queries, columns keys."""
+    compare(6, 2, rows(2, 4, 6), "a causal mask of bools", attn_mask=future(4))
+
+
+def test_a_mask_of_floats_is_added() -> None:
+    """To the scores that are already divided; with -inf it forbids."""
+    mask = torch.arange(16, dtype=torch.float64).view(4, 4).sqrt()
+    compare(6, 2, rows(2, 4, 6), "a mask of floats", attn_mask=mask)
+    mask[1, 2] = -torch.inf
+    compare(6, 2, rows(2, 4, 6), "a mask with -inf", attn_mask=mask)
+
+
+def test_padding_is_forbidden_to_all() -> None:
+    """Each element of the batch has keys of its own that no query may see."""
+    compare(6, 3, rows(4, 4, 6), "padding", key_padding_mask=padding(4, 4))
+
+
+def test_padding_and_future() -> None:
+    """What one of the two forbids is forbidden."""
+    masks = {"attn_mask": future(5), "key_padding_mask": padding(3, 5)}
+
+    compare(6, 2, rows(3, 5, 6), "both masks", **masks)
+
+
+def test_a_row_without_keys_is_nan() -> None:
+    """And the other rows are not."""
+    mask = future(4)
+    mask[2] = True
+
+    compare(6, 2, rows(2, 4, 6), "the third row may see nothing", attn_mask=mask)
+
+
+def test_the_weights_go_back() -> None:
+    """Yours into PyTorch's."""
+    mine, real = Attention(6, 2), nn.MultiheadAttention(6, 2, batch_first=True)
+    result = real.load_state_dict(mine.state_dict())
+    x = rows(2, 3, 6).float()
+
+    assert not result.missing_keys, result
+    says = "with your weights: yours is not PyTorch's\n".__add__
+    torch.testing.assert_close(mine(x), real(x, x, x)[0], msg=says)
+
+
+def test_it_is_your_own() -> None:
+    """The functions of torch that do it all do not run."""
+    with forbids(
+        kata,
+        *("torch.nn.functional", "torch.nn.MultiheadAttention", "torch.nn.attention"),
+        operators=("aten::scaled_dot_product", "aten::_scaled_dot_product", "aten::_native_multi"),
+    ) as fresh:
+        fresh.Attention(6, 2)(rows(2, 3, 6).float(), future(3), padding(2, 3))
