@@ -6,8 +6,8 @@ A row of an attention mask forbids all. What comes out of a softmax over nothing
     v = torch.tensor([[2.0], [4.0]])
     scaled_dot_product_attention(v, v, v, attn_mask=keep)[0]       # tensor([0.])
 
-Here is no division by zero, and elsewhere there is one. Predict the first row of the seven
-programs, about 9 lines; the tests run PyTorch.
+Here is no division by zero, and elsewhere there is one. Predict the first row of the six
+programs, about 8 lines; the tests run PyTorch.
 
 Begin with `by_softmax`: what is exp(-inf)?
 Afterwards find ``_safe_softmax`` in ``torch/_decomp/decompositions.py``, in site-packages.
@@ -37,13 +37,6 @@ def by_large_number(v: torch.Tensor) -> torch.Tensor:
     scores = v @ v.t()
     scores[0] = -1e9
     return scores.softmax(-1) @ v
-
-
-def added(v: torch.Tensor) -> torch.Tensor:
-    """Give scaled_dot_product_attention a mask of floats, which is added: -inf in the row."""
-    mask = v.new_zeros(2, 2)
-    mask[0] = -float("inf")
-    return torch.nn.functional.scaled_dot_product_attention(v, v, v, attn_mask=mask)
 
 
 def all_true(v: torch.Tensor) -> torch.Tensor:
@@ -84,7 +77,6 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     for function in (
         by_softmax,
         by_large_number,
-        added,
         all_true,
         module_with_weights,
         module_without_weights,

@@ -16,7 +16,6 @@ from plugins.kit import forbids
 RULES = {
     "by_softmax": "a softmax is exp divided by a sum of exp: of exp(-inf), what is the sum?",
     "by_large_number": "a softmax does not change if all scores have one more: -1e9 is a number",
-    "added": "it asks whether a row is -inf throughout, since that is a row without keys",
     "all_true": "what does True mean to this function, and what are the scores of zeros?",
     "module_with_weights": "the weights are wanted: then the softmax is a plain one",
     "module_without_weights": "no weights are wanted: then it calls scaled_dot_product_attention",

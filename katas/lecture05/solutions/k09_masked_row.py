@@ -26,13 +26,6 @@ def by_large_number(v: torch.Tensor) -> torch.Tensor:
     return scores.softmax(-1) @ v
 
 
-def added(v: torch.Tensor) -> torch.Tensor:
-    """Give scaled_dot_product_attention a mask of floats, which is added: -inf in the row."""
-    mask = v.new_zeros(2, 2)
-    mask[0] = -float("inf")
-    return torch.nn.functional.scaled_dot_product_attention(v, v, v, attn_mask=mask)
-
-
 def all_true(v: torch.Tensor) -> torch.Tensor:
     """Give scaled_dot_product_attention a mask of bools that is True in the row."""
     mask = v.new_zeros(2, 2).bool()
@@ -71,7 +64,6 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     for function in (
         by_softmax,
         by_large_number,
-        added,
         all_true,
         module_with_weights,
         module_without_weights,
@@ -88,7 +80,6 @@ def predictions() -> dict[str, str]:
     return {
         "by_softmax": "nan",
         "by_large_number": "mean",
-        "added": "zero",
         "all_true": "mean",
         "module_with_weights": "nan",
         "module_without_weights": "zero",

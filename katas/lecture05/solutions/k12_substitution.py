@@ -1,0 +1,97 @@
+"""A subclass of Tensor, passed around."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# Given: do not change. Each gets a Tagged of three floats.
+def compare(x: torch.Tensor) -> object:
+    """Compare with a number."""
+    return x > 2
+
+
+def shape(x: torch.Tensor) -> object:
+    """Ask for the shape."""
+    return x.shape
+
+
+def tensor(x: torch.Tensor) -> object:
+    """Make a tensor of its values."""
+    return torch.tensor(x)
+
+
+def as_tensor(x: torch.Tensor) -> object:
+    """Make it a tensor, unless it is one."""
+    return torch.as_tensor(x)
+
+
+def parameter(x: torch.Tensor) -> object:
+    """Make it a Parameter."""
+    return torch.nn.Parameter(x)
+
+
+def linear(x: torch.Tensor) -> object:
+    """Call a layer that knows nothing of subclasses."""
+    return torch.nn.Linear(3, 2)(x)
+
+
+def gradient(x: torch.Tensor) -> object:
+    """Make it a leaf, go backward, and ask for .grad."""
+    x = x.detach().requires_grad_()
+    (x * 2).sum().backward()
+    return x.grad
+
+
+def out(x: torch.Tensor) -> object:
+    """Return what add returns, which has written to a plain tensor."""
+    return torch.add(x, x, out=torch.empty(3))
+
+
+def written(x: torch.Tensor) -> object:
+    """Write to a plain tensor, and return that tensor."""
+    plain = torch.empty(3)
+    plain.copy_(x)
+    return plain
+
+
+def numpy(x: torch.Tensor) -> object:
+    """Go to NumPy and back."""
+    return torch.from_numpy(x.numpy())
+
+
+def rows(x: torch.Tensor) -> object:
+    """Take the first of its elements, in a loop."""
+    return next(iter(x))
+
+
+def pickled(x: torch.Tensor) -> object:
+    """Send it through pickle."""
+    return pickle.loads(pickle.dumps(x))  # noqa: S301 - our own bytes
+
+
+PROGRAMS: dict[str, Callable[[torch.Tensor], object]] = {
+    function.__name__: function
+    for function in (
+        *(compare, shape, tensor, as_tensor, parameter, linear),
+        *(gradient, out, written, numpy, rows, pickled),
+    )
+}
+
+
+def predictions() -> dict[str, bool]:
+    """Return for each of `PROGRAMS`, by name, whether its result is a Tagged.
+
+    What goes through ``Tensor.__torch_function__`` comes back as the subclass, wherever a tensor
+    comes back at all.
+    """
+    tagged = {"compare", "as_tensor", "parameter", "linear", "out", "rows", "pickled"}
+    plain = {"shape", "tensor", "gradient", "written", "numpy"}
+    return dict.fromkeys(tagged, True) | dict.fromkeys(plain, False)
