@@ -1,0 +1,175 @@
+"""Tests of k13_units: values are PyTorch's, units those of physics."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture05.k13_units import Quantity
+from katas.lecture05.k13_units import UnitError
+from katas.lecture05.k13_units import quantity
+from katas.lecture05.k13_units import unit_of
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def metres(*values: float) -> Quantity:
+    """Return a way."""
+    return quantity(torch.tensor(values, dtype=torch.float64), m=1)
+
+
+def seconds(*values: float) -> Quantity:
+    """Return a time."""
+    return quantity(torch.tensor(values, dtype=torch.float64), s=1)
+
+
+def check(yours: object, value: torch.Tensor, unit: dict | None, what: str) -> None:
+    """Compare the value with PyTorch's, and the unit with what it should be."""
+    assert isinstance(yours, Quantity), f"{what}: yours is a {type(yours).__name__}"
+    assert unit == yours.unit, f"{what}: your unit is {yours.unit}, expected {unit}"
+    plain = yours.as_subclass(torch.Tensor)
+    torch.testing.assert_close(plain, value, msg=f"{what}: yours is not PyTorch's\n".__add__)
+
+
+def plain(x: torch.Tensor) -> torch.Tensor:
+    """Return the tensor without a unit."""
+    return x.as_subclass(torch.Tensor)
+
+
+def test_units_of_operands() -> None:
+    """A Quantity has its own; a number and a plain tensor have none, which is {}."""
+    found = [unit_of(each) for each in (metres(1.0), 2, 2.5, torch.ones(2))]
+
+    assert [{"m": 1}, {}, {}, {}] == found, (
+        f"yours {found}, expected [{{'m': 1}}, {{}}, {{}}, {{}}]"
+    )
+
+
+def test_a_product() -> None:
+    """Exponents are added, by operator, function and method; what cancels is gone."""
+    way, time = metres(6.0, 8.0), seconds(2.0, 5.0)
+    value = plain(way) * plain(time)
+    for what, yours in (
+        ("way * time", way * time),
+        ("torch.mul", torch.mul(way, time)),
+        (".mul", way.mul(time)),
+    ):
+        check(yours, value, {"m": 1, "s": 1}, what)
+    check(way @ time, plain(way) @ plain(time), {"m": 1, "s": 1}, "way @ time")
+    check(2 * way, 2 * plain(way), {"m": 1}, "2 * way")
+    check(way * way, plain(way) ** 2, {"m": 2}, "way * way")
+
+
+def test_a_quotient() -> None:
+    """Exponents are subtracted, also if the number stands on the left."""
+    way, time = metres(6.0, 8.0), seconds(2.0, 5.0)
+    check(way / time, plain(way) / plain(time), {"m": 1, "s": -1}, "way / time")
+    check(way / way, plain(way) / plain(way), {}, "way / way")
+    check(1 / time, 1 / plain(time), {"s": -1}, "1 / time")
+    check(plain(way) / time, plain(way) / plain(time), {"s": -1}, "a plain tensor / time")
+    check(way / 2, plain(way) / 2, {"m": 1}, "way / 2")
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "maximum"])
+def test_a_sum_wants_one_unit(name: str) -> None:
+    """Twice the same, and the unit stays."""
+    way, other = metres(6.0, 8.0), metres(1.0, 9.0)
+    value = getattr(torch, name)(plain(way), plain(other))
+    check(getattr(torch, name)(way, other), value, {"m": 1}, f"torch.{name}")
+    for wrong in (seconds(1.0, 2.0), torch.ones(2, dtype=torch.float64)):
+        for pair in ((way, wrong), (wrong, way)):
+            with pytest.raises(UnitError):
+                getattr(torch, name)(*pair)
+
+
+def test_a_number_has_no_metres() -> None:
+    """On either side; a quantity without a unit may be added to."""
+    way = metres(6.0, 8.0)
+    for what, program in {
+        "way + 1": lambda: way + 1,
+        "1 + way": lambda: 1 + way,
+        "1 - way": lambda: 1 - way,
+        "exp(way)": way.exp,
+    }.items():
+        refused = False
+        try:
+            program()
+        except UnitError:
+            refused = True
+        assert refused, f"{what}: yours is not refused, and adds a number to metres"
+    ratio = way / metres(2.0, 2.0)
+    check(1 - ratio, 1 - plain(ratio), {}, "1 - way / way")
+    check(ratio.exp(), plain(ratio).exp(), {}, "exp(way / way)")
+
+
+def test_arguments_by_name() -> None:
+    """Input and other are operands too; alpha and dim are none."""
+    way, other = metres(6.0, 8.0), metres(1.0, 9.0)
+    check(torch.mul(input=way, other=other), plain(way) * plain(other), {"m": 2}, "both by name")
+    check(torch.add(way, other=other), plain(way) + plain(other), {"m": 1}, "one by name")
+    check(torch.sub(way, other, alpha=2), plain(way) - 2 * plain(other), {"m": 1}, "alpha=2")
+    with pytest.raises(UnitError):
+        torch.add(input=way, other=seconds(1.0, 2.0))
+
+
+def test_functions_of_one() -> None:
+    """What follows the first operand is no operand: a dim, an index, a shape."""
+    way = metres(6.0, 8.0, -1.0)
+    programs: dict[str, Callable] = {
+        "sum": lambda x: x.sum(0),
+        "mean": lambda x: x.mean(dim=0, keepdim=True),
+        "getitem": lambda x: x[1],
+        "view": lambda x: x.view(3, 1),
+        "neg": operator.neg,
+        "abs": abs,
+        "clone": torch.clone,
+    }
+    for name, program in programs.items():
+        check(program(way), program(plain(way)), {"m": 1}, name)
+
+
+@pytest.mark.parametrize("operand", ["time", "plain"])
+def test_a_refusal_writes_nothing(operand: str) -> None:
+    """The rule is asked before PyTorch: in place, a late error would leave the sum."""
+    way = metres(6.0, 8.0)
+    other = seconds(1.0, 2.0) if operand == "time" else torch.ones(2, dtype=torch.float64)
+    for name in ("add_", "sub_"):
+        with unchanged(way=way, other=other), pytest.raises(UnitError):
+            getattr(way, name)(other)
+    assert way.unit == {"m": 1}, f"the unit of what was refused: yours {way.unit}"
+
+
+def test_in_place() -> None:
+    """The written tensor has the new unit, and is the result; operands keep theirs."""
+    way, time = metres(6.0, 8.0), seconds(2.0, 5.0)
+    value = plain(way) * plain(time)
+    result = way.mul_(time)
+
+    assert result is way, "mul_ returns the tensor that it writes to"
+    check(way, value, {"m": 1, "s": 1}, "way.mul_(time)")
+    assert time.unit == {"s": 1}, f"the other operand: your unit is {time.unit}"
+
+
+def test_what_is_not_known() -> None:
+    """A function without a rule gives no unit, and what is made of it has none that is known."""
+    way = metres(6.0, 8.0)
+    root = way.sqrt()
+    check(root, plain(way).sqrt(), None, "way.sqrt()")
+    check(root * way, plain(root) * plain(way), None, "way.sqrt() * way")
+    assert way.unit == {"m": 1}, f"way itself: your unit is {way.unit}"
+
+
+def test_questions_are_answered() -> None:
+    """shape, len, tolist, repr and a backward come through the same door."""
+    way = metres(6.0, 8.0)
+    assert (tuple(way.shape), len(way), way.tolist()) == ((2,), 2, [6.0, 8.0]), "shape, len, tolist"
+    assert "8." in repr(way), f"repr: yours {way!r}"
+    leaf = metres(6.0, 8.0).requires_grad_()
+    leaf.mul(3).sum().backward()
+    assert leaf.grad.tolist() == [3.0, 3.0], f"the gradient: yours {leaf.grad}"
