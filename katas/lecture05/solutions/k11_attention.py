@@ -33,7 +33,7 @@ class Attention(nn.Module):
             each.view(n, t, self.heads, -1).transpose(1, 2)
             for each in (x @ self.in_proj_weight.t() + self.in_proj_bias).chunk(3, -1)
         )
-        scores = q @ k.transpose(-2, -1) / (e / self.heads) ** 0.5
+        scores = q @ k.mT / (e / self.heads) ** 0.5
         if attn_mask is not None:
             scores = scores + additive(attn_mask, x.dtype)
         if key_padding_mask is not None:
