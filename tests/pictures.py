@@ -165,6 +165,13 @@ def pipeline() -> str:
     return lecture06.svg()
 
 
+def drawers() -> str:
+    """Draw where a Module keeps what is assigned to it, and who sees it."""
+    from tests import drawers as lecture05  # noqa: PLC0415 - imports torch
+
+    return lecture05.svg_of(lecture05.read_lines())
+
+
 def streams() -> str:
     """Draw the rows of a GPU's trace, and when it was busy."""
     from tests import gputrace  # noqa: PLC0415 - imports torch
@@ -181,6 +188,7 @@ PICTURES: dict[str, Callable[[], str]] = {
 MEASURED: dict[str, Callable[[], str]] = {
     "lecture03.svg": nodes,
     "lecture04.svg": road,
+    "lecture05.svg": drawers,
     "lecture07.svg": streams,
 }
 
