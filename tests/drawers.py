@@ -32,7 +32,7 @@ LINES = {
 }
 ASKED = ("parameters()", "double()", "state_dict()")
 # In pixels: where the columns begin, and how high a row is.
-DRAWER, SEEN, STEP, ROW, TOP = 470, 640, 120, 34, 78
+DRAWER, SEEN, STEP, ROW, TOP = 510, 665, 120, 34, 78
 
 
 @dataclass(frozen=True)
