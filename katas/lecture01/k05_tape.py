@@ -1,8 +1,8 @@
-"""Build a tape, as PyTorch had one when it was young.
+"""Build a tape.
 
-In 2016 a tensor knew nothing of gradients. One wrapped it in a ``Variable``, which kept a record of
-what was done to it. The program runs; the record is made as it runs; read backwards, it gives the
-gradients:
+A tensor of 2017 knew nothing of gradients. One wrapped it in a ``Variable``, and a record was kept
+of what was done to it. The program runs; the record is made as it runs; read backwards, it gives
+the gradients:
 
     x = Variable(torch.tensor(3.0), tape)        tape.entries
     y = x * x                                    (y, [x, x], rule of *)

@@ -53,6 +53,10 @@ class Node:
         """Draw a product."""
         return Node("mul", [self, other])
 
+    def __gt__(self, other: object) -> Node:
+        """Draw a comparison, which this kata does not run."""
+        return Node("gt", [self])
+
     def sin(self) -> Node:
         """Draw a sine."""
         return Node("sin", [self])

@@ -5,17 +5,19 @@ you print it, all that was recorded goes to a compiler as one program. The next 
 records the same program, which is compiled already. But:
 
     for step in range(100):
-        x = x * step             # a number of Python is part of the program:
-        look(x)                  # 100 programs, 100 compilations
+        y = x[:step]             # what is no tensor is part of the program:
+        look(y)                  # 100 programs, 100 compilations
 
 Recording is given. Write two functions, about 18 lines.
 
 1. `trace`: the program behind a Lazy, and the tensors that it takes. What has a value is an input.
 2. `look`: the value, by a compiled program that is kept for the next time.
 
+Real life differs: PyTorch's lazy tensors make an input of a number that is multiplied with; here
+it stays in the program, as sizes do there.
 Begin on paper: write the program of ``(a * b + a) * 2``, with a and b as inputs 0 and 1.
-Afterwards open ``torch/csrc/lazy/core/lazy_graph_executor.cpp``: find the cache. The real one is
-in the README's exploration.
+Afterwards open ``torch/csrc/lazy/core/lazy_graph_executor.cpp`` in PyTorch's repository: find the
+cache.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Lazy:
     """A tensor that may have no value yet, but knows how it would be made.
 
     `value` is a tensor or None. Without one, `op` is the name of an operator, and `inputs` are what
-    it takes: each a Lazy, or a number of Python.
+    it takes: each a Lazy, or a float.
     """
 
     def __init__(

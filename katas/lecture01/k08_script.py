@@ -1,4 +1,4 @@
-"""Date a script: twelve lines of 2017, on today's PyTorch.
+"""Date a script: twelve lines of early 2017, on today's PyTorch.
 
 A repository of 2017 has the model that you want. It runs, and gives other numbers than the paper.
 An error would have been kinder:
@@ -13,9 +13,9 @@ Twelve lines stand below, each with what it gave in 2017. Say on paper what beco
 - "raises": an error;
 - "other": it runs without a warning, and gives something else.
 
-Begin with `loss_data`, which you have met.
+Begin with `loss_data`: which message have you met there?
 Afterwards open ``torch/autograd/variable.py``, all that is left of a class that programs were
-full of, and ``tools/autograd/deprecated.yaml``.
+full of, and ``tools/autograd/deprecated.yaml`` in PyTorch's repository.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find out who links whom, from the extension down to c10.
 
-What does ``import torch`` bring into your process? It loads ``torch/_C.cpython-...so``, which is
-nearly empty. It says which
-library it needs, that one says which it needs, and so on to the 400 MB with the kernels:
+What does ``import torch`` bring into your process? The extension ``torch/_C.cpython-...so`` is
+nearly empty. It says which library it needs, that one says which it needs, and so on to the 400 MB
+with the kernels:
 
     print(needed(EXTENSION))                     # ['libtorch_python.so', ...]
 

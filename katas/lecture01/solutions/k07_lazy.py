@@ -18,7 +18,7 @@ class Lazy:
     """A tensor that may have no value yet, but knows how it would be made.
 
     `value` is a tensor or None. Without one, `op` is the name of an operator, and `inputs` are what
-    it takes: each a Lazy, or a number of Python.
+    it takes: each a Lazy, or a float.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Date a script: twelve lines of 2017, on today's PyTorch."""
+"""Date a script: twelve lines of early 2017, on today's PyTorch."""
 
 from __future__ import annotations
 
