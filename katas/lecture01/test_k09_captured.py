@@ -69,8 +69,9 @@ def test_noise_differs_from_call_to_call() -> None:
         torch.manual_seed(3)
         close(run(X) - X, first, f"{name}, with the same seed")
     for dtype in (torch.float64, torch.float16):
-        yours = module(X.to(dtype)).dtype
-        assert dtype == yours, f"eagerly, the sum has the dtype of x: yours {yours}, not {dtype}"
+        for x in (X.to(dtype), X[0, 0].to(dtype)):
+            yours = module(x).dtype
+            assert dtype == yours, f"eagerly, the sum has the dtype of x: {yours}, not {dtype}"
 
 
 def test_noise_is_spread() -> None:

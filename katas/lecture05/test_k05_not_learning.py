@@ -53,6 +53,7 @@ def test_each_layer_of_the_ensemble_learns() -> None:
 
     learns(model, names, lambda a, b, c, d: ((X @ a.t() + b) + (X @ c.t() + d)) / 2)
     assert len([*Ensemble(3, 5).parameters()]) == 10, "five layers have ten parameters"
+    assert model(X).shape == (2, 1), f"one number for each row, yours {tuple(model(X).shape)}"
 
 
 def test_the_scale_learns() -> None:
@@ -103,7 +104,15 @@ def test_a_resumed_model_goes_on() -> None:
     """In the memory of the state dict, and with the optimizer that came along."""
     state = {key: x.clone() for key, x in nn.Linear(3, 1).state_dict().items()}
     weight = state["weight"].clone()
-    model, optimizer = resumed(lambda: nn.Linear(3, 1), state)
+    devices = []
+
+    def make() -> nn.Module:
+        made = nn.Linear(3, 1)
+        devices.append(made.weight.device.type)
+        return made
+
+    model, optimizer = resumed(make, state)
+    assert devices == ["meta"], f"made once, without memory: yours on {devices}"
     assert model.weight.device.type == "cpu", f"the weight is on {model.weight.device}"
     assert model.weight.data_ptr() == state["weight"].data_ptr(), "the weight is a copy"
     torch.testing.assert_close(model.weight.detach(), weight, msg="other values\n".__add__)
