@@ -35,16 +35,20 @@ class Refusal(Exception):  # noqa: N818 - a name that no C++ class has
 @pytest.fixture
 def register(extension: Extension) -> Iterator[Callable[[Kernel], None]]:
     """Return a function that makes its argument the kernel of ``callback`` until the test ends."""
-    library = torch.library.Library(extension.namespace, "IMPL")
+    libraries: list[torch.library.Library] = []
+
+    def destroy() -> None:
+        for library in libraries:
+            library._destroy()  # noqa: SLF001 - as torch's own tests do
+        libraries.clear()
 
     def register_kernel(kernel: Kernel) -> None:
-        with warnings.catch_warnings():
-            # That it takes the place of another test's.
-            warnings.simplefilter("ignore")
-            library.impl("callback", kernel, "CompositeExplicitAutograd")
+        destroy()
+        libraries.append(torch.library.Library(extension.namespace, "IMPL"))
+        libraries[0].impl("callback", kernel, "CompositeExplicitAutograd")
 
     yield register_kernel
-    library._destroy()  # noqa: SLF001 - as torch's own tests do
+    destroy()
 
 
 @pytest.fixture
