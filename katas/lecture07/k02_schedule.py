@@ -6,10 +6,11 @@ hands the trace over:
     step         0     1       2       3       4                5     6       ...
     wait=1       none
     warmup=1           warmup
-    active=3                   record  record  record_and_save  none  warmup
+    active=3                   record  record  record_and_save
+    the next                                                    none  warmup
 
-A training that ends at step 3 gets no trace, and no error. Write `action`, about 8 lines, equal to
-``torch.profiler.schedule``.
+A training that ends after step 1 gets no trace, and no error. Write `action`, about 8 lines, equal
+to ``torch.profiler.schedule``.
 
 Begin with the steps of one cycle, then take the remainder.
 Afterwards read ``schedule`` in ``torch/profiler/profiler.py``, in site-packages.

@@ -13,8 +13,8 @@ A GPU runs several streams together, so the sum of its kernels' times says littl
 3. `breakdown`: the numbers for a trace; about 22 lines in all.
 
 Begin on paper: three intervals, one inside another, one that begins where another ends.
-Afterwards read ``get_temporal_breakdown`` in ``hta/analyzers/breakdown_analysis.py``, and how
-PyTorch writes the rows, ``torch/profiler/profiler.py``.
+Afterwards read ``get_temporal_breakdown`` in ``hta/analyzers/breakdown_analysis.py``, and
+``export_chrome_trace`` in ``torch/profiler/profiler.py``.
 
 Real life differs: HTA knows more kinds of kernels, by longer rules.
 """

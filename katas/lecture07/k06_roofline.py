@@ -12,6 +12,7 @@ the memory. A faster multiplier then makes nothing faster.
 Write the six rows of `work`; `bound` says the side.
 
 Begin with `add`: how many results, how many bytes in and out?
+Real life differs: each dtype has a roof of its own; tensor cores raise that of bfloat16 manifold.
 Afterwards see ``mm_flop`` in ``torch/utils/flop_counter.py``, in site-packages.
 """
 

@@ -4,7 +4,7 @@ A launch returns immediately, and the CPU runs ahead: that is what keeps a GPU b
 for a value waits until the GPU is there. Nothing in the code says "wait":
 
     if loss < best:          a tensor as a bool
-    1 / max(norm, 1.0)       so is this, within Python's max
+    max(norm, 1.0)           so is this, within Python's max
     errors[mask]             the size of the result is known to the GPU alone
     loss.item()              at least you see it
 
@@ -43,8 +43,8 @@ class Report(NamedTuple):
 def train(model: nn.Module, batches: Iterable[Batch], rate: float) -> Report:
     """Train on (inputs, targets, mask), by SGD with the gradient clipped to norm 1.
 
-    Elements outside of the mask don't count, whatever they hold: they may be NaN. Each mask has
-    an element at least, and there is at least one batch.
+    A mask has the shape of the targets. Elements outside of it don't count, whatever they hold:
+    they may be NaN. Each mask has an element at least, and there is at least one batch.
     """
     losses = []
     best = torch.tensor(float("inf"))

@@ -10,7 +10,8 @@ soon as it is there. Here are two orders of two batches:
 Write `best_order`, about 4 lines: there is a rule, and no search.
 
 Begin on paper: which batch do you want first, which last?
-Afterwards see ``Stream`` in ``torch/cuda/streams.py``, in site-packages, and Johnson's rule.
+Afterwards see ``Stream`` in ``torch/cuda/streams.py``, in site-packages. The rule is
+S. M. Johnson's, of 1954.
 """
 
 from __future__ import annotations
@@ -41,5 +42,5 @@ def finish(batches: Sequence[Batch], order: Sequence[int]) -> int:
 
 def best_order(batches: Sequence[Batch]) -> list[int]:
     """Return the indices of all batches, in an order with the earliest `finish`."""
-    # TODO: short copies first, short kernels last.
+    # TODO
     raise NotImplementedError("best_order")

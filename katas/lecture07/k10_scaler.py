@@ -12,8 +12,8 @@ Write `unscale`, `step` and `update` like those of ``torch.amp.GradScaler``, abo
 Begin with `update`: what are the two numbers that it has to remember?
 Afterwards read ``torch/amp/grad_scaler.py``, in site-packages.
 
-Real life differs: there the search for inf waits for no GPU until the step, and several optimizers
-share a scaler.
+Real life differs: there the search for inf waits for no GPU until the step, several optimizers
+share a scaler, and a second ``unscale_`` before ``update`` is an error.
 """
 
 from __future__ import annotations
@@ -54,5 +54,5 @@ class Scaler:
         The good steps must follow one another, and are counted anew after each change of the scale.
         Then the scaler is ready for the next step.
         """
-        # TODO: two counters, and the flags of this step.
+        # TODO: `scale`, `good`, and the flags of this step.
         raise NotImplementedError("update")

@@ -15,7 +15,8 @@ follows A. Write `run` and `place`, about 14 lines in all.
 Begin on paper: a lies at 0 to 4 and is alive. Where does a result of 3 go, where if a is dead?
 Afterwards read the head of ``torch/_inductor/cudagraph_trees.py``, in site-packages.
 
-Real life differs: liveness comes from weak references, memory from the caching allocator.
+Real life differs: liveness comes from weak references, memory from the caching allocator. And a
+recording is also replayed where less is alive than when it was made: that destroys nothing.
 """
 
 from __future__ import annotations

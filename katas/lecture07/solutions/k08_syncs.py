@@ -25,8 +25,8 @@ class Report(NamedTuple):
 def train(model: nn.Module, batches: Iterable[Batch], rate: float) -> Report:
     """Train on (inputs, targets, mask), by SGD with the gradient clipped to norm 1.
 
-    Elements outside of the mask don't count, whatever they hold: they may be NaN. Each mask has
-    an element at least, and there is at least one batch.
+    A mask has the shape of the targets. Elements outside of it don't count, whatever they hold:
+    they may be NaN. Each mask has an element at least, and there is at least one batch.
     """
     losses = []
     for inputs, targets, mask in batches:
