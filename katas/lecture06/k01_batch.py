@@ -9,6 +9,7 @@ A dataset returns samples; the model wants batches. In between stands ``collate`
 Two pairs became a list of two, and the numbers have a dtype that no weight has. Write `collate`
 from nothing, about 7 lines of recursion; tensors are given.
 
+Real life differs: PyTorch's refuses what it does not know, and keeps named tuples.
 Begin on paper: three samples ``{"x": tensor, "y": (1, "a")}`` in, one dict out.
 Afterwards open ``torch/utils/data/_utils/collate.py`` in site-packages.
 """
@@ -21,7 +22,7 @@ import torch
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return the batch that PyTorch makes of these samples, one or more of a kind.
+    """Return the batch of these samples, one or more of a kind.
 
     - Tensors of one shape: stacked.
     - Numbers: one tensor; int gives int64, float float64, bool bool.

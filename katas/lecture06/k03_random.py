@@ -33,7 +33,7 @@ def predictions() -> dict[str, tuple[bool, bool]]:
 
     A worker is started with a seed for ``random``, NumPy and torch: a number drawn from the
     loader's generator when an epoch begins (without one: the global generator), plus the worker's
-    own number. Only then is ``worker_init_fn`` called with that number.
+    own number (NumPy: a hash of both). Only then is ``worker_init_fn`` called with that number.
     """
     # TODO: return {"numpy": (..., ...), ...}
     raise NotImplementedError("predictions")

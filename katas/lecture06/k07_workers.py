@@ -17,7 +17,8 @@ Begin on paper: two workers, `ahead` 2. Which tasks are out before batch 0 is aw
 Afterwards read ``_BaseDataLoaderIter`` and the long comment on shutdown in
 ``torch/utils/data/dataloader.py``, in site-packages.
 Real life differs: one queue for all results, batches put in order afterwards, tensors in shared
-memory, a thread that pins.
+memory, threads that feed the queues and pin; and a worker looks now and then whether its trainer is
+still alive, where yours would wait on.
 """
 
 from __future__ import annotations

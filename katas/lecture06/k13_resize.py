@@ -19,8 +19,9 @@ it looks at all that it covers, with the weights of a tent that is as wide as a 
 Rows and columns are two products with such a matrix. Write `weights` and `resize`, about 12 lines.
 
 Begin on paper: the weights of new pixel 0 above, as fractions.
-Afterwards read ``torch/_refs/nn/functional/__init__.py`` or, for the loop itself,
-``aten/src/ATen/native/cpu/UpSampleKernel.cpp`` (``HelperInterpLinear``).
+Real life differs: for uint8 PyTorch computes with integer weights, and is off by 1 here and there.
+Afterwards read ``aten/src/ATen/native/cpu/UpSampleKernel.cpp`` (``HelperInterpLinear``), in
+PyTorch's repository.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import torch
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return the batch that PyTorch makes of these samples, one or more of a kind."""
+    """Return the batch of these samples, one or more of a kind."""
     first = samples[0]
     if isinstance(first, torch.Tensor):
         return torch.stack(samples)
