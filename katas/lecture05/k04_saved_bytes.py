@@ -3,7 +3,7 @@
 You save one row of a table, four kilobytes, and the file has four million:
 
     table = torch.randn(1000, 1000)
-    torch.save(table[:1], "row.pt")                # 4001577 bytes
+    torch.save(table[:1], "row.pt")                # 4001485 bytes
 
 A tensor is saved with its whole storage. ``clone()`` helps, but it also unties: two names of one
 weight become two weights, in the file and after loading. Write `compact`, about 6 lines, and have
@@ -29,7 +29,7 @@ def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return equal tensors by the same keys, of which ``torch.save`` writes no more than it needs.
 
     A tensor that shows its whole storage is returned itself. Any other is copied; names of one
-    view (equal start, shape and strides) share one copy. The file has as many bytes as the
+    view (equal start, shape, strides and dtype) share one copy. The file has as many bytes as the
     distinct tensors need, and what was tied is tied after loading.
     """
     # TODO: a dict of the copies made so far.

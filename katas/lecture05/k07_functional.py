@@ -1,7 +1,7 @@
 """A model that is called with other parameters.
 
 How good is a model after one more step? And if it had begun elsewhere? The second question wants
-the gradient through the step, and ``optimizer.step()`` has no gradient: it writes. So call the
+the gradient through the step, and ``optimizer.step()`` has none by default: it writes. So call the
 model with parameters that are the results of operators:
 
     w  ->  loss  ->  grad  ->  w - lr * grad  ->  loss of the stepped model  ->  gradient by w

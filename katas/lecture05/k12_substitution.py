@@ -104,7 +104,7 @@ def predictions() -> dict[str, bool]:
     """Return for each of `PROGRAMS`, by name, whether its result is a Tagged.
 
     What goes through ``Tensor.__torch_function__`` comes back as the subclass, wherever a tensor
-    comes back at all.
+    comes back at all; ``torch.overrides`` knows a few fields that are left out.
     """
     # TODO: return {"compare": ..., ...}
     raise NotImplementedError("predictions")

@@ -15,7 +15,7 @@ def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return equal tensors by the same keys, of which ``torch.save`` writes no more than it needs.
 
     A tensor that shows its whole storage is returned itself. Any other is copied; names of one
-    view (equal start, shape and strides) share one copy. The file has as many bytes as the
+    view (equal start, shape, strides and dtype) share one copy. The file has as many bytes as the
     distinct tensors need, and what was tied is tied after loading.
     """
     copies: dict[tuple, torch.Tensor] = {}
