@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import traceback
 import weakref
@@ -17,8 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# Seconds: how long to wait for what comes, and for what is not to come.
-LONG, SHORT = 20, 0.3
+# Seconds: how long to wait for what comes, and for what is not to come; for a whole test.
+LONG, SHORT, LIMIT = 10, 0.3, 15
+
+
+@pytest.fixture(autouse=True)
+def deadline() -> Iterator[None]:
+    """Fail a test that waits for what never comes, long before its time limit."""
+
+    def late(*_: object) -> None:
+        raise AssertionError(f"nothing has come for {LIMIT} seconds: who waits for whom?")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 class Source:

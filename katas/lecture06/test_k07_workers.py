@@ -22,12 +22,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Seconds: how long to wait for what comes, and for what is not to come.
-LONG, SHORT = 20, 0.3
+# Seconds: how long to wait for what comes, and for what is not to come; for a whole test.
+LONG, SHORT, LIMIT = 10, 0.3, 15
 one = pytest.mark.step(1, "a worker answers")
 two = pytest.mark.step(2, "in order, some ahead")
 three = pytest.mark.step(3, "errors come over")
 four = pytest.mark.step(4, "every end is clean")
+
+
+@pytest.fixture(autouse=True)
+def deadline() -> Iterator[None]:
+    """Fail a test that waits for what never comes, long before its time limit."""
+
+    def late(*_: object) -> None:
+        raise AssertionError(f"nothing has come for {LIMIT} seconds: who waits for whom?")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 class Samples:
