@@ -127,7 +127,8 @@ def by_hta(path: Path) -> tuple[int, int, int, float]:
 @pytest.mark.given
 @pytest.mark.skipif(
     not find_spec("hta"),
-    reason="Holistic Trace Analysis is not installed; python -m pip install --group traces",
+    reason="Holistic Trace Analysis is not installed; "
+    "python -m pip install -U pip && python -m pip install --group traces",
 )
 def test_hta_counts_microseconds_too(traces: dict[str, Path]) -> None:
     """What the other tests expect is what HTA says of the same file."""
