@@ -6,7 +6,7 @@ A row of an attention mask forbids all. What comes out of a softmax over nothing
     v = torch.tensor([[2.0], [4.0]])
     scaled_dot_product_attention(v, v, v, attn_mask=keep)[0]       # tensor([0.])
 
-A zero here, and elsewhere NaN, of the same scores. Predict the first row of the six programs,
+A zero here, and elsewhere NaN. Predict the first row of the six programs,
 about 8 lines; the tests run PyTorch.
 
 Begin with `by_softmax`: what is exp(-inf)?
