@@ -82,6 +82,8 @@ def test_a_second_call_begins_anew() -> None:
     """Another drawing, another answer."""
     assert kata.closure("a", needs("a: b")) == ["b", "a"], "a needs b"
     assert kata.closure("a", needs("a: c")) == ["c", "a"], "in the second drawing a needs c"
+    assert kata.chain("a", "c", needs("a: b, b: c")) == ["a", "b", "c"], "a needs b, and b needs c"
+    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "in the second drawing a needs c"
 
 
 def test_chains() -> None:

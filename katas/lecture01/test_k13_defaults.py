@@ -31,6 +31,11 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "None that is required": (ATEN.sum.dim_IntList, (X, None), {}),
     "None by name, required": (ATEN.div.Tensor_mode, (X, X), {"rounding_mode": None}),
     "both kinds": (ATEN.sum.dim_IntList, (X, [0], True), {"dtype": torch.float64}),
+    "a default before one by name": (
+        ATEN.sum.dim_IntList,
+        (X, [0], False),
+        {"dtype": torch.float64},
+    ),
     "one kind": (ATEN.var.correction, (X, [0]), {"keepdim": True, "correction": 0}),
     "numbers": (ATEN.leaky_relu.default, (X, 0.02), {}),
     "a number": (ATEN.leaky_relu.default, (X, 0.01), {}),
@@ -99,15 +104,19 @@ def test_trim(name: str) -> None:
 
 def test_a_missing_argument() -> None:
     """The error names it."""
-    with pytest.raises(TypeError, match=r"\bother\b"):
+    with pytest.raises(TypeError, match=r"\bother\b") as one:
         kata.fill(kata.schema_of(ATEN.mul.Tensor), (X,), {})
+    with pytest.raises(TypeError, match=r"\bself\b") as two:
+        kata.fill(kata.schema_of(ATEN.mul.Tensor), (), {"other": X})
+    assert str(one.value) != str(two.value), f"which of the two is missing? yours {one.value}"
     with pytest.raises(TypeError, match="rounding_mode"):
         kata.fill(kata.schema_of(ATEN.div.Tensor_mode), (X, X), {})
 
 
-def test_a_list_for_each_call() -> None:
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_list_for_each_call(*, by_name: bool) -> None:
     """A kernel may write to it; the schema stays, and so does the next call."""
-    schema = [Argument("dims", has_default=True, default=[1, 2], by_name=False)]
+    schema = [Argument("dims", has_default=True, default=[1, 2], by_name=by_name)]
     first, second = kata.fill(schema, (), {}), kata.fill(schema, (), {})
     assert first == second == {"dims": [1, 2]}, f"yours {first}, {second}"
     assert kata.trim(schema, first) == ((), {}), f"all defaults: {kata.trim(schema, first)}"
