@@ -56,7 +56,7 @@ def test_formulas(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "no_such_operator"])
 def test_functions(name: str) -> None:
-    """Whatever is a function of C++ in torch is in the stubs for editors."""
+    """A function of C++ in torch is in the stubs for editors, if Python has none in its place."""
     expected = hasattr(torch._C._VariableFunctions, name)  # noqa: SLF001
 
     check(name, "function", expected=expected, why=f"is there torch.{name}?")
@@ -73,6 +73,17 @@ def test_names_within_names() -> None:
     for name in ("ad", "dd", "xpm", "quare", "_ops"):
         found = kata.homes(name)
         assert found == set(), f"{name} is no operator, and yours finds {sorted(found)}"
+
+
+def test_the_files_decide() -> None:
+    """Some have an operator in a comment, or not at all, and it runs; or in a file of another."""
+    # Its node is that of a view.
+    check("reshape", "formula", expected=False, why="its line begins with #, not with - name:")
+    # TorchScript has operators in aten, and Python an einsum in place of that of C++.
+    check("append", "schema", expected=False, why="no line of the file begins so")
+    check("einsum", "function", expected=False, why="no line of the file begins so")
+    check("relu_", "schema", expected=True, why="relu_ has a line of its own")
+    check("relu_", "header", expected=False, why="relu_ is in relu_ops.h; relu__ops.h is no file")
 
 
 def test_overloads_count() -> None:
