@@ -46,7 +46,10 @@ def predicted() -> dict[str, tuple[Any, ...]]:
     """Return your rows, worked out where torch is not there."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        return {name: tuple(row) for name, row in fresh.predictions().items()}
+        rows = {name: tuple(row) for name, row in fresh.predictions().items()}
+    types = {type(each) for row in rows.values() for each in row}
+    assert types <= {str, bool}, f"a row is two names or two bools, yours has {types}"
+    return rows
 
 
 def test_every_program_is_predicted() -> None:
