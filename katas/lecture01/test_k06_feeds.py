@@ -81,6 +81,16 @@ def test_each_node_runs_one_time() -> None:
     assert ["aten::mul"] * 40 == found, f"yours ran {len(found)} operators, expected 40 products"
 
 
+def test_a_feed_that_was_written_to() -> None:
+    """Each run computes: the same tensor may hold other numbers."""
+    x, value = placeholder("x"), X.clone()
+    node = x.sin()
+    close(kata.run(node, {x: value}), X.sin(), "the first run")
+    value.copy_(Y)
+
+    close(kata.run(node, {x: value}), Y.sin(), "the same tensor, with other numbers")
+
+
 def test_what_is_not_needed_does_not_run() -> None:
     """A drawing may have more than what is asked for, placeholders without a value too."""
     x, y = placeholder("x"), placeholder("y")
@@ -93,9 +103,9 @@ def test_what_is_not_needed_does_not_run() -> None:
 
 def test_a_missing_feed() -> None:
     """The error names the placeholder."""
-    x, y = placeholder("x"), placeholder("y")
-    with pytest.raises(KeyError, match="y"):
-        kata.run(x * y, {x: X})
+    x, weight = placeholder("x"), placeholder("weight")
+    with pytest.raises(KeyError, match="weight"):
+        kata.run(x * weight, {x: X})
 
 
 def test_a_drawing_of_thousands() -> None:
@@ -143,7 +153,9 @@ def test_by_a_node_in_the_middle() -> None:
     middle = x.sin()
     y = middle * middle
     by_middle, by_y = kata.gradients(y, [middle, y])
+    twice = kata.gradients(y, [x, x])
 
+    assert len(twice) == 2, f"a node for each x, also if one is asked for twice: yours {twice}"
     close(kata.run(by_middle, {x: X}), 2 * X.sin(), "by the sine")
     close(kata.run(by_y, {x: X}), torch.ones_like(X), "by itself")
 
