@@ -136,11 +136,31 @@ def test_the_same_program_is_compiled_once() -> None:
 def test_a_number_is_part_of_the_program() -> None:
     """Ten numbers, ten programs: that is the trap of the brief, and no mistake."""
     compiler = Compiler()
-    for step in range(10):
+    # Two of these numbers have one hash: -1.0 and -2.0.
+    for step in range(-5, 5):
         yours = kata.look(leaf(A) * float(step), compiler)
         torch.testing.assert_close(yours, A * step, msg=f"step {step}\n".__add__)
 
     assert 10 == len(compiler.compiled), f"yours compiled {len(compiler.compiled)}, expected 10"
+
+
+def test_an_int_is_a_number_too() -> None:
+    """It stands in the program as it is: what is made of ints is made of ints."""
+    ints = torch.tensor([3, -4])
+    try:
+        yours = kata.look(leaf(ints) * 2 + 1, Compiler())
+    except AttributeError as error:
+        raise AssertionError(f"2 is a number of Python, and no Lazy: {error}") from error
+
+    torch.testing.assert_close(yours, ints * 2 + 1, msg="ints * 2 + 1\n".__add__)
+
+
+def test_what_goes_where_is_part_of_the_program() -> None:
+    """Two programs with the same operators, for one compiler."""
+    compiler, a, b = Compiler(), leaf(A), leaf(B)
+    for yours, expected in ((a * b + a, A * B + A), (a * b + b, A * B + B)):
+        value = kata.look(yours, compiler)
+        torch.testing.assert_close(value, expected, msg="a * b + a, then a * b + b\n".__add__)
 
 
 def test_two_compilers() -> None:
