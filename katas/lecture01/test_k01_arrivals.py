@@ -74,6 +74,22 @@ def test_named_arguments_go_on() -> None:
     )
 
 
+def test_unusual_calls() -> None:
+    """Two results, another library than aten, an error, and kwargs that are None."""
+    x = torch.full((2,), 0.7)
+    compare(lambda: torch.full((2,), 0.7).max(0).values, "return all that func returns")
+    compare(lambda: torch.ops.prims.sin(torch.ones(2)), "append str(func): not each is of aten")
+    with Behind() as behind, kata.Log() as log, pytest.raises(RuntimeError):
+        x.dot(torch.ones(3))
+    assert behind.names == log.names, f"yours {log.names}\narrived {behind.names}\nnote, then call"
+    try:
+        result = kata.Log().__torch_dispatch__(torch.ops.aten.add.Tensor, (), (x, x), None)
+    except TypeError as error:
+        raise AssertionError(f"kwargs may be None, and yours raises: {error}") from error
+
+    torch.testing.assert_close(result, x + x, msg="with kwargs None\n".__add__)
+
+
 def test_what_never_arrives() -> None:
     """A shape is read from the tensor itself: the dispatcher is not asked."""
     x = torch.ones(2)
