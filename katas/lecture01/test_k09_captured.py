@@ -32,6 +32,14 @@ def exported(module: torch.nn.Module, *, rows_vary: bool = False) -> Callable[..
         raise AssertionError(f"export refuses your {type(module).__name__}\n{reason}") from error
 
 
+def check_shapes(module: torch.nn.Module) -> None:
+    """Check that a result has the shape and the dtype of x, eagerly."""
+    for shape, dtype in (((), torch.float32), ((3,), torch.float16), ((2, 1, 3), torch.float64)):
+        yours = module(torch.ones(shape, dtype=dtype))
+        assert shape == yours.shape, f"eagerly: x of shape {shape}, your result {yours.shape}"
+        assert dtype == yours.dtype, f"eagerly: x of dtype {dtype}, your result {yours.dtype}"
+
+
 def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
     """Compare two results."""
     torch.testing.assert_close(yours, expected, msg=f"{what}: yours is not expected\n".__add__)
@@ -68,10 +76,7 @@ def test_noise_differs_from_call_to_call() -> None:
             assert 0 <= noise.mean() <= 1, f"{name}: between 0 and 1, yours {noise.mean()}"
         torch.manual_seed(3)
         close(run(X) - X, first, f"{name}, with the same seed")
-    for dtype in (torch.float64, torch.float16):
-        for x in (X.to(dtype), X[0, 0].to(dtype)):
-            yours = module(x).dtype
-            assert dtype == yours, f"eagerly, the sum has the dtype of x: {yours}, not {dtype}"
+    check_shapes(module)
 
 
 def test_noise_is_spread() -> None:
@@ -90,6 +95,10 @@ def test_steps_go_on() -> None:
         for count in range(1, 5):
             with unchanged(X=X):
                 close(run(X), X / count, f"{name}, call {count}")
+    for _ in range(4, 299):
+        module(X)
+    close(module(X), X / 300, "eagerly, call 300: a count that fits into no byte")
+    check_shapes(module)
 
 
 def test_steps_are_saved() -> None:
@@ -129,6 +138,8 @@ def test_mean_of_any_number_of_rows(rows: int) -> None:
     for name, run in (("eagerly", module), ("exported", exported(module, rows_vary=True))):
         with unchanged(x=x):
             close(run(x), x.mean(0), f"{name}, {rows} rows")
+    wide = torch.linspace(-1, 2, rows * 3, dtype=torch.float64).reshape(rows, 3)
+    close(module(wide), wide.mean(0), "eagerly, three columns of float64")
 
 
 def test_mean_is_small() -> None:
