@@ -25,7 +25,10 @@ def predicted() -> dict[str, list[str]]:
     """Return your rows, worked out where torch is not there."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        return {name: list(row) for name, row in fresh.predictions().items()}
+        rows = {name: list(row) for name, row in fresh.predictions().items()}
+    types = {type(each) for row in rows.values() for each in row}
+    assert types <= {str}, f"a row is a list of names, yours has {types}"
+    return rows
 
 
 @pytest.mark.given
