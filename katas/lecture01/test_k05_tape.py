@@ -90,6 +90,31 @@ def test_a_gradient_shared_by_two() -> None:
     compare(lambda x, y: x.sin() + (x + y), X, Y)
 
 
+def test_two_variables_of_one_tensor() -> None:
+    """Each has a gradient of its own."""
+    compare(lambda x, y: x.sin() + y * y, X, X)
+
+
+def test_a_gradient_of_zeros() -> None:
+    """It is a gradient, and is handed on."""
+    compare(lambda x, y: x.sin() * y, X, numbers(0, 0))
+
+
+def test_an_operator_of_three() -> None:
+    """`record` takes any operator, with its rule."""
+    tape = kata.Tape()
+    x, y, z = (kata.Variable(each, tape) for each in (X, Y, X.cos()))
+    result = tape.record(
+        torch.addcmul, [x, y, z], lambda grad: (grad, grad * z.data, grad * y.data)
+    )
+    tape.backward(result)
+
+    says = "addcmul, x + y * z: {}\n{}".format
+    cases = {"value": (result.data, X + Y * X.cos()), "gradient of z": (z.grad, Y)}
+    for what, (yours, expected) in cases.items():
+        torch.testing.assert_close(yours, expected, msg=lambda text, what=what: says(what, text))
+
+
 def test_the_result_keeps_its_ones() -> None:
     """A gradient that is handed on to several is not written to."""
     tape = kata.Tape()
