@@ -33,7 +33,10 @@ def predicted() -> dict[str, str]:
     """Return your rows, worked out where torch is not there."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        return {name: str(row) for name, row in fresh.predictions().items()}
+        rows = dict(fresh.predictions())
+    types = {*map(type, rows.values())}
+    assert types <= {str}, f"a row is a word, yours has {types}"
+    return rows
 
 
 def verdict(name: str) -> str:
