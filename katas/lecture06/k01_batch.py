@@ -28,7 +28,7 @@ def collate(samples: list[Any]) -> Any:
     - Numbers: one tensor; int gives int64, float float64, bool bool.
     - Dicts with equal keys: a dict of batches, in the order of the first sample's keys.
     - Tuples, or lists, of one length: a list with a batch for each position.
-    - Anything else, such as text: the samples in a list.
+    - Text and bytes: the samples in a list.
     """
     first = samples[0]
     if isinstance(first, torch.Tensor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -14,6 +15,13 @@ from plugins.kit import unchanged
 
 
 WHERE = "look at torch/utils/data/_utils/collate.py: one function for each type"
+
+
+class Pair(NamedTuple):
+    """A tuple of another type."""
+
+    x: int
+    y: int
 
 
 def facts(batch: Any) -> Any:
@@ -54,6 +62,7 @@ def test_tensors_are_stacked() -> None:
 def test_numbers_become_one_tensor() -> None:
     """Ints are int64, floats float64 (not float32), bools bool."""
     compare([1, 2, 3], "ints")
+    compare([2**53 + 1, -(2**62)], "ints keep all of their 64 bits")
     compare([0.1, 0.2], "Python's floats have 64 bits, and keep them")
     compare([True, False], "a bool is an int in Python, and a bool here")
 
@@ -70,6 +79,7 @@ def test_pairs_are_turned_around() -> None:
     yours = compare([(torch.ones(2), 0), (torch.zeros(2), 1)], "two samples, two positions")
     assert isinstance(yours, list), f"yours is a {type(yours).__name__}, PyTorch's a list"
     compare([(1, 2, 3), (4, 5, 6)], "two samples of three give three batches of two")
+    compare([Pair(1, 2), Pair(3, 4)], "a named tuple is a tuple")
     compare([[1, 2], [3, 4], [5, 6]], "a list of numbers is turned around too, and no row")
 
 
