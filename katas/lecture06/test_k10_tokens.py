@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from katas.lecture06.k10_tokens import Tokens
 
 
 MAPS = Path("/proc/self/maps")
+SMAPS = Path("/proc/self/smaps")
 
 
 def values(count: int) -> torch.Tensor:
@@ -102,11 +104,36 @@ def test_a_batch(tmp_path: Path) -> None:
     assert every[8:12].tolist() == left, f"a write to a batch reached the tokens: {left}"
 
 
-def test_a_pickle_holds_no_tokens(tmp_path: Path) -> None:
+def resident(path: Path) -> int:
+    """Return how many kB of its mapping of a file this process has looked at."""
+    found, is_here = 0, False
+    for line in SMAPS.read_text("utf-8").splitlines():
+        if not line.split()[0].endswith(":"):
+            is_here = line.endswith(str(path))
+        elif is_here and line.startswith("Rss:"):
+            found += int(line.split()[1])
+    return found
+
+
+def test_a_batch_reads_no_more_than_its_windows(tmp_path: Path) -> None:
+    """Converted are the tokens of the batch, and not those of the file."""
+    if not SMAPS.exists():
+        pytest.skip("pages that were looked at are counted in /proc/self/smaps: Linux has it")
+    path = written(tmp_path, 4_000_000)
+    tokens = Tokens(path, 16)
+    tokens.batch([3, 1])
+    yours, whole = resident(path), path.stat().st_size // 1024
+
+    assert yours <= whole // 2, f"a batch of two windows: yours has read {yours} of {whole} kB"
+
+
+def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes to each worker that is spawned, and opens the file there."""
     tokens = Tokens(written(tmp_path, 100_000), 16)
     tokens.window(5)
     data = pickle.dumps(tokens)
+    # Another process imports the module anew, and has none of its objects.
+    monkeypatch.delitem(sys.modules, Tokens.__module__)
     again = pickle.loads(data)  # noqa: S301 - our own
     yours = again.window(5)
 
