@@ -44,12 +44,15 @@ def order(count: int, seed: int) -> list[int]:
     return torch.randperm(count, generator=torch.Generator().manual_seed(seed)).tolist()
 
 
-def test_an_epoch() -> None:
-    """Each sample one time, in the order that the seed gives; the last batch is shorter."""
-    yours = list(loader())
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(11, [3, 3, 3, 2]), (12, [3, 3, 3, 3]), (2, [2]), (0, [])]
+)
+def test_an_epoch(count: int, sizes: list[int]) -> None:
+    """Each sample one time, in the order that the seed gives; the last batch may be shorter."""
+    yours, expected = list(loader(count)), order(count, 5)
 
-    assert [3, 3, 3, 2] == [len(batch) for batch in yours], f"11 samples by 3: yours {yours}"
-    assert order(11, 5) == indices(yours), f"yours {indices(yours)}, expected {order(11, 5)}"
+    assert sizes == [len(batch) for batch in yours], f"{count} samples by 3: yours {yours}"
+    assert expected == indices(yours), f"yours {indices(yours)}, expected {expected}"
 
 
 def test_the_next_epoch_has_another_order() -> None:
@@ -81,7 +84,7 @@ def resumed(stop: int, ahead: int) -> tuple[list[Any], list[Any]]:
     whole = loader(ahead=ahead)
     expected = [*whole, *whole]
     first = loader(ahead=ahead)
-    batches = iter(first)
+    batches = (batch for _ in range(2) for batch in first)
     found = [next(batches) for _ in range(stop)]
     # Through a file, as a checkpoint goes.
     file = BytesIO()
@@ -95,18 +98,18 @@ def resumed(stop: int, ahead: int) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 10])
-@pytest.mark.parametrize("stop", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("stop", [0, 1, 2, 3, 4, 6])
 def test_a_stopped_epoch_goes_on(stop: int, ahead: int) -> None:
-    """After any batch, also before the first and after the last; then another epoch."""
+    """After any batch, also before the first, after the last and in the next epoch."""
     expected, yours = resumed(stop, ahead)
 
     assert indices(expected) == indices(yours), (
-        f"stopped after {stop} of 4 batches, ahead {ahead}: yours delivers {indices(yours)},"
+        f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: yours delivers {indices(yours)},"
         f" expected {indices(expected)}: the place is that of what was delivered"
     )
     assert expected == yours, (
-        f"stopped after {stop} of 4 batches, ahead {ahead}: the samples are right, and what was"
-        " drawn for them is not: which state had the generator after the last one delivered?"
+        f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: the samples are right, and what"
+        " was drawn for them is not: which state had the generator after the last one delivered?"
     )
 
 
@@ -124,6 +127,12 @@ def test_a_state_is_a_snapshot() -> None:
     again = loader()
     again.load_state_dict(before)
 
+    used = loader()
+    running = iter(used)
+    _ = next(running), next(running)
+    used.load_state_dict(before)
+
+    assert rest == list(used), "loaded into a loader in mid-epoch, the state gives other batches"
     assert rest == yours, "the state, loaded when the loader had gone on, gives other batches"
     assert yours == list(again), "loading a state and going on has changed the state"
 
