@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from itertools import count
 from itertools import islice
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
 from katas.lecture06.k11_shuffle import shuffled
 from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -49,6 +55,25 @@ def test_an_item_is_early_by_less_than_the_buffer() -> None:
     )
 
 
+def test_items_may_be_anything() -> None:
+    """None, or tensors, which are not compared; and what has gone out is not kept."""
+    items = [None, torch.ones(2), torch.ones(2), None, torch.zeros(2)]
+    yours = list(shuffled(items, 2, seeded(3)))
+    made: list[weakref.ref[torch.Tensor]] = []
+
+    def stream() -> Iterator[torch.Tensor]:
+        for number in range(50):
+            item = torch.tensor(number)
+            made.append(weakref.ref(item))
+            yield item
+            del item
+
+    most = max(sum(ref() is not None for ref in made) for _ in shuffled(stream(), 4, seeded(0)))
+
+    assert sorted(map(id, items)) == sorted(map(id, yours)), f"yours {yours}, expected {items}"
+    assert most <= 8, f"buffer 4: {most} of 50 items were alive together; a stream has no end"
+
+
 def test_a_stream_without_end() -> None:
     """The buffer and one item more are asked for before the first goes out."""
     asked: list[int] = []
@@ -77,6 +102,12 @@ def test_all_places_have_equal_chances() -> None:
     assert {0, 1, 2} == set(found), f"the first to go out was {dict(found)}, expected 0, 1 and 2"
     for item in range(3):
         assert 320 <= found[item] <= 480, f"item {item}: first in {found[item]} of 1200, not 400"
+    # 0 or 1 goes out, then the other or 2, then what is left: 2 * 2 * 2 orders.
+    found = Counter(tuple(shuffled(range(4), 2, seeded(seed))) for seed in range(1200))
+    says = f"four items in a buffer of two: yours gives {dict(found)}, expected 8 orders, each"
+
+    assert 8 == len(found), f"{says} about 150 times: each new item draws a place of its own"
+    assert all(100 <= each <= 200 for each in found.values()), f"{says} about 150 times"
 
 
 def test_the_generator_decides() -> None:
