@@ -37,14 +37,22 @@ def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> No
     """Compare samples and reads with those expected."""
     file = Counted(20, size)
     asked = list(indices)
-    yours = Records(file, 20, size).__getitems__(asked)
+    records = Records(file, 20, size)
+    yours = records.__getitems__(asked)
     expected = [bytes([65 + i]) * size for i in indices]
 
     assert yours == expected, f"indices {indices}: yours {yours}, expected {expected}"
+    assert all(type(each) is bytes for each in yours), f"expected bytes, as of one: yours {yours}"
     assert asked == indices, f"yours changed the list of indices to {asked}"
     assert sorted(reads) == sorted(file.reads), (
         f"indices {indices}: yours read {file.reads}, expected {reads}, each as (first, how many);"
         " a read is a round trip, and what lies between the runs is nobody's"
+    )
+    file.reads.clear()
+    records.__getitems__(asked)
+    assert sorted(reads) == sorted(file.reads), (
+        f"indices {indices}, asked for again: yours read {file.reads}, expected {reads};"
+        " who keeps what was read has the whole file in memory after an epoch"
     )
 
 
