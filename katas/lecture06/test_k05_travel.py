@@ -24,29 +24,38 @@ if TYPE_CHECKING:
 WHERE = "see reduce_storage in torch/multiprocessing/reductions.py"
 
 
-def fresh(count: int, *, shared: bool = False) -> torch.Tensor:
-    """Return numbers in private memory, or in shared memory."""
-    tensor = torch.arange(count, dtype=torch.float64).sqrt()
+def fresh(count: int, *, shared: bool = False, dims: int = 1) -> torch.Tensor:
+    """Return numbers in private memory, or in shared memory; all dims but the last are of 1."""
+    tensor = torch.arange(count, dtype=torch.float64).sqrt().view(*[1] * (dims - 1), count)
     return tensor.share_memory_() if shared else tensor
 
 
-def measured(count: int, way: Callable[[torch.Tensor], Any], *, is_shared: bool) -> Journey:
+def measured(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
     """Return what a new tensor's journey is, by means of the test's own."""
-    tensor = fresh(count, shared=is_shared)
     pickled = way(tensor)
-    reached = bool(tensor[0] == 1.0)
+    reached = was_written(tensor)
     shared = tensor.is_shared()
     sent = len(ForkingPickler.dumps(pickled)) if pickled is not None else 0
     return Journey(sent, reached, shared)
 
 
+def was_written(tensor: torch.Tensor) -> bool:
+    """Whether somebody has added 1 to the first number, which was 0."""
+    return bool(tensor.flatten()[0] == 1.0)
+
+
 def check(
-    count: int, way: Callable[[torch.Tensor], Any], why: str, *, shared: bool = False
+    count: int,
+    way: Callable[[torch.Tensor], Any],
+    why: str,
+    *,
+    shared: bool = False,
+    dims: int = 1,
 ) -> Journey:
     """Compare your journey with the one measured here."""
-    tensor = fresh(count, shared=shared)
+    tensor = fresh(count, shared=shared, dims=dims)
     yours = journey(tensor, way)
-    found = measured(count, way, is_shared=shared)
+    found = measured(fresh(count, shared=shared, dims=dims), way)
     # The name of shared memory, or of a socket, is a few characters longer or shorter.
     is_near = abs(yours.sent - found.sent) <= 40
 
@@ -54,6 +63,10 @@ def check(
         f"{way.__name__}, {count} numbers: yours {yours}, measured {found}\n{why}; {WHERE}"
     )
     assert is_near, f"{way.__name__}, {count} numbers: yours {yours}, measured {found}\n{why}"
+    assert was_written(tensor) == yours.reached, (
+        f"{way.__name__}: yours {yours}, and your tensor begins with {tensor.flatten()[0]}:"
+        " was it sent at all?"
+    )
     return yours
 
 
@@ -78,6 +91,7 @@ def test_a_larger_tensor_is_no_longer_message() -> None:
     small = check(10, by_queue, "what travels is a handle")
     large = check(10_000, by_queue, "what travels is a handle")
     assert abs(small.sent - large.sent) <= 40, f"yours sent {small.sent}, then {large.sent}"
+    check(10, by_queue, "sizes and strides travel too, those of 40 dims here", dims=40)
 
 
 def test_memory_that_is_shared_already() -> None:
