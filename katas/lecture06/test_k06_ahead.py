@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
+import time
 import traceback
 import weakref
 from contextlib import suppress
@@ -46,7 +48,12 @@ class Source:
         self.changed = threading.Condition()
 
     def __iter__(self) -> Iterator[int]:
+        # No generator: to ask for the iterator is to touch the source.
         self.threads.add(threading.get_ident())
+        return self.numbers()
+
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers, and note it."""
         for number in range(self.count):
             with self.changed:
                 self.made += 1
@@ -176,6 +183,26 @@ def test_a_trainer_may_stop_early(used: int) -> None:
     assert used + 2 == made, f"closed, and the source was asked {made - used - 2} times more"
 
 
+def test_an_item_in_the_making_is_waited_for() -> None:
+    """A source is slow at times: closed in the midst of an item, the thread has to end too."""
+    before, begun = threads(), threading.Event()
+
+    def slow() -> Iterator[int]:
+        yield 0
+        begun.set()
+        time.sleep(1.5)
+        yield 1
+
+    items = ahead(slow(), 1)
+    first = next(items)
+    has_begun = begun.wait(LONG)
+    items.close()
+    left = threads() - before
+
+    assert (0, True) == (first, has_begun), f"yours gave {first}; is item 1 begun: {has_begun}"
+    assert not left, f"closed while item 1 was being made, and {left} is still there: join it"
+
+
 def test_an_error_of_the_trainer_ends_the_thread() -> None:
     """The loop around the generator is left, and the generator goes with its last reference."""
     before = threads()
@@ -192,7 +219,7 @@ class Batch:
 
 
 def test_what_was_used_is_not_kept() -> None:
-    """With depth 1 a few are alive: the one in use, and those on their way."""
+    """With depth 1 a few are alive: the one in use, those on their way; closed, none."""
     alive: weakref.WeakSet[Batch] = weakref.WeakSet()
     most = 0
 
@@ -203,10 +230,17 @@ def test_what_was_used_is_not_kept() -> None:
             yield batch
             del batch
 
-    for _ in ahead(source(), 1):
+    for batch in ahead(source(), 1):
         most = max(most, len(alive))
+        del batch
 
     assert most <= 4, f"{most} of 30 batches were alive together, expected at most 4"
+    items = ahead(source(), 5)
+    next(items)
+    items.close()
+    gc.collect()
+
+    assert not alive, f"closed, and {len(alive)} batches that had been made are kept"
 
 
 def test_two_at_a_time() -> None:
