@@ -188,6 +188,24 @@ def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
     batches.close()
 
 
+@two
+def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
+    """Not only when it has come: sample 0 takes until sample 1 is begun, by the other worker."""
+
+    def patient(index: int) -> bool:
+        (tmp_path / str(index)).touch()
+        end = time.monotonic() + 5
+        while not (tmp_path / "1").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        return (tmp_path / "1").exists()
+
+    batches = iter(Loader(Samples(patient), singles(4), workers=2, ahead=1))
+    (is_out,) = next(batches)
+    batches.close()
+
+    assert is_out, "batch 0 is awaited, ahead 1, two workers: task 1 is not out; expected 0 and 1"
+
+
 @three
 def test_a_worker_survives_an_error() -> None:
     """It sends the traceback in place of the batch, and goes on."""
@@ -250,10 +268,18 @@ def test_a_worker_may_die_in_a_batch() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return index
 
-    text, found = outcome(iter(Loader(Samples(fatal), singles(20), workers=2, ahead=3)))
+    before = len(mp.active_children())
+    batches = iter(Loader(Samples(fatal), singles(20), workers=2, ahead=3))
+    first, end = next(batches), time.monotonic() + LONG
+    while len(mp.active_children()) > before + 1 and time.monotonic() < end:
+        time.sleep(0.01)
+    text, found = outcome(batches)
 
     assert "exited unexpectedly" in text, f"worker 1 dies at sample 3; yours says {text!r}"
-    assert singles(3) == found, f"before that, yours gave {found}, expected the batches 0, 1, 2"
+    assert singles(3) == [first, *found], (
+        f"worker 1 was dead when batch 1 was asked for, which it had sent: yours gave"
+        f" {[first, *found]}, expected the batches 0, 1, 2"
+    )
 
 
 @four
