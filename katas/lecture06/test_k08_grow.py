@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,9 +58,9 @@ def test_a_few_texts() -> None:
 
 
 def test_texts_of_any_kind() -> None:
-    """Empty, in other alphabets, with a zero or the end of a line in it."""
-    texts = ["", "cat", "", "кошка", "猫", "🐈 and 🐕", "a\0b", "two\nlines", ""]
-    check(texts * 3, [i * 3 for i in range(27)])
+    """Empty, in other alphabets, with a zero or the end of a line in it or at its end."""
+    texts = ["", "cat", "", "кошка", "猫", "🐈 and 🐕", "a\0b", "two\nlines", "end\0", ""]
+    check(texts * 3, [i * 3 for i in range(30)])
 
 
 def test_large_and_negative_labels() -> None:
@@ -81,13 +82,13 @@ def test_the_ends_of_the_list() -> None:
 
 
 def test_what_it_was_made_of_may_change() -> None:
-    """The lists are the caller's; and there may be no caption at all."""
-    texts, labels = [f"t{i}" for i in range(25)], list(range(25))
+    """Lists and arrays are the caller's; and there may be no caption at all."""
+    texts, labels = [f"t{i}" for i in range(25)], array("q", range(25))
     captions = Captions(texts, labels)
     texts[0], labels[0] = "other", 77
     yours, empty = captions[0], len(Captions([], []))
 
-    assert ("t0", 0) == yours, f"the caller's lists have changed, and yours gives {yours}"
+    assert ("t0", 0) == yours, f"what it was made of has changed, and yours gives {yours}"
     assert 0 == empty, f"no captions: yours has {empty}"
     assert objects(captions) <= 20, f"25 pairs are kept in {objects(captions)} Python objects"
 

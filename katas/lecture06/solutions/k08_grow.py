@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Captions:
-    """Pairs of a text and a number below 2 ** 63, as a dataset; what it is made of may go away."""
+    """Pairs of a text and a number below 2 ** 63, as a dataset; what it is made of may change."""
 
     def __init__(self, texts: Sequence[str], labels: Sequence[int]) -> None:
         encoded = [text.encode() for text in texts]
