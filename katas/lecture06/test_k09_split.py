@@ -54,11 +54,16 @@ def test_alone() -> None:
 
 
 def test_one_process_reads_all(tmp_path: Path) -> None:
-    """In order, and in each epoch again."""
-    dataset = Lines(written(tmp_path, 3))
+    """In the order of the list, line by line as `lines` gives them, and in each epoch again."""
+    paths = written(tmp_path, 3)[::-1]
+    paths[1].write_text("  spaces \n\nand no end", "utf-8")
+    dataset = Lines(paths)
+    theirs = "".join(path.read_text("utf-8") for path in paths).splitlines(keepends=True)
+    # The file in the middle has no end of a line at its end.
+    theirs[5:6] = ["and no end", "0.0\n"]
     for epoch in range(2):
-        yours = names(list(loader(dataset, 0)))
-        assert expected(range(3)) == yours, f"epoch {epoch}: yours {yours}"
+        yours = list(loader(dataset, 0))
+        assert theirs == yours, f"epoch {epoch}: yours {yours}, expected {theirs}"
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -107,8 +112,11 @@ def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.Monk
             file.write(f"{path.name} {os.getpid()}\n")
         return real(path)
 
+    dataset = Lines(written(tmp_path, 6))
+    # The trainer may have had a look, as the only process of its rank.
+    next(iter(dataset))
     monkeypatch.setattr(kata, "lines", noted)
-    list(loader(Lines(written(tmp_path, 6)), 2))
+    list(loader(dataset, 2))
     opened = Counter(line.split()[0] for line in log.read_text().splitlines())
 
     assert 6 == len(opened) == opened.total(), f"six files, yours opened {dict(opened)}"
