@@ -34,6 +34,7 @@ class Everything(nn.Module):
         self.frozen = nn.Parameter(torch.ones(2), requires_grad=False)
         self.mean = nn.Buffer(torch.zeros(2))
         self.cache = nn.Buffer(torch.zeros(2), persistent=False)
+        self.running_mean = nn.Buffer(torch.zeros(2), persistent=False)
         self.register_buffer("steps", torch.tensor(0.0))
         self.table = torch.ones(2)
         self.layer = nn.BatchNorm1d(2)
@@ -48,6 +49,7 @@ KINDS = {
     "frozen": "parameter",
     "mean": "buffer",
     "cache": "unsaved buffer",
+    "running_mean": "unsaved buffer",
     "steps": "buffer",
     "table": "plain",
     "layer": "module",
@@ -67,11 +69,17 @@ def test_a_linear_layer() -> None:
 
 
 def test_an_empty_place_is_left_out() -> None:
-    """Without a bias there is a drawer with None in it."""
+    """Without a bias there is a drawer with None in it; a plain None is no drawer's."""
     layer = nn.Linear(2, 3, bias=False)
     expected = {"in_features": "plain", "out_features": "plain", "weight": "parameter"}
 
     compare(layer, expected, "named_parameters leaves out what is None")
+    module = nn.Module()
+    module.register_buffer("mean", None)
+    module.register_module("layer", None)
+    module.note = None
+
+    compare(module, {"note": "plain"}, "None in vars(module) is plain, None in a drawer is empty")
 
 
 def test_what_lies_deeper_is_another_modules() -> None:
@@ -82,7 +90,7 @@ def test_what_lies_deeper_is_another_modules() -> None:
 
 
 def test_a_module_with_one_of_each() -> None:
-    """A list of modules is a list, and a tensor is no buffer because it is a tensor."""
+    """A list is a list, a tensor no buffer as such, and a child saves names of its own."""
     compare(Everything(), KINDS, "what lies in no drawer is plain, whatever it holds")
 
 
@@ -130,5 +138,7 @@ def test_names_with_an_underscore_at_the_end_are_yours() -> None:
     module.size_ = 3
     module._private = 4  # noqa: SLF001 - a name of the learner's
     module.train_ing = 5
+    module.training_steps = 6
+    names = ("size_", "train_ing", "training_steps")
 
-    compare(module, {"size_": "plain", "train_ing": "plain"}, "begin with, not contain")
+    compare(module, dict.fromkeys(names, "plain"), "begin with _, or be training: not contain")
