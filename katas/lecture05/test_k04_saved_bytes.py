@@ -60,10 +60,13 @@ def ties(state: Mapping[str, torch.Tensor]) -> list[tuple[str, str]]:
 
 
 def test_a_row_of_a_table() -> None:
-    """Four kilobytes of four million."""
+    """Four kilobytes of four million; and of a table that lacks one row all but that."""
     table = torch.randn(1000, 1000)
 
     check({"row": table[:1]}, table[:1].nbytes)
+    most = compact({"most": table[1:]})["most"]
+    kept = most.untyped_storage().nbytes()
+    assert kept == most.nbytes, f"999 rows of 1000: yours keeps {kept} bytes, needs {most.nbytes}"
 
 
 def test_what_is_whole_is_not_copied() -> None:
@@ -100,8 +103,15 @@ def test_a_tied_view_stays_tied() -> None:
     )
 
 
+def test_equal_places_in_two_tables() -> None:
+    """The offset counts from the beginning of a storage, and each table has its own."""
+    state = {key: torch.randn(100, 50)[10:20] for key in "ab"}
+
+    check(state, 2 * 10 * 50 * 4)
+
+
 def test_views_that_begin_at_one_place_may_differ() -> None:
-    """In shape, or in strides: each has a copy of its own, and its values."""
+    """In shape, in strides, or in dtype: each has a copy of its own, and its values."""
     table = torch.randn(40, 40)
     state = {
         "row": table[0, :20],
@@ -110,6 +120,8 @@ def test_views_that_begin_at_one_place_may_differ() -> None:
     }
 
     check(state, 70 * 4)
+    bits = compact({"row": table[0, :20], "bits": table[0, :20].view(torch.int32)})["bits"]
+    assert bits.dtype == torch.int32, f"the bits of a row: yours are {bits.dtype}"
 
 
 def test_a_storage_of_another_dtype() -> None:

@@ -21,7 +21,7 @@ def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     copies: dict[tuple, torch.Tensor] = {}
     result = {}
     for name, x in state.items():
-        view = (x.data_ptr(), x.shape, x.stride())
+        view = (x.data_ptr(), x.shape, x.stride(), x.dtype)
         if x.untyped_storage().nbytes() > x.nbytes and view not in copies:
             copies[view] = x.clone()
         result[name] = copies.get(view, x)
