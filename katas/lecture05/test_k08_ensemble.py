@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -14,6 +16,18 @@ from plugins.kit import watched_operators
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::dot")
 
 
+class Shifted(nn.Module):
+    """Adds a constant that no state dict has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shift = nn.Buffer(torch.randn(2), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x + shift."""
+        return x + self.shift
+
+
 def models(count: int, make: str = "mlp") -> list[nn.Module]:
     """Return models of one architecture, in evaluation."""
     torch.manual_seed(0)
@@ -21,6 +35,7 @@ def models(count: int, make: str = "mlp") -> list[nn.Module]:
         "linear": lambda: nn.Linear(3, 2),
         "mlp": lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)),
         "normed": lambda: nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)),
+        "shifted": lambda: nn.Sequential(nn.Linear(3, 2), Shifted()),
     }
     every = [made[make]().eval() for _ in range(count)]
     for model in every:
@@ -32,7 +47,7 @@ def models(count: int, make: str = "mlp") -> list[nn.Module]:
 
 def compare(every: list[nn.Module], x: torch.Tensor, what: str) -> None:
     """Compare with the models, called one after the other."""
-    expected = torch.stack([model(x) for model in every])
+    expected = torch.stack([copy.deepcopy(model)(x) for model in every])
     with unchanged(every, x, *every):
         yours = outputs(every, x)
     sizes = tuple(expected.shape), tuple(yours.shape)
@@ -53,8 +68,16 @@ def test_any_number_of_models(count: int) -> None:
 
 
 def test_buffers_are_stacked_too() -> None:
-    """Each BatchNorm has statistics of its own."""
+    """Each BatchNorm has statistics of its own, each Shifted a buffer that is not saved."""
     compare(models(3, "normed"), torch.randn(5, 3), "with a BatchNorm")
+    compare(models(3, "shifted"), torch.randn(5, 3), "with a buffer in no state dict")
+
+
+def test_models_in_training() -> None:
+    """They stay in it, and what a call writes to statistics goes to copies."""
+    every = [model.train() for model in models(3, "normed")]
+
+    compare(every, torch.randn(5, 3), "in training")
 
 
 def test_one_row() -> None:
