@@ -93,6 +93,8 @@ def test_what_is_remembered_after_three(momentum: float | None) -> None:
 def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
     """All other dims are the batch."""
     compare(*pair(), [batch(*sizes)], f"x has the shape {sizes}")
+    n, size, *rest = sizes
+    compare(*pair(size + 2), [batch(n, size + 2, *rest)], f"{size + 2} channels")
 
 
 @pytest.mark.parametrize("eps", [1e-5, 0.5])
@@ -116,9 +118,10 @@ def test_training_again() -> None:
         compare(mine, real, [batch(3, 3, seed=7)], f"training={mode}, the third time around")
 
 
-def test_states_go_both_ways() -> None:
-    """Yours into PyTorch's, PyTorch's into yours."""
-    mine, real = pair()
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_states_go_both_ways(momentum: float | None) -> None:
+    """Yours into PyTorch's, PyTorch's into yours; the batches that are counted go along."""
+    mine, real = pair(momentum=momentum)
     mine(batch(4, 3))
     real.load_state_dict(mine.state_dict())
     same_state(mine, real, "loaded into PyTorch's")
