@@ -72,7 +72,8 @@ def test_a_mask_of_bools_is_one_of_floats() -> None:
     expected = torch.tensor([-torch.inf, 0], dtype=torch.float64)
     torch.testing.assert_close(yours, expected, msg=says)
     floats = torch.tensor([-1.5, 0.0])
-    assert additive(floats, torch.float32) is floats, "a mask of floats: yours is another tensor"
+    for dtype in (torch.float32, torch.float64):
+        assert additive(floats, dtype) is floats, f"a mask of floats, {dtype}: yours is another one"
 
 
 def test_one_position() -> None:
@@ -92,8 +93,14 @@ def test_heads_see_their_own_features(heads: int) -> None:
 
 
 def test_no_look_into_the_future() -> None:
-    """Rows of the mask are queries, columns keys."""
+    """Rows of the mask are queries, columns keys; a later call has a mask of its own."""
     compare(6, 2, rows(2, 4, 6), "a causal mask of bools", attn_mask=future(4))
+    mine, real = pair(6, 2)
+    x = rows(2, 4, 6)
+    for call, mask in (("first", future(4)), ("second", future(4).t()), ("third", None)):
+        says = f"{call} call: yours is not PyTorch's\n".__add__
+        theirs = real(x, x, x, attn_mask=mask)[0]
+        torch.testing.assert_close(mine(x, mask), theirs, **CLOSE, msg=says)
 
 
 def test_a_mask_of_floats_is_added() -> None:
@@ -105,8 +112,10 @@ def test_a_mask_of_floats_is_added() -> None:
 
 
 def test_padding_is_forbidden_to_all() -> None:
-    """Each element of the batch has keys of its own that no query may see."""
+    """Each element of the batch has keys of its own that no query may see; floats are added."""
     compare(6, 3, rows(4, 4, 6), "padding", key_padding_mask=padding(4, 4))
+    mask = torch.arange(16, dtype=torch.float64).view(4, 4).sqrt()
+    compare(6, 3, rows(4, 4, 6), "padding of floats", key_padding_mask=mask)
 
 
 def test_padding_and_future() -> None:
@@ -122,6 +131,7 @@ def test_a_row_without_keys_is_nan() -> None:
     mask[2] = True
 
     compare(6, 2, rows(2, 4, 6), "the third row may see nothing", attn_mask=mask)
+    compare(6, 2, rows(5, 4, 6), "the fifth element is padding", key_padding_mask=padding(5, 4))
 
 
 def test_the_weights_go_back() -> None:
