@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class Special(Quantity):
+    """Is a Quantity."""
+
+
 def metres(*values: float) -> Quantity:
     """Return a way."""
     return quantity(torch.tensor(values, dtype=torch.float64), m=1)
@@ -43,12 +47,13 @@ def plain(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_units_of_operands() -> None:
-    """A Quantity has its own; a number and a plain tensor have none, which is {}."""
-    found = [unit_of(each) for each in (metres(1.0), 2, 2.5, torch.ones(2))]
+    """A Quantity has its own, of a subclass too; of a number or a plain tensor it is {}."""
+    special = metres(1.0).as_subclass(Special)
+    special.unit = {"m": 1}
+    found = [unit_of(each) for each in (metres(1.0), special, 2, 2.5, torch.ones(2))]
+    expected = [{"m": 1}, {"m": 1}, {}, {}, {}]
 
-    assert [{"m": 1}, {}, {}, {}] == found, (
-        f"yours {found}, expected [{{'m': 1}}, {{}}, {{}}, {{}}]"
-    )
+    assert expected == found, f"yours {found}, expected {expected}"
 
 
 def test_a_product() -> None:
@@ -113,6 +118,10 @@ def test_arguments_by_name() -> None:
     way, other = metres(6.0, 8.0), metres(1.0, 9.0)
     check(torch.mul(input=way, other=other), plain(way) * plain(other), {"m": 2}, "both by name")
     check(torch.add(way, other=other), plain(way) + plain(other), {"m": 1}, "one by name")
+    check(torch.sum(input=way), plain(way).sum(), {"m": 1}, "input of sum by name")
+    time = seconds(2.0, 5.0)
+    ratio = plain(way) / plain(time)
+    check(torch.div(other=time, input=way), ratio, {"m": 1, "s": -1}, "other before input")
     check(torch.sub(way, other, alpha=2), plain(way) - 2 * plain(other), {"m": 1}, "alpha=2")
     with pytest.raises(UnitError):
         torch.add(input=way, other=seconds(1.0, 2.0))
@@ -143,6 +152,9 @@ def test_a_refusal_writes_nothing(operand: str) -> None:
         with unchanged(way=way, other=other), pytest.raises(UnitError):
             getattr(way, name)(other)
     assert way.unit == {"m": 1}, f"the unit of what was refused: yours {way.unit}"
+    out = torch.zeros(2, dtype=torch.float64)
+    with unchanged(way=way, other=other, out=out), pytest.raises(UnitError):
+        torch.add(way, other, out=out)
 
 
 def test_in_place() -> None:
