@@ -80,11 +80,16 @@ def test_a_layer_is_saved() -> None:
 
 
 def test_a_tree_is_saved() -> None:
-    """Keys are paths; what has two paths is there twice, and a second call gives no more."""
+    """Keys are paths; what has two paths is there twice; a later call gives what is there then."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 0)
     for call in ("first", "second"):
         equal(mine.state_dict(), dict(real.state_dict()), f"{call} call: a key is a path")
     equal(mine.block.state_dict("x."), dict(real.block.state_dict(prefix="x.")), "with a prefix")
+    for module in (mine, real):
+        module.block.register_buffer("cache", torch.ones(1))
+        module.mean = nn.Parameter(torch.ones(1))
+        module.block.register_buffer("bias", torch.ones(1), persistent=False)
+    equal(mine.state_dict(), dict(real.state_dict()), "after three more: each module has its own")
 
 
 def test_what_is_saved_is_the_modules_memory() -> None:
@@ -169,7 +174,7 @@ def test_what_does_not_fit(case: str, strict: bool) -> None:  # noqa: FBT001
     if case in {"unexpected", "all"}:
         state |= {"extra": torch.ones(1), "first.cache": torch.ones(2)}
     if case in {"misshapen", "all"}:
-        state["first.weight"] = torch.ones(1, 2)
+        state |= {"first.weight": torch.ones(1, 2), "second.weight": torch.ones(3, 2)}
     outcomes: list[Any] = []
     for module in (mine, real):
         try:
@@ -191,7 +196,7 @@ def test_what_does_not_fit(case: str, strict: bool) -> None:  # noqa: FBT001
     told = {
         "missing": {"scale", "second.mean"},
         "unexpected": {"extra", "first.cache"},
-        "misshapen": {"first.weight"},
+        "misshapen": {"first.weight", "second.weight"},
     }
     named = {key for what, keys in told.items() if case in {what, "all"} for key in keys}
     lacking = sorted(key for key in named if key not in str(yours))
