@@ -54,6 +54,13 @@ def test_each_layer_of_the_ensemble_learns() -> None:
     learns(model, names, lambda a, b, c, d: ((X @ a.t() + b) + (X @ c.t() + d)) / 2)
     assert len([*Ensemble(3, 5).parameters()]) == 10, "five layers have ten parameters"
     assert model(X).shape == (2, 1), f"one number for each row, yours {tuple(model(X).shape)}"
+    names = [f"layers.{n}.{kind}" for n in range(3) for kind in ("weight", "bias")]
+
+    learns(
+        Ensemble(3, 3),
+        names,
+        lambda a, b, c, d, e, f: ((X @ a.t() + b) + (X @ c.t() + d) + (X @ e.t() + f)) / 3,
+    )
 
 
 def test_the_scale_learns() -> None:
@@ -71,9 +78,12 @@ def test_both_uses_teach_the_tied_weight() -> None:
 
 
 def test_the_head_learns_and_the_backbone_does_not() -> None:
-    """Frozen is what is below, not what hangs beside it."""
+    """Frozen is what is below, to any depth, not what hangs beside it."""
     backbone, head = nn.Linear(3, 3), nn.Linear(3, 1)
     weight, bias = (x.detach().clone() for x in backbone.parameters())
+    deep = Tuned(nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3))), head)
+    trained = [name for name, x in deep.named_parameters() if x.requires_grad]
+    assert trained == ["head.weight", "head.bias"], f"of a deep backbone yours trains {trained}"
     model = Tuned(backbone, head)
     hidden = X @ weight.t() + bias
 
@@ -102,26 +112,30 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
 
 def test_a_resumed_model_goes_on() -> None:
     """In the memory of the state dict, and with the optimizer that came along."""
-    state = {key: x.clone() for key, x in nn.Linear(3, 1).state_dict().items()}
-    weight = state["weight"].clone()
+
     devices = []
 
     def make() -> nn.Module:
-        made = nn.Linear(3, 1)
-        devices.append(made.weight.device.type)
+        made = nn.Sequential(nn.Linear(3, 1), nn.BatchNorm1d(1))
+        devices.append(made[0].weight.device.type)
         return made
 
+    state = {key: x.clone() for key, x in make().state_dict().items()}
+    values = {key: x.clone() for key, x in state.items()}
+    devices.clear()
     model, optimizer = resumed(make, state)
-    assert devices == ["meta"], f"made once, without memory: yours on {devices}"
-    assert model.weight.device.type == "cpu", f"the weight is on {model.weight.device}"
-    assert model.weight.data_ptr() == state["weight"].data_ptr(), "the weight is a copy"
-    torch.testing.assert_close(model.weight.detach(), weight, msg="other values\n".__add__)
-    model(X).square().sum().backward()
-    grad = model.weight.grad.clone()
+    assert devices == ["meta"], f"one model, without memory: yours on {devices}"
+    for key, x in model.state_dict().items():
+        assert x.device.type == "cpu", f"{key} is on {x.device}"
+        assert x.data_ptr() == state[key].data_ptr(), f"{key} is a copy"
+        torch.testing.assert_close(x, values[key], msg=f"{key}: other values\n".__add__)
+    model(X).sum(1).exp().sum().backward()
     optimizer.step()
 
-    says = "after a step: the weight has not moved, the optimizer holds another one\n".__add__
-    torch.testing.assert_close(model.weight.detach(), weight - 0.1 * grad, msg=says)
+    for key, x in model.named_parameters():
+        assert x.grad is not None, f"{key} gets no gradient"
+        says = f"after a step: {key} has not moved, the optimizer holds another one\n".__add__
+        torch.testing.assert_close(x.detach(), values[key] - 0.1 * x.grad, msg=says)
 
 
 def test_all_can_be_converted_and_saved() -> None:

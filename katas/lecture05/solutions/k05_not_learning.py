@@ -55,7 +55,7 @@ class Tied(nn.Module):
 
 
 class Tuned(nn.Module):
-    """A backbone that stays as it is, and a head that learns."""
+    """A backbone whose parameters stay as they are, and a head that learns."""
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
         super().__init__()
