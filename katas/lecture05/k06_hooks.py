@@ -65,8 +65,8 @@ class Hooked:
         """Call the hooks before, `forward`, and the hooks after, in order; return the output.
 
         What a hook before returns are the new arguments: a tuple, or a single one. What a hook
-        after returns is the new output. None changes nothing. What a hook registers or
-        removes among the hooks of its own kind does not count until the next call.
+        after returns is the new output. None changes nothing. The hooks of each kind are listed
+        when their turn comes: what one of them registers or removes counts from the next call on.
         """
         # TODO: what would a loop over the dict itself say, if a hook removes itself?
         raise NotImplementedError("Hooked.__call__")

@@ -78,7 +78,7 @@ def test_hooks_run_in_order() -> None:
     compare(program, "each that is prepended comes before all others")
 
 
-@pytest.mark.parametrize("value", [(10, 20), (10,), (), 10, 0, [1, 2]])
+@pytest.mark.parametrize("value", [(10, 20), (10,), (), torch.Size([3, 4]), 10, 0, [1, 2]])
 def test_a_hook_before_changes_the_arguments(value: object) -> None:
     """A tuple is all arguments; anything else is the only one, and None changes nothing."""
 
@@ -119,6 +119,8 @@ def test_a_removed_hook_is_not_called() -> None:
         handles[3].remove()
         handles[0].remove()
         module(1)
+        handles[2].remove()
+        register(lambda m, args, out: note(4))
         handles[2].remove()
         return module(1)
 
@@ -175,6 +177,21 @@ def test_a_hook_may_remove_hooks() -> None:
         return module(1), module(1)
 
     compare(program, "go through a copy of the hooks: the dict changes meanwhile")
+
+
+def test_a_hook_before_changes_the_hooks_after() -> None:
+    """In this call: the hooks after are listed when forward has returned."""
+
+    def program(module: Any, log: list) -> object:
+        def hook(m: Any, args: tuple) -> None:
+            handle.remove()
+            module.register_forward_hook(lambda m, args, out: log.append("new"))
+
+        handle = module.register_forward_hook(lambda m, args, out: log.append("old"))
+        module.register_forward_pre_hook(hook)
+        return module(1)
+
+    compare(program, "a hook before has removed old and registered new")
 
 
 def test_a_hook_may_register_hooks() -> None:
@@ -259,7 +276,15 @@ def test_it_is_your_own() -> None:
     with forbids(kata, "torch.utils.hooks", "torch.nn") as fresh:
         log: list[object] = []
         module = adder(fresh.Hooked)
-        module.register_forward_pre_hook(lambda m, args: log.append(args))
+        handles = [
+            module.register_forward_pre_hook(lambda m, args: log.append(args)),
+            module.register_forward_hook(lambda m, args, out: None),
+            adder(fresh.Hooked).register_forward_hook(lambda m, args, out: None),
+        ]
         result = module(1, 2)
 
+    kinds = [type(handle) for handle in handles]
+    assert kinds == [fresh.Handle] * 3, f"yours hands out {kinds}, expected a Handle of yours"
+    keys = [handle.key for handle in handles]
+    assert len({*keys}) == 3, f"no other handle has the key, of another module neither: {keys}"
     assert (3, [(1, 2)]) == (result, log), f"yours {result} and {log}, expected 3 and [(1, 2)]"
