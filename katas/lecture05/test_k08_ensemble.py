@@ -73,13 +73,6 @@ def test_buffers_are_stacked_too() -> None:
     compare(models(3, "shifted"), torch.randn(5, 3), "with a buffer in no state dict")
 
 
-def test_models_in_training() -> None:
-    """They stay in it, and what a call writes to statistics goes to copies."""
-    every = [model.train() for model in models(3, "normed")]
-
-    compare(every, torch.randn(5, 3), "in training")
-
-
 def test_one_row() -> None:
     """An input without a batch."""
     compare(models(3), torch.randn(3), "an input of one dim")
@@ -121,3 +114,10 @@ def test_a_gradient_by_the_input() -> None:
 
     says = "the gradient by x: yours is not the sum over the models\n".__add__
     torch.testing.assert_close(yours, expected, msg=says)
+
+
+def test_models_in_training() -> None:
+    """They stay in it, and what a call writes to statistics goes to copies."""
+    every = [model.train() for model in models(3, "normed")]
+
+    compare(every, torch.randn(5, 3), "in training")
