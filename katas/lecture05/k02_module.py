@@ -92,7 +92,10 @@ class Module:
         raise NotImplementedError("Module.named_parameters")
 
     def apply(self, function: Callable[[Module], object]) -> Module:
-        """Call `function` with each module below, then with self, which is returned."""
+        """Call `function` with each module below, then with self, which is returned.
+
+        How often it gets a module with two names is not asked here.
+        """
         # TODO: the children first.
         raise NotImplementedError("Module.apply")
 

@@ -123,8 +123,10 @@ def test_a_plain_attribute() -> None:
 
 @one
 def test_a_parameter_lies_in_its_drawer() -> None:
-    """And is found under its name."""
+    """And is found under its name; a subclass of Parameter is one too."""
     mine, real = both("Linear", 2, 3)
+    for module in (mine, real):
+        module.special = type("Special", (nn.Parameter,), {})(torch.ones(1))
 
     same_drawers(mine, real, "a Parameter lies in _parameters, and a tensor of Python's nowhere")
     assert mine.weight is mine.__dict__["_parameters"]["weight"], "yours returns another object"
@@ -146,10 +148,12 @@ def test_modules_lie_in_theirs() -> None:
     [
         ("parameter", "plain"),
         ("parameter", "buffer"),
+        ("parameter", "empty"),
         ("parameter", "module"),
         ("parameter", "parameter"),
         ("module", "plain"),
         ("module", "buffer"),
+        ("module", "empty"),
         ("module", "module"),
     ],
 )
@@ -159,8 +163,8 @@ def test_a_name_is_in_one_place(second: str, first: str) -> None:
     def program(kind: SimpleNamespace) -> Any:
         module = kind.base()
         values = {"module": kind.Norm(1), "parameter": nn.Parameter(torch.ones(1)), "plain": 1}
-        if first == "buffer":
-            module.register_buffer("x", torch.ones(1))
+        if first in {"buffer", "empty"}:
+            module.register_buffer("x", torch.ones(1) if first == "buffer" else None)
         else:
             module.x = values[first]
         module.other = nn.Parameter(torch.ones(1))
@@ -250,6 +254,10 @@ def test_named_modules_of_a_tree() -> None:
     prefixed = [name for name, _ in mine.named_modules("top")]
     expected = [name for name, _ in real.named_modules(prefix="top")]
     assert expected == prefixed, f"below top: yours {prefixed}\nPyTorch's {expected}"
+    mine.late, real.late = YOURS.Norm(2), PYTORCHS.Norm(2)
+    yours = [name for name, _ in mine.named_modules()]
+    expected = [name for name, _ in real.named_modules()]
+    assert expected == yours, f"after one more: yours {yours}\nPyTorch's {expected}"
 
 
 @two
@@ -317,8 +325,12 @@ def test_train() -> None:
 @three
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_to_converts_what_is_floating(dtype: torch.dtype) -> None:
-    """Parameters and buffers, not the count of steps; once more, nothing happens."""
+    """Parameters and buffers, not the count of steps; frozen ones too, whatever they were."""
     mine, real = both("Model")
+    for module in (mine, real):
+        module.scale.requires_grad = False
+        module.register_buffer("mask", torch.tensor([True, False]))
+        module.to(torch.float16)
     assert mine.to(dtype) is mine, "to returns the module itself"
     real.to(dtype)
     for (name, yours), (_, theirs) in zip(mine.named_modules(), real.named_modules(), strict=True):

@@ -98,7 +98,10 @@ class Module:
                     yield f"{path}.{name}" if path else name, parameter
 
     def apply(self, function: Callable[[Module], object]) -> Module:
-        """Call `function` with each module below, then with self, which is returned."""
+        """Call `function` with each module below, then with self, which is returned.
+
+        How often it gets a module with two names is not asked here.
+        """
         for child in self.drawers()[2].values():
             if child is not None:
                 child.apply(function)
