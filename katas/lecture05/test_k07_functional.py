@@ -131,6 +131,9 @@ def test_the_model_stays_as_it_was(name: str) -> None:
         meta_gradients(model, [(loss, other)], 0.1)
     for key, x in kept.items():
         assert torch.equal(x, yours[key].detach()), f"{key}: a later call writes to earlier results"
+    begun = adapted(model, loss, 0, 0.1)
+    for key, x in model.named_buffers():
+        assert begun[key] is not x, f"{key}, no step: yours is the model's own, expected a copy"
 
 
 def test_a_loss_that_fails() -> None:
@@ -145,8 +148,10 @@ def test_a_loss_that_fails() -> None:
         adapted(model, fails, 1, 0.1)
 
 
-def numerically(model: nn.Module, tasks: list, lr: float) -> dict[str, torch.Tensor]:
-    """Return the gradients of the mean loss after a step of SGD, by central differences."""
+def numerically(
+    model: nn.Module, tasks: list, lr: float, steps: int = 1
+) -> dict[str, torch.Tensor]:
+    """Return the gradients of the mean loss after steps of SGD, by central differences."""
     grads, h = {}, 1e-6
     for name, x in model.named_parameters():
         if not x.requires_grad:
@@ -157,10 +162,23 @@ def numerically(model: nn.Module, tasks: list, lr: float) -> dict[str, torch.Ten
             for sign in (1, -1):
                 twin = copy.deepcopy(model)
                 dict(twin.named_parameters())[name].data.view(-1)[index] += sign * h
-                ends = [second(stepped(twin, first, 1, lr)) for first, second in tasks]
+                ends = [second(stepped(twin, first, steps, lr)) for first, second in tasks]
                 values.append(sum(ends).item() / len(tasks))
             grads[name].view(-1)[index] = (values[0] - values[1]) / (2 * h)
     return grads
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_graph_goes_back_through_all_steps(steps: int) -> None:
+    """To where the model began, and through the gradient of each step."""
+    model = made("mlp")
+    tensors = adapted(model, loss, steps, 0.3)
+    end = other(lambda *args: torch.func.functional_call(model, tensors, args))
+    grads = torch.autograd.grad(end, [*model.parameters()])
+    expected = numerically(model, [(loss, other)], 0.3, steps)
+    for (key, grad), yours in zip(expected.items(), grads, strict=True):
+        says = f"{key}, {steps} steps: yours is not the difference quotient\n".__add__
+        torch.testing.assert_close(yours, grad, rtol=1e-5, atol=1e-7, msg=says)
 
 
 def test_no_learning() -> None:
