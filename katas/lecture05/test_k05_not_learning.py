@@ -112,7 +112,6 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
 
 def test_a_resumed_model_goes_on() -> None:
     """In the memory of the state dict, and with the optimizer that came along."""
-
     devices = []
 
     def make() -> nn.Module:
