@@ -72,7 +72,7 @@ def breakdown(rows: Sequence[Mapping[str, object]]) -> Breakdown:
 
     Rows are those of a Chrome trace, with "ts" and "dur"; at least one is a GPU's. `compute` is the
     time in which a compute kernel runs, `busy` that in which anything of the GPU runs, `idle` the
-    rest, and `overlap` that in which communication runs beside it.
+    rest, and `overlap` that in which communication runs beside compute.
     """
     # TODO: one list of intervals for each kind.
     raise NotImplementedError("breakdown")

@@ -113,6 +113,23 @@ def test_the_trace_of_a_gpu(traces: dict[str, Path]) -> None:
         )
 
 
+def test_only_work_of_the_gpu_counts() -> None:
+    """Calls come before and after it, a copy is no compute, and the first row is not the first."""
+    rows = [
+        kernel("cudaLaunchKernel", 0, 2, "cuda_runtime"),
+        kernel("Memset", 55, 56, "gpu_memset"),
+        kernel("gemm", 30, 50),
+        kernel("ncclAllReduce", 10, 40),
+        kernel("Memcpy HtoD", 5, 12, "gpu_memcpy"),
+        kernel("cudaDeviceSynchronize", 41, 70, "cuda_runtime"),
+    ]
+    yours, right = breakdown(rows), Breakdown(compute=20, busy=46, idle=5, overlap=10)
+    assert right == yours, (
+        f"yours     {yours}\nexpected  {right}: the GPU works from 5 to 56, and communication"
+        " beside compute from 30 to 40"
+    )
+
+
 def by_hta(path: Path) -> tuple[int, int, int, float]:
     """Return compute, busy and idle of Holistic Trace Analysis, and its percentage of overlap."""
     from hta.trace_analysis import TraceAnalysis  # noqa: PLC0415 - may be missing
