@@ -95,6 +95,38 @@ def test_a_grandparent_is_alive() -> None:
     assert tree.current.places == expected, f"yours {tree.current.places}, expected {expected}"
 
 
+def test_results_are_placed_in_their_order() -> None:
+    """Neither by size nor by name."""
+    tree = Tree()
+    tree.run("A", {"y": 1, "b": 3, "x": 2}, NONE)
+    expected = {"y": (0, 1), "b": (1, 4), "x": (4, 6)}
+    assert tree.current.places == expected, (
+        f"yours {tree.current.places}, expected {expected}: in the order of `results`"
+    )
+
+
+def test_which_results_are_alive() -> None:
+    """Not only how many: a recording for a held a writes over b."""
+    tree, found = Tree(), []
+    for alive in ("a", "b", "a"):
+        tree.restart()
+        tree.run("A", {"a": 1, "b": 1}, NONE)
+        found.append(tree.run("B", {"c": 1}, frozenset(alive)))
+    assert found == [False, False, True], (
+        f"B replayed: yours {found}, expected the third time: first a is alive, then b, then a"
+    )
+
+
+def test_three_things_find_a_recording() -> None:
+    """The sizes are none of them: they were recorded."""
+    tree, found = Tree(), []
+    for size in (4, 9):
+        tree.restart()
+        found.append(tree.run("A", {"a": size}, NONE))
+    assert found == [False, True], f"replayed: yours {found}, expected the second time"
+    assert tree.current.places == {"a": (0, 4)}, f"yours {tree.current.places}, recorded (0, 4)"
+
+
 @given(
     st.lists(
         st.lists(
