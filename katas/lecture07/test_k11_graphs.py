@@ -51,6 +51,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "in_place": in_place,
     "several": several,
     "made_within": made_within,
+    "keywords": lambda x: torch.add(x, x.exp(), alpha=2),
 }
 
 
