@@ -57,6 +57,16 @@ def test_any_schedule(wait: int, warmup: int, active: int, repeat: int) -> None:
     compare(32, wait=wait, warmup=warmup, active=active, repeat=repeat)
 
 
+def test_late_steps() -> None:
+    """Endlessly means: after a million steps, too."""
+    theirs = schedule(wait=1, warmup=1, active=3)
+    steps = range(1_000_000, 1_000_006)
+    right, yours = [theirs(step) for step in steps], [action(step, 1, 1, 3) for step in steps]
+    assert right == yours, (
+        f"from step {steps[0]}\nyours      {names(yours)}\nPyTorch's  {names(right)}"
+    )
+
+
 def test_the_profiler_takes_yours() -> None:
     """It asks for the action of each step, and hands a trace over at each RECORD_AND_SAVE."""
     found = []
