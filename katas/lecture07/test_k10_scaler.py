@@ -115,6 +115,38 @@ def test_gradients_are_divided_in_place() -> None:
     assert grad.tolist() == [1.0, 1.0], f"yours {grad.tolist()}, expected [1.0, 1.0]"
 
 
+def test_it_does_nothing_until_the_update() -> None:
+    """The step comes in between, and a second call after it divides nothing either."""
+    pair = Pair()
+    pair.backward(3.0)
+    pair.yours.step(pair.optimizers[0])
+    pair.yours.unscale(pair.optimizers[0])
+    grad = pair.parameters[0][0].grad
+    assert grad.tolist() == [1.0, 3.0], (
+        f"after `step` and `unscale` yours {grad.tolist()}, expected [1.0, 3.0]: divided once"
+    )
+
+
+def test_what_was_noted_counts() -> None:
+    """Who unscales and then clears the gradients still gets no step."""
+    pair = Pair()
+    pair.backward(INF)
+    pair.yours.unscale(pair.optimizers[0])
+    pair.theirs.unscale_(pair.optimizers[1])
+    for a, _, _ in pair.parameters:
+        a.grad.zero_()
+    pair.step()
+
+
+def test_large_gradients_are_finite() -> None:
+    """Each is below the largest float, their sum is not."""
+    pair = Pair(scale=1.0)
+    pair.backward(1.0)
+    for a, _, _ in pair.parameters:
+        a.grad.fill_(3e38)
+    pair.step()
+
+
 @example([1.0, 1.0, INF, 1.0, INF, INF, NAN, 1.0, 1.0, 1.0], 2)
 @given(st.lists(st.sampled_from([1.0, 1.0, 0.5, INF, NAN]), max_size=9), st.integers(1, 3))
 def test_any_training(slopes: list[float], interval: int) -> None:
