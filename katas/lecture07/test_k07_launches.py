@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -16,6 +17,7 @@ from katas.lecture07.k07_launches import RATE
 from katas.lecture07.k07_launches import plain_step
 from katas.lecture07.k07_launches import step
 from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 if TYPE_CHECKING:
@@ -93,6 +95,19 @@ def test_six_launches() -> None:
     assert len(yours) <= 6, (
         f"launches: yours {len(yours)}, bar 6, plain {len(plain)}\nyours: {', '.join(yours)}"
     )
+
+
+def test_no_launch_is_hidden() -> None:
+    """Three tensors change, so three are launched at least, and none where a mode is off."""
+    seen, plain = count(step).names, count(plain_step).names
+    ready = tensors().values()
+    with watched_operators() as every:
+        step(*ready, 3)
+
+    assert len(seen) >= 3, f"yours launches {seen}: who has changed p, m and v?"
+    names, arithmetic = ([f"aten::{name.split('.')[1]}" for name in each] for each in (seen, plain))
+    hidden = (Counter(every) - Counter(names)) & Counter(arithmetic)
+    assert not hidden, f"yours launches {dict(hidden)} in another thread, or past the count"
 
 
 def test_one_new_tensor() -> None:
