@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# TODO: find and mend one bug in each. Nothing raises NotImplementedError here: the code is
-# written, and wrong.
-
-
 class Ensemble(nn.Module):
     """The mean of `count` Linear layers, each of which learns."""
 
