@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import shutil
@@ -60,6 +61,7 @@ class Controller:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker where to keep its journal."""
         node.workerinput[FOLDER] = str(self.folder)
+        _outlive_the_worker(node)
         self._watches[node.gateway.id] = Watch(Journal(self.folder, node.gateway.id), self.memory)
 
     def _look(self) -> None:
@@ -125,6 +127,22 @@ class Controller:
         self._over.set()
         self._thread.join()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _outlive_the_worker(node: Any) -> None:
+    """Let nothing be sent to a worker that has died.
+
+    When two workers die at once, xdist gives the tests of the first to the second, of whose death
+    it has not heard, and ends in an internal error (pytest-xdist issue 204). The tests that were
+    not sent go to another worker as soon as it has.
+    """
+    send = node.sendcommand
+
+    def send_while_alive(name: str, **arguments: object) -> None:
+        with contextlib.suppress(OSError):
+            send(name, **arguments)
+
+    node.sendcommand = send_while_alive
 
 
 def worker_status(node: Any) -> int | None:

@@ -87,6 +87,63 @@ def test_a_worker_that_dies_between_tests(kata: MiniCourse) -> None:
     result.stdout.fnmatch_lines(["worker 'gw0' crashed while running '*::test_one'"])
 
 
+def test_two_workers_that_die_at_once(kata: MiniCourse) -> None:
+    """Xdist sends tests to the second before it has heard of its death; all tests run."""
+    test = """
+        import os, pathlib, time
+        import pytest
+
+        @pytest.mark.parametrize("n", range(30))
+        def test_one(n):
+            if n == 0:
+                while not pathlib.Path("begun").exists():
+                    time.sleep(0.01)
+                time.sleep(0.5)
+                os._exit(1)
+            if n == 3:
+                time.sleep(0.2)  # xdist now waits until it sends more
+            if n == 4:
+                pathlib.Path("begun").touch()
+                time.sleep(60)
+    """
+    kata.kata(test=dedent(test))
+    hook = """
+        import os
+        import time
+
+        import pytest
+
+        NODES = []
+
+        class Deaths:
+            def pytest_testnodeready(self, node):
+                NODES.append(node)
+
+            @pytest.hookimpl(trylast=True)
+            def pytest_testnodedown(self, node):
+                if len(NODES) == 2:
+                    (other,) = set(NODES) - {node}
+                    process = other.gateway._io.popen
+                    process.kill()
+                    process.wait()
+                    os.write(2, b"the second dies")
+                    # As if the thread that listens to it had not run since.
+                    time.sleep(0.5)
+                    other._down = False
+
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Deaths())
+    """
+    conftest = (kata.path / "conftest.py").read_text()
+    kata.write("conftest.py", conftest + dedent(hook))
+
+    result = kata.run("-n2")
+
+    assert "the second dies" in result.stderr.str()
+    result.assert_outcomes(failed=2, passed=28)
+
+
 def test_the_status_is_that_of_the_process() -> None:
     """Of a worker on this machine."""
     popen = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
