@@ -244,6 +244,8 @@ def differences(entry: Proof, found: Proof, *, gpu: bool = False) -> list[str]:
     alike = entry.tests["skipped"] == found.tests["skipped"]
     machine = {"tests": {"red", "skipped"}, "mutants": {"tried", "unbuilt"}}
     for name, counts in COUNTS.items():
+        # How many repeats fit into their time depends on the machine, and on whether C++ was built
+        # before: the same kata had 8 and 20. `unsound` asks for the least.
         if name == "repeats":
             continue
         left_out = {"killed"} | (set() if alike else machine.get(name, set()))
@@ -254,9 +256,6 @@ def differences(entry: Proof, found: Proof, *, gpu: bool = False) -> list[str]:
     if not gpu and entry.tests["skipped"] > found.tests["skipped"]:
         old, new = entry.tests["skipped"], found.tests["skipped"]
         lines.append(f"the entry says tests: skipped {old}, but without a GPU it is {new}")
-    if 2 * entry.repeats["run"] < found.repeats["run"]:
-        run, wanted = entry.repeats["run"], found.repeats["run"]
-        lines.append(f"the entry says repeats: run {run}, but {wanted} are due")
     before, now = (max(SOON, proof.seconds) for proof in (entry, found))
     if not now / SLOWER <= before <= now * SLOWER:
         lines.append(f"the entry says {entry.seconds} seconds, but it took {found.seconds}")

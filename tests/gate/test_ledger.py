@@ -600,7 +600,7 @@ def test_a_wrong_answer_for_another_torch_need_not_be_tried(small: Small, proof:
 
 
 def test_what_a_run_of_the_same_machine_would_find(proof: Proof) -> None:
-    """Tests, tried mutants and repeats are those of the run, unless a GPU makes a difference."""
+    """Tests and tried mutants are those of the run, unless a GPU makes a difference."""
 
     def found(entry: Proof, **gpu: bool) -> list[str]:
         return differences(entry, proof, **gpu)
@@ -620,8 +620,9 @@ def test_what_a_run_of_the_same_machine_would_find(proof: Proof) -> None:
     ]
     wrong = replace(proof, wrong={"listed": 3, "tried": 1, "rejected": 1})
     assert found(wrong)[-1] == "the entry says wrong: tried 1, but it is 3"
+    # A faster machine, or a build that was there already, fits more of them into the same time.
     repeats = replace(proof, repeats={"run": 5, "passed": 5})
-    assert found(repeats) == ["the entry says repeats: run 5, but 20 are due"]
+    assert found(repeats) == []
     slow = replace(proof, seconds=9999)
     assert found(slow) == [f"the entry says 9999 seconds, but it took {proof.seconds}"]
     assert differences(replace(proof, seconds=3), replace(proof, seconds=9999))
