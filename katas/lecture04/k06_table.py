@@ -1,12 +1,11 @@
 """Which kernel runs? The row of an operator's table, by six rules.
 
-Register a kernel for CPU, and the gradient of your operator may be gone. Look at the table of an
-operator of PyTorch, where each line ends in the rule that filled it:
+Register a kernel for CPU, and the gradient of your operator may be gone. Look at an operator of
+PyTorch, where each line ends in the rule that filled it:
 
     print(torch._C._dispatch_dump_table("aten::silu"))
 
-A kernel may be registered for an alias key, which stands for many keys (ALIASES). `lookup` goes
-down this list until a rule has a kernel:
+`lookup` goes down this list until a rule has a kernel; an alias key stands for many (ALIASES):
 
     a kernel for ...              serves ...                    says
     the very key                  that key                      kernel
@@ -16,19 +15,16 @@ down this list until a rule has a kernel:
     the key, as fallback          that key, of all operators    backend fallback
     none of these                                               missing
 
-1. Write these rules, in their order: about 12 lines.
-2. The third has an exception, for autograd keys alone. Its kernel is made of other operators, and
-   autograd differentiates those. Where the backend has a kernel of its own, or there is one for
-   CompositeExplicitAutograd, that would differentiate what does not run: the rule is skipped.
-
-The tests build each table in PyTorch, too.
+1. Write these rules, in order: about 12 lines.
+2. For autograd keys the third is skipped where the backend has a kernel of its own, or there is one
+   for CompositeExplicitAutograd: it would differentiate what does not run.
 
 Real life differs: CompositeExplicitAutogradNonFunctional comes before the second rule, and fills
 most rows of silu.
 
-Begin with the first four rules for CPU and AutogradCPU, and let the tests find the exception.
-Afterwards find the rules in ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``
-(``computeDispatchTableEntryWithDebug``), in PyTorch's repository.
+Begin with the first four rules for CPU and AutogradCPU; the tests find the exception.
+Afterwards read ``computeDispatchTableEntryWithDebug`` in
+``aten/src/ATen/core/dispatch/OperatorEntry.cpp``.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
     aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 
-PyTorch generates bindings, checks calls and drops dead code by such lines; k03 showed what a false
-one does. You write the parser, a function for each line of the grammar. What stands in quotes
-stands for itself, x* is any number of x, x? is x or nothing:
+PyTorch checks calls and drops dead code by such lines. Write the parser, a function for each line;
+x* is any number of x, x? is one or none:
 
     sets      "*"  or  name ("|" name)*
     alias     "(" sets "!"? ("->" sets)? ")"
@@ -22,14 +21,13 @@ stands for itself, x* is any number of x, x? is x or nothing:
 
 1. Alias annotations: `parse_sets`, `parse_alias`.
 2. Types: `parse_type`. A suffix wraps what has been read before it.
-3. Arguments and returns, one each, then lists of them.
-4. Every schema of your PyTorch: the head, the printer and the default values are given.
+3. Arguments and returns, then lists of them.
+4. Every schema of PyTorch; head, printer and default values are given.
 
-About 55 lines, an hour. Each function steps over its own tokens and leaves the cursor on the next.
+Each function steps over its own tokens and leaves the cursor on the next.
 
 Begin with ``parse_sets(Tokens("a|b)"))``, on paper: where is the cursor afterwards?
-Afterwards open ``torchgen/model.py`` in site-packages (``FunctionSchema.parse``), a second parser;
-the one in C++ is ``torch/csrc/jit/frontend/function_schema_parser.cpp``.
+Afterwards open ``FunctionSchema.parse`` in ``torchgen/model.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A loader with worker processes, down to the one that is killed.
 
-Preprocessing is Python, and Python computes on one core in each process. So a loader has workers:
+Preprocessing is Python, which computes on one core per process. So a loader has workers:
 
     trainer --- pipe: [0, 1] [4, 5] --> worker 0 --- pipe: batch 0, batch 2 --> trainer
             --- pipe: [2, 3] [6, 7] --> worker 1 --- pipe: batch 1, batch 3 -->
@@ -17,8 +17,8 @@ Begin on paper: two workers, `ahead` 2. Which tasks are out before batch 0 is aw
 Afterwards read ``_BaseDataLoaderIter`` and the long comment on shutdown in
 ``torch/utils/data/dataloader.py``, in site-packages.
 Real life differs: one queue for all results, batches put in order afterwards, tensors in shared
-memory, threads that feed the queues and pin; and a worker looks now and then whether its trainer is
-still alive, where yours would wait on.
+memory, threads that feed the queues and pin; and a worker notices now and then that its trainer is
+gone, where yours waits on.
 """
 
 from __future__ import annotations
