@@ -13,7 +13,7 @@ from plugins.guide.shorten import take_rest
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import keep_own_calls
 from plugins.guide.traceback import read_failure
-from plugins.progress.map import kata_line
+from plugins.progress.map import kata_lines
 from plugins.progress.map import lecture_line
 
 
@@ -271,7 +271,7 @@ def format_list(
         own = [place for place in places if place.kata.lecture == lecture.name]
         yield lecture_line(lecture, own, here, blocks=blocks)
         if here in own or len(lectures) == 1:
-            yield from (kata_line(place, here) for place in own)
+            yield from kata_lines(own, here)
 
 
 def clock_line(seconds: float, status: str, width: int) -> str:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 BAR = 14
+# The most letters of a kata's name.
+NAME = 22
 ALL_DONE = "Everything that can run here is solved."
 # A failing kata shows how many of its tests pass instead, or this if none can be imported.
 BROKEN = "import fails"
@@ -136,7 +138,7 @@ def format_map(
         own = [place for place in places if place.kata.lecture == lecture.name]
         yield lecture_line(lecture, own, here, blocks=blocks)
         if here in own:
-            yield from (kata_line(place, here) for place in own)
+            yield from kata_lines(own, here)
     yield from (f"broken: {error}" for error in course.errors)
     if missing := count_skip_reasons(places):
         yield ""
@@ -163,23 +165,44 @@ def lecture_line(
     return f"{head}{shorten_words(lecture.title, room):{room}}  {bar} {count}"
 
 
-def kata_line(place: Place, here: Place | None) -> str:
-    """Return a kata's line: its name, title, state or passing tests, and the time spent.
+def kata_lines(places: Sequence[Place], here: Place | None) -> Iterator[str]:
+    """Return the line of each kata of a lecture: name, title, effort, state and time spent.
 
-    If its size is stated, that comes before the time spent, in parentheses beside the core path.
+    A column is as wide as its longest entry, and the titles have the rest. The effort is in
+    parentheses beside the core path.
     """
-    kata, passing = place.kata, place.standing.results.passing
+    names = [shorten_words(place.kata.name, NAME) for place in places]
+    rows = [(effort_of(place), word_of(place), spent_on(place)) for place in places]
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
+    name_width = max(map(len, names), default=0)
+    room = WIDTH - 4 - name_width - 2 - sum(width + 2 for width in widths if width)
+    titles = [shorten_words(place.kata.title, room) for place in places]
+    title_width = max(map(len, titles), default=0)
+    for place, name, title, row in zip(places, names, titles, rows, strict=True):
+        mark = ">" if place is here else " "
+        line = f"  {mark} {name:{name_width}}  {title:{title_width}}"
+        for entry, width in zip(row[:-1], widths[:-1], strict=True):
+            line += f"  {entry:{width}}" if width else ""
+        yield f"{line}  {row[-1]:>{widths[-1]}}".rstrip()
+
+
+def effort_of(place: Place) -> str:
+    """Return a kata's size and minutes, or nothing if its lecture does not state them."""
+    kata = place.kata
+    effort = f"{kata.size} {kata.minutes} min" if kata.size else ""
+    return effort if kata.core or not effort else f"({effort})"
+
+
+def word_of(place: Place) -> str:
+    """Return a kata's state, or how many tests pass if some fail."""
+    passing = place.standing.results.passing
     failing = f"{passing} pass" if passing else BROKEN
-    word = failing if place.state == "failing" else WORDS[place.state]
-    spent = format_duration(place.standing.seconds) if place.standing.seconds else ""
-    mark = ">" if place is here else " "
-    if kata.size:
-        effort = f"{kata.size} {kata.minutes} min"
-        effort = effort if kata.core else f"({effort})"
-        name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 13)
-        return f"  {mark} {name:22} {title:13} {word:13} {effort:14} {spent:>10}".rstrip()
-    name, title = shorten_words(kata.name, 22), shorten_words(kata.title, 24)
-    return f"  {mark} {name:22} {title:24} {word:15} {spent:>10}".rstrip()
+    return failing if place.state == "failing" else WORDS[place.state]
+
+
+def spent_on(place: Place) -> str:
+    """Return the time spent on a kata, or nothing if there was none."""
+    return format_duration(place.standing.seconds) if place.standing.seconds else ""
 
 
 def format_next_step(here: Place | None, start: Path) -> Iterator[str]:

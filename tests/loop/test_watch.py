@@ -141,8 +141,8 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert "1 of 2 katas solved\n" in right
     assert right.endswith("\n\nn next  h hint  s solution  l list  r rerun  q quit\n")
     assert "They are the same.\n" in solution
-    assert "    k02_second             The title of k02_second\n" in listed
-    assert "  > k01_first              The title of k01_first   solved" in listed
+    assert "    k02_second  The title of k02_second\n" in listed
+    assert "  > k01_first   The title of k01_first   solved" in listed
     assert "lecture02" not in listed
     assert "edit    katas/lecture01/k02_second.py:8\n" in following
     assert "Hint 1 of 3: the first hint\n" in hint

@@ -70,9 +70,9 @@ def test_the_map_of_a_course() -> None:
         "1 of 4 katas solved, 1 h 15 min spent",
         "",
         "> lecture01  A title                                     ####..........  1 of 3",
-        "    k01_first              Title k01_first          solved          1 h 05 min",
-        "  > k02_second             Title k02_second         1 of 2 pass         10 min",
-        "    k03_third              Title k03_third",
+        "    k01_first   Title k01_first   solved       1 h 05 min",
+        "  > k02_second  Title k02_second  1 of 2 pass      10 min",
+        "    k03_third   Title k03_third",
         "  lecture02  A title                                     ..............  0 of 1",
         "",
         "Not run on this machine:",
@@ -149,6 +149,20 @@ def sized(place: Place, size: str, minutes: int, *, core: bool = True) -> Place:
     return replace(place, kata=replace(place.kata, size=size, minutes=minutes, core=core))
 
 
+def test_titles_have_the_room_that_the_other_columns_leave() -> None:
+    """Nothing is solved and no time spent: a title of 45 letters stands there whole."""
+    title = "What comes back, and what it costs to keep it"
+    places = [
+        sized(replace(place, kata=replace(place.kata, title=title)), "kata", 30)
+        for place in (a_place("k01_first"), a_place("k02_second"))
+    ]
+
+    assert a_map(*places)[3:5] == [
+        f"  > k01_first   {title}  kata 30 min",
+        f"    k02_second  {title}  kata 30 min",
+    ]
+
+
 def test_the_core_path_comes_next() -> None:
     """What is optional comes when no other is left, in all lectures."""
     beside = sized(a_place("k01_first"), "kata", 30, core=False)
@@ -175,9 +189,9 @@ def test_sizes_and_minutes_stand_beside_the_katas() -> None:
     lines = a_map(*places)
 
     assert lines[3:6] == [
-        "    k01_first              Title ...     solved        spark 5 min    1 h 05 min",
-        "  > k02_a_second_kata_here Title ...     18 of 19 pass lab 60 min",
-        "    k03_third              Title ...                   (kata 30 min)",
+        "    k01_first               Title ...  spark 5 min    solved         1 h 05 min",
+        "  > k02_a_second_kata_here  Title ...  lab 60 min     18 of 19 pass",
+        "    k03_third               Title ...  (kata 30 min)",
     ]
     assert "Next, Title k02_a_second_kata_here (lab, 60 min):" in lines
     assert max(map(len, lines)) <= WIDTH
