@@ -85,7 +85,8 @@ class Tour:
         report.unlink(missing_ok=True)
         command = [place.python, "-m", "pytest", f"katas/{lecture}", MODES[mode], "-q"]
         command += ["-p", "no:cacheprovider", f"--junitxml={report}"]
-        command += ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
+        # Not --dist loadfile: after a crash it may wait for ever (pytest-xdist issue 1378).
+        command += ["-n", str(workers)] if workers > 1 else []
         content = content_of(self.root, lecture)
         started = time.monotonic()
         status, _ = place.call(command, stem.with_suffix(".txt"))
