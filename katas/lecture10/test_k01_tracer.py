@@ -468,6 +468,10 @@ def test_unnamed_tensors_and_modules_are_refused() -> None:
     assert "tensor" in refusal(lambda x: torch.cat([x, one]))
     assert "tensor" in refusal(lambda x: torch.add(x, other=one))
     assert "tensor" in refusal(lambda x: [one])
+    own = nn.Parameter(one)
+    assert "no TraceError" != refusal(lambda x: x * own), (
+        "a Parameter of no module has no path from the root: yours records it, PyTorch's raises"
+    )
     assert "submodule" in refusal(call)
     assert "Linear" in refusal(call)
     assert "submodule" in refusal(run), "a module that is no leaf is no submodule either"

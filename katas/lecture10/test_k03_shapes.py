@@ -351,6 +351,14 @@ def test_an_interpreter_runs_again() -> None:
     assert 1 == interpreter.run(3, 2)
     assert -4 == interpreter.run(1, 5)
 
+    result = interpreter.run(torch.ones(2), torch.ones(2))
+    alive = weakref.ref(result)
+    del result
+    assert alive() is None, (
+        "the output has no user, so its value is dropped at once; yours keeps it after the run, "
+        "PyTorch's frees it"
+    )
+
 
 FUNCTIONS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     torch.relu,

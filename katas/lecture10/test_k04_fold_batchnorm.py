@@ -455,6 +455,7 @@ def test_subclasses_are_left_alone() -> None:
     for model in (
         nn.Sequential(Halved(2, 3, 1), nn.BatchNorm2d(3)),
         nn.Sequential(nn.Conv2d(2, 3, 1), Shifted(3)),
+        nn.Sequential(nn.Conv2d(2, 3, 1), nn.SyncBatchNorm(3)),
     ):
         drawn_statistics(model)
         module = fx.GraphModule(model, Leaf().trace(model))

@@ -326,6 +326,24 @@ return (add, mul_1)""",
     assert 1 == actual["all"][2][1]
 
 
+def test_a_parameter_stands_where_the_module_reads_it() -> None:
+    """Behind the calls of the stage that came before it, not at the beginning."""
+
+    class Late(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(x) * self.scale
+
+    module = fx.symbolic_trace(Late())
+    ops = [node.op for node in split(module, [calls(module)]).stage_0.graph.nodes]
+    expected = [node.op for node in module.graph.nodes]
+
+    assert expected == ops, f"yours has {ops}; expected, as in the module: {expected}"
+
+
 def test_a_stage_that_nobody_needs_returns_nothing() -> None:
     """A value without a user, such as that of a print."""
     graph = fx.Graph()

@@ -480,6 +480,9 @@ def test_partition_does_not_change_the_joint_graph() -> None:
     """It can be cut again."""
     x, w = leaf(2, 3), leaf(3, 4)
     joint = joint_graph(layer, (x, w))
+    with joint.graph.inserting_before(joint.graph.output_node()):
+        joint.graph.call_function(torch.sin, (joint.graph.find_nodes(op="placeholder")[0],))
+    joint.recompile()
     before, metas = text(joint), [dict(node.meta) for node in joint.graph.nodes]
     with unchanged(x=x, w=w):
         first, second = partition(joint, 1), partition(joint, 1)

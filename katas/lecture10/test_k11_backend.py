@@ -143,6 +143,11 @@ def test_the_second_call_runs_what_was_compiled() -> None:
     assert [(1, 1), (0, 1), (0, 1)] == watch.calls, (
         f"{watch.calls}: compile the function once, when the watch is made, with one backend"
     )
+    Watch(straight)
+    watch(torch.ones(3))
+    assert (0, 1) == watch.calls[-1], (
+        f"another watch was made: yours is {watch.calls[-1]}, PyTorch's still a cache hit, (0, 1)"
+    )
 
 
 def test_a_watch_is_called_like_its_function() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import operator
 import sys
+from types import FunctionType
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
@@ -299,6 +300,34 @@ def test_branches_on_numbers_are_taken_now(flag: bool, n: int) -> None:  # noqa:
     graph = capture(branches, x, flag, n).graph
 
     torch.testing.assert_close(graph(x), branches(x, flag, n))
+
+
+def test_a_branch_asks_for_the_truth() -> None:
+    """Of a number or a text, as Python does: 2 is true, though it is not True."""
+
+    def function(x: torch.Tensor, what: Any) -> torch.Tensor:
+        return x + 1 if what else x - 1
+
+    x = torch.rand(3)
+    for what in (2, 0.5, "no", 0, "", None):
+        yours = capture(function, x, what).graph(x)
+        torch.testing.assert_close(
+            yours, function(x, what), msg=f"{what!r} is {bool(what)}: yours takes the other branch"
+        )
+
+
+def test_a_global_goes_before_a_builtin() -> None:
+    """A module may have a name that ``builtins`` has too, and then means its own."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * len  # type: ignore[operator]
+
+    own = FunctionType(function.__code__, {"__name__": __name__, "len": 3.0})
+    x = torch.rand(3)
+    found = capture(own, x)
+
+    torch.testing.assert_close(found.graph(x), x * 3, msg="yours takes the builtin, Python's 3.0")
+    assert f"global {__name__}.len" in found.guards, f"it was pushed; yours guards {found.guards}"
 
 
 def test_python_is_gone_from_the_graph() -> None:

@@ -227,6 +227,9 @@ def test_dead_nodes_are_pruned() -> None:
 
     assert [a, b, c] == prune([a, b, c, d], ["c", "b"]), "a node that is read twice stays once"
     assert [] == prune([a, b], []), "nobody wants anything"
+    call = node("call", {"a": FULL}, extern=True)
+    yours = [each.name for each in prune([a, call, c], ["c"])]
+    assert ["a", "c"] == yours, f"a library call that no output needs is dead; yours keeps {yours}"
     assert [] == prune([a, b], ["x"]), "an input is no node"
 
 
