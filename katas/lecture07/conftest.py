@@ -1,8 +1,14 @@
-"""Trace files for the katas: ``python -m katas.lecture07.conftest FOLDER`` makes them, too.
+"""Trace files for the katas, and a model of a GPU's streams to play with.
+
+``python -m katas.lecture07.conftest FOLDER`` makes the files, too.
 
 ``training.json`` is a step of training with ranges, ``memory.json`` the step again with the events
 of the allocator: both by the profiler of this PyTorch. ``gpu.json`` has the rows that it writes of
 a GPU, with times of our own: two streams that compute, one that communicates, one that copies.
+
+`Gpu` is a device of which only the times are known: who waits for whom, the streams and the host.
+Its methods are those of ``torch.cuda``, and ``tests/house/test_streams.py`` holds each against the
+rule in the documentation.
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -73,6 +80,113 @@ def make(folder: Path) -> dict[str, Path]:
     trace = {"schemaVersion": 1, "distributedInfo": {"rank": 0}, "traceEvents": gpu_rows()}
     files["gpu"].write_text(json.dumps(trace), encoding="utf-8")
     return files
+
+
+class Work(NamedTuple):
+    """A piece of work, and when the device does it."""
+
+    name: str
+    start: int
+    end: int
+
+
+class Event:
+    """A mark in a stream. `time` is when the stream passes it; None if it was never recorded."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self.time: int | None = None
+
+    def record(self, stream: Stream) -> None:
+        """Put the mark behind all that was launched in `stream` so far; an older mark is gone."""
+        self.time = max(stream.free, self.gpu.now)
+
+    def wait(self, stream: Stream) -> None:
+        """Let what is launched in `stream` from now on wait for the mark; the host does not."""
+        stream.wait_event(self)
+
+    def query(self) -> bool:
+        """Return whether the stream has passed the mark; of a mark that is nowhere, True."""
+        return self.time is None or self.time <= self.gpu.now
+
+    def synchronize(self) -> None:
+        """Let the host wait for the mark."""
+        self.gpu.now = max(self.gpu.now, self.time or 0)
+
+    def elapsed_time(self, end: Event) -> int:
+        """Return the time from this mark to `end`."""
+        if self.time is None or end.time is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end.query()):
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
+        return end.time - self.time
+
+
+class Stream:
+    """Work in a row. `free` is when all of it is done that was launched or waited for so far."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self.free = 0
+
+    def launch(self, name: str, time: int) -> Work:
+        """Launch work that takes `time`; the host goes on at once."""
+        start = max(self.free, self.gpu.now)
+        self.free = start + time
+        return Work(name, start, self.free)
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record an event, or a new one, and return it."""
+        event = event or Event(self.gpu)
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is launched from now on wait for where the event is now, if it is anywhere."""
+        self.free = max(self.free, event.time or 0)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what is launched from now on wait for all that is in `stream` so far."""
+        self.wait_event(stream.record_event())
+
+    def query(self) -> bool:
+        """Return whether all work is done."""
+        return self.free <= self.gpu.now
+
+    def synchronize(self) -> None:
+        """Let the host wait for all work of this stream."""
+        self.gpu.now = max(self.gpu.now, self.free)
+
+
+class Gpu:
+    """A model of a device: streams, and a host whose time is `now`.
+
+    It knows how long work takes, and that never changes: whatever may run at once does, as fast as
+    alone. It has no memory and no data, so neither ``record_stream`` nor a race; no limit on
+    launches that wait, no priorities, no streams of other libraries, and none that block.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.default = Stream(self)
+        self.streams = [self.default]
+
+    def stream(self) -> Stream:
+        """Return a new stream."""
+        self.streams.append(Stream(self))
+        return self.streams[-1]
+
+    def event(self) -> Event:
+        """Return an event that is not recorded yet."""
+        return Event(self)
+
+    def work(self, time: int) -> None:
+        """Let the host work, while the device does."""
+        self.now += time
+
+    def synchronize(self) -> None:
+        """Let the host wait for all streams."""
+        self.now = max([self.now, *(stream.free for stream in self.streams)])
 
 
 @pytest.fixture(scope="session")

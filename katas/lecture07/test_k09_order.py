@@ -1,13 +1,15 @@
-"""Tests of k09_order: every order is tried."""
+"""Tests of k09_order: every order is tried, and the clock is that of two streams."""
 
 from __future__ import annotations
 
 from itertools import permutations
 
+import pytest
 from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas.lecture07.conftest import Gpu
 from katas.lecture07.k09_order import Batch
 from katas.lecture07.k09_order import best_order
 from katas.lecture07.k09_order import finish
@@ -58,3 +60,19 @@ def test_a_thousand_batches() -> None:
     assert time == bound, (
         f"yours ends at {time}, expected {bound}: the shortest copy, then kernels alone"
     )
+
+
+@pytest.mark.given
+@given(st.permutations(range(4)), st.lists(st.integers(0, 9), min_size=8, max_size=8))
+def test_the_clock_is_that_of_two_streams(order: list[int], times: list[int]) -> None:
+    """A kernel waits for the event behind its copy; the host launches it all, and waits at last."""
+    batches = [Batch(*pair) for pair in zip(times[::2], times[1::2], strict=True)]
+    gpu = Gpu()
+    copies, kernels = gpu.stream(), gpu.stream()
+    for i in order:
+        copies.launch("copy", batches[i].copy)
+        kernels.wait_event(copies.record_event())
+        kernels.launch("kernel", batches[i].kernel)
+    kernels.synchronize()
+
+    assert gpu.now == finish(batches, order), f"{batches}, {order}: two streams end at {gpu.now}"
