@@ -63,6 +63,8 @@ def test_a_pair_becomes_a_token() -> None:
     check_merge([1, 2, 3, 1, 2], (1, 2), 256)
     check_merge([1, 3, 2], (1, 2), 256)
     check_merge([], (1, 2), 256)
+    # Numbers of several digits, which are no text: 11, 2 is not 1, 2.
+    check_merge([11, 2, 1, 21, 1, 2, 256, 12], (1, 2), 257)
 
 
 def test_pairs_do_not_overlap() -> None:
@@ -90,6 +92,13 @@ def test_ties_go_to_the_smallest_pair() -> None:
     check_train(b"ab.ac.ab.ac.", 3)
 
 
+def test_tokens_are_bytes() -> None:
+    """All 256 of them, not letters, and of whatever is no text; and the merges have no end."""
+    check_train("naïve ï, 猫が猫".encode(), 20)
+    check_train(b"\xff\x80\xff\x80\xc3\xff\x80", 3)
+    check_train(bytes(range(256)) * 3, 1000)
+
+
 def test_it_ends_where_no_pair_is_there_twice() -> None:
     """A pair that is there one time saves nothing worth a token."""
     for data in (b"", b"a", b"abc", b"aaa", b"aaaa"):
@@ -100,7 +109,9 @@ def test_it_ends_where_no_pair_is_there_twice() -> None:
 def test_a_text(count: int) -> None:
     """Up to as many merges as are asked for, and there and back again."""
     check_train(TEXT, count)
+    train(TEXT, count).append((0, 0))
     merges = train(TEXT, count)
+    assert (0, 0) not in merges, "yours hands out a list that the caller of before has written to"
     tokens = encode(TEXT, merges)
     assert decode(tokens, merges) == TEXT, "encoded and decoded, the text is another"
     other = "naïve 猫".encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from threading import get_ident
 
 import pytest
 import torch
@@ -34,7 +35,32 @@ def one() -> None:
         x.add_(1)
 
 
-PROGRAMS = {"nested": nested, "many_small": many_small, "one": one}
+def often() -> None:
+    """Run an operator hundreds of times, on tensors of several sizes; another takes longer once."""
+    tensors = [torch.ones(4000 + i) for i in range(10)]
+    for _ in range(40):
+        for x in tensors:
+            x.sin()
+    torch.ones(40_000).cumsum(0)
+
+
+def python() -> None:
+    """Let Python work within a range, and an operator for a moment."""
+    with record_function("tokenize"):
+        sum(i * i for i in range(300_000))
+    torch.ones(3).exp()
+
+
+PROGRAMS = {"nested": nested, "many_small": many_small, "one": one, "often": often}
+PROGRAMS["python"] = python
+# What runs in each, so that a profile is known to be of it.
+RUNS = {
+    "nested": "aten::linalg_svd",
+    "many_small": "aten::view",
+    "one": "aten::add_",
+    "often": "aten::sin",
+    "python": "tokenize",
+}
 
 
 def own_times(prof: profile) -> Counter[str]:
@@ -52,6 +78,8 @@ def test_the_hottest_row(name: str) -> None:
         yours, count, prof = hottest(PROGRAMS[name])
     times = own_times(prof)
     calls = Counter(event.name for event in prof.events())
+    assert isinstance(prof, profile), f"yours returns a {type(prof)}, expected {profile}"
+    assert calls[RUNS[name]], f"{name} runs {RUNS[name]}, and your profile has {', '.join(calls)}"
     (best, _), *_ = times.most_common()
 
     assert yours in times, f"yours {yours!r} is no row of the profile: {', '.join(times)}"
@@ -70,3 +98,19 @@ def test_the_work_is_done_once() -> None:
     assert [1] == calls, f"`work` was called {len(calls)} times, expected once"
     found = sum(event.name == "aten::sum" for event in prof.events())
     assert found == 1, f"aten::sum in your profile: {found}, expected 1"
+
+
+def test_the_work_is_done_as_it_is() -> None:
+    """In this thread, with autograd as the caller has it, and its errors are the caller's."""
+    found: list[object] = []
+    x = torch.ones(1, requires_grad=True)
+    hottest(lambda: found.extend([(x + 1).requires_grad, get_ident()]))
+    expected = [True, get_ident()]
+
+    assert expected == found, f"autograd and thread within: yours {found}, expected {expected}"
+
+    def broken() -> None:
+        raise OSError("no file")
+
+    with unchanged(), pytest.raises(OSError, match="no file"):
+        hottest(broken)

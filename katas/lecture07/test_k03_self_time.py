@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 import torch
@@ -20,8 +23,10 @@ from katas.lecture07.k03_self_time import self_times
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence
     from pathlib import Path
+    from types import FrameType
 
 
 PICTURE = [
@@ -66,6 +71,15 @@ def compare_parents(calls: Sequence[Call], why: str) -> None:
     assert right == yours, f"indices of parents: yours {yours}, expected {right}; {why}"
 
 
+def compare_times(calls: Sequence[Call], expected: dict[str, int], why: str) -> None:
+    """Compare self times, and look whether the calls are as they were."""
+    __tracebackhide__ = True
+    before = list(calls)
+    yours = self_times(calls)
+    assert before == list(calls), "your code has changed the list of calls"
+    assert expected == yours, f"yours     {yours}\nexpected  {expected}\n{why}"
+
+
 def test_the_picture() -> None:
     """Calls of two threads, in the order of a trace."""
     compare_parents(PICTURE, "the innermost call of the same thread around it")
@@ -73,23 +87,21 @@ def test_the_picture() -> None:
 
 def test_the_times_of_the_picture() -> None:
     """What the children leave."""
-    yours = self_times(PICTURE)
     expected = {"step": 40, "linear": 12, "t": 8, "addmm": 20, "relu": 20, "loader": 85}
-
-    assert expected == yours, f"yours {yours}, expected {expected}: grandchildren count once"
+    compare_times(PICTURE, expected, "grandchildren count once")
 
 
 def test_a_name_that_calls_itself() -> None:
     """The time of both calls counts for it, and the inner one is no loss."""
-    yours = self_times([Call("f", 1, 0, 10), Call("f", 1, 2, 6), Call("f", 1, 20, 25)])
-
-    assert yours == {"f": 15}, f"yours {yours}, expected 10 + 5 for f"
+    calls = [Call("f", 1, 0, 10), Call("f", 1, 2, 6), Call("f", 1, 20, 25)]
+    compare_times(calls, {"f": 15}, "10 + 5 for f")
 
 
 def test_one_ends_where_the_next_begins() -> None:
     """They are neighbours, and have one parent."""
     calls = [Call("all", 1, 0, 9), Call("a", 1, 0, 3), Call("b", 1, 3, 6), Call("c", 1, 6, 9)]
     compare_parents(calls, "who has ended is nobody's parent")
+    compare_times(calls, {"all": 0, "a": 3, "b": 3, "c": 3}, "nothing is left of `all`: 0")
 
 
 def test_two_begin_at_once() -> None:
@@ -191,3 +203,37 @@ def test_a_long_trace() -> None:
     assert count <= bar, (
         f"comparisons of times for {size} calls: yours {count}, bar {bar}, each with each {size**2}"
     )
+
+
+@contextmanager
+def counted() -> Iterator[list[int]]:
+    """Count what Python executes within; code in C is one step."""
+    count, before = [0], sys.gettrace()
+
+    def step(frame: FrameType, event: str, arg: object) -> Any:
+        frame.f_trace_opcodes = True
+        count[0] += event == "opcode"
+        return step
+
+    sys.settrace(step)
+    try:
+        yield count
+    finally:
+        sys.settrace(before)
+
+
+def test_a_trace_four_times_as_long() -> None:
+    """Takes four times as many steps of Python, and a few more; each with each takes sixteen."""
+    counts: dict[str, list[int]] = {"parents": [], "self_times": []}
+    for size in (50, 200):
+        calls = [Call("f", 1, 10 * i, 10 * i + 10) for i in range(size)]
+        calls.append(Call("all", 1, 0, 10 * size))
+        for function in (parents, self_times):
+            with counted() as count:
+                function(calls)
+            counts[function.__name__] += count
+    for name, (short, long) in counts.items():
+        assert long <= 6 * short, (
+            f"{name}: {short} steps for 50 calls, {long} for 200: yours {long / short:.1f} times"
+            " as many, bar 6, each with each 16"
+        )
