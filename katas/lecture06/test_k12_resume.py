@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 
@@ -135,6 +136,38 @@ def test_a_state_is_a_snapshot() -> None:
     assert rest == list(used), "loaded into a loader in mid-epoch, the state gives other batches"
     assert rest == yours, "the state, loaded when the loader had gone on, gives other batches"
     assert yours == list(again), "loading a state and going on has changed the state"
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+@pytest.mark.skipif(
+    not find_spec("torchdata"),
+    reason="torchdata is not installed; "
+    "python -m pip install -U pip && python -m pip install --group torchdata",
+)
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")
+def test_torchdata_goes_on_at_the_same_batch(stop: int) -> None:
+    """Its StatefulDataLoader, with the same order and stopped after as many batches."""
+    from torchdata.stateful_dataloader import StatefulDataLoader  # noqa: PLC0415 - may be missing
+
+    first = StatefulDataLoader(range(11), batch_size=3, sampler=order(11, 5))
+    batches = iter(first)
+    for _ in range(stop):
+        next(batches)
+    second = StatefulDataLoader(range(11), batch_size=3, sampler=order(11, 5))
+    second.load_state_dict(first.state_dict())
+    theirs = [batch.tolist() for batch in second]
+
+    mine = loader()
+    batches = iter(mine)
+    for _ in range(stop):
+        next(batches)
+    other = loader()
+    other.load_state_dict(mine.state_dict())
+    yours = [indices([batch]) for batch in other]
+
+    assert theirs == yours, (
+        f"stopped after {stop}, yours goes on with {yours}, torchdata's {theirs}"
+    )
 
 
 def test_an_epoch_that_was_left_goes_on() -> None:
