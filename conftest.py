@@ -21,6 +21,11 @@ pluggy calls the one that was registered last: the last line below has the first
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    import pytest
 
 
 VERDICT = (
@@ -63,3 +68,14 @@ SESSION = (
     "plugins.machine.edition",
 )
 pytest_plugins = VERDICT if os.environ.get("KATAS_VERDICT") else VERDICT + SESSION
+
+
+def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+    """Import the plugins when this file is registered, just before pytest would.
+
+    For each name that it finds in `pytest_plugins`, pytest 9.2 reads the entry points of every
+    package that is installed: that is half of its start.
+    """
+    if getattr(plugin, "__file__", None) == __file__:
+        for name in pytest_plugins:
+            manager.import_plugin(name)
