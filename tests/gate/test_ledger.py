@@ -17,6 +17,7 @@ from plugins import ROOT
 from tests.gate import checks
 from tests.gate import content
 from tests.gate import prove
+from tests.gate import repeats
 from tests.gate.content import content_of
 from tests.gate.content import key_of
 from tests.gate.ledger import Proof
@@ -57,6 +58,13 @@ def proof(small: Small) -> Proof:
         KEPT.append(row.proof)
     write_proof(small.gate, small.kata, KEPT[0])
     return KEPT[0]
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof needs one repeat, where they are not what a test is about: half of its runs."""
+    monkeypatch.setattr(repeats, "LEAST", 1)
+    monkeypatch.setattr(repeats, "MOST", 1)
 
 
 def prove_it(small: Small, times: int | None = None) -> Row:
@@ -778,6 +786,7 @@ def test_some_checks_are_no_proof(small: Small) -> None:
         assert row.no_proof == "not all checks were run"
 
 
+@pytest.mark.usefixtures("once")
 def test_what_was_skipped_is_not_proved(small: Small) -> None:
     """Neither a kata of which this machine can run nothing, nor one that lacks what it needs."""
     small.edit("lecture.toml", "needs = []", 'needs = ["gpu"]')
@@ -824,6 +833,7 @@ def test_what_can_be_installed(small: Small, reason: str, variant: str, *, lacks
     assert small.checks.lacks_a_tool(small.kata) == (reason if lacks else "")
 
 
+@pytest.mark.usefixtures("once")
 def test_a_proof_needs_what_can_be_installed(small: Small) -> None:
     """Whatever the kata's table needs."""
     add_a_skipped_test(small, "nvcc: nvcc is not installed", "cpu")
@@ -833,6 +843,7 @@ def test_a_proof_needs_what_can_be_installed(small: Small) -> None:
     assert (row.proof, row.no_proof) == (None, "nvcc: nvcc is not installed")
 
 
+@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize(("torch", "proved"), [("<2", True), ("", False)])
 def test_a_wrong_answer_that_was_not_tried(
     small: Small, monkeypatch: pytest.MonkeyPatch, torch: str, *, proved: bool
@@ -868,6 +879,7 @@ def test_a_kata_with_a_problem_is_not_proved(small: Small) -> None:
     assert prove_it(small).proof is None
 
 
+@pytest.mark.usefixtures("once")
 def test_proofs_are_made_with_the_pinned_torch(
     small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -884,6 +896,7 @@ def test_proofs_are_made_with_the_pinned_torch(
     assert proof.torch == "2.13"
 
 
+@pytest.mark.usefixtures("once")
 def test_files_that_change_meanwhile(small: Small) -> None:
     """The proof would be of neither text."""
 
@@ -898,6 +911,7 @@ def test_files_that_change_meanwhile(small: Small) -> None:
     assert (row.proof, row.no_proof) == (None, "its files have changed meanwhile")
 
 
+@pytest.mark.usefixtures("once")
 def test_blind_runs_are_kept_while_stub_and_tests_are_the_same(small: Small, proof: Proof) -> None:
     """They say how people fared with this stub and these tests, whatever the solution is."""
     run = {"date": "2026-11-23", "tests": 4, "passed": 4}
