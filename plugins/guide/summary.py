@@ -63,10 +63,14 @@ def pytest_terminal_summary(
     stats = terminalreporter.stats
     config.stash[lists_key] = lists = Lists(stats, fold_session(stats, config))
     lists.narrow(lists.printed_reports)
+    asked = config.option.force_short_summary
+    # Under CI pytest gives each failure its whole message; one of the dispatcher has 140 lines.
+    config.option.force_short_summary = asked or not shows_all(config)
     try:
         yield
     finally:
         lists.restore()
+        config.option.force_short_summary = asked
     show_where_to_go_on(terminalreporter, config, lists)
 
 

@@ -109,6 +109,23 @@ def test_of_many_untouched_katas_the_last_are_told_in_brief(katas: MiniCourse) -
     ]
 
 
+def test_a_long_message_has_one_line_in_the_short_summary(
+    katas: MiniCourse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under CI too, where pytest gives all of it, unless every failure is asked for."""
+    monkeypatch.setenv("CI", "true")
+    path = katas.path / "katas/lecture01/k01_first.py"
+    path.write_text(STUB.replace('"parse"', '"parse\\n" + "registered at line 111\\n" * 140'))
+    commit(katas)
+
+    def told(*options: str) -> int:
+        lines = katas.run(*options).outlines
+        return sum("registered" in line for line in lines[lines.index(SHORT) :])
+
+    assert 0 == told()
+    assert 140 <= told("--all-failures")
+
+
 def test_no_more_than_a_line_of_each_in_brief() -> None:
     """Neither URLs nor what an episode is about."""
     lines = [
