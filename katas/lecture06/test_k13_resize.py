@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -16,6 +19,14 @@ from plugins.kit import unchanged
 def theirs(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
     """Return what PyTorch makes of an image of four dims."""
     return F.interpolate(image, size=(height, width), mode="bilinear", antialias=True)
+
+
+def by_pillow(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
+    """Return what Pillow makes of an (H, W) image of uint8, or of float32."""
+    from PIL import Image  # noqa: PLC0415 - may be missing
+
+    resized = Image.fromarray(image.numpy()).resize((width, height), Image.Resampling.BILINEAR)
+    return torch.from_numpy(np.array(resized))
 
 
 def test_nothing_to_do() -> None:
@@ -49,13 +60,17 @@ def test_weights_are_pytorchs(before: int, after: int) -> None:
 # that differ from its own in two steps, the height first.
 @pytest.mark.parametrize("size", [(2, 2), (5, 3), (4, 9), (13, 2)])
 def test_an_image(size: tuple[int, int]) -> None:
-    """Rows and columns, each smaller, larger or as they were."""
+    """Rows and columns, each smaller, larger or as they were; where it is installed, as Pillow."""
     image = torch.arange(2 * 3 * 5 * 4, dtype=torch.float64).view(2, 3, 5, 4).sqrt()
     with unchanged(image=image):
         yours = resize(image, *size)
 
     says = f"(5, 4) to {size}: expected is PyTorch's image\n".__add__
     torch.testing.assert_close(yours, theirs(image, *size), rtol=0, atol=1e-12, msg=says)
+    if find_spec("PIL"):
+        pillows = by_pillow(image[1, 2].float(), *size)
+        says = f"(5, 4) to {size}: expected is Pillow's image\n".__add__
+        torch.testing.assert_close(yours[1, 2].float(), pillows, rtol=1e-5, atol=0, msg=says)
 
 
 def test_any_dims_in_front() -> None:
@@ -80,6 +95,9 @@ def test_bytes() -> None:
     assert off <= 0.5 + 1e-9, f"yours is off by {off}; rounded to the nearest it is 0.5 at most"
     apart = (yours.int() - theirs(image, 20, 31).int()).abs().max().item()
     assert apart <= 1, f"yours differs from PyTorch's bytes by {apart}, expected at most 1"
+    if find_spec("PIL"):
+        apart = (yours[0, 0].int() - by_pillow(image[0, 0], 20, 31).int()).abs().max().item()
+        assert apart <= 1, f"yours differs from Pillow's bytes by {apart}, expected at most 1"
 
 
 def test_gradients_flow_back() -> None:
