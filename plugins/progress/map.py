@@ -85,7 +85,7 @@ def places_of(root: Path, course: Course) -> list[Place]:
     return [
         Place(
             kata,
-            standing.state(content_of(kata)),
+            standing.state(content_of(kata)) if standing.states else "new",
             standing,
             hints.get(kata.id, 0),
             skipped.get(kata.id, -1),
