@@ -8,8 +8,8 @@ writes; then it gets a copy of the page.
     before      trainer  [count|text] [count|text] ...      shared by all
     after       each worker has a copy of all pages that it has read
 
-``ps`` hides it: RSS counts shared pages as well. PSS and private pages show it; the tests read the
-latter.
+``ps`` hides it: RSS counts shared pages as well. PSS and private pages show it, and the tests read
+both.
 
 `Captions` is right in every answer, and grows. Mend it, about 12 lines: as few Python objects as
 possible, so few large blocks of numbers. A tensor of bytes has one count.
