@@ -1,4 +1,4 @@
-"""Declares the devices that PyTorch supports, and the runtimes of exported programs.
+"""Declares the devices that PyTorch supports, the runtimes of exported programs, and TorchX.
 
 The devices are ``cpu`` (wherever PyTorch is installed), ``cuda`` (an NVIDIA GPU, or an AMD GPU
 with a ROCm build of PyTorch) and ``mps`` (the GPU of a Mac with Apple silicon).
@@ -17,10 +17,11 @@ from plugins.tools.capability import Capability
 # PyTorch's name for a GPU of NVIDIA's, or of AMD's; also the mark of its tests.
 CUDA_DEVICE = "cuda"
 INSTALL = "https://pytorch.org/get-started/locally/"
-# The modules that an export and its runtime import; PyPI has each under the same name.
-RUNTIMES = {
+# The modules that a test of each imports; PyPI has them under the same names.
+PACKAGES = {
     "onnxruntime": ("onnx", "onnxscript", "onnxruntime"),
     "executorch": ("executorch",),
+    "torchx": ("torchx",),
 }
 
 
@@ -88,10 +89,10 @@ def no_mps() -> str | None:
 
 
 def pytest_kata_backends() -> list[Capability]:
-    """Declare the runtimes."""
+    """Declare what packages bring."""
     return [
         Capability(name, partial(explain_missing_modules, modules))
-        for name, modules in RUNTIMES.items()
+        for name, modules in PACKAGES.items()
     ]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that is the only place to import from."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    for name in ("torch", "onnx", "onnxscript", "onnxruntime", "executorch"):
+    for name in ("torch", "onnx", "onnxscript", "onnxruntime", "executorch", "torchx"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -83,15 +83,16 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
     assert str(builtin.no_mps()).startswith(expected)
 
 
-def test_runtimes(modules: Path) -> None:
+def test_packages(modules: Path) -> None:
     """An export's own modules are needed too, and the command names the missing ones only."""
-    onnx, executorch = builtin.pytest_kata_backends()
+    onnx, executorch, torchx = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     expected = "onnxscript, onnxruntime not installed; python -m pip install onnxscript onnxruntime"
     assert expected == onnx.missing
     assert "executorch not installed; python -m pip install executorch" == executorch.missing
-    assert ["onnxruntime", "executorch"] == [onnx.name, executorch.name]
+    assert "torchx not installed; python -m pip install torchx" == torchx.missing
+    assert ["onnxruntime", "executorch", "torchx"] == [onnx.name, executorch.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
 
 
