@@ -1,0 +1,64 @@
+"""An artefact is a graph, and a list that says which tensor goes where.
+
+``torch.export`` calls a Module with tensors that have no values, and keeps the operators that run:
+
+    print(torch.export.export(Scorer(), (torch.rand(4, 3),)))
+
+Six placeholders for one input: the graph owns no tensor, its weights arrive as arguments. And two
+lines of ``forward`` have left no trace. Read the signature in `origins`; then do by hand in `call`
+what ``program.module()`` does for you. Six lines.
+
+Begin with ``print(program.graph_signature.input_specs)``.
+Afterwards open ``torch/export/graph_signature.py`` (`InputSpec`) in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+
+class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Given: a parameter or two, buffers, a tensor that is neither, and Python."""
+
+    shift: torch.Tensor
+    cache: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+        self.register_buffer("shift", torch.tensor([2.0, 3.0]).sqrt())
+        self.register_buffer("cache", torch.tensor([5.0, 7.0]).sqrt(), persistent=False)
+        self.scale = torch.tensor([0.1, 0.3])
+        self.shapes: list[torch.Size] = []
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return scores of shape (n, 2) for x of shape (n, 3)."""
+        print("forward of", x)  # noqa: T201 - the lesson: who prints, and when?
+        self.shapes.append(x.shape)
+        return torch.relu(self.fc(x)) * self.scale + self.shift + self.cache
+
+
+def origins(program: ExportedProgram) -> dict[str, str | None]:
+    """Return each placeholder's name, in order, with its tensor's name in the Module.
+
+    None for what the caller passes in.
+    """
+    # TODO: a placeholder's name is spec.arg.name.
+    raise NotImplementedError("origins")
+
+
+def call(program: ExportedProgram, *inputs: torch.Tensor) -> tuple[Any, ...]:
+    """Return the outputs of ``program.graph_module``, called with a tensor for each placeholder.
+
+    The Module's tensors are in two dicts: ``program.state_dict`` and ``program.constants``.
+    """
+    # TODO: the inputs of the caller come in their order.
+    raise NotImplementedError("call")

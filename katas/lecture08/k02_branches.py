@@ -1,0 +1,66 @@
+"""Trace against script: predict which branch survives.
+
+Before ``torch.export`` a model left Python through TorchScript, in two ways. ``torch.jit.trace``
+runs it and writes down the operators; ``torch.jit.script`` compiles its source. They agree until
+Python decides something:
+
+    if x.sum() > 0:        the trace has one branch, and only warns: for `total` not even that
+
+Each program in `PROGRAMS` is traced with ``x = ones(4)``, and called with ``y = full((8,), -3.0)``.
+Predict both results, on paper: while your rows are read, nothing of torch is there.
+
+Begin with `mean` against `length`.
+Afterwards read the warning in the docstring of `trace`, ``torch/jit/_trace.py`` in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    import torch
+
+
+# Given: do not change.
+def sign(x: torch.Tensor) -> torch.Tensor:
+    """Branch on a value."""
+    if x.sum() > 0:
+        return x.max() + 1
+    return x.max() - 1
+
+
+def total(x: torch.Tensor) -> torch.Tensor:
+    """Loop over a size."""
+    out = x[0]
+    for i in range(1, x.shape[0]):
+        out = out + x[i]
+    return out
+
+
+def mean(x: torch.Tensor) -> torch.Tensor:
+    """Divide by a size."""
+    return x.sum() / x.shape[0]
+
+
+def length(x: torch.Tensor) -> torch.Tensor:
+    """Divide by a length, an int of Python."""
+    return x.sum() / len(x)
+
+
+def item(x: torch.Tensor) -> torch.Tensor:
+    """Multiply by a number that was a tensor."""
+    return x.max() * x.min().item()
+
+
+PROGRAMS = {function.__name__: function for function in (sign, total, mean, length, item)}
+
+
+def predictions() -> dict[str, tuple[float, float]]:
+    """Return for each of `PROGRAMS` what its trace returns for y, and what its script returns.
+
+    One more row, "mixed". First a traced function that calls the script of `sign`, second a
+    scripted one that calls the trace of `sign`.
+    """
+    # TODO: return {"sign": (..., ...), ..., "mixed": (..., ...)}
+    raise NotImplementedError("predictions")

@@ -1,0 +1,73 @@
+"""Which sizes may change? Say so, and find out what became a constant.
+
+An exported program takes the shapes of its example and no others:
+
+    Guard failed: x.size()[0] == 4
+
+``dynamic_shapes`` says what may vary, strictly or not. A size marked ``Dim.AUTO`` that your code
+turns into a number becomes a constant, for ``len(x)`` without a word.
+``Dim.DYNAMIC`` and a named ``Dim`` refuse.
+
+1. `frozen` finds the constants. Print ``node.meta["val"].shape`` of a placeholder: a size is an
+   int or a SymInt, and a SymInt that became a constant is a SymInt still. But it prints as 4.
+2. `specs` has an entry for each of `CONTRACTS`. The code of `Sums` would accept any rows; what you
+   write is a promise to those who call, and the artefact keeps it.
+
+    rows = Dim("rows", max=64)           y has rows + 1 of them: a derived dim
+
+About 12 lines. Begin on paper: which contracts need one name for two sizes?
+Real life differs: sizes 0 and 1 are special. An example of one row is a constant for AUTO, which
+logs a warning, and an error for the others.
+Afterwards open ``torch/export/dynamic_shapes.py`` (`Dim`) in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import Dim  # noqa: F401 - your answer calls it
+
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+
+class Sums(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Given: sums over the rows of x and of y, which need not be equally many."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Return shape (3,) for x of shape (n, 3) and y of shape (m, 3)."""
+        return x.sum(0) + y.sum(0)
+
+
+# Given: do not change. "Rows" are dim 0. The examples of the tests have a few rows.
+CONTRACTS = {
+    "limit": "x has 3 to 64 rows, y as many as its example",
+    "equal": "x has at most 64 rows, y as many as x",
+    "double": "x has at most 64 rows, y twice as many",
+    "next": "x has at most 64 rows, y one more",
+    "free": "x and y have any number of rows; code that makes a constant of one is refused",
+}
+
+
+def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
+    """Return for each tensor of the caller the dims that are constants, with their sizes.
+
+    ``{"x": {1: 3}}`` for x of shape (n, 3), ``{}`` for an x without constants; ints, no SymInts.
+    Parameters and buffers are not the caller's: ``program.graph_signature.user_inputs`` has the
+    names of what is.
+    """
+    # TODO: go through the placeholders of program.graph.
+    raise NotImplementedError("frozen")
+
+
+def specs() -> dict[str, Any]:
+    """Return a ``dynamic_shapes`` for `Sums` by the name of its contract.
+
+    Each is a dict with the keys x and y: ``{dim: Dim}`` for what varies, None for what does not.
+    """
+    # TODO: one dict of dicts.
+    raise NotImplementedError("specs")

@@ -1,0 +1,68 @@
+"""Debug: six programs that do not export.
+
+You export a model, and PyTorch answers with a page. One of its first lines says what is wrong, in
+its own words, and the fix is one line:
+
+    Could not guard on data-dependent expression Eq(u0, 1)     Python asks for a value
+    You marked ... as dynamic but your code specialized it     a size became a number
+    Encountered aliasing during higher order op tracing        a branch returned its input
+
+Mend all six, a line each, so that they return what the docstrings say. Dim 0 of `average` and
+`positions` is exported as ``Dim.DYNAMIC``; the other sizes are fixed.
+
+Begin by running the tests with ``--all-failures``: for each program one quotes PyTorch.
+Real life differs: worse are programs that do export and are wrong. A global, a ``list.append``, a
+random number of Python: what they were is in the artefact, without a word.
+Afterwards open ``torch/_higher_order_ops/cond.py`` (`cond`) in site-packages. Its docstring has no
+word on what `flip` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+
+# TODO: mend them. Nothing here raises NotImplementedError: it is code that does not export.
+
+
+def shift(x: torch.Tensor) -> torch.Tensor:
+    """Return x + 1 if the sum of all elements is positive, else x - 1."""
+    if x.sum() > 0:
+        return x + 1
+    return x - 1
+
+
+def scale(x: torch.Tensor) -> torch.Tensor:
+    """Return x divided by its largest element."""
+    return x / float(x.numpy().max())
+
+
+@dataclass
+class Pair:
+    """Two tensors of one shape: what a program may take as its input, if PyTorch knows it."""
+
+    left: torch.Tensor
+    right: torch.Tensor
+
+
+def distance(pair: Pair) -> torch.Tensor:
+    """Return the sum of the squared differences."""
+    return (pair.left - pair.right).square().sum()
+
+
+def average(x: torch.Tensor) -> torch.Tensor:
+    """Return the mean of the rows of x, of shape (n, 3): shape (3,)."""
+    return x.sum(0) / int(x.shape[0])
+
+
+def positions(x: torch.Tensor) -> torch.Tensor:
+    """Return x, (n, 3), in its dtype, with 0 added to row 0, 1 to row 1 and so on."""
+    return x + torch.tensor([[0.0], [1.0], [2.0], [3.0]])
+
+
+def flip(x: torch.Tensor) -> torch.Tensor:
+    """Return -x if the sum of all elements is positive, else x."""
+    result: torch.Tensor = torch.cond(x.sum() > 0, lambda y: -y, lambda y: y, (x,))
+    return result

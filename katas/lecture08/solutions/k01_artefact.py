@@ -1,0 +1,47 @@
+"""An artefact is a graph, and a list that says which tensor goes where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+
+class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Given: a parameter or two, buffers, a tensor that is neither, and Python."""
+
+    shift: torch.Tensor
+    cache: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+        self.register_buffer("shift", torch.tensor([2.0, 3.0]).sqrt())
+        self.register_buffer("cache", torch.tensor([5.0, 7.0]).sqrt(), persistent=False)
+        self.scale = torch.tensor([0.1, 0.3])
+        self.shapes: list[torch.Size] = []
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return scores of shape (n, 2) for x of shape (n, 3)."""
+        print("forward of", x)  # noqa: T201 - the lesson: who prints, and when?
+        self.shapes.append(x.shape)
+        return torch.relu(self.fc(x)) * self.scale + self.shift + self.cache
+
+
+def origins(program: ExportedProgram) -> dict[str, str | None]:
+    """Return each placeholder's name, in order, with its tensor's name in the Module."""
+    return {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
+
+
+def call(program: ExportedProgram, *inputs: torch.Tensor) -> tuple[Any, ...]:
+    """Return the outputs of ``program.graph_module``, called with a tensor for each placeholder."""
+    tensors = {**program.state_dict, **program.constants}
+    given = iter(inputs)
+    values = [tensors[name] if name else next(given) for name in origins(program).values()]
+    return tuple(program.graph_module(*values))

@@ -1,0 +1,83 @@
+"""A size without a value, in arithmetic and never in a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import torch
+
+
+@dataclass
+class Unbacked:
+    """Given: an int of which its range is known, both ends included."""
+
+    lower: float = -inf
+    upper: float = inf
+
+    def __lt__(self, k: int) -> Condition:
+        """Return u0 < k."""
+        return Condition(self, -inf, k - 1)
+
+    def __le__(self, k: int) -> Condition:
+        """Return u0 <= k."""
+        return Condition(self, -inf, k)
+
+    def __gt__(self, k: int) -> Condition:
+        """Return u0 > k."""
+        return Condition(self, k + 1, inf)
+
+    def __ge__(self, k: int) -> Condition:
+        """Return u0 >= k."""
+        return Condition(self, k, inf)
+
+    def equals(self, k: int) -> Condition:
+        """Return u0 == k."""
+        return Condition(self, k, k)
+
+
+@dataclass
+class Condition:
+    """Given: `size` is at least `lower` and at most `upper`. As a bool it is decided, or raises."""
+
+    size: Unbacked
+    lower: float
+    upper: float
+
+    def __bool__(self) -> bool:
+        """Return the decision."""
+        answer = decide(self)
+        if answer is None:
+            raise ValueError(f"could not guard on {self}: it depends on data")
+        return answer
+
+
+def decide(condition: Condition) -> bool | None:
+    """Return whether it holds for each value in the range (True) or for none (False)."""
+    size = condition.size
+    if condition.lower <= size.lower and size.upper <= condition.upper:
+        return True
+    if size.upper < condition.lower or condition.upper < size.lower:
+        return False
+    return None
+
+
+def check(condition: Condition) -> None:
+    """Promise the condition: of the range of its size, keep what fulfils it."""
+    if decide(condition) is False:
+        raise RuntimeError(f"expected {condition} to be True, but got False")
+    condition.size.lower = max(condition.size.lower, condition.lower)
+    condition.size.upper = min(condition.size.upper, condition.upper)
+
+
+def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    """Return the sum of the first `count` elements of a vector; raise if it has fewer."""
+    n = count.item()
+    torch._check(n <= x.shape[0])  # noqa: SLF001 - its name, in PyTorch's documentation too
+    return x[:n].sum()
+
+
+def mean_of_positive(x: torch.Tensor) -> torch.Tensor:
+    """Return the mean of the positive elements of a vector, 0 if there is none."""
+    found = x[x > 0]
+    return found.sum() / torch.sym_max(found.shape[0], 1)
