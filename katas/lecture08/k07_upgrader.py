@@ -1,0 +1,29 @@
+"""Change one line of a file, and a model computes something else.
+
+Up to PyTorch 1.5, integer tensors divided to integers. TorchScript archives of that time still do:
+a file says its version, and the loader puts older operators' meaning back.
+
+    torch.jit.save(model, "m.pt")                        version 4       5 / 2 is 2.5
+    open("m.pt", "wb").write(aged(old_bytes, 2))         version 2       5 / 2 is 2
+
+Write `aged`, about 7 lines.
+
+Begin with ``unzip -l`` on any TorchScript file: which record is it?
+Afterwards print ``code`` of the loaded model, and find aten::div and aten::full in
+``torch/include/caffe2/serialize/versions.h``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO  # noqa: F401 - it may help
+from zipfile import ZipFile  # noqa: F401 - it may help
+
+
+def aged(archive: bytes, version: int) -> bytes:
+    """Return a copy of a TorchScript archive, a zip file, that states another version.
+
+    The version is a line of text in the record ``version`` of the archive's one top folder. The
+    other records keep names, order and content, among them ``extra/version``, if it is there.
+    """
+    # TODO: read each record of the one, write it to the other.
+    raise NotImplementedError("aged")

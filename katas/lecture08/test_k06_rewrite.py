@@ -1,0 +1,399 @@
+"""Tests of k06_rewrite: PyTorch's own passes rewrite the same graphs, and both graphs are run."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture08 import k06_rewrite as kata
+from katas.lecture08.k06_rewrite import acts
+from katas.lecture08.k06_rewrite import fold
+from katas.lecture08.k06_rewrite import nodes_of
+from katas.lecture08.k06_rewrite import sweep
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+PASSES = ("torch._C._jit_pass_dce", "torch._C._jit_pass_constant_propagation")
+BRIEF = """
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=3]()
+  %3 : int = aten::mul(%1, %2)
+  %4 : Tensor = aten::add(%x, %3, %1)
+  return (%4)
+"""
+
+
+def parse(text: str) -> Any:
+    """Return a graph of TorchScript, read from its text."""
+    return torch._C.parse_ir(text)  # noqa: SLF001 - a graph has no public constructor
+
+
+def text_of(graph: Any) -> str:
+    """Return a graph as text, its values numbered from the top."""
+    copy = graph.copy()
+    torch._C._jit_pass_canonicalize(copy)  # noqa: SLF001
+    return str(copy)
+
+
+def swept(graph: Any) -> Any:
+    """Return a copy of a graph after PyTorch's own elimination of dead code."""
+    copy = graph.copy()
+    torch._C._jit_pass_dce(copy)  # noqa: SLF001
+    return copy
+
+
+def folded(graph: Any) -> Any:
+    """Return a copy of a graph after PyTorch's own constant propagation, and swept."""
+    copy = graph.copy()
+    torch._C._jit_pass_constant_propagation(copy)  # noqa: SLF001
+    return swept(copy)
+
+
+def run(graph: Any, *inputs: object) -> object:
+    """Compile a graph and call it."""
+    return torch._C._create_function_from_graph("f", graph.copy())(*inputs)  # noqa: SLF001
+
+
+def check_fold(source: str) -> Any:
+    """Fold a graph; swept by PyTorch, it is the one of PyTorch's constant propagation."""
+    __tracebackhide__ = True
+    graph, before = parse(source), parse(source)
+    fold(graph)
+    graph.lint()
+    yours, right = text_of(swept(graph)), text_of(folded(before))
+    assert yours == right, (
+        f"given\n{before}\nyours, after fold and PyTorch's own sweep\n{yours}\nPyTorch's\n{right}"
+    )
+    return graph
+
+
+def check_sweep(source: str) -> Any:
+    """Sweep a graph, and compare with PyTorch's elimination of dead code."""
+    __tracebackhide__ = True
+    graph, before = parse(source), parse(source)
+    sweep(graph)
+    graph.lint()
+    yours, right = text_of(graph), text_of(swept(before))
+    assert yours == right, f"given\n{before}\nyours\n{yours}\nPyTorch's\n{right}"
+    return graph
+
+
+def test_the_product_of_the_brief() -> None:
+    """One product is replaced by 6; its operands stay, since fold sweeps nothing."""
+    graph = check_fold(BRIEF)
+    kinds = [node.kind() for node in graph.nodes()]
+    expected = ["prim::Constant"] * 3 + ["aten::add"]
+    assert kinds == expected, (
+        f"kinds of the nodes, in order: yours {kinds}, expected {expected}: the new constant goes "
+        "where the product was, and fold removes nothing else"
+    )
+
+
+def test_one_fold_makes_the_next_possible() -> None:
+    """(2 - 3) * 2 // 3, and the order of the operands counts."""
+    check_fold("""
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=3]()
+  %3 : int = aten::sub(%1, %2)
+  %4 : int = aten::mul(%3, %1)
+  %5 : int = aten::floordiv(%4, %2)
+  %6 : Tensor = aten::add(%x, %5, %1)
+  return (%6)
+""")
+
+
+def test_inputs_of_the_graph_are_no_constants() -> None:
+    """A node with one constant and one input stays, and so does a tensor's addition."""
+    check_fold("""
+graph(%x : Tensor, %n : int):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = aten::mul(%n, %1)
+  %3 : int = aten::mul(%1, %n)
+  %4 : int = aten::add(%2, %3)
+  %5 : Tensor = aten::add(%x, %4, %1)
+  return (%5)
+""")
+
+
+def test_other_kinds_stay() -> None:
+    """What is not in FOLDS stays, although its inputs are constants."""
+    graph = parse("""
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = aten::neg(%1)
+  %3 : int = aten::remainder(%1, %1)
+  %4 : Tensor = aten::add(%x, %2, %3)
+  return (%4)
+""")
+    before = str(graph)
+    fold(graph)
+    assert str(graph) == before, (
+        f"yours\n{graph}\nexpected no change, neither aten::neg nor aten::remainder is in FOLDS"
+    )
+
+
+def test_a_branch_has_a_block() -> None:
+    """A fold within a block puts its constant in that block."""
+    check_fold("""
+graph(%x : Tensor, %flag : bool):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=3]()
+  %3 : Tensor = prim::If(%flag)
+    block0():
+      %4 : int = aten::add(%1, %2)
+      %5 : Tensor = aten::mul(%x, %4)
+      -> (%5)
+    block1():
+      -> (%x)
+  return (%3)
+""")
+
+
+def test_a_division_by_zero_raises_when_it_runs() -> None:
+    """Not while the graph is rewritten: the branch may never run."""
+    graph = parse("""
+graph(%x : Tensor, %flag : bool):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=0]()
+  %3 : Tensor = prim::If(%flag)
+    block0():
+      %4 : int = aten::floordiv(%1, %2)
+      %5 : int = aten::add(%1, %1)
+      %6 : int = aten::add(%4, %5)
+      %7 : Tensor = aten::mul(%x, %6)
+      -> (%7)
+    block1():
+      -> (%x)
+  return (%3)
+""")
+    right = text_of(folded(graph))
+    fold(graph)
+    yours = text_of(swept(graph))
+    assert yours == right, f"yours\n{yours}\nPyTorch's keeps the division\n{right}"
+    with pytest.raises(RuntimeError, match="division by 0"):
+        run(graph, torch.ones(2), True)  # noqa: FBT003
+
+
+def test_an_overflow_wraps_when_it_runs() -> None:
+    """Whole numbers of TorchScript have 64 bits, and Python's have as many as they need."""
+    source = """
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=4611686018427387904]()
+  %2 : int = aten::add(%1, %1)
+  %3 : int = aten::sub(%2, %1)
+  return (%3)
+"""
+    graph = parse(source)
+    fold(graph)
+    yours, right = run(graph, torch.ones(2)), run(parse(source), torch.ones(2))
+    assert yours == right, f"2**62 + 2**62 - 2**62: yours {yours}, unchanged {right}\n{graph}"
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_constant_tensors_stay(place: int) -> None:
+    """A constant tensor is one object for all runs, and what writes to it changes the constant."""
+    graph = parse("graph(%x : Tensor):\n  return (%x)")
+    constants = [graph.insertConstant(2), graph.insertConstant(2)]
+    constants[place] = graph.insertConstant(torch.tensor(2.0))
+    graph.insertNode(graph.create("aten::mul", constants, 1))
+    before = str(graph)
+    fold(graph)
+    assert str(graph) == before, f"yours\n{graph}\nexpected no change, one is a tensor\n{before}"
+
+
+def test_the_insert_point_stays() -> None:
+    """Whoever goes on to build the graph appends at its end, as before, or where the point was."""
+    graph = parse(BRIEF)
+    last = list(graph.nodes())[-1]
+    graph.setInsertPoint(last)
+    fold(graph)
+    graph.insertConstant(7)
+    assert list(graph.nodes())[-1].kind() == last.kind(), (
+        f"the insert point was before aten::add, yours has moved it to the end:\n{graph}"
+    )
+    graph = parse(BRIEF)
+    fold(graph)
+    try:
+        graph.insertConstant(7)
+    except RuntimeError as error:
+        raise AssertionError(
+            f"after fold, yours refuses graph.insertConstant: {str(error)[:90]}... "
+            "the insert point is at a node that is gone; see Graph.insert_point_guard"
+        ) from None
+    last = list(graph.nodes())[-1]
+    assert last.kind() == "prim::Constant", f"yours inserts elsewhere, not at the end:\n{graph}"
+
+
+def test_nothing_is_left_of_a_dead_chain() -> None:
+    """Three nodes in a row that lead nowhere; what is used stays, by one of two outputs."""
+    check_sweep("""
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=3]()
+  %3 : int = aten::mul(%1, %2)
+  %4 : Tensor = aten::mul(%x, %3)
+  %5 : Tensor = aten::relu(%4)
+  %6 : Tensor = aten::add(%x, %1, %1)
+  return (%6)
+""")
+    # Nobody uses the values of max, and somebody its indices.
+    check_sweep("""
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=0]()
+  %2 : bool = prim::Constant[value=0]()
+  %3 : Tensor, %4 : Tensor = aten::max(%x, %1, %2)
+  return (%4)
+""")
+
+
+def test_writes_stay() -> None:
+    """An in-place operator whose result nobody uses has still written."""
+    graph = check_sweep("""
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %2 : Tensor = aten::add_(%x, %1, %1)
+  %3 : Tensor = aten::mul(%x, %1)
+  return (%x)
+""")
+    x = torch.tensor([2**0.5, 0.0, -torch.inf])
+    result = run(graph, x)
+    assert result is not None
+    torch.testing.assert_close(
+        x, torch.tensor([2**0.5 + 4, 4.0, -torch.inf]), msg=lambda text: f"yours loses add_: {text}"
+    )
+
+
+class Counts(torch.nn.Module):
+    """Counts its calls in an attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the input."""
+        self.calls = self.calls + 1
+        return x
+
+
+def test_attributes_are_written() -> None:
+    """prim::SetAttr has no outputs and no schema, and the next call sees what it wrote."""
+    with warnings.catch_warnings():
+        # TorchScript is deprecated.
+        warnings.simplefilter("ignore")
+        graph = torch.jit.script(Counts()).graph.copy()
+    sweep(graph)
+    kinds = [node.kind() for node in graph.nodes()]
+    assert kinds[-1:] == ["prim::SetAttr"], f"yours sweeps the write to an attribute:\n{graph}"
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ("prim::Print(%x)", True),
+        ("prim::RaiseException(%m, %m)", True),
+        ("%w : Tensor = aten::relu_(%x)", True),
+        ("%w : int[] = aten::append(%l, %n)", True),
+        ("%w : Tensor = aten::abs(%x, %x)", True),
+        ("aten::warn(%m, %n)", True),
+        ("%w : Tensor = aten::relu(%x)", False),
+    ],
+    ids=["print", "raise", "write", "append", "out", "warn", "compute"],
+)
+def test_what_acts(inside: str, *, expected: bool) -> None:
+    """A node itself, an If around it, and the If around that."""
+    graph = parse(f"""
+graph(%x : Tensor, %flag : bool, %m : str, %l : int[], %n : int):
+  prim::If(%flag)
+    block0():
+      prim::If(%flag)
+        block0():
+          -> ()
+        block1():
+          {inside}
+          -> ()
+      -> ()
+    block1():
+      -> ()
+  return (%x)
+""")
+    yours = [acts(node) for node in nodes_of(graph)]
+    assert yours == [expected] * 3, (
+        f"acts of the outer If, the inner If, and {inside}: yours {yours}, expected {expected} "
+        "of each"
+    )
+
+
+def test_branches_that_lead_nowhere() -> None:
+    """The one that prints stays, with what it prints; the other goes with all that is in it."""
+    check_sweep("""
+graph(%x : Tensor, %flag : bool):
+  %1 : int = prim::Constant[value=2]()
+  %2 : int = prim::Constant[value=3]()
+  prim::If(%flag)
+    block0():
+      %3 : Tensor = aten::mul(%x, %1)
+      %4 : Tensor = aten::relu(%3)
+      prim::Print(%3)
+      -> ()
+    block1():
+      -> ()
+  %5 : Tensor = prim::If(%flag)
+    block0():
+      %6 : Tensor = aten::mul(%x, %2)
+      -> (%6)
+    block1():
+      -> (%x)
+  return (%x)
+""")
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Draw a graph of whole numbers: two constants, an input, up to four operators, prints."""
+    numbers = [draw(st.integers(-3, 4)) for _ in range(2)]
+    lines = [f"%{name} : int = prim::Constant[value={n}]()" for name, n in enumerate(numbers)]
+    values = ["0", "1", "n"]
+    for number in range(2, draw(st.integers(2, 6))):
+        kind = draw(st.sampled_from(["add", "sub", "mul", "floordiv", "remainder"]))
+        left, right = draw(st.sampled_from(values)), draw(st.sampled_from(values))
+        lines.append(f"%{number} : int = aten::{kind}(%{left}, %{right})")
+        if draw(st.integers(0, 3)) == 0:
+            lines.append(f"prim::Print(%{number})")
+        values.append(str(number))
+    body = "\n".join(f"  {line}" for line in lines)
+    return f"\ngraph(%n : int):\n{body}\n  return (%{draw(st.sampled_from(values))})\n"
+
+
+@given(programs())
+def test_any_program(source: str) -> None:
+    """Drawn programs: swept they are PyTorch's, and folded first, they give what they gave."""
+    check_sweep(source)
+    if "remainder" in source:
+        return
+    graph = check_fold(source)
+    sweep(graph)
+    try:
+        right = run(parse(source), 5)
+    except RuntimeError:  # it divides by zero
+        return
+    yours = run(graph, 5)
+    assert yours == right, f"given\n{source}\nfor n = 5: yours {yours}, unchanged {right}\n{graph}"
+
+
+def test_no_pass_of_pytorch_is_called() -> None:
+    """Neither torch._C nor torch.jit: what is taught is what a pass does."""
+    with forbids(kata, *PASSES, "torch.jit") as fresh, unchanged():
+        graph = parse(BRIEF)
+        fresh.fold(graph)
+        fresh.sweep(graph)
+    kinds = [node.kind() for node in graph.nodes()]
+    assert kinds == ["prim::Constant"] * 2 + ["aten::add"], f"yours leaves {kinds}"
