@@ -1,0 +1,93 @@
+// tier: small
+//
+// Run a model without Python: an AOTInductor package, loaded by C++.
+//
+// TorchScript was how a model left Python: torch::jit::load in a C++ program. It still runs, and is
+// deprecated. What a package of AOTInductor needs is a class of libtorch_cpu:
+//
+//     torch::inductor::AOTIModelPackageLoader loader("network.pt2");
+//     std::vector<at::Tensor> outputs = loader.run({x});
+//
+// This package was compiled for two rows. Give it three, and it answers with no more than a warning,
+// with a ReLU that stops after the second. So you cut a request of any size into batches:
+//
+//     5 rows    [0 1] [2 3] [4 pad]    three runs; nothing of the row "pad" reaches the caller
+//
+// 1. load: the package, once for all requests.
+// 2. answer: as many runs as it takes, about 8 lines.
+//
+// Begin on paper: how many runs for 0, 1, 2 and 3 rows? Where does the last one get its second row?
+// Afterwards open torch/csrc/inductor/aoti_package/model_package_loader.h, in torch/include.
+//
+// Real life differs: one exports with a dynamic batch dim where one can, and a program of one's own
+// is linked with libtorch, by CMake.
+//
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+// ---- given: do not change ----------------------------------------------------------------
+
+using Loader = torch::inductor::AOTIModelPackageLoader;
+
+// The package takes one float32 tensor (kRows, kIn) and returns one (kRows, kOut).
+constexpr int64_t kRows = 2;
+constexpr int64_t kIn = 4;
+constexpr int64_t kOut = 3;
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// The loader of the package at `path`. Exceptions pass through to the caller.
+std::unique_ptr<Loader> load(const std::string& path) {
+  // TODO: one line.
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: load");
+}
+
+// Write the model's answers to x, (rows, kIn), into y, (rows, kOut): both row-major, and neither has
+// a byte more.
+void answer(Loader& loader, const float* x, int64_t rows, float* y) {
+  // TODO: for each batch a tensor, a run, and a copy.
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: answer");
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+// A program in C calls these: no exception may leave them.
+thread_local std::string error;
+
+template <typename Function>
+int guarded(Function function) noexcept {
+  try {
+    error.clear();
+    function();
+    return 0;
+  } catch (const std::exception& thrown) {
+    error = thrown.what();
+    return 1;
+  }
+}
+
+extern "C" {
+
+const char* kata_error() {
+  return error.c_str();
+}
+
+void* kata_load(const char* path) {
+  std::unique_ptr<Loader> loader;
+  guarded([&] { loader = load(path); });
+  return loader.release();
+}
+
+int kata_answer(void* loader, const float* x, int64_t rows, float* y) {
+  return guarded([&] { answer(*static_cast<Loader*>(loader), x, rows, y); });
+}
+
+void kata_close(void* loader) {
+  delete static_cast<Loader*>(loader);
+}
+}

@@ -1,0 +1,152 @@
+"""Tests of k11_cold_start: Python's audit hook hears each import, also one that is hidden."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture08 import k11_cold_start as kata
+from katas.lecture08.conftest import Network
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+needs_package = pytest.mark.backend("inductor")
+# Loads and answers in a fresh process that hears of each import and each new process.
+PROGRAM = """
+import json, sys, torch
+from pathlib import Path
+before = set(sys.modules)
+from katas.lecture08 import k11_cold_start as kata
+
+# At its top your file may import what Python brings along.
+known = {"katas", *sys.stdlib_module_names}
+more = {name for name in set(sys.modules) - before if name.partition(".")[0] not in known}
+heard = []
+events = "import", "subprocess.Popen", "os.fork", "os.posix_spawn", "os.system", "os.exec"
+sys.addaudithook(lambda event, args: heard.append((event, str(args[:1]))) if event in events else 0)
+before = set(sys.modules)
+answers = kata.load(Path(sys.argv[1]))(torch.ones(2, 4))
+more = sorted(more | set(sys.modules) - before)
+print(json.dumps([[y.tolist() for y in answers], more, heard]))
+"""
+
+
+@pytest.fixture
+def probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Python find two modules, of which the one imports the other, and both print."""
+    for name, text in (("kata_probe_a", "import kata_probe_b"), ("kata_probe_b", "")):
+        (tmp_path / f"{name}.py").write_text(f"{text}\nprint({name!r}, end='')\n", "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def package(request: pytest.FixtureRequest) -> Path:
+    """Return the package; while `load` is not written, fail before it is built."""
+    try:
+        kata.load(request.path)
+    except NotImplementedError:
+        raise
+    except Exception:  # noqa: BLE001, S110 - this file is no package, and any error will do
+        pass
+    else:
+        text = f"yours loads {request.path.name}, which is no package, expected an error"
+        raise AssertionError(text)
+    path: Path = request.getfixturevalue("aoti_package")
+    return path
+
+
+@pytest.mark.usefixtures("probes")
+def test_a_module_and_what_it_imports() -> None:
+    """A fresh Python imports both, although this one has them; here nothing is imported."""
+    import kata_probe_a  # type: ignore[import-not-found] # noqa: F401, PLC0415 - written above
+
+    before = set(sys.modules)
+    try:
+        yours = kata.imported("import kata_probe_a")
+        more = set(sys.modules) - before
+    finally:
+        for name in ("kata_probe_a", "kata_probe_b"):
+            sys.modules.pop(name, None)
+    right = {"kata_probe_a", "kata_probe_b"}
+    assert right == yours, f"yours {sorted(yours)[:5]} ({len(yours)}), expected {sorted(right)}"
+    assert not more, f"yours imports {sorted(more)} in this process, expected in another"
+
+
+def test_the_program_prints() -> None:
+    """Its output is not yours; ``torch.nn`` is there anyway, and a submodule has its full name."""
+    program = (
+        "print('torch\\njson\\n', end=' ')\nimport torch.nn, wsgiref.headers\n"
+        "for _ in 'ab':\n  print(end='x')"
+    )
+    yours, right = kata.imported(program), {"wsgiref", "wsgiref.headers"}
+    assert right == yours, f"yours {sorted(yours)[:9]} ({len(yours)}), expected {sorted(right)}"
+
+
+def test_a_program_that_fails() -> None:
+    """No module is worse than a wrong count: the caller hears of it."""
+    with pytest.raises(subprocess.CalledProcessError):
+        kata.imported("import json\nraise SystemExit(3)")
+
+
+@needs_package
+@pytest.mark.time_limit(600)  # the first run of all builds the package
+def test_the_answer(request: pytest.FixtureRequest) -> None:
+    """That of the model in eager mode, in a list; a second call gives a second answer."""
+    path = package(request)
+    run, model = kata.load(path), Network().eval()
+    torch.manual_seed(3)
+    x, other = torch.randn(2, 4), torch.randn(2, 4)
+    with unchanged(x=x, other=other):
+        (y,), (z,) = run(x), run(other)
+    again = other.clone()
+    run(again)
+    (w,) = run(again.neg_())  # the same tensor, with another content
+    for found, given in ((y, x), (z, other), (w, again)):
+        torch.testing.assert_close(
+            found, model(given).detach(), msg=lambda text: f"yours against the model's: {text}"
+        )
+
+
+@needs_package
+@pytest.mark.time_limit(600)
+def test_the_file_may_be_gone(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Loaded is loaded: a service may be updated while it answers."""
+    path = tmp_path / "copy.pt2"
+    shutil.copy(package(request), path)
+    run = kata.load(path)
+    path.unlink()
+    found = [run(torch.zeros(2, 4))[0].shape for _ in range(2)]
+    assert found == [(2, 3)] * 2, f"shapes: yours {found}, expected (2, 3) twice"
+
+
+@needs_package
+@pytest.mark.time_limit(600)
+def test_no_module_more(request: pytest.FixtureRequest) -> None:
+    """In a fresh process, from the file to the first answer."""
+    path = package(request)
+    done = subprocess.run(  # noqa: S603 - the program above
+        [sys.executable, "-c", PROGRAM, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=request.config.rootpath,
+    )
+    assert not done.returncode, f"in a fresh process yours fails:\n{done.stderr[-1500:]}"
+    answers, more, heard = json.loads(done.stdout.splitlines()[-1])
+    assert len(answers) == 1, f"yours returns {len(answers)} outputs, expected a list of one"
+    assert not more, (
+        f"modules imported before the first answer: yours {len(more)}, expected 0;"
+        f" the first are {', '.join(more[:6])}"
+    )
+    assert not heard, f"yours still asks for {heard[:3]}, expected no import and no new process"
