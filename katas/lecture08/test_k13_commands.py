@@ -1,0 +1,84 @@
+"""Tests of k13_commands: TorchX makes the same apps' requests, and runs none of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from katas.lecture08 import k13_commands as kata
+from katas.lecture08.k13_commands import APPS
+from plugins.kit import forbids
+
+
+needs_torchx = pytest.mark.backend("torchx")
+RULES = {
+    "replicas": "a role is run once for each replica, and they are counted from 0",
+    "roles": "each role counts its own replicas, and the roles stand in the order of the app",
+    "image": "which fields of a role are templates? Read the warning in the docstring of `macros`",
+    "address": "this macro gives the name of a variable, not what the variable holds",
+    "dollars": "the rules are those of Python's string.Template, and no shell comes afterwards",
+}
+
+
+def predicted() -> dict[str, list[str]]:
+    """Return your lines, worked out where neither torch nor TorchX is there."""
+    __tracebackhide__ = True
+    names = {"torchx", *(name for name in sys.modules if name.startswith("torchx."))}
+    with patch.dict(sys.modules, dict.fromkeys(names)), forbids(kata) as fresh:
+        # As text: a str of another class may be equal to anything.
+        try:
+            first, second = (json.dumps(fresh.commands()) for _ in range(2))
+        except ModuleNotFoundError as error:
+            raise AssertionError(f"yours asks for {error.name}: work it out on paper") from None
+    assert second == first, f"called again, yours returns {second}, expected {first} once more"
+    lines: dict[str, list[str]] = json.loads(first)
+    return lines
+
+
+def requested(name: str, folder: Path) -> list[str]:
+    """Return the command lines in the request that TorchX would give to its local scheduler."""
+    from torchx import specs  # noqa: PLC0415 - may be missing
+    from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
+
+    roles = [
+        specs.Role(
+            name=role.name,
+            image="app",
+            entrypoint=role.entrypoint,
+            args=list(role.args),
+            num_replicas=role.num_replicas,
+        )
+        for role in APPS[name]
+    ]
+    with get_runner() as runner:
+        info = runner.dryrun(specs.AppDef(name, roles), "local_cwd", {"log_dir": str(folder)})
+    replicas = [each for role in info.request.role_params.values() for each in role]
+    # The image of this scheduler is the folder in which it is called.
+    return [" ".join(each.args).replace(str(Path.cwd()), "/app") for each in replicas]
+
+
+def test_every_app_is_there() -> None:
+    """On paper: while your lines are read, neither torch nor TorchX is there."""
+    yours = predicted()
+    assert set(yours) == set(APPS), f"yours has {sorted(yours)}, expected {sorted(APPS)}"
+    strange = [line for each in yours.values() for line in each if line != " ".join(line.split())]
+    assert not strange, f"yours {strange}: expected words with one space between"
+
+
+@needs_torchx
+@pytest.mark.parametrize("name", APPS)
+def test_app(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As TorchX makes the request; nothing is submitted."""
+    yours = predicted()[name]
+    monkeypatch.chdir(tmp_path)
+    right = requested(name, tmp_path)
+
+    assert len(yours) == len(right), (
+        f"{name}: yours runs {len(yours)} commands, and TorchX another number. {RULES[name]}"
+    )
+    wrong = [line for line, expected in zip(yours, right, strict=True) if line != expected]
+    assert not wrong, f"{name}: yours {wrong}, which is not what TorchX runs. {RULES[name]}"
