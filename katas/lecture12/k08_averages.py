@@ -1,0 +1,67 @@
+"""Average the weights of a run, and mend the buffers that come with them.
+
+The average of the last models is often better than each of them. But a model is more than its
+parameters: with ``use_buffers=False``, ``AveragedModel`` takes the buffers of the last one. Its
+BatchNorm has seen other activations than these weights make, here ``weight * 1``:
+
+    step            1      2      3         averaged
+    weight          1.0    2.0    6.0       3.0
+    running_mean    0.10   0.29   0.86      0.86
+    batch mean      1.0    2.0    6.0       3.0
+
+Write three functions that change what is there, in place, about 25 lines together.
+
+1. `clip`: one factor for all gradients. An ``if`` on the norm would make a GPU wait: clamp.
+2. `update`: SWA and EMA differ in one number, the weight of the new model.
+3. `refresh`: recompute the running statistics for the present weights.
+
+Begin on paper: SWA of 1, 2 and 6, one at a time. What is the weight of the 6?
+Afterwards open ``torch/optim/swa_utils.py``, in site-packages: find ``use_buffers``. What does it
+do to ``num_batches_tracked``? Try it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
+    """Scale the gradients to a common 2-norm of at most `max_norm`; return the norm from before.
+
+    The factor is ``max_norm / (norm + 1e-6)``, and at most 1. Parameters may lack a gradient, but
+    not all of them.
+    """
+    # TODO: the norm of all gradients is the norm of their norms.
+    raise NotImplementedError("clip")
+
+
+def update(averaged: nn.Module, model: nn.Module, count: int, decay: float | None = None) -> None:
+    """Add a model to an average over `count` models, both of one architecture.
+
+    Without `decay` all models weigh the same (SWA). With it, the old average is weighted by it
+    (EMA), but the first model makes up the whole average. Buffers become those of `model`.
+    """
+    # TODO: what is the weight of the new model?
+    raise NotImplementedError("update")
+
+
+def norms(model: nn.Module) -> list[nn.BatchNorm1d]:
+    """Return the layers whose running statistics `refresh` makes anew. Given."""
+    return [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm1d)]
+
+
+def refresh(model: nn.Module, batches: Iterable[torch.Tensor]) -> None:
+    """Make the running statistics of `norms` the plain mean over all batches.
+
+    A layer takes that mean while it trains, from ``reset_running_stats()`` on, if its ``momentum``
+    is None. Momenta and the mode of each module come back, and no graph is made.
+    """
+    # TODO: remember the momenta, run the batches, put things back.
+    raise NotImplementedError("refresh")

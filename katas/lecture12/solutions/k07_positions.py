@@ -1,0 +1,22 @@
+"""Debug: the resumed run with the wrong momenta."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+
+def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
+    """Load `saved`, a state dict, so that each parameter has the state that its name had."""
+    groups = saved["param_groups"]
+    places = {n: i for g in groups for n, i in zip(g["param_names"], g["params"], strict=True)}
+    moved = []
+    for mine, group in zip(optimizer.param_groups, groups, strict=True):
+        # PyTorch pairs these lists with its own parameters, so they come in its order.
+        names = mine["param_names"]
+        moved.append(group | {"param_names": names, "params": [places[name] for name in names]})
+    optimizer.load_state_dict(saved | {"param_groups": moved})

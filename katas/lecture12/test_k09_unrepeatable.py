@@ -1,0 +1,232 @@
+"""Tests of k09_unrepeatable: each program is run again, where something else is different."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from itertools import permutations
+from threading import Barrier
+from threading import Event
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.data import DataLoader
+
+from katas.lecture12.k09_unrepeatable import epochs
+from katas.lecture12.k09_unrepeatable import histogram
+from katas.lecture12.k09_unrepeatable import split
+from katas.lecture12.k09_unrepeatable import total
+from katas.lecture12.k09_unrepeatable import vocabulary
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+
+TEXT = "the quick brown fox jumps over the lazy dog while nine other words wait for the fox to land"
+PROGRAM = """
+import json, sys
+from katas.lecture12.k09_unrepeatable import vocabulary
+print(json.dumps(vocabulary(sys.argv[1])))
+"""
+
+
+@pytest.mark.given
+def test_vocabulary() -> None:
+    """Each word has a number of its own."""
+    yours = vocabulary(TEXT)
+    assert set(TEXT.split()) == set(yours), f"yours numbers the words {sorted(yours)}"
+    numbers = sorted(yours.values())
+    assert [*range(16)] == numbers, f"16 words, and the numbers of yours are {numbers}"
+
+
+def test_vocabulary_in_another_process(pytestconfig: pytest.Config) -> None:
+    """The embedding that was trained yesterday is looked up with today's numbers."""
+    mine = vocabulary(TEXT)
+    # The hash of a text is salted anew in each process, unless this variable is set.
+    other = "4711" if os.environ.get("PYTHONHASHSEED") != "4711" else "4712"
+    done = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-W", "ignore", "-c", PROGRAM, TEXT],
+        cwd=pytestconfig.rootpath,
+        env={**os.environ, "PYTHONHASHSEED": other},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"the other process failed:\n{done.stderr[-1500:]}"
+    moved = [word for word, number in json.loads(done.stdout).items() if mine[word] != number]
+    assert not moved, (
+        f"in another process {len(moved)} of 16 words have other numbers: {moved}. In which order"
+        " does a set hand out its elements?"
+    )
+
+
+@pytest.mark.given
+def test_split() -> None:
+    """Each number stands there one time."""
+    yours = split(30, 1)
+    assert [*range(30)] == sorted(yours), f"yours is no order of 30 numbers: {yours}"
+
+
+def test_split_again() -> None:
+    """One seed, one order; and the caller's generators are as they were."""
+    first, other = split(30, 1), split(30, 2)
+    with unchanged():
+        again = split(30, 1)
+    assert first == again, (
+        f"seed 1 twice\nfirst  {first}\nsecond {again}\nWhose generator has been seeded, and whose"
+        " has drawn?"
+    )
+    assert first != other, f"seed 2 gives the order of seed 1: yours {first}"
+
+
+def idle() -> None:
+    """Evaluate nothing."""
+
+
+def loaded() -> None:
+    """Read eight samples in their order: nothing is shuffled."""
+    data: Any = range(8)
+    list(DataLoader(data))
+
+
+@pytest.mark.given
+def test_epochs() -> None:
+    """Eight samples in each of two epochs, and an evaluation after each."""
+    calls: list[int] = []
+    yours = epochs(1, lambda: calls.append(1))
+    assert [[*range(8)]] * 2 == list(map(sorted, yours)), f"yours {yours}"
+    assert len(calls) == 2, f"yours evaluates {len(calls)} times, expected 2"
+
+
+def test_epochs_with_an_evaluation() -> None:
+    """One that shuffles nothing must not change the epoch after it."""
+    for seed in range(4):
+        without, with_one = epochs(seed, idle), epochs(seed, loaded)
+        assert without == with_one, (
+            f"seed {seed}\nwithout an evaluation {without}\nwith one              {with_one}\n"
+            "When an epoch begins, a DataLoader draws a seed for its workers, also if it has none"
+        )
+
+
+def test_epochs_by_seed() -> None:
+    """The second epoch has another order than the first, and another seed another one."""
+    torch.manual_seed(0)
+    orders = [epochs(seed, idle) for seed in range(6)]
+    torch.manual_seed(9)
+    again = [epochs(seed, loaded) for seed in range(6)]
+    assert orders == again, f"the caller decides, not the seed: yours {orders[0]}, then {again[0]}"
+    alike = [seed for seed, (first, second) in enumerate(orders) if first == second]
+    assert not alike, f"both epochs have one order with the seeds {alike}: yours {orders}"
+    firsts = {tuple(first) for first, _ in orders}
+    assert len(firsts) == 6, f"six seeds, and yours has {len(firsts)} orders"
+
+
+def test_none_seeds_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To put the state back afterwards is too late for a thread that has drawn meanwhile."""
+    seeded: list[str] = []
+    owners: tuple[Any, ...] = (torch, torch.random, np.random, random)
+    for owner in owners:
+        for name in {"manual_seed", "seed"}.intersection(vars(owner)):
+            said = f"{owner.__name__}.{name}"
+            monkeypatch.setattr(owner, name, lambda *_, said=said: seeded.append(said))
+    before, seen = torch.get_rng_state(), []
+    split(9, 1)
+    epochs(1, lambda: seen.append(torch.get_rng_state()))
+    assert not seeded, f"yours calls {seeded}, which belongs to the whole process"
+    assert all(torch.equal(before, each) for each in seen), (
+        "when `evaluate` is called, the generator of the process is another than it was: has yours"
+        " seeded it, or drawn from it?"
+    )
+
+
+def finishing(order: tuple[int, ...], values: list[float]) -> list[Callable[[], float]]:
+    """Return jobs that have all begun before one ends, and then end in this order."""
+    begun = Barrier(len(values))
+    ended = [Event() for _ in values]
+
+    def job(number: int) -> float:
+        begun.wait(10)
+        place = order.index(number)
+        if place:
+            ended[order[place - 1]].wait(10)
+            # So long that whoever waits for the one before has seen it end.
+            Event().wait(0.01)
+        ended[number].set()
+        return values[number]
+
+    return [lambda number=number: job(number) for number in range(len(values))]  # type: ignore[misc]
+
+
+@pytest.mark.given
+def test_total() -> None:
+    """The sum of all, run at the same time: each job waits until the others have begun."""
+    yours = total(finishing((2, 0, 1), [1.0, 2.5, 4.0]))
+    assert yours == 7.5, f"1 + 2.5 + 4: yours {yours}"
+
+
+def test_total_on_a_busy_machine() -> None:
+    """Whichever ends first: a sum of floats depends on the order."""
+    values = [1e16, 1.0, -1e16]
+    orders = list(permutations(range(3)))
+    yours = {order: total(finishing(order, values)) for order in orders}
+    assert len(set(yours.values())) == 1, (
+        f"{values}, by the order in which the jobs end: yours {yours}"
+    )
+
+
+class Dirty(TorchDispatchMode):
+    """Memory that was used before: what `empty` returns holds numbers."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run it."""
+        result = func(*args, **(kwargs or {}))
+        if "empty" in func.__name__:
+            result.fill_(2.0**0.5)
+        return result
+
+
+@pytest.fixture
+def deterministic() -> Iterator[None]:
+    """Fill what is uninitialised with NaN, for a test."""
+    torch.use_deterministic_algorithms(mode=True)
+    yield
+    torch.use_deterministic_algorithms(mode=False)
+
+
+def check(yours: torch.Tensor, where: str) -> None:
+    """Compare the counts of 0 0 3 1 0 below 5."""
+    __tracebackhide__ = True
+    expected = torch.tensor([3.0, 1.0, 0.0, 1.0, 0.0])
+    assert expected.dtype == yours.dtype, f"yours has dtype {yours.dtype}"
+    assert torch.equal(expected, yours), f"{where}: yours {yours}, expected {expected}"
+
+
+PLACES = [0, 0, 3, 1, 0]
+
+
+def test_histogram_in_used_memory() -> None:
+    """A new process has fresh memory, which is often zero."""
+    with Dirty():  # type: ignore[no-untyped-call, unused-ignore]
+        yours = histogram(torch.tensor(PLACES), 5)
+    check(yours, "where the memory was used before")
+    check(histogram(torch.tensor(PLACES), 5), "the second time")
+
+
+@pytest.mark.usefixtures("deterministic")
+def test_histogram_where_pytorch_looks() -> None:
+    """With use_deterministic_algorithms, memory that is read unwritten shows."""
+    places = torch.tensor(PLACES)
+    with unchanged(places=places):
+        yours = histogram(places, 5)
+    check(yours, "torch.use_deterministic_algorithms(True)")

@@ -1,0 +1,269 @@
+"""Tests of k11_atomic: `save` is killed at each byte and at each call, in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from katas.lecture12.k11_atomic import checkpoints
+from katas.lecture12.k11_atomic import path_of
+from katas.lecture12.k11_atomic import save
+
+
+# Longer than Python's buffer, and so short that it waits there.
+SIZE, SMALL = 20_000, 100
+# Saves steps 1 and 2, forks a child that saves a step and kills itself, and looks what is left:
+# for each place the whole checkpoints and the others, then the same and all names after a fourth.
+PROGRAM = """
+import json, os, resource, signal, sys, traceback
+from pathlib import Path
+from katas.lecture12.k11_atomic import checkpoints, path_of, save
+
+top, keep, size, step, places = Path(sys.argv[1]), *json.loads(sys.argv[2])
+# What a process has written survives its end, synced or not: here that takes time only.
+os.fsync = lambda opened: None
+
+payload = {step: bytes((step + i * i) % 251 for i in range(size)) for step in range(1, 4)}
+# Shorter than what may lie there.
+payload[4] = bytes(i * i % 249 for i in range(size // 2))
+
+def at_call(number):
+    count = 0
+    def watch(frame, event, arg):
+        nonlocal count
+        count += 1
+        if count == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(watch)
+
+def at_byte(number):
+    # The kernel itself ends the process where the file would grow beyond this.
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (number, number))
+
+def whole(folder):
+    names = {path_of(folder, step).name: payload[step] for step in payload}
+    found = {path.name: path.read_bytes() == names.get(path.name) for path in checkpoints(folder)}
+    return [name for name, right in found.items() if right], [n for n in found if not found[n]]
+
+report = []
+for number in places or range(1, 1000):
+    folder = top / f"{number}"
+    folder.mkdir()
+    save(payload[1], folder, 1, keep)
+    save(payload[2], folder, 2, keep)
+    child = os.fork()
+    if not child:
+        (at_byte if places else at_call)(number)
+        save(payload[step], folder, step, keep)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    right, broken = whole(folder)
+    save(payload[4], folder, 4, keep)
+    torn = whole(folder)[1]
+    report.append(
+        [number, torn, right, broken, sorted(p.name for p in folder.iterdir())]
+    )
+    if not status:
+        break
+print(json.dumps(report))
+"""
+
+
+def killed(
+    folder: Path, root: Path, keep: int, *places: int, size: int = SIZE, step: int = 3
+) -> list[Any]:
+    """Return what is left where `save` was killed: at these bytes, or at each of its calls."""
+    __tracebackhide__ = True
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-c", PROGRAM, str(folder), json.dumps([keep, size, step, places])],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, f"`save` failed where nothing was killed:\n{done.stderr[-1500:]}"
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def names(folder: Path) -> list[str]:
+    """Return what is in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_first_checkpoint(tmp_path: Path) -> None:
+    """It is there, whole, under its name."""
+    assert [] == checkpoints(tmp_path), "an empty folder has no checkpoints"
+    save(b"\x00first", tmp_path, 7)
+    assert ["step-7.pt"] == names(tmp_path), f"yours leaves {names(tmp_path)}, expected step-7.pt"
+    yours = path_of(tmp_path, 7).read_bytes()
+    assert b"\x00first" == yours, f"the file of yours holds {yours!r}"
+    found = checkpoints(tmp_path)
+    assert [path_of(tmp_path, 7)] == found, f"yours finds {found}, expected the one"
+
+
+def test_the_oldest_comes_first(tmp_path: Path) -> None:
+    """By number: as a text, 10 comes before 9."""
+    for step in (10, 9, 100, 2):
+        path_of(tmp_path, step).touch()
+    yours = [path.name for path in checkpoints(tmp_path)]
+    expected = [f"step-{step}.pt" for step in (2, 9, 10, 100)]
+    assert expected == yours, f"yours {yours}, expected {expected}"
+
+
+def test_other_names_are_no_checkpoints(tmp_path: Path) -> None:
+    """What begins or ends like one may be half of one."""
+    others = "step-7.pt.tmp", "old-step-7.pt", "step-.pt", "step-7a.pt", "step-7_pt", "step-a7.pt"
+    for name in others:
+        (tmp_path / name).touch()
+    path_of(tmp_path, 8).touch()
+    yours = [path.name for path in checkpoints(tmp_path)]
+    assert ["step-8.pt"] == yours, f"yours {yours}, expected step-8.pt alone"
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+def test_the_newest_stay(tmp_path: Path, keep: int) -> None:
+    """After each save so many as `keep` says, or as there are; what is not yours stays as well."""
+    others = {"best.pt", "best.pt.tmp", "step-1.pt.bak"}
+    for name in others:
+        (tmp_path / name).write_bytes(b"other")
+    for count, step in enumerate((1, 8, 9, 10, 11), 1):
+        save(f"{step}".encode(), tmp_path, step, keep)
+        expected = [1, 8, 9, 10, 11][max(0, count - keep) : count]
+        yours = {path.name: path.read_bytes().decode() for path in checkpoints(tmp_path)}
+        theirs = {f"step-{step}.pt": f"{step}" for step in expected}
+        assert theirs == yours, f"after step {step}, keep={keep}: yours {yours}, expected {theirs}"
+    gone = others.difference(names(tmp_path))
+    assert not gone, f"{sorted(gone)} are files of others, and yours removes them"
+
+
+def test_two_are_kept(tmp_path: Path) -> None:
+    """Unless one says otherwise; and a step that is saved again replaces itself."""
+    for step in (1, 2, 3, 3):
+        save(b"first" if step < 3 else b"again", tmp_path, step)
+    yours = {path.name: path.read_bytes() for path in checkpoints(tmp_path)}
+    assert {"step-2.pt": b"first", "step-3.pt": b"again"} == yours, f"steps 1, 2, 3, 3: {yours}"
+
+
+def test_killed_at_a_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Of the new checkpoint some bytes are written: the old ones are whole, it is not there."""
+    places = (0, 1, 8191, 8192, 8193, SIZE - 1)
+    for byte, _, right, broken, _ in killed(tmp_path, pytestconfig.rootpath, 2, *places):
+        assert not broken, f"killed at byte {byte}: {broken} is there, and is not whole"
+        assert ["step-1.pt", "step-2.pt"] == right, f"killed at byte {byte}: {right} is left"
+
+
+@pytest.mark.parametrize(
+    ("keep", "size", "step"), [(1, SMALL, 3), (2, SIZE, 3), (1, SIZE, 2)], ids=["1", "2", "again"]
+)
+def test_killed_at_any_call(
+    tmp_path: Path, pytestconfig: pytest.Config, keep: int, size: int, step: int
+) -> None:
+    """Before and after each of them; steps 1 and 2 are there, and 3 comes, or 2 once more."""
+    report = killed(tmp_path, pytestconfig.rootpath, keep, size=size, step=step)
+    for call, _, right, broken, _ in report:
+        where = f"step {step}, keep={keep}, {size} bytes, killed at call {call} of {len(report)}"
+        assert not broken, f"{where}: {broken} is there, and is not whole"
+        assert len(right) >= keep, f"{where}: {right} is left, expected {keep} whole checkpoints"
+        assert right[-1] in {"step-2.pt", "step-3.pt"}, f"{where}: the newest is gone, {right}"
+
+
+def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """A run that is killed each night must not fill the disk."""
+    root = pytestconfig.rootpath
+    for report in (
+        killed(tmp_path / "a", root, 1, size=SMALL),
+        killed(tmp_path / "b", root, 1, 0, 9000),
+    ):
+        for place, torn, _, _, left in report:
+            assert ["step-4.pt"] == left, (
+                f"killed at {place}, then step 4 with keep=1: yours leaves {left}, expected"
+                " step-4.pt alone: what has the unfinished file been called?"
+            )
+            assert not torn, (
+                f"killed at {place}, then step 4: {torn} of yours holds other bytes than saved."
+                " What was in the unfinished file when you opened it?"
+            )
+
+
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, Any]]:
+    """Save steps 1 to 3 with keep=1, and return the calls of step 3."""
+    calls: list[tuple[str, Any, Any]] = []
+
+    def patch(name: str, note: Any) -> None:
+        real = getattr(os, name)
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            entry = note(*args)
+            result = real(*args, **kwargs)
+            calls.append(entry)
+            return result
+
+        monkeypatch.setattr(os, name, noted)
+
+    def synced(file: Any) -> tuple[str, Any, Any]:
+        found = os.fstat(file if isinstance(file, int) else file.fileno())
+        if stat.S_ISDIR(found.st_mode):
+            return "sync_folder", found.st_ino, 0
+        return "fsync", found.st_ino, found.st_size
+
+    def moved(source: Any, _: Any) -> tuple[str, Any, Any]:
+        return "replace", os.stat(source).st_ino, Path(source).parent  # noqa: PTH116
+
+    def removed(path: Any) -> tuple[str, Any, Any]:
+        return "unlink", Path(path).name, 0
+
+    save(b"1" * SMALL, folder, 1, 1)
+    save(b"2" * SMALL, folder, 2, 1)
+    for name in ("replace", "rename"):
+        patch(name, moved)
+    for name in ("unlink", "remove"):
+        patch(name, removed)
+    patch("fsync", synced)
+    save(b"3" * SMALL, folder, 3, 1)
+    monkeypatch.undo()
+    return calls
+
+
+def test_it_is_written_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file moves in one step within a file system; /tmp is often another one."""
+    moves = [call for call in watched(tmp_path, monkeypatch) if call[0] == "replace"]
+    assert len(moves) == 1, f"yours moves {len(moves)} files to their names, expected one"
+    assert tmp_path == moves[0][2], f"yours moves a file from {moves[0][2]}, expected {tmp_path}"
+
+
+def test_the_bytes_come_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the power fails after the move, the name must not stand for an empty file."""
+    calls = watched(tmp_path, monkeypatch)
+    order = [name for name, *_ in calls]
+    at = order.index("replace")
+    sizes = [size for name, file, size in calls[:at] if (name, file) == ("fsync", calls[at][1])]
+    assert sizes, f"yours calls {order}, expected an fsync of the file before it is moved"
+    assert SMALL == sizes[-1], (
+        f"at fsync the file has {sizes[-1]} bytes of {SMALL}: the others are in Python's buffer"
+    )
+
+
+def test_the_name_comes_before_the_end_of_the_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the power fails after ``unlink``, the new name must be on the disk."""
+    calls = watched(tmp_path, monkeypatch)
+    order = [name for name, *_ in calls]
+    folder = tmp_path.stat().st_ino
+    between = calls[order.index("replace") : order.index("unlink")]
+    assert ("sync_folder", folder, 0) in between, (
+        f"yours calls {order}, expected sync_folder after replace, and unlink after that"
+    )
+    gone = [name for call, name, _ in calls if call == "unlink"]
+    assert ["step-2.pt"] == gone, f"yours removes {gone}, expected step-2.pt alone"

@@ -1,0 +1,215 @@
+"""Tests of k12_async: a write is held up, and what is done meanwhile must not reach it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from katas.lecture12.k12_async import Saver
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+WHERE = "see async_save in torch/distributed/checkpoint/state_dict_saver.py"
+# Longer than anything here takes; what waits for so long waits in vain.
+LONG = 10.0
+
+
+class Disk:
+    """Writes with torch.save, when it is let: `free` is set unless a test clears it."""
+
+    def __init__(self) -> None:
+        self.free, self.begun = threading.Event(), threading.Event()
+        self.free.set()
+        self.threads: list[int] = []
+        self.given: list[dict[str, torch.Tensor]] = []
+        self.ended = 0
+
+    def write(self, state: dict[str, torch.Tensor], path: Path) -> None:
+        """Write a state; a path without a folder is an error."""
+        self.threads.append(threading.get_ident())
+        self.given.append(dict(state))
+        self.begun.set()
+        self.free.wait(LONG)
+        torch.save(state, path)
+        self.ended += 1
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    """Return a disk that is let go at the end, whatever happens."""
+    made = Disk()
+    yield made
+    made.free.set()
+
+
+def state_of(step: int) -> dict[str, torch.Tensor]:
+    """Return a state of a step: irrational, special, whole."""
+    x = torch.arange(6, dtype=torch.float64).add(step + 0.5).sqrt().reshape(2, 3)
+    x[0, 0], x[1, 1] = math.nan, -math.inf
+    return {"x": x, "steps": torch.tensor(step), "mask": torch.tensor([True, step > 1])}
+
+
+def check(path: Path, expected: dict[str, torch.Tensor], why: str) -> None:
+    """Compare a file with a state."""
+    __tracebackhide__ = True
+    yours = torch.load(path)
+    assert [*expected] == [*yours], f"{path.name} of yours holds {[*yours]}"
+    for name, x in expected.items():
+        torch.testing.assert_close(
+            yours[name],
+            x,
+            rtol=0,
+            atol=0,
+            equal_nan=True,
+            msg=lambda text, name=name, x=x: (  # type: ignore[misc]
+                f"{path.name}, {name}: yours {yours[name].tolist()}, expected {x.tolist()}; {why}"
+                f"\n{text}"
+            ),
+        )
+
+
+def test_a_file(disk: Disk, tmp_path: Path) -> None:
+    """After `wait` it is there, and another `wait` has nothing to do."""
+    saver = Saver(disk.write)
+    saver.wait()
+    with unchanged(state=(state := state_of(1))):
+        saver.save(state, tmp_path / "a.pt")
+        saver.wait()
+    assert disk.ended == 1, f"one save, and after wait() yours has written {disk.ended} files"
+    check(tmp_path / "a.pt", state, "the values of the state")
+    saver.wait()
+    assert disk.ended == 1, f"one save, and yours has written {disk.ended} files"
+
+
+def test_training_goes_on(disk: Disk, tmp_path: Path) -> None:
+    """While the disk is slow, the next step writes to the tensors of the model."""
+    saver, model = Saver(disk.write), nn.BatchNorm1d(2)
+    expected = {name: x.clone() for name, x in model.state_dict().items()}
+    disk.free.clear()
+    # The thread has other work first: what it is to copy, it copies late.
+    saver.pool.submit(disk.free.wait, LONG)
+    saver.save(model.state_dict(), tmp_path / "a.pt")
+    assert disk.ended == 0, "save() returned when the write had ended: no step is taken meanwhile"
+    with torch.no_grad():
+        for x in model.state_dict().values():
+            x.add_(7)
+    disk.free.set()
+    saver.wait()
+    check(tmp_path / "a.pt", expected, "the state when save() was called: copy it first")
+    assert threading.get_ident() not in disk.threads, "yours writes in the trainer's thread"
+
+
+def test_the_next_save_waits(disk: Disk, tmp_path: Path) -> None:
+    """Until the buffers are read; then each file has its own step."""
+    saver = Saver(disk.write)
+    disk.free.clear()
+    saver.save(state_of(1), tmp_path / "a.pt")
+    assert disk.begun.wait(LONG), "save() has returned, and nothing is written"
+    threading.Timer(0.05, disk.free.set).start()
+    saver.save(state_of(2), tmp_path / "b.pt")
+    ended = disk.ended
+    saver.wait()
+    check(tmp_path / "a.pt", state_of(1), "the second save has written to what is being read")
+    check(tmp_path / "b.pt", state_of(2), "the second state")
+    assert ended >= 1, "the second save() has not waited for the first write"
+
+
+def test_buffers_are_made_at_the_first_save(disk: Disk, tmp_path: Path) -> None:
+    """A second copy of ten gigabytes is not there; pinned memory is slow to get, too."""
+    saver = Saver(disk.write)
+    for step in range(1, 4):
+        state = state_of(step)
+        saver.save(state, tmp_path / f"{step}.pt")
+        saver.wait()
+        own = {x.data_ptr() for x in state.values()}
+        shared = [name for name, x in disk.given[-1].items() if x.data_ptr() in own]
+        assert not shared, f"what is written shares memory with the state: {shared}"
+    places = [{name: x.data_ptr() for name, x in given.items()} for given in disk.given]
+    assert places == [places[0]] * 3, (
+        f"three saves, and yours hands to write memory at {places}, expected one place per name"
+    )
+    # The averaged weights may have a saver of their own, with the same names.
+    other = Saver(disk.write)
+    other.save(state_of(4), tmp_path / "4.pt")
+    other.wait()
+    shared = [name for name, x in disk.given[-1].items() if x.data_ptr() == places[0][name]]
+    assert not shared, f"two savers of yours share the buffers of {shared}: one may be writing"
+
+
+def test_buffers_are_compact_and_plain(disk: Disk, tmp_path: Path) -> None:
+    """A file of a view holds the whole storage; a graph would be kept alive."""
+    whole = torch.arange(100.0).sqrt()
+    state = {
+        "stepped": whole[::2],
+        "transposed": whole[:6].reshape(2, 3).t(),
+        "cut": whole[90:],
+        "parameter": nn.Parameter(whole[:3].clone()),
+        "result": nn.Parameter(whole[:2].clone()) * 2,
+    }
+    saver = Saver(disk.write)
+    with unchanged(state=state):
+        saver.save(state, tmp_path / "a.pt")
+        saver.wait()
+    for name, x in disk.given[0].items():
+        size = x.untyped_storage().nbytes()
+        bytes_ = x.numel() * x.element_size()
+        assert size == bytes_, f"{name} has {bytes_} bytes, its storage {size}: yours saves a view"
+        assert not x.requires_grad, f"{name} of what yours writes requires a gradient"
+    check(tmp_path / "a.pt", {name: x.detach() for name, x in state.items()}, "the values")
+
+
+@pytest.mark.parametrize("how", ["wait", "save"])
+def test_an_error_reaches_the_trainer(disk: Disk, tmp_path: Path, how: str) -> None:
+    """At the next call, one time; the saver goes on after it."""
+    saver = Saver(disk.write)
+    disk.free.clear()
+    saver.save(state_of(1), tmp_path / "no such folder" / "a.pt")
+    # It fails while the trainer waits.
+    threading.Timer(0.05, disk.free.set).start()
+    said = None
+    try:
+        if how == "wait":
+            saver.wait()
+        else:
+            saver.save(state_of(2), tmp_path / "b.pt")
+    except RuntimeError as error:
+        said = str(error)
+    assert said is not None, f"the write has failed, and {how}() of yours says nothing of it"
+    assert "no such folder" in said, f"the error of the write was expected, yours is {said!r}"
+    saver.wait()
+    kept = torch.equal(disk.given[0]["steps"], torch.tensor(1))
+    assert kept, "the error of the save before comes first: yours has copied already"
+    assert len(disk.given) == 1, f"yours has called write {len(disk.given)} times, expected 1"
+    saver.save(state_of(3), tmp_path / "c.pt")
+    saver.wait()
+    check(tmp_path / "c.pt", state_of(3), "the save after the error")
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled:UserWarning")
+def test_pytorch_does_so(disk: Disk, tmp_path: Path) -> None:
+    """async_save, in one process: what was saved, though the tensors have changed since."""
+    # That takes seconds.
+    from torch.distributed.checkpoint.state_dict_loader import load  # noqa: PLC0415
+    from torch.distributed.checkpoint.state_dict_saver import async_save  # noqa: PLC0415
+
+    state = {"x": torch.arange(5.0).sqrt()}
+    saver = Saver(disk.write)
+    saver.save(state, tmp_path / "a.pt")
+    future: Any = async_save(state, checkpoint_id=tmp_path / "theirs")
+    state["x"].zero_()
+    future.result()
+    saver.wait()
+    theirs = {"x": torch.empty(5)}
+    load(theirs, checkpoint_id=tmp_path / "theirs")
+    check(tmp_path / "a.pt", theirs, f"PyTorch's, which copies too; {WHERE}")
