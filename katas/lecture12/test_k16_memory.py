@@ -1,0 +1,122 @@
+"""Tests of k16_memory: PyTorch trains, and its tensors say their bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from katas.lecture12 import k16_memory as kata
+from katas.lecture12.k16_memory import SITUATIONS
+from katas.lecture12.k16_memory import Kept
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+RULES = {
+    "sgd": (
+        "backward makes a gradient as large as its parameter",
+        "without momentum a step needs no step before it",
+    ),
+    "momentum": (
+        "zero_grad() sets each .grad to None, unless set_to_none=False",
+        "momentum is one buffer as large as the parameter, and zero_grad() is not about it",
+    ),
+    "adamw_built": (
+        "a gradient is there as soon as backward has run",
+        "state is made by the first step, so that a first step may still run out of memory",
+    ),
+    "adamw": (
+        "a step reads the gradients, and leaves them",
+        "two averages as large as the parameter, and a step number: a float32 for each tensor",
+    ),
+    "adamw_half": (
+        "a gradient has the dtype of its parameter",
+        "averages have the dtype of the parameter, the step number has its own",
+    ),
+    "adamw_frozen": (
+        "what requires no gradient gets none",
+        "a parameter without a gradient is skipped by the step, and gets no state",
+    ),
+}
+
+
+def size_of(tensors: Iterable[torch.Tensor | None]) -> int:
+    """Return the bytes of the storages of these tensors, each counted one time."""
+    storages = [x.untyped_storage() for x in tensors if x is not None]
+    return sum({each.data_ptr(): each.nbytes() for each in storages}.values())
+
+
+def measure(name: str) -> Kept:
+    """Train as far as the situation says, and count."""
+    situation = SITUATIONS[name]
+    model = torch.nn.Linear(300, 500, dtype=getattr(torch, situation.dtype))
+    model.weight.requires_grad_("weight" in situation.trained)
+    optimizer = getattr(torch.optim, situation.optimizer)(
+        model.parameters(), lr=0.1, **situation.arguments
+    )
+    for call in situation.done:
+        if call == "backward":
+            model(torch.ones(2, 300, dtype=model.weight.dtype)).sum().backward()
+        else:
+            getattr(optimizer, call)()
+    states = [x for each in optimizer.state.values() for x in each.values()]
+    return Kept(
+        size_of(parameter.grad for parameter in model.parameters()),
+        size_of(x for x in states if isinstance(x, torch.Tensor)),
+    )
+
+
+def predicted() -> dict[str, tuple[set[type], int, int]]:
+    """Return your rows, worked out where torch is not there."""
+    __tracebackhide__ = True
+    with forbids(kata) as fresh:
+        rows, again = fresh.kept(), fresh.kept()
+        assert rows == again, "called again, `kept` returns other rows"
+        return {
+            name: ({type(row.gradients), type(row.state)}, row.gradients, row.state)
+            for name, row in rows.items()
+        }
+
+
+def test_every_situation_is_there() -> None:
+    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    yours = set(predicted())
+    assert yours == set(SITUATIONS), (
+        f"yours has rows for {sorted(yours)}, expected those of SITUATIONS"
+    )
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_row(name: str) -> None:
+    """Gradients and state."""
+    kinds, gradients, state = predicted()[name]
+    right = measure(name)
+
+    assert kinds == {int}, (
+        f"{name}: yours are {', '.join(kind.__name__ for kind in kinds)}, expected whole numbers"
+    )
+    about_gradients, about_state = RULES[name]
+    assert gradients == right.gradients, (
+        f"{name}: yours {gradients} bytes of gradients, not PyTorch's: {about_gradients}"
+    )
+    assert state == right.state, (
+        f"{name}: yours {state} bytes of state, not PyTorch's: {about_state}"
+    )
+
+
+@pytest.mark.given
+def test_a_second_step_keeps_no_more() -> None:
+    """State is made once: what the first step has made is written to by the next."""
+    model = torch.nn.Linear(30, 50)
+    optimizer = torch.optim.AdamW(model.parameters())
+    places = []
+    for _ in range(2):
+        model(torch.ones(2, 30)).sum().backward()
+        optimizer.step()
+        places.append([x.data_ptr() for each in optimizer.state.values() for x in each.values()])
+    assert places[0] == places[1], f"places in memory: {places[0]}, then {places[1]}"
