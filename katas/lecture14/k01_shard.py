@@ -1,0 +1,44 @@
+"""What one rank holds: a model after fully_shard.
+
+Shard a layer over two ranks and ask its weight for its shape: nothing has changed. Memory
+disagrees.
+
+                 weight.shape    rank 0            rank 1
+    before       (5, 3)          5 rows, 60 B      5 rows, 60 B
+    after        (5, 3)          3 rows, 36 B      2 rows, ? B
+
+Write `held`, about 6 lines: shard the model over all ranks, then look behind each parameter.
+
+Begin by printing ``type(p)``, ``p.placements`` and ``p.to_local()`` of one parameter.
+Afterwards find the answer to ``?`` in ``torch/distributed/fsdp/_fully_shard/_fsdp_param.py``
+(``FSDPParam._init_sharded_param``), in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Held(NamedTuple):
+    """What a parameter says of itself, and what this rank has of it."""
+
+    shape: tuple[int, ...]
+    rows: int
+    bytes: int
+
+
+def held(model: nn.Module) -> dict[str, Held]:
+    """Call ``fully_shard`` on `model` itself and return a `Held` for each parameter, by its name.
+
+    `shape` is what the parameter says; `rows` is dim 0 of its local part, and `bytes` the size of
+    the storage behind that part. Only parameters count, and no rank sends anything.
+    """
+    from torch.distributed.fsdp import fully_shard  # noqa: F401, PLC0415 - takes a second
+
+    # TODO: shard, then go through model.named_parameters().
+    raise NotImplementedError("held")
