@@ -60,7 +60,7 @@ class ShardedLinear(torch.autograd.Function):
         raise NotImplementedError("ShardedLinear.forward")
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
         """Return the gradients of x and, as the mean over all ranks, of `part`."""
         # TODO: gather again; then one reduce_scatter.
         raise NotImplementedError("ShardedLinear.backward")

@@ -69,8 +69,8 @@ class Unit:
     def gather(self) -> None:
         """Begin to fill all `whole` from the ranks' parts; do nothing if that has begun.
 
-        The handles of the asynchronous calls go to `works`. Fill ``whole.data``: autograd sees no
-        write to that.
+        The handles of the asynchronous calls go to `works`. Fill ``whole.data``: after a ``copy_``
+        to `whole` itself, backward would raise.
         """
         # TODO: memory first; then chunks of whole.data can be what is received into.
         raise NotImplementedError("Unit.gather")
@@ -86,7 +86,7 @@ class Unit:
         raise NotImplementedError("Unit.free")
 
     def reduce(self, slot: Slot) -> None:
-        """Add the mean of ``whole.grad`` over the ranks to ``part.grad``; whole.grad is None again.
+        """Add the mean of ``whole.grad`` over the ranks to ``part.grad``; drop ``whole.grad``.
 
         After the last parameter of the unit, free it.
         """

@@ -37,9 +37,9 @@ class ShardedLinear(torch.autograd.Function):
         return x @ gather(part, rows).t()
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
         """Return the gradients of x and, as the mean over all ranks, of `part`."""
         x, part = ctx.saved_tensors
         size, mine = dist.get_world_size(), torch.empty_like(part)
-        dist.reduce_scatter(mine, list(padded(grads[0].t() @ x).chunk(size)))
-        return grads[0] @ gather(part, ctx.rows), mine / size, None
+        dist.reduce_scatter(mine, list(padded(grad.t() @ x).chunk(size)))
+        return grad @ gather(part, ctx.rows), mine / size, None

@@ -63,7 +63,7 @@ class Unit:
             slot.whole.untyped_storage().resize_(0)
 
     def reduce(self, slot: Slot) -> None:
-        """Add the mean of ``whole.grad`` over the ranks to ``part.grad``; whole.grad is None again."""
+        """Add the mean of ``whole.grad`` over the ranks to ``part.grad``; drop ``whole.grad``."""
         grad, mine = slot.whole.grad, torch.empty_like(slot.part)
         assert grad is not None
         dist.reduce_scatter(mine, list(grad.chunk(dist.get_world_size())))
@@ -87,7 +87,5 @@ def fully_shard(layers: Sequence[nn.Module]) -> list[Unit]:
     for i, (layer, unit) in enumerate(zip(layers, units, strict=True)):
         layer.register_forward_pre_hook(lambda *_, i=i: ready(units[i], units[i + 1 : i + 2]))
         layer.register_forward_hook(lambda *_, unit=unit: unit.free())
-        layer.register_full_backward_pre_hook(
-            lambda *_, i=i: ready(units[i], units[max(i - 1, 0) : i])
-        )
+        layer.register_full_backward_pre_hook(lambda *_, i=i: ready(units[i], units[:i][-1:]))
     return units
