@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def total_norm(
-    sharded: Sequence[torch.Tensor], replicated: Sequence[torch.Tensor], norm_type: float = 2.0
+    sharded: Sequence[torch.Tensor], replicated: Sequence[torch.Tensor], norm_type: float
 ) -> torch.Tensor:
     """Return the norm of all gradients, a float64 scalar: (sum of ``|g| ** p``) ``** (1 / p)``.
 

@@ -175,17 +175,24 @@ def test_one_number_is_sent(world: World) -> None:
 
 def of_dtensors(whole: Grads, replicated: Grads) -> tuple[Any, Any]:
     """Clip as DTensors, which fully_shard makes; return the norm and this rank's gradients."""
-    from torch.distributed.device_mesh import init_device_mesh  # noqa: PLC0415
-    from torch.distributed.tensor import Replicate  # noqa: PLC0415 - takes a second
+    from torch.distributed.device_mesh import init_device_mesh  # noqa: PLC0415 - takes a second
+    from torch.distributed.tensor import DTensor  # noqa: PLC0415
+    from torch.distributed.tensor import Replicate  # noqa: PLC0415
     from torch.distributed.tensor import Shard  # noqa: PLC0415
-    from torch.distributed.tensor import distribute_tensor  # noqa: PLC0415
 
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     parameters: list[Any] = []
-    for grad in (*whole, *replicated):
-        placement: Any = Shard(0) if len(parameters) < len(whole) else Replicate()
-        p = nn.Parameter(distribute_tensor(torch.zeros_like(grad), mesh, [placement]))
-        p.grad = distribute_tensor(grad.clone(), mesh, [placement])
+    for number, (part, grad) in enumerate(
+        zip([*rows(whole), *replicated], [*whole, *replicated], strict=True)
+    ):
+        placement: Any = Shard(0) if number < len(whole) else Replicate()
+        facts: dict[str, Any] = {"run_check": False, "shape": grad.shape, "stride": grad.stride()}
+        zero, mine = (
+            DTensor.from_local(each, mesh, [placement], **facts)
+            for each in (torch.zeros_like(part), part)
+        )
+        p = nn.Parameter(zero)
+        p.grad = mine
         parameters.append(p)
     total: Any = nn.utils.clip_grad_norm_(parameters, 0.3)
     return total.full_tensor(), [p.grad.to_local() for p in parameters]

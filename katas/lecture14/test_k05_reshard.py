@@ -195,11 +195,12 @@ def test_what_is_loaded_is_its_own() -> None:
 def cut_by(dim: int) -> Any:
     """Return the whole tensor, cut along a dimension over all ranks."""
     from torch.distributed.device_mesh import init_device_mesh  # noqa: PLC0415 - takes a second
+    from torch.distributed.tensor import DTensor  # noqa: PLC0415
     from torch.distributed.tensor import Shard  # noqa: PLC0415
-    from torch.distributed.tensor import distribute_tensor  # noqa: PLC0415
 
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    return distribute_tensor(WHOLE, mesh, [Shard(dim)])
+    mine = WHOLE.chunk(dist.get_world_size(), dim)[dist.get_rank()].clone()
+    return DTensor.from_local(mine, mesh, [Shard(dim)], run_check=False)
 
 
 def save(folder: str) -> None:
