@@ -1,7 +1,6 @@
 """What one rank holds: a model after fully_shard.
 
-Shard a layer over two ranks and ask its weight for its shape: nothing has changed. Memory
-disagrees.
+Shard a layer over two ranks and ask its weight for its shape: it is what it was. Memory disagrees.
 
                  weight.shape    rank 0            rank 1
     before       (5, 3)          5 rows, 60 B      5 rows, 60 B

@@ -67,7 +67,7 @@ class Unit:
         raise NotImplementedError("Unit.__init__")
 
     def gather(self) -> None:
-        """Begin to fill all `whole` from the ranks' parts; do nothing if that has begun.
+        """Begin to fill all `whole` from the ranks' parts, unless that has begun.
 
         The handles of the asynchronous calls go to `works`. Fill ``whole.data``: after a ``copy_``
         to `whole` itself, backward would raise.

@@ -38,8 +38,9 @@ def total_norm(
 ) -> torch.Tensor:
     """Return the norm of all gradients, a float64 scalar: (sum of ``|g| ** p``) ``** (1 / p)``.
 
-    `sharded` are this rank's rows of each gradient, perhaps none; `replicated` are whole, and equal
-    on all ranks. All are float64. For `norm_type` inf it is the largest magnitude, of nothing 0.
+    `sharded` are this rank's rows of each gradient, perhaps not one; `replicated` are whole, and
+    equal on all ranks; float64. For `norm_type` inf it is the largest magnitude. Without an element
+    the norm is 0.
     """
     # TODO: two cases, and one all_reduce in each.
     raise NotImplementedError("total_norm")

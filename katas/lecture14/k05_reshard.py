@@ -13,10 +13,10 @@ No rank needs the whole tensor: rank 1 reads half a row of each file. That is wh
 ``torch.distributed.checkpoint`` does.
 
 1. `reads`: where two boxes meet, seen from either of them.
-2. `load`: fetch these pieces, and nothing beside them. About 16 lines in all.
+2. `load`: fetch these pieces, and no other element. About 16 lines in all.
 
 Begin on paper with one dimension: one box has 2 to 7, the other 5 to 9. What are start and end of
-what they share, in words of max and min? When do they share nothing?
+what they share, in words of max and min? When do they not meet?
 Afterwards compare with ``_shards_get_overlap_region_wrt_saved_tensor`` in
 ``torch/distributed/checkpoint/resharding.py``, in site-packages.
 """

@@ -13,11 +13,11 @@ Each rank applies an operator to what it has. Is that again a part of the result
     relu  P     -> ?       relu(1 - 3) is not relu(1) + relu(-3): ask the other ranks first
 
 1. `RULES`: fill in what holds for each operator, on each rank by itself.
-2. `result`: apply them. An operand that is R can become S0, S1 or P for nothing: a rank cuts its
+2. `result`: apply them. An operand that is R can become S0, S1 or P for free: a rank cuts its
    copy, or takes 1/n of it. Any other change has to be sent.
 
 Begin on paper: which pairs can `add` take, and which of them can `mul` not?
-Real life differs: where nothing fits, DTensor does not give up but redistributes, at the lowest
+Real life differs: where no rule fits, DTensor does not give up but redistributes, at the lowest
 cost that it can estimate.
 Afterwards read ``gen_einsum_strategies`` in
 ``torch/distributed/tensor/_ops/_einsum_strategy.py``, in site-packages.
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 # Operators on matrices; sum0 is x.sum(0), a vector, whose only dimension is S0.
 # TODO: the placements of the operands, with a space between, and that of the result. Two operands
-# that are P are P P. Leave out what R can become for nothing.
+# that are P are P P. Leave out what R can become for free.
 RULES: dict[str, dict[str, str]] = {
     "mm": {"R R": "R"},
     "add": {"R R": "R"},
@@ -41,7 +41,7 @@ RULES: dict[str, dict[str, str]] = {
 
 
 def result(operator: str, *placements: str) -> str | None:
-    """Return the placement of the result, or None if something must be sent first.
+    """Return the placement of the result, or None if something has to be sent.
 
     A rule that says just these placements wins over one that an R has to change for.
     """

@@ -26,7 +26,7 @@ class Seen(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
     """Lists the operators that reach DTensor, such as "aten.mm.default". Given."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start an empty list."""
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.names: list[str] = []
 

@@ -42,7 +42,7 @@ class Unit:
         self.free()
 
     def gather(self) -> None:
-        """Begin to fill all `whole` from the ranks' parts; do nothing if that has begun."""
+        """Begin to fill all `whole` from the ranks' parts, unless that has begun."""
         for slot in self.slots if not self.works else ():
             slot.whole.untyped_storage().resize_(slot.whole.nbytes)
             into = list(slot.whole.data.chunk(dist.get_world_size()))

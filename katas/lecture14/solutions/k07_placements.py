@@ -16,7 +16,7 @@ RULES: dict[str, dict[str, str]] = {
 
 
 def result(operator: str, *placements: str) -> str | None:
-    """Return the placement of the result, or None if something must be sent first."""
+    """Return the placement of the result, or None if something has to be sent."""
     rules = RULES[operator]
     for wanted, output in rules.items():
         pairs = zip(placements, wanted.split(), strict=True)
