@@ -1,7 +1,7 @@
 """Which operators does DTensor know.
 
 A model runs on plain tensors, and raises after ``fully_shard`` or ``parallelize_module``: DTensor
-needs a sharding rule for each operator that reaches it. Many never do.
+needs a sharding rule for each operator that reaches it. Many do not reach it.
 
     matmul     arrives as mm
     renorm     NotImplementedError
