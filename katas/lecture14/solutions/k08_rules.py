@@ -40,5 +40,5 @@ def verdict(operator: Any, *operands: Any) -> Verdict:
             operator(*operands)
         except NotImplementedError:
             kind = "raises"
-    kind = kind or ("rule" if seen.names[0] == str(operator) else "parts")
+    kind = kind or ("rule" if seen.names == [str(operator)] else "parts")
     return Verdict(kind, seen.names, sent.get_total_counts())
