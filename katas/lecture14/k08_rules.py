@@ -47,8 +47,8 @@ class Verdict(NamedTuple):
 def verdict(operator: Any, *operands: Any) -> Verdict:
     """Call an operator, such as ``torch.ops.aten.mm.default``, and judge.
 
-    `kind` is "raises" if that raises NotImplementedError, else "rule" if what reaches DTensor is the
-    operator itself, else "parts". Other errors are the caller's.
+    `kind` is "raises" if that raises NotImplementedError, else "rule" if the operator itself is
+    what reaches DTensor, else "parts". Other errors are the caller's.
     """
     from torch.distributed.tensor.debug import CommDebugMode  # noqa: F401, PLC0415 - takes a second
 
