@@ -225,7 +225,7 @@ def restore(folder: str) -> tuple[torch.Tensor, torch.Tensor, int]:
 
 def test_a_checkpoint_of_four_ranks(world: World, tmp_path: Path) -> None:
     """PyTorch saves it by rows, and two ranks load columns, PyTorch and you."""
-    world(save, 4, str(tmp_path))
+    world(save, 4, str(tmp_path), timeout=30)
     for rank, (expected, yours, count) in enumerate(world(restore, 2, str(tmp_path))):
         assert 4 == count, f"boxes in the checkpoint's metadata: {count}, expected 4"
         check_loaded(yours, expected, f"rank {rank}, columns of a checkpoint saved by rows")

@@ -113,7 +113,7 @@ def test_row(world: World, name: str) -> None:
     """The three numbers of a row, on each of four ranks."""
     row = predicted()[name]
     assert [int] * 3 == [type(each) for each in row], f"{name}: yours {row}, expected whole numbers"
-    for rank, right in enumerate(world(measure, RANKS, name)):
+    for rank, right in enumerate(world(measure, RANKS, name, timeout=50)):
         for what, yours in zip(Held._fields, row, strict=True):
             assert yours == getattr(right, what), (
                 f"{name}: yours has {yours} bytes of {what}, and that is not what rank {rank} has"
