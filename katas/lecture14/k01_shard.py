@@ -1,6 +1,6 @@
 """What one rank holds: a model after fully_shard.
 
-Shard a layer over two ranks and ask its weight for its shape: it is what it was. Memory disagrees.
+Shard a layer over two ranks: ``weight.shape`` stays, and yet a rank has less memory.
 
                  weight.shape    rank 0            rank 1
     before       (5, 3)          5 rows, 60 B      5 rows, 60 B
@@ -8,7 +8,8 @@ Shard a layer over two ranks and ask its weight for its shape: it is what it was
 
 Write `held`, about 6 lines: shard the model over all ranks, then look behind each parameter.
 
-Begin by printing ``type(p)``, ``p.placements`` and ``p.to_local()`` of one parameter.
+Begin in a script that torchrun starts (README, exploration 2): print ``p.placements`` and
+``p.to_local()`` of one parameter.
 Afterwards find the answer to ``?`` in ``torch/distributed/fsdp/_fully_shard/_fsdp_param.py``
 (``FSDPParam._init_sharded_param``), in site-packages.
 """
@@ -35,9 +36,7 @@ def held(model: nn.Module) -> dict[str, Held]:
     """Call ``fully_shard`` on `model` itself and return a `Held` for each parameter, by its name.
 
     `shape` is what the parameter says; `rows` is dim 0 of its local part, and `bytes` the size of
-    the storage behind that part. Only parameters count, and no rank sends anything.
+    the storage behind that part. Parameters, not buffers; and no rank sends anything.
     """
-    from torch.distributed.fsdp import fully_shard  # noqa: F401, PLC0415 - takes a second
-
-    # TODO: shard, then go through model.named_parameters().
+    # TODO: fully_shard, of torch.distributed.fsdp; then go through model.named_parameters().
     raise NotImplementedError("held")

@@ -24,9 +24,8 @@ def held(model: nn.Module) -> dict[str, Held]:
     from torch.distributed.fsdp import fully_shard  # noqa: PLC0415 - takes a second
 
     fully_shard(model)
-    found = {}
-    parameters: Any = model.named_parameters()
-    for name, p in parameters:
+    found: dict[str, Any] = dict(model.named_parameters())
+    for name, p in found.items():
         local = p.to_local()
         found[name] = Held(tuple(p.shape), local.shape[0], local.untyped_storage().nbytes())
     return found
