@@ -15,8 +15,8 @@ No rank needs the whole tensor: rank 1 reads half a row of each file. That is wh
 1. `reads`: where two boxes meet, seen from either of them.
 2. `load`: fetch these pieces, and no other element. About 16 lines in all.
 
-Begin on paper with one dimension: one box has 2 to 7, the other 5 to 9. What are start and end of
-what they share, in words of max and min? When do they not meet?
+Begin on paper with one dimension: one box has 2 up to but not including 7, the other 5 to 9. What
+are start and end of what they share, in terms of max and min? When do they not meet?
 Afterwards compare with ``_shards_get_overlap_region_wrt_saved_tensor`` in
 ``torch/distributed/checkpoint/resharding.py``, in site-packages.
 """
@@ -26,12 +26,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import NamedTuple
 
+import torch  # noqa: TC002 - your answer calls it
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
-
-    import torch
 
 
 class Box(NamedTuple):
@@ -52,7 +52,7 @@ class Read(NamedTuple):
 def reads(wanted: Box, saved: Sequence[Box]) -> list[Read]:
     """Return a `Read` for each saved box that shares an element with `wanted`, in their order.
 
-    Slices count from the corner of their own box; they have start and stop. A scalar is a box of
+    Slices count from the corner of their own box; no ``slice(None)``. A scalar is a box of
     no dimensions, with one element.
     """
     # TODO: max of the beginnings, min of the ends.

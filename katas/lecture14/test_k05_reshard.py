@@ -184,6 +184,16 @@ def test_what_is_loaded(wanted: Box) -> None:
     )
 
 
+def test_boxes_in_any_order() -> None:
+    """Of rows and columns, in no order, or of no dimension: each piece has its own place."""
+    saved = [Box((row, column), (2, 2)) for row, column in product((2, 0), (4, 0, 2))]
+    wanted, files = Box((1, 1), (3, 4)), Files(saved)
+    check_loaded(load(wanted, saved, files.fetch), WHOLE[1:4, 1:5], f"load of {wanted} of {saved}")
+    scalar = torch.tensor(0.3, dtype=torch.float64)
+    yours = load(Box((), ()), [Box((), ())], lambda _, source: scalar[source])
+    check_loaded(yours, scalar, "load of a scalar")
+
+
 def test_what_is_loaded_is_its_own() -> None:
     """Training writes to it, and neither the files nor a second load may change."""
     wanted, files = Box((1, 0), (1, 6)), Files(ROWS)
