@@ -8,7 +8,8 @@ each rank. ZeRO shards step by step:
     zero2     whole         sharded      sharded
     zero3     sharded       sharded      sharded
 
-Write the five rows of `held`. Two of them compute in bfloat16: which tensors does that shrink?
+Write the five rows of `held`. Two of them compute in bfloat16: which one number does that
+change?
 
 Begin with ``zero1``: one layer, then all.
 Afterwards read ``MixedPrecisionPolicy`` in ``torch/distributed/fsdp/_fully_shard/_fsdp_api.py``, in
@@ -35,8 +36,9 @@ class Held(NamedTuple):
 def held() -> dict[str, Held]:
     """Return rows for zero1, zero2, zero3, zero2_bf16 and zero3_bf16, in whole numbers.
 
-    Parameters are those that the modules have between forward and backward, gradients those after
-    backward, moments Adam's two after its step. The last two rows are fully_shard's, with
+    Parameters are those that the modules have between forward and backward, and no shards that
+    FSDP keeps besides; gradients those after backward, moments Adam's two after its step. zero2 is
+    ``reshard_after_forward=False``. The last two rows are fully_shard's, with
     ``MixedPrecisionPolicy(param_dtype=torch.bfloat16)``.
     """
     # TODO: return {"zero1": Held(parameters=..., gradients=..., moments=...), ...}
