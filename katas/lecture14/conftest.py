@@ -37,14 +37,19 @@ class Stage:
 
 
 @cache
-def theirs(name: str, ranks: int, chunks: int, count: int) -> list[list[Action]]:
-    """Return what each rank does in one of PyTorch's schedules; each rank has `chunks` stages."""
+def _made(name: str, ranks: int, chunks: int, count: int) -> tuple[Any, bool]:
+    """Return one of PyTorch's schedules, and whether a rank has a single stage in it."""
     from torch.distributed.pipelining import schedules  # noqa: PLC0415 - takes seconds
 
     kind = schedules.get_schedule_class(name)
     stages = [Stage(chunk * ranks, ranks, ranks * chunks) for chunk in range(chunks)]
     single = issubclass(kind, schedules.PipelineScheduleSingle)
-    made = kind(stages[0] if single else stages, count)
+    return kind(stages[0] if single else stages, count), single
+
+
+def theirs(name: str, ranks: int, chunks: int, count: int) -> list[Order]:
+    """Return what each rank does in one of PyTorch's schedules; each rank has `chunks` stages."""
+    made, single = _made(name, ranks, chunks, count)
     orders: list[Order] = []
     for rank in range(ranks):
         # The numbers of the last rank of Schedule1F1B begin at 1, so each stage's are counted.
@@ -57,6 +62,21 @@ def theirs(name: str, ranks: int, chunks: int, count: int) -> list[list[Action]]
                 seen[key] += 1
                 orders[-1].append((*key, number))
     return orders
+
+
+def received(name: str, ranks: int, chunks: int, count: int) -> dict[Action, set[Action]]:
+    """Return which actions of other stages PyTorch receives for each action of a schedule."""
+    made, _ = _made(name, ranks, chunks, count)
+    found: dict[Action, set[Action]] = defaultdict(set)
+    for program in made.pipeline_order_with_comms.values():
+        for action in program:
+            way, _, kind = str(action.computation_type.value).partition("_")
+            if way == "RECV":
+                stage, number = action.stage_index, action.microbatch_index
+                found[kind, stage, number].add(
+                    (kind, stage - 1 if kind == "F" else stage + 1, number)
+                )
+    return found
 
 
 def played(
