@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def needs(action: Action, stages: int) -> list[Action]:
-    """Return the actions that an action waits for, of `stages` stages;
-    an empty list for ("F", 0, i).
+    """Return the actions that an action waits for, of `stages` stages.
 
-    A backward waits for its own forward first, then for the stage behind.
+    An empty list for ("F", 0, i). A backward waits for its own forward first, then
+    for the stage behind.
     """
     # TODO: three cases.
     raise NotImplementedError("needs")
