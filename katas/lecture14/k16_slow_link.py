@@ -53,7 +53,7 @@ def matched(dumps: Sequence[Dump], *, p2p: bool) -> dict[tuple[str, int], dict[i
 
 
 def wrong_rank(dumps: Sequence[Dump]) -> int:
-    """Return the rank that has called a collective with something of its own, of what `SAYS` lists.
+    """Return the rank that called a collective otherwise than its group, by what is in `SAYS`.
 
     Of those that have the call, more than half agree.
     """

@@ -32,7 +32,7 @@ def matched(dumps: Sequence[Dump], *, p2p: bool) -> dict[tuple[str, int], dict[i
 
 
 def wrong_rank(dumps: Sequence[Dump]) -> int:
-    """Return the rank that has called a collective with something of its own, of what `SAYS` lists."""
+    """Return the rank that called a collective otherwise than its group, by what is in `SAYS`."""
     wrong = []
     for entries in matched(dumps, p2p=False).values():
         said = {rank: str([entry[key] for key in SAYS]) for rank, entry in entries.items()}
