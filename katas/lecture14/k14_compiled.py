@@ -1,7 +1,7 @@
 """Write a backward pass down, with its hooks, before anything of it runs.
 
-FSDP reduces a gradient in a hook as soon as it is there. In ``loss.backward()`` the engine calls
-that hook, where no compiler sees it. Compiled autograd walks the same graph, but records: each
+FSDP reduces gradients while backward still runs, in hooks and functions that the engine calls. No
+compiler sees them there. Compiled autograd walks the graph as the engine does, but records: each
 node, each hook and each accumulation becomes a call in one graph, which is compiled.
 
     loss = (x @ w).sum()      SumBackward0    of what `replay` is given
@@ -11,7 +11,7 @@ node, each hook and each accumulation becomes a call in one graph, which is comp
 
 1. `capture`: the lines of a loss, in the order of `nodes`. No node is called.
 2. `early`: accumulate each gradient as soon as it is there. `nodes` leaves that to the end, as
-   AOTAutograd does, so all gradients would be alive at once, and no hook could begin early.
+   AOTAutograd does, so all gradients would be alive together, and no hook could begin early.
 
 Begin by printing ``loss.grad_fn.next_functions`` of the example.
 Afterwards read ``reorder_accumulate_grad_nodes`` in ``torch/_dynamo/compiled_autograd.py``, on your

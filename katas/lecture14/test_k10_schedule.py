@@ -79,7 +79,7 @@ def test_the_last_rank() -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_every_rank_runs_pytorchs_order(size: tuple[int, int, int]) -> None:
     """Forwards, turns, backwards; worked out, not looked up."""
-    with forbids(kata, "torch.distributed") as mine:
+    with forbids(kata, "torch.distributed.pipelining") as mine:
         for rank, expected in enumerate(pipes.theirs("Interleaved1F1B", *size)):
             yours = mine.order(rank, *size)
             assert yours == expected, (
