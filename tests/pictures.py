@@ -179,6 +179,13 @@ def streams() -> str:
     return gputrace.svg()
 
 
+def schedules() -> str:
+    """Draw three schedules of a pipeline, slot by slot."""
+    from tests import slots  # noqa: PLC0415 - imports torch
+
+    return slots.svg()
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "lecture01.svg": layers,
     "lecture02.svg": tensors,
@@ -190,6 +197,7 @@ MEASURED: dict[str, Callable[[], str]] = {
     "lecture04.svg": road,
     "lecture05.svg": drawers,
     "lecture07.svg": streams,
+    "lecture14.svg": schedules,
 }
 
 
