@@ -12,8 +12,8 @@ saved no memory.
 
 1. `shard`: this rank's rows, a copy.
 2. `gather`: the whole weight, from the shards of all ranks.
-3. `ShardedLinear`: forward and backward, about 20 lines in all. Send what the table says, and no
-   more.
+3. `ShardedLinear`: forward and backward, about 20 lines in all. Send what the table says, also
+   if x needs no gradient: other ranks' may.
 
 All shards have equally many rows: `padded` adds zeros at the end, so the last shards may be
 padding.
@@ -46,7 +46,7 @@ def shard(weight: torch.Tensor) -> torch.Tensor:
 
 def gather(part: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the weight, with `rows` rows, of which `part` is this rank's shard."""
-    # TODO: one all_gather; the padding goes.
+    # TODO: one all_gather (or all_gather_into_tensor); the padding goes.
     raise NotImplementedError("gather")
 
 
@@ -62,5 +62,5 @@ class ShardedLinear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
         """Return the gradients of x and, as the mean over all ranks, of `part`."""
-        # TODO: gather again; then one reduce_scatter.
+        # TODO: gather again; then one reduce_scatter (or reduce_scatter_tensor).
         raise NotImplementedError("ShardedLinear.backward")

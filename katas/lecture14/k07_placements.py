@@ -13,7 +13,7 @@ Each rank applies an operator to what it has. Is that again a part of the result
     relu  P     -> ?       relu(1 - 3) is not relu(1) + relu(-3): ask the other ranks first
 
 1. `RULES`: fill in what holds for each operator, on each rank by itself.
-2. `result`: apply them. An operand that is R can become S0, S1 or P for free: a rank cuts its
+2. `result`: apply them. Within an operator, R can become S0, S1 or P for free: a rank cuts its
    copy, or takes 1/n of it. Any other change has to be sent.
 
 Begin on paper: which pairs can `add` take, and which of them can `mul` not?
@@ -27,10 +27,10 @@ from __future__ import annotations
 
 
 # Operators on matrices; sum0 is x.sum(0), a vector, whose only dimension is S0.
-# TODO: the placements of the operands, with a space between, and that of the result. Two operands
-# that are P are P P. Leave out what R can become for free.
+# TODO: the placements of the operands, with a space between, and that of the result, as in
+# mm. Leave out what R can become for free.
 RULES: dict[str, dict[str, str]] = {
-    "mm": {"R R": "R"},
+    "mm": {"R R": "R", "S0 R": "S0"},
     "add": {"R R": "R"},
     "mul": {"R R": "R"},
     "relu": {"R": "R"},
@@ -43,7 +43,7 @@ RULES: dict[str, dict[str, str]] = {
 def result(operator: str, *placements: str) -> str | None:
     """Return the placement of the result, or None if something has to be sent.
 
-    A rule that says just these placements wins over one that an R has to change for.
+    An exact match wins; otherwise an R may change.
     """
     # TODO: ask RULES.
     raise NotImplementedError("result")

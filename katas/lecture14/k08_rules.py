@@ -1,4 +1,4 @@
-"""Which operators does DTensor know.
+"""Ask which operators DTensor knows.
 
 A model runs on plain tensors, and raises after ``fully_shard`` or ``parallelize_module``: DTensor
 needs a sharding rule for each operator that reaches it. Many do not reach it.
@@ -7,9 +7,10 @@ needs a sharding rule for each operator that reaches it. Many do not reach it.
     renorm     NotImplementedError
     median     has a rule, and gathers
 
-Write `verdict`, about 8 lines: call an operator under both modes, `Seen` and ``CommDebugMode``.
+Write `verdict`, about 8 lines: call an operator under both modes, with ``CommDebugMode`` outside
+and `Seen` inside.
 
-Begin by trying ``torch.ops.aten.matmul.default`` in a world of one rank.
+Begin by trying ``torch.ops.aten.matmul.default`` on two ranks.
 Afterwards read ``ShardingPropagator`` in ``torch/distributed/tensor/_sharding_prop.py``, in
 site-packages.
 """
@@ -47,7 +48,7 @@ class Verdict(NamedTuple):
 def verdict(operator: Any, *operands: Any) -> Verdict:
     """Call an operator, such as ``torch.ops.aten.mm.default``, and judge.
 
-    `kind` is "raises" if that raises NotImplementedError, else "rule" if the operator itself is
+    `kind` is "raises" if the call raises NotImplementedError, else "rule" if the operator itself is
     what reaches DTensor, else "parts". Other errors are the caller's.
     """
     from torch.distributed.tensor.debug import CommDebugMode  # noqa: F401, PLC0415 - takes a second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -80,16 +81,21 @@ def test_a_shard_and_the_whole(world: World, size: int) -> None:
         close(whole, weight, f"gather on rank {rank} of {size}, without the padding")
 
 
-def one_layer(weight: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Return y, and the gradients of x and of the shard."""
+def one_layer(weight: torch.Tensor, *, asks: bool = True) -> tuple[torch.Tensor, ...]:
+    """Return y, and the gradients of the shard and, where it asks for one, of x."""
     rows = len(weight)
     x, grad = data(dist.get_rank(), rows)
-    x.requires_grad_()
+    x.requires_grad_(asks)
     part = shard(weight).requires_grad_()
     with unchanged(x=x, part=part, grad=grad):
         y = linear(x, part, rows)
-        grads = torch.autograd.grad(y, (x, part), grad)
+        grads = torch.autograd.grad(y, (x, part) if asks else (part,), grad)
     return (y.detach(), *grads)
+
+
+def first_layer(weight: torch.Tensor) -> torch.Tensor:
+    """Return the gradient of the shard, where x asks for none."""
+    return one_layer(weight, asks=False)[1]
 
 
 def alone(weight: torch.Tensor, size: int) -> list[tuple[torch.Tensor, ...]]:
@@ -143,52 +149,78 @@ def test_a_layer_upon_a_layer(world: World) -> None:
             close(yours[: len(mine)], mine, f"rank {rank}, the gradient of {name}")
 
 
-def kept(weight: torch.Tensor) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Return what the graph saves between forward and backward, and large tensors in Python."""
+def alive() -> int:
+    """Return the bytes of all tensors that Python can reach."""
+    gc.collect()
+    tensors = [each for each in gc.get_objects() if isinstance(each, torch.Tensor)]
+    storages = {each.untyped_storage().data_ptr(): each.untyped_storage() for each in tensors}
+    return sum(storage.nbytes() for storage in storages.values())
+
+
+def settled(most: int) -> int:
+    """Return the bytes of all tensors, once the threads of gloo have let go of theirs."""
+    late = time.monotonic() + 3
+    while (found := alive()) > most and time.monotonic() < late:
+        time.sleep(0.01)
+    return found
+
+
+def kept(weight: torch.Tensor) -> tuple[list[int], int]:
+    """Return what the graph saves between forward and backward, and the growth of all tensors."""
     part = shard(weight).requires_grad_()
     x = data(0, 1)[0].requires_grad_()
-    del weight
+    before = alive()
     y = linear(x, part, 50)
     saved = [t.untyped_storage().nbytes() for t in y.grad_fn.saved_tensors]
-    gc.collect()
-    alive = [
-        tuple(each.shape)
-        for each in gc.get_objects()
-        if type(each) is torch.Tensor and each.untyped_storage().nbytes() >= 50 * COLUMNS * 8
-    ]
+    growth = settled(before + y.nbytes) - before - y.nbytes
     y.sum().backward()
-    return saved, alive
+    return saved, growth
 
 
 def test_the_whole_weight_is_forgotten(world: World) -> None:
     """Between forward and backward a rank keeps its shard and x, not what it has gathered."""
-    for rank, (saved, alive) in enumerate(world(kept, 2, numbers(50, COLUMNS))):
-        most = 50 * COLUMNS * 8
-        assert all(size < most for size in saved), (
+    whole = 50 * COLUMNS * 8
+    for rank, (saved, growth) in enumerate(world(kept, 4, numbers(50, COLUMNS))):
+        assert all(size < whole for size in saved), (
             f"rank {rank}: the graph keeps storages of {saved} bytes, and the whole weight has"
-            f" {most}: save the shard, and gather once more in backward"
+            f" {whole}: save the shard, and gather once more in backward"
         )
-        assert alive in ([], [(50, COLUMNS)]), (
-            f"rank {rank}: tensors as large as the weight are alive: {alive}"
+        assert growth < whole / 2, (
+            f"rank {rank}: after forward, tensors of yours hold {growth} bytes besides y, and the"
+            f" weight has {whole}, in one piece or in several: keep nothing that was gathered"
         )
 
 
-def test_what_is_sent(world: World) -> None:
-    """A shard in forward; a shard and the padded gradient in backward."""
-    weight = numbers(5, COLUMNS)
-    results = world(one_layer, 2, weight)
+def check_sent(results: Any, what: str) -> None:
+    """Compare what each of two ranks has sent with the table."""
+    __tracebackhide__ = True
     part, whole = 3 * COLUMNS * 8, 6 * COLUMNS * 8
     for rank, calls in enumerate(results.calls):
         gathers = [call.bytes for call in calls if call.name in GATHERS]
         scatters = [call.bytes for call in calls if call.name in SCATTERS]
         seen = [(call.name, call.bytes) for call in calls]
         assert [part, part] == gathers, (
-            f"rank {rank}: expected two all-gathers of a shard, {part} bytes each; yours {seen}"
+            f"rank {rank}, {what}: expected two all-gathers of a shard, {part} bytes each; yours"
+            f" {seen}"
         )
         assert [whole] == scatters, (
-            f"rank {rank}: expected one reduce-scatter of {whole} bytes; yours {seen}"
+            f"rank {rank}, {what}: expected one reduce-scatter of {whole} bytes; yours {seen}"
         )
         assert 3 == len(calls), f"rank {rank}: expected three collectives in all; yours {seen}"
+
+
+def test_what_is_sent(world: World) -> None:
+    """A shard in forward; a shard and the padded gradient in backward."""
+    check_sent(world(one_layer, 2, numbers(5, COLUMNS)), "x needs a gradient")
+
+
+def test_the_first_layer_sends_as_much(world: World) -> None:
+    """Its x needs no gradient; a rank that skips a gather leaves the others waiting for it."""
+    weight = numbers(5, COLUMNS)
+    results = world(first_layer, 2, weight)
+    check_sent(results, "x needs no gradient")
+    for rank, yours in enumerate(results):
+        close(yours, alone(weight, 2)[rank][2], f"the gradient of the shard on rank {rank}")
 
 
 def by_hand(weight: torch.Tensor) -> torch.Tensor:

@@ -151,6 +151,13 @@ def test_large_gradients_are_scaled(world: World, norm_type: float) -> None:
     compare_grads(world, 0.3, norm_type)
 
 
+def test_the_norm_is_the_limit(world: World) -> None:
+    """There the factor is already below 1, by the 1e-6."""
+    whole, replicated = setting()
+    whole[0][4, 1] = 0.5
+    compare_grads(world, theirs([*whole, *replicated], 1.0, 2.0)[0].item(), 2.0)
+
+
 def test_small_gradients_stay(world: World) -> None:
     """Below max_norm nothing is scaled up."""
     compare_grads(world, 1000.0, 2.0)

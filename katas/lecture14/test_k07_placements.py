@@ -83,7 +83,8 @@ def test_the_rows_of_a_product() -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_rule_holds(name: str) -> None:
     """On plain tensors, cut for two ranks: what they compute makes the whole result."""
-    assert len(RULES[name]) > 1, f"RULES has no line of yours for {name}"
+    given = 2 if name == "mm" else 1
+    assert len(RULES[name]) > given, f"RULES has no rule of yours for {name}"
     for operands, output in RULES[name].items():
         assert output in PLACEMENTS, f"{name}: {output!r} is none of {PLACEMENTS}"
         assert holds(name, tuple(operands.split()), output), (
@@ -138,17 +139,28 @@ def test_the_rule_that_says_it_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it stands; an operand changes for another rule alone, and only if it is R."""
     monkeypatch.setitem(RULES, "toy", {"S0 R": "S1", "S0 P": "P", "R R": "R", "R P": "S0"})
     expected = {"R R": "R", "R P": "S0", "S0 R": "S1", "S0 P": "P", "P R": None, "S1 R": None}
+    lonely = {"R P": "S1", "S0 P": "S1", "R R": "S1", "S0 S0": None, "P P": None}
+    monkeypatch.setitem(RULES, "lonely", {"S0 P": "S1"})
     before = {name: dict(rules) for name, rules in RULES.items()}
-    for operands, output in expected.items():
-        yours = result("toy", *operands.split())
-        assert output == yours, (
-            f"toy of {operands}, with the rules {RULES['toy']}: yours {yours}, expected {output}"
-        )
+    for name, outputs in (("toy", expected), ("lonely", lonely)):
+        for operands, output in outputs.items():
+            yours = result(name, *operands.split())
+            assert output == yours, (
+                f"{name} of {operands}, with the rules {RULES[name]}: yours {yours}, expected"
+                f" {output}"
+            )
     assert before == RULES, "your result() has changed RULES"
 
 
 def test_it_is_worked_out() -> None:
-    """DTensor is not asked."""
+    """DTensor is not asked, for no operator."""
+    every = [
+        (name, *each)
+        for name, operands in OPERANDS.items()
+        for each in product(PLACEMENTS, repeat=operands)
+    ]
     with forbids(kata) as fresh:
-        yours = fresh.result("relu", "P")
-    assert yours is None, f"relu of P: yours {yours}, expected None: it is not linear"
+        yours = [fresh.result(*each) for each in every]
+    expected = [result(*each) for each in every]
+    assert expected == yours, f"results without torch {yours}, those with torch {expected}"
+    assert result("relu", "P") is None, "relu of P: expected None: it is not linear"

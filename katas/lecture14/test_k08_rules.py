@@ -29,6 +29,7 @@ MENU: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "matmul": (aten.matmul.default, ("x",)),
     "linear": (aten.linear.default, ("x",)),
     "chunk": (aten.chunk.default, (2, 1)),
+    "square": (aten.square.default, ()),
     "softmax": (aten.softmax.int, (0,)),
     "renorm": (aten.renorm.default, (2, 0, 1.0)),
     "cdist": (aten.cdist.default, ("x", "x")),
@@ -105,7 +106,7 @@ def test_an_operator_with_a_rule(world: World) -> None:
 
 def test_an_operator_that_is_made_of_others(world: World) -> None:
     """DTensor sees what it is made of."""
-    names = ["matmul", "linear", "chunk"]
+    names = ["matmul", "linear", "chunk", "square"]
     compare(world, names, "others reach DTensor, in the place of the one that was called")
 
 
@@ -142,20 +143,29 @@ def test_other_errors_come_out(world: World) -> None:
         )
 
 
-def calls(count: int) -> list[int]:
-    """Return how often an operator is called for each verdict."""
+def calls() -> tuple[list[int], list[Verdict], int]:
+    """Return how often functions are called, their verdicts, and the messages of one median."""
     log: list[int] = []
 
-    def operator(*operands: Any) -> Any:
+    def works(*operands: Any) -> Any:
         log.append(len(operands))
-        return aten.relu.default(*operands)
+        aten.median.default(*operands)
+        return aten.median.default(*operands)
 
-    for _ in range(count):
-        verdict(operator, sharded())
-    return log
+    def raises(*operands: Any) -> Any:
+        works(*operands)
+        raise NotImplementedError("two medians, and then no more")
+
+    alone = verdict(aten.median.default, sharded()).messages
+    return log, [verdict(operator, sharded()) for operator in (works, raises)], alone
 
 
 def test_it_is_called_one_time(world: World) -> None:
-    """Verdicts of two calls are two calls: each may send gigabytes."""
-    for rank, yours in enumerate(world(calls, 2, 2)):
+    """Verdicts of two calls are two calls, which may send gigabytes; and what they do decides."""
+    for rank, (yours, verdicts, alone) in enumerate(world(calls, 2)):
         assert [1, 1] == yours, f"rank {rank}: operands of each call of yours {yours}, not [1, 1]"
+        found = [(each.kind, each.messages) for each in verdicts]
+        assert [("parts", 2 * alone), ("raises", 2 * alone)] == found, (
+            f"rank {rank}: a function that calls median two times, and one that raises after that:"
+            f" yours {found}, expected parts and raises, and two times the {alone} of one median"
+        )

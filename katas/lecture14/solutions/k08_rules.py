@@ -1,4 +1,4 @@
-"""Which operators does DTensor know."""
+"""Ask which operators DTensor knows."""
 
 from __future__ import annotations
 
