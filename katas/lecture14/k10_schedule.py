@@ -10,8 +10,8 @@ through stage 4, then 4 to 7. A rank begins with a lead of forwards; then one fo
 backward take turns; the backwards that are left come last.
 
 1. `needs`: what must have run before an action.
-2. `order`: the list of one rank. Each rank's lead is 2 longer than that of the rank behind it; the
-   last rank's is a round for each of its stages but one.
+2. `order`: the list of one rank. Each rank's lead is 2 longer than that of the rank behind it
+   (1 in plain 1F1B); the last rank's is (chunks - 1) rounds.
 3. `peak`: how many micro-batches it stores.
 
 Begin with the last rank, of two with two stages each: write its first ten actions.
@@ -45,7 +45,7 @@ def order(rank: int, ranks: int, chunks: int, count: int) -> list[Action]:
     """Return what a rank does with `count` micro-batches, a multiple of `ranks`.
 
     It has `chunks` stages: `rank`, ``rank + ranks`` and so on. Backwards go through the stages
-    from the last to the first, in the same rounds. A lead has at most all forwards.
+    from the last to the first, in the same rounds. A lead is capped at the number of forwards.
     """
     # TODO: forward number k belongs to which round, stage and micro-batch?
     raise NotImplementedError("order")

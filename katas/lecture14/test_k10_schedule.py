@@ -79,7 +79,7 @@ def test_the_last_rank() -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_every_rank_runs_pytorchs_order(size: tuple[int, int, int]) -> None:
     """Forwards, turns, backwards; worked out, not looked up."""
-    with forbids(kata, "torch.distributed.pipelining") as mine:
+    with forbids(kata, "torch.distributed.pipelining", "katas") as mine:
         for rank, expected in enumerate(pipes.theirs("Interleaved1F1B", *size)):
             yours = mine.order(rank, *size)
             assert yours == expected, (
@@ -114,9 +114,14 @@ def test_your_ranks_never_wait_for_each_other_for_ever(size: tuple[int, int, int
 
 def test_a_peak_is_reached_between() -> None:
     """It goes down again, and a rank that does nothing stores nothing."""
-    actions = [("F", 0, 0), ("B", 0, 0), ("F", 0, 1), ("F", 0, 2), ("B", 0, 2), ("B", 0, 1)]
+    for kinds, right in (("FBFFBB", 2), ("FFBFFBBB", 3), ("FFBB", 2)):
+        actions = [(kind, 0, kinds[:at].count(kind)) for at, kind in enumerate(kinds)]
+        yours = peak(actions)
+        assert yours == right, f"{told(actions)}: yours {yours}, expected {right}"
+    # A micro-batch in two stages is stored in both.
+    actions = [("F", 0, 0), ("F", 2, 0), ("B", 2, 0), ("B", 0, 0)]
     yours = peak(actions)
-    assert yours == 2, f"{told(actions)}: yours {yours}, expected 2"
+    assert yours == 2, f"{told(actions)}: yours {yours}, expected 2, one for each stage"
     assert peak([]) == 0, f"yours is {peak([])} for no actions, expected 0"
 
 
