@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """``x @ weight.t()``; x is (n, k), weight (m, k)."""
+    """``x @ weight.t()``; x is (n, k), weight (m, k), and both want a gradient."""
 
     @staticmethod
     def forward(
@@ -47,7 +47,8 @@ class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         """Return the gradient of x, and append a function to `later`.
 
-        Called, it adds the gradient of the weight to ``weight.grad``, which may be None.
+        Called, it adds the weight's gradient to ``weight.grad``, which may be None; autograd
+        does not record that.
         """
         # TODO: one product now, one later.
         raise NotImplementedError("backward")
