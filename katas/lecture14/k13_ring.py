@@ -2,7 +2,7 @@
 
 A million tokens of keys and values do not fit on one GPU. So each rank keeps its share of the
 queries, and keys and values travel round a ring. But softmax divides by a sum over all keys, and a
-rank sees a share at a time. What must it remember of a share to mend its result later?
+rank sees a share at a time. What must it remember of a share to correct its result later?
 
     softmax([a b | c d]) v  =  (the result for [a b]) * ea + (the result for [c d]) * ec
     lse = log(exp(a) + exp(b))   for each share, and ea = exp(lse of [a b] - lse of [a b c d])
@@ -32,8 +32,9 @@ Partial = tuple[torch.Tensor, torch.Tensor]
 def block(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> Partial:
     """Return the attention of queries to these keys alone, and its lse.
 
-    q is (..., queries, d), k and v are (..., keys, d). Scores are divided by the root of d. `mask`
-    is a bool (queries, keys), true where a query sees a key; each query sees one at least.
+    q is (..., queries, d), k is (..., keys, d), and v may be wider. Scores are divided by the root
+    of d. `mask` is a bool (queries, keys), true where a query sees a key; each query sees one at
+    least.
     """
     # TODO: scores, what their exponentials add up to, and the weights.
     raise NotImplementedError("block")
