@@ -13,7 +13,7 @@ after the batch: what was there before it, too.
 3. `step`: one batch. The first rank passes it in; the last one passes targets, and a list for the
    losses of the micro-batches.
 
-Begin with ``help(torch.distributed.pipelining.Schedule1F1B.step)``.
+Begin: ``from torch.distributed import pipelining; help(pipelining.Schedule1F1B.step)``.
 Afterwards look for `scale_grads` in ``torch/distributed/pipelining/schedules.py``, on your disk.
 
 Real life differs: a stage on a GPU sends by NCCL, while it computes.
@@ -78,8 +78,9 @@ def pipeline(
 ) -> Any:
     """Return the schedule `name` of this rank's parts, of `stages`, for `count` micro-batches.
 
-    `loss` is the mean over a micro-batch if `mean` is true, else its sum. Gradients are to be those
-    of the batch, added to what is in ``.grad`` already. Stages are on `CPU`.
+    `count` divides the batch. `loss` is the mean over a micro-batch if `mean` is true, else its
+    sum. Gradients are to be those of the batch, added to what is in ``.grad`` already. Stages are
+    on `CPU`.
     """
     # TODO: four arguments make a stage.
     raise NotImplementedError("pipeline")
@@ -89,7 +90,7 @@ def step(schedule: Any, batch: torch.Tensor, target: torch.Tensor) -> torch.Tens
     """Run one batch through all ranks; return its loss, detached, on the last rank, else None.
 
     The loss is the mean over the batch, or its sum, as the schedule was made. `batch` is meant for
-    the first rank and `target` for the last; elsewhere they are something else.
+    the first rank and `target` for the last; on other ranks they are unusable.
     """
     # TODO: a single rank is both ends.
     raise NotImplementedError("step")

@@ -38,8 +38,8 @@ class Line:
     """One call. Given.
 
     `kind` is "node", "hook" or "accumulate". `inputs` has a tuple for each argument: the values
-    that are added up to it, each a line and which of its results; () is None. The line None stands
-    for the gradient that `replay` is given.
+    that are added up to that argument, each a line and which of its results; () is None. The line
+    None stands for the gradient that `replay` is given.
     """
 
     kind: str
@@ -96,7 +96,7 @@ def capture(
 
     A leaf's hook is called with its whole gradient, and its result is accumulated. A leaf's node
     has the leaf as ``variable``; others call themselves, and give ``next_functions[i]``, a node
-    and which of its gradients, their result i.
+    and which of its gradients, their result i. The loss is result ``loss.output_nr`` of its node.
     """
     # TODO: which values have arrived at each node, and at which of its places?
     raise NotImplementedError("capture")
@@ -105,8 +105,8 @@ def capture(
 def early(lines: Sequence[Line]) -> list[Line]:
     """Return the lines in an order in which hooks and accumulations come as soon as they can.
 
-    Right behind the last line that they need, or behind others that need it; nodes keep their
-    order.
+    No node stands between them and the last line that they need. Two hooks on a node's results may
+    come as hook, hook, accumulate, accumulate, or in pairs. Nodes keep their order.
     """
     # TODO: the nodes first, then insert.
     raise NotImplementedError("early")

@@ -9,9 +9,9 @@ parameters at 128 k tokens of context needs six times as much. What is missing?
 
 1. `parameters`: weights that are multiplied. An embedding is looked up.
 2. `model_flops`: for a token, forward and backward.
-3. `attention_share`: how much of that 6ND does not see.
-4. `hardware_flops`: with each block checkpointed. Recomputation stops at the last tensor that
-   backward asks for, so one product of a block is not computed again.
+3. `attention_share`: which part of it 6ND misses.
+4. `hardware_flops`: each block a non-reentrant checkpoint. Recomputation stops at the last tensor
+   that backward asks for, so one product of a block is not computed again.
 5. `utilization`: MFU and HFU. One of them must not pay for recomputation.
 
 Begin on paper: one block of width 2, for a single token.
@@ -41,7 +41,7 @@ class Model(NamedTuple):
 
 
 def parameters(model: Model) -> int:
-    """Return how many elements have the weights that are multiplied."""
+    """Return how many elements the weights that are multiplied have."""
     # TODO: the blocks, and the product at the end.
     raise NotImplementedError("parameters")
 
@@ -53,7 +53,7 @@ def model_flops(model: Model) -> int:
 
 
 def attention_share(model: Model) -> float:
-    """Return which part of `model_flops` has no parameters."""
+    """Return the share of `model_flops` in products without weights."""
     # TODO: what is left.
     raise NotImplementedError("attention_share")
 

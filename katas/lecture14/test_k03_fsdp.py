@@ -35,13 +35,13 @@ Event = tuple[str, int, tuple[int, ...]]
 
 
 class Layer(nn.Module):
-    """Two linear layers in a module within, between a shift and a scale; says when it computes."""
+    """A linear layer, another one in a module within, and a scale; it says when it computes."""
 
     def __init__(self, log: list[Event], number: int) -> None:
         """Make a layer with this number."""
         super().__init__()
         self.inner = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 4, bias=False))
-        self.shift, self.scale = nn.Parameter(torch.ones(4)), nn.Parameter(torch.ones(4))
+        self.scale = nn.Parameter(torch.ones(4))
         self.log, self.number, self.units = log, number, list[Unit]()
 
     def note(self, what: str) -> None:
@@ -49,26 +49,12 @@ class Layer(nn.Module):
         whole = [n for n, unit in enumerate(self.units) if any(map(size_of, unit.slots))]
         self.log.append((what, self.number, tuple(whole)))
 
-    def check(self) -> None:
-        """Fail if memory is gone that the rest of this layer's backward reads: it would crash."""
-        slots = self.units[self.number].slots if self.units else ()
-        # Sizes alone: pytest shows what an assertion names, and these tensors cannot be read.
-        sizes = [size_of(slot) for slot in slots]
-        assert all(sizes), (
-            f"backward of layer {self.number} is not done, and yours has freed it: that is for the"
-            " last of its parameters to do"
-        )
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return x and more."""
         self.note("forward")
-        moved = x * self.shift
-        inside = self.inner(moved)
-        y: torch.Tensor = x + inside * self.scale
+        y: torch.Tensor = x + self.inner(x) * self.scale
         if y.requires_grad:
             y.register_hook(lambda _: self.note("backward"))
-            for each in (inside, moved):
-                each.register_hook(lambda _: self.check())
         return y
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -62,7 +61,12 @@ def trained(name: str, chunks: int, count: int, reduction: str) -> dict[str, Any
     rank, ranks = dist.get_rank(), dist.get_world_size()
     model = layers()
     parts = parts_of(model, rank, ranks, chunks)
-    loss = partial(weighted, reduction=reduction)
+    rows: list[int] = []
+
+    def loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        rows.append(len(output))
+        return weighted(output, target, reduction)
+
     schedule = pipeline(parts, ranks * chunks, name, count, loss, mean=reduction == "mean")
     mine = {n for n, layer in enumerate(model) for part in parts.values() if layer in list(part)}
     # Where batch and target are not meant to be used they would spoil everything.
@@ -79,7 +83,7 @@ def trained(name: str, chunks: int, count: int, reduction: str) -> dict[str, Any
         for a, b in zip(model, layers(), strict=True)
         for p, q in zip(a.parameters(), b.parameters(), strict=True)
     )
-    return {"steps": found, "kind": type(schedule).__name__, "same": same}
+    return {"steps": found, "kind": type(schedule).__name__, "same": same, "rows": rows}
 
 
 def close(yours: torch.Tensor, right: torch.Tensor, why: str) -> None:
@@ -88,7 +92,7 @@ def close(yours: torch.Tensor, right: torch.Tensor, why: str) -> None:
     assert torch.allclose(yours, right, rtol=1e-12, atol=1e-14), why
 
 
-def check(results: Any, kind: str, reduction: str) -> None:
+def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
     """Compare all that the ranks return with one process."""
     loss, grads = alone(reduction)
     told = f"{kind}, a loss that is a {reduction}"
@@ -102,6 +106,10 @@ def check(results: Any, kind: str, reduction: str) -> None:
                 f"{told}, rank {rank}: yours returns {value}, expected a loss on the last rank only"
             )
             if last:
+                assert set(found["rows"]) == {len(BATCH) // count}, (
+                    f"{told}: the rows that each loss is of, yours {found['rows']}; expected "
+                    f"{count} micro-batches of {len(BATCH) // count}"
+                )
                 close(
                     value,
                     loss,
@@ -177,7 +185,7 @@ def test_a_rank_with_several_stages(world: Any) -> None:
 
 def test_a_single_rank_is_first_and_last(world: Any) -> None:
     """It passes in both, batch and target, by GPipe."""
-    check(world(trained, 1, "GPipe", 1, 2, "sum"), "ScheduleGPipe", "sum")
+    check(world(trained, 1, "GPipe", 1, 2, "sum"), "ScheduleGPipe", "sum", 2)
 
 
 def test_a_rank_in_the_middle(world: Any) -> None:

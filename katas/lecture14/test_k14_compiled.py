@@ -12,6 +12,7 @@ import torch
 from katas.lecture14 import k14_compiled as kata
 from katas.lecture14.k14_compiled import capture
 from katas.lecture14.k14_compiled import early
+from katas.lecture14.k14_compiled import nodes
 from katas.lecture14.k14_compiled import replay
 from plugins.kit import forbids
 from plugins.kit import unchanged
@@ -49,7 +50,17 @@ def unbound(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return (rows[2] * rows[1].exp() * x[0]).sum()
 
 
-LOSSES = {"two layers": chain, "shared leaves": shared, "unused results": unbound}
+def second(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """Return a loss that is result 1 of its node."""
+    return ((x @ v) * w).sum(0).unbind()[1]
+
+
+LOSSES = {
+    "two layers": chain,
+    "shared leaves": shared,
+    "unused results": unbound,
+    "second result": second,
+}
 losses = pytest.mark.parametrize("name", LOSSES)
 
 
@@ -110,7 +121,14 @@ def test_nothing_runs_yet() -> None:
     with forbids(kata, "torch.autograd.grad", "torch.autograd.backward") as mine:
         with unchanged(x=x, v=v, w=w, loss=loss), watched_operators() as ran:
             lines = mine.capture(loss, {})
-        assert lines, "yours is no line at all, expected one for each node"
+        expected = [
+            "accumulate" if hasattr(node, "variable") else node.name()
+            for node in nodes(loss.grad_fn)
+        ]
+        assert kinds(lines) == expected, (
+            f"yours: {kinds(lines)}; expected a line for each node, in the order of `nodes`: "
+            f"{expected}"
+        )
     assert not ran, f"yours runs {sorted(set(ran))}; expected nothing before `replay`"
 
 
@@ -133,10 +151,12 @@ def test_hooks_see_the_whole_gradient(name: str, hooked: int) -> None:
         seen.append(gradient)
         return doubled(gradient)
 
-    lines = capture(LOSSES[name](*every), {every[hooked]: hook})
-    replay(lines, torch.ones((), dtype=torch.float64))
+    loss = LOSSES[name](*every)
+    replay(capture(loss, {every[hooked]: hook}), torch.ones((), dtype=torch.float64))
     assert len(seen) == 1, f"{name}: yours calls the hook {len(seen)} times, expected 1"
     compare(name, every, hooked)
+    loss.backward()
+    assert len(seen) == 1, f"{name}: yours registers the hook on the leaf, expected a line only"
 
 
 @losses
@@ -157,6 +177,8 @@ def test_each_comes_right_behind_what_it_needs(name: str) -> None:
     """Between an accumulation and the last line it needs there are no nodes."""
     every = leaves()
     lines = capture(LOSSES[name](*every), {every[1]: doubled, every[2]: doubled})
+    called = [line.kind for line in lines].count("hook")
+    assert called == 2, f"yours has {called} hooks, expected 2, of two leaves: {kinds(lines)}"
     yours = early(lines)
     assert sorted(map(id, yours)) == sorted(map(id, lines)), (
         f"yours: {kinds(yours)}, expected the same lines in another order: {kinds(lines)}"

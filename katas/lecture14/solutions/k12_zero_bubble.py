@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """``x @ weight.t()``; x is (n, k), weight (m, k)."""
+    """``x @ weight.t()``; x is (n, k), weight (m, k), and both want a gradient."""
 
     @staticmethod
     def forward(

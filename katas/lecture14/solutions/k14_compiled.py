@@ -21,8 +21,8 @@ class Line:
     """One call. Given.
 
     `kind` is "node", "hook" or "accumulate". `inputs` has a tuple for each argument: the values
-    that are added up to it, each a line and which of its results; () is None. The line None stands
-    for the gradient that `replay` is given.
+    that are added up to that argument, each a line and which of its results; () is None. The line
+    None stands for the gradient that `replay` is given.
     """
 
     kind: str
@@ -78,7 +78,7 @@ def capture(
     """Return the lines of ``loss.backward()``; `hooks` has functions for some leaves."""
     lines: list[Line] = []
     arrived: dict[Any, dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    arrived[loss.grad_fn][0].append((None, 0))
+    arrived[loss.grad_fn][loss.output_nr].append((None, 0))
     for node in nodes(loss.grad_fn):
         inputs = tuple(tuple(arrived[node][place]) for place in range(width(node)))
         leaf: Any = getattr(node, "variable", None)

@@ -20,7 +20,7 @@ class Model(NamedTuple):
 
 
 def parameters(model: Model) -> int:
-    """Return how many elements have the weights that are multiplied."""
+    """Return how many elements the weights that are multiplied have."""
     block = 4 * model.width**2 + 2 * model.width * model.hidden
     return model.layers * block + model.vocab * model.width
 
@@ -31,7 +31,7 @@ def model_flops(model: Model) -> int:
 
 
 def attention_share(model: Model) -> float:
-    """Return which part of `model_flops` has no parameters."""
+    """Return the share of `model_flops` in products without weights."""
     return 1 - 6 * parameters(model) / model_flops(model)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Entry = Mapping[str, Any]
 
 
-# In which of these an entry of a collective can differ from the others of its group.
+# The fields in which an entry of a collective can differ from its group's.
 SAYS = ("profiling_name", "input_sizes", "input_dtypes")
 
 
