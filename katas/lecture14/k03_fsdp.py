@@ -9,8 +9,9 @@ A model of 80 GB trains on cards of 24 GB, if each layer is whole only while it 
     backward                                        gather  use  reduce  free
                                  gather  ...
 
-The trick is one line: ``x.untyped_storage().resize_(0)`` frees the memory below a tensor, and
-below all its views. The tensor stays; autograd may keep it. Fill it again before backward reads it.
+The trick is one line: ``x.untyped_storage().resize_(0)`` frees the memory behind a tensor, and
+behind all its views. The tensor stays; autograd may keep it. Fill it again before backward reads
+it.
 
 Build it in five steps; each turns a group of tests green.
 
@@ -33,11 +34,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
 
+import torch  # noqa: F401 - your answer calls it
+from torch import distributed as dist  # noqa: F401
+from torch import nn  # noqa: TC002
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from torch import nn
 
 
 @dataclass
@@ -53,11 +56,12 @@ class Slot:
 class Unit:
     """The parameters of a layer, in shards.
 
-    The rows of a parameter divide by the number of ranks. In a backward, each gets a gradient.
+    The rows of a parameter divide by the number of ranks, and none is shared by two modules. In a
+    backward, each gets a gradient.
     """
 
     def __init__(self, layer: nn.Module) -> None:
-        """Make a `Slot` for each parameter of `layer` and of the modules in it, and free them.
+        """Make a `Slot` for each parameter of `layer` and of the modules in it, then `free`.
 
         `whole` is the parameter itself, `part` a new one with memory of its own.
         """
@@ -81,16 +85,19 @@ class Unit:
         raise NotImplementedError("Unit.use")
 
     def free(self) -> None:
-        """Put `part` into the modules, and free the memory of `whole`."""
+        """Put `part` into the modules, and free the memory of `whole`.
+
+        A gather that has begun is waited for first: it would write to memory that is gone.
+        """
         # TODO: what says that a gather has begun?
         raise NotImplementedError("Unit.free")
 
     def reduce(self, slot: Slot) -> None:
         """Add the mean of ``whole.grad`` over the ranks to ``part.grad``; drop ``whole.grad``.
 
-        After the last parameter of the unit, free it.
+        A ``part.grad`` of None is 0. `free` when all parameters have come, in whatever order.
         """
-        # TODO: one reduce_scatter; which parameter is the last?
+        # TODO: one reduce_scatter; how many have come?
         raise NotImplementedError("Unit.reduce")
 
 

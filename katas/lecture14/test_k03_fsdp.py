@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from typing import Any
 from unittest import mock
@@ -18,6 +21,9 @@ from plugins.kit import forbids
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
     from plugins.kit import World
 
 
@@ -30,6 +36,7 @@ four = pytest.mark.step(4, "gradients")
 five = pytest.mark.step(5, "the next layer's gather")
 
 GATHERS = {"all_gather", "all_gather_single"}
+SCATTERS = {"reduce_scatter", "reduce_scatter_single"}
 LAYERS = 3
 Event = tuple[str, int, tuple[int, ...]]
 
@@ -59,7 +66,7 @@ class Layer(nn.Module):
 
 
 def size_of(slot: Any) -> int:
-    """Return the bytes below a whole parameter."""
+    """Return the bytes behind a whole parameter."""
     return int(slot.whole.untyped_storage().nbytes())
 
 
@@ -146,7 +153,7 @@ def test_the_whole_is_freed(world: World) -> None:
         )
         assert found["whole"], f"rank {rank}: `whole` is the parameter that was in the module"
         assert not any(found["freed"]), (
-            f"rank {rank}: bytes below the whole parameters {found['freed']}, expected 0: resize_"
+            f"rank {rank}: bytes behind the whole parameters {found['freed']}, expected 0: resize_"
         )
         yours, expected = found["shapes"]
         assert expected == yours, (
@@ -206,6 +213,100 @@ def test_memory_comes_and_goes(world: World) -> None:
             )
             assert not any(found[f"{turn} freed"]), f"rank {rank}: freed means 0 bytes"
             assert found[f"{turn} part"], f"rank {rank}: after free, the module has `part`"
+
+
+class Handle:
+    """Remembers whether an all-gather was waited for, and calls something before."""
+
+    def __init__(self, work: Any, before: Callable[[], object]) -> None:
+        """Hold the work."""
+        self._work, self._before, self.waited = work, before, False
+
+    def __getattr__(self, name: str) -> Any:
+        """Pass it on."""
+        if name in {"wait", "get_future"}:
+            self._before()
+            self.waited = True
+        return getattr(self._work, name)
+
+
+@contextmanager
+def gathers(before: Callable[[], object] = lambda: None) -> Iterator[list[Handle]]:
+    """Collect the handles of all-gathers; call `before` when one is waited for."""
+    handles: list[Handle] = []
+
+    def watch(name: str) -> Any:
+        begin = getattr(dist.ProcessGroup, name)
+
+        def watched(*args: Any, **kwargs: Any) -> Handle:
+            handles.append(Handle(begin(*args, **kwargs), before))
+            return handles[-1]
+
+        return mock.patch.object(dist.ProcessGroup, name, watched)
+
+    with watch("allgather"), watch("_allgather_base"):
+        yield handles
+
+
+def in_flight() -> tuple[list[bool], list[int], int]:
+    """Free what is being gathered; return what was waited for, when, and what is left."""
+    unit, sizes = Unit(nn.Linear(3, 4).double()), list[int]()
+    with gathers(lambda: sizes.append(min(map(size_of, unit.slots)))) as handles:
+        unit.gather()
+        sizes.clear()
+        unit.free()
+        waited = [handle.waited for handle in handles]
+    return waited, sizes, sum(map(size_of, unit.slots))
+
+
+@two
+def test_a_gather_in_flight_is_waited_for(world: World) -> None:
+    """Before `free` takes the memory that it writes to."""
+    for rank, (waited, sizes, left) in enumerate(world(in_flight, 2)):
+        assert [True, True] == waited, (
+            f"rank {rank}: gather, then free: were the two all-gathers waited for? {waited}: they"
+            " write to memory that free has taken away"
+        )
+        assert all(sizes), f"rank {rank}: freed before the wait: {sizes} bytes behind a `whole`"
+        assert 0 == left, f"rank {rank}: {left} bytes behind `whole` after free, expected 0"
+
+
+def alive() -> int:
+    """Return the bytes of all tensors that Python can reach."""
+    gc.collect()
+    tensors = [each for each in gc.get_objects() if isinstance(each, torch.Tensor)]
+    storages = {each.untyped_storage().data_ptr(): each.untyped_storage() for each in tensors}
+    return sum(storage.nbytes() for storage in storages.values())
+
+
+def settled(most: int) -> int:
+    """Return the bytes of all tensors, once the threads of gloo have let go of theirs."""
+    late = time.monotonic() + 3
+    while (found := alive()) > most and time.monotonic() < late:
+        time.sleep(0.01)
+    return found
+
+
+def left_over() -> list[int]:
+    """Return how many bytes more there are after each gather, use and free."""
+    unit = Unit(nn.Linear(30, 40).double())
+    before, found = alive(), []
+    for _ in range(2):
+        unit.gather()
+        unit.use()
+        unit.free()
+        found.append(settled(before) - before)
+    return found
+
+
+@two
+def test_nothing_stays_elsewhere(world: World) -> None:
+    """Neither a copy of the whole nor the pieces that have come."""
+    for rank, yours in enumerate(world(left_over, 2)):
+        assert [0, 0] == yours, (
+            f"rank {rank}: bytes that tensors of yours hold after the first and second free, beyond"
+            f" those before: {yours}, expected none: a copy is as large as what was freed"
+        )
 
 
 def forwards() -> dict[str, Any]:
@@ -310,7 +411,7 @@ def test_nothing_whole_is_left(world: World) -> None:
     for rank, found in enumerate(world(trained, 2)):
         assert not found["left"], f"rank {rank}: whole gradients are left: {found['left']}"
         assert not any(found["sizes"]), (
-            f"rank {rank}: bytes below whole parameters after backward: {found['sizes']}"
+            f"rank {rank}: bytes behind whole parameters after backward: {found['sizes']}"
         )
 
 
@@ -354,6 +455,43 @@ def test_gradients_add_up(world: World) -> None:
             close(yours, theirs.chunk(2)[rank], where)
 
 
+def one_by_one() -> list[dict[str, Any]]:
+    """Reduce the gradients of a unit, the last one first; return what is there after each."""
+    unit, found = Unit(nn.Linear(3, 4).double()), []
+    unit.use()
+    for slot in reversed(unit.slots):
+        slot.whole.grad = torch.full_like(slot.whole, 2 * dist.get_rank() + 1.0)
+        unit.reduce(slot)
+        grad = slot.part.grad
+        found.append(
+            {
+                "grad": grad,
+                "bytes": None if grad is None else grad.untyped_storage().nbytes() - grad.nbytes,
+                "dropped": slot.whole.grad is None,
+                "sizes": [size_of(each) for each in unit.slots],
+            }
+        )
+    return found
+
+
+@four
+def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
+    """In any order, by one reduce_scatter each, to memory of its own; the last one frees."""
+    results = world(one_by_one, 2)
+    for rank, found in enumerate(results):
+        for number, each in enumerate(found):
+            where = f"rank {rank}, gradient {number + 1} of 2, of ones and threes"
+            assert each["grad"] is not None, f"{where}: no part.grad after reduce"
+            close(each["grad"], torch.full_like(each["grad"], 2.0), where)
+            assert each["dropped"], f"{where}: whole.grad is still there"
+            assert 0 == each["bytes"], f"{where}: {each['bytes']} bytes more behind part.grad"
+            freed = [size == 0 for size in each["sizes"]]
+            assert [number == 1] * 2 == freed, f"{where}: freed {freed}: only after the last"
+        names = [call.name for call in results.calls[rank] if "reduce" in call.name]
+        where = f"rank {rank}: for two gradients, yours calls {names}, expected two reduce_scatter"
+        assert [True] * 2 == [name in SCATTERS for name in names], where
+
+
 @five
 def test_the_next_layer_is_on_its_way(world: World) -> None:
     """While a layer computes, the next one gathers: to the right in forward, else to the left."""
@@ -367,39 +505,16 @@ def test_the_next_layer_is_on_its_way(world: World) -> None:
             )
 
 
-class Handle:
-    """Remembers whether an all-gather was waited for."""
-
-    def __init__(self, work: Any) -> None:
-        """Hold the work."""
-        self._work, self.waited = work, False
-
-    def __getattr__(self, name: str) -> Any:
-        """Pass it on."""
-        self.waited |= name in {"wait", "get_future"}
-        return getattr(self._work, name)
-
-
 def overlapped() -> tuple[list[int], int]:
     """Return for each computation how many all-gathers run beside it, and the parameters of one."""
-    handles: list[Handle] = []
     running: list[int] = []
 
     class Log(list[Event]):
         def append(self, event: Event) -> None:
             running.append(sum(not handle.waited for handle in handles))
 
-    def watch(name: str) -> Any:
-        begin = getattr(dist.ProcessGroup, name)
-
-        def watched(*args: Any, **kwargs: Any) -> Handle:
-            handles.append(Handle(begin(*args, **kwargs)))
-            return handles[-1]
-
-        return mock.patch.object(dist.ProcessGroup, name, watched)
-
     model, units = sharded(Log())
-    with watch("allgather"), watch("_allgather_base"):
+    with gathers() as handles:
         model(batch(0)).sum().backward()
     return running, len(units[0].slots)
 

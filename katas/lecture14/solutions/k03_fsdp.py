@@ -57,6 +57,8 @@ class Unit:
 
     def free(self) -> None:
         """Put `part` into the modules, and free the memory of `whole`."""
+        for work in self.works:
+            work.wait()
         self.works = []
         for slot in self.slots:
             setattr(slot.module, slot.name, slot.part)

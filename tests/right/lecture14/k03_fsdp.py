@@ -62,7 +62,8 @@ class Unit:
 
     def free(self) -> None:
         """Free the memory, and put the parts back."""
-        self.works.clear()
+        while self.works:
+            self.works.pop().wait()
         self.pieces = []
         for slot in self.slots:
             slot.whole.untyped_storage().resize_(0)
