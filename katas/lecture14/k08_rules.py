@@ -5,7 +5,7 @@ needs a sharding rule for each operator that reaches it. Many do not reach it.
 
     matmul     arrives as mm
     renorm     NotImplementedError
-    median     has a rule, and gathers
+    _softmax   has a rule, and gathers what is cut along its dim
 
 Write `verdict`, about 8 lines: call an operator under both modes, with ``CommDebugMode`` outside
 and `Seen` inside.

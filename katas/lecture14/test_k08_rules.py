@@ -144,19 +144,19 @@ def test_other_errors_come_out(world: World) -> None:
 
 
 def calls() -> tuple[list[int], list[Verdict], int]:
-    """Return how often functions are called, their verdicts, and the messages of one median."""
+    """Return how often functions are called, their verdicts, and the messages of one softmax."""
     log: list[int] = []
 
     def works(*operands: Any) -> Any:
         log.append(len(operands))
-        aten.median.default(*operands)
-        return aten.median.default(*operands)
+        aten.softmax.int(*operands, 0)
+        return aten.softmax.int(*operands, 0)
 
     def raises(*operands: Any) -> Any:
         works(*operands)
-        raise NotImplementedError("two medians, and then no more")
+        raise NotImplementedError("two softmaxes, and then no more")
 
-    alone = verdict(aten.median.default, sharded()).messages
+    alone = verdict(aten.softmax.int, sharded(), 0).messages
     return log, [verdict(operator, sharded()) for operator in (works, raises)], alone
 
 
@@ -166,6 +166,6 @@ def test_it_is_called_one_time(world: World) -> None:
         assert [1, 1] == yours, f"rank {rank}: operands of each call of yours {yours}, not [1, 1]"
         found = [(each.kind, each.messages) for each in verdicts]
         assert [("parts", 2 * alone), ("raises", 2 * alone)] == found, (
-            f"rank {rank}: a function that calls median two times, and one that raises after that:"
-            f" yours {found}, expected parts and raises, and two times the {alone} of one median"
+            f"rank {rank}: a function that calls softmax two times, and one that raises after that:"
+            f" yours {found}, expected parts and raises, and two times the {alone} of one softmax"
         )
