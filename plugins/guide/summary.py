@@ -51,8 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the hook that runs within pytest's own."""
+    """Add the hook that runs within pytest's own, and keep the short summary short."""
     config.pluginmanager.register(Others(config))
+    if not shows_all(config):
+        # Under CI pytest gives each failure its whole message; one of the dispatcher has 140 lines.
+        config.option.force_short_summary = True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -63,14 +66,10 @@ def pytest_terminal_summary(
     stats = terminalreporter.stats
     config.stash[lists_key] = lists = Lists(stats, fold_session(stats, config))
     lists.narrow(lists.printed_reports)
-    asked = config.option.force_short_summary
-    # Under CI pytest gives each failure its whole message; one of the dispatcher has 140 lines.
-    config.option.force_short_summary = asked or not shows_all(config)
     try:
         yield
     finally:
         lists.restore()
-        config.option.force_short_summary = asked
     show_where_to_go_on(terminalreporter, config, lists)
 
 
