@@ -85,7 +85,8 @@ def places_of(root: Path, course: Course) -> list[Place]:
     return [
         Place(
             kata,
-            standing.state(content_of(kata)) if standing.states else "new",
+            # Of an untouched kata no content is known, so none need be read.
+            standing.state(content_of(kata) if standing.states else ""),
             standing,
             hints.get(kata.id, 0),
             skipped.get(kata.id, -1),
