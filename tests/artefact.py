@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 import torch
 from torch import nn
 
 from plugins.kit import function_name
-from tests.pictures import DOCUMENT
 from tests.pictures import EDGE
+from tests.pictures import document
 from tests.pictures import text
 
 
@@ -113,12 +112,10 @@ def svg_of(inputs: Sequence[Row], operators: Sequence[Row]) -> str:
     shapes.append(text(EDGE, height - 20, "x → torch.relu(self.fc(x)) * self.scale + self.shift"))
     sides = [f"{row.name} from {row.origin}" for row in inputs]
     steps = [f"{row.name} reads {', '.join(row.reads)}" for row in operators]
-    return DOCUMENT.format(
-        width=width,
-        height=height,
-        right=width - 1,
-        bottom=height - 1,
+    return document(
+        width,
+        height,
         title="An exported program: placeholders, and the operators that read them",
-        description=escape("; ".join([*sides, *steps])),
-        shapes="\n".join(paths + shapes),
+        description="; ".join([*sides, *steps]),
+        shapes=paths + shapes,
     )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from tests.pictures import DOCUMENT
 from tests.pictures import EDGE
+from tests.pictures import document
 from tests.pictures import text
 
 
@@ -102,12 +102,10 @@ def svg_of(lines: list[Line]) -> str:
         f"{', '.join(name for name, seen in zip(ASKED, line.seen, strict=True) if seen) or 'none'}"
         for line in lines
     )
-    return DOCUMENT.format(
-        width=width,
-        height=height,
-        right=width - 1,
-        bottom=height - 1,
+    return document(
+        width,
+        height,
         title="Six assignments, and who sees what they make",
         description=told,
-        shapes="\n".join(shapes),
+        shapes=shapes,
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
-
 from katas.lecture07.conftest import GPU
 from tests.pictures import CELL
-from tests.pictures import DOCUMENT
 from tests.pictures import EDGE
+from tests.pictures import document
 from tests.pictures import text
 
 
@@ -32,12 +30,10 @@ def svg() -> str:
     ]
     shapes.append(text(EDGE, low + 34, "time in microseconds; what no row covers is idle", "c"))
     width, height = left + scale * wide + EDGE, tall * 4 + 76
-    return DOCUMENT.format(
-        width=width,
-        height=height,
-        right=width - 1,
-        bottom=height - 1,
+    return document(
+        width,
+        height,
         title="A GPU's trace: compute, communication, copies",
-        description=escape("; ".join(f"{n} from {start} to {end}" for n, _, start, end in GPU)),
-        shapes="\n".join(shapes),
+        description="; ".join(f"{n} from {start} to {end}" for n, _, start, end in GPU),
+        shapes=shapes,
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
-from tests.pictures import DOCUMENT
 from tests.pictures import EDGE
+from tests.pictures import document
 from tests.pictures import text
 
 
@@ -58,12 +57,10 @@ def svg() -> str:
     description = "; ".join(
         f"{layer.name}, in {layer.place}: {layer.sees} ({layer.katas})" for layer in LAYERS
     )
-    return DOCUMENT.format(
-        width=width,
-        height=height,
-        right=width - 1,
-        bottom=height - 1,
+    return document(
+        width,
+        height,
         title="The layers below x + 1, from Python to memory",
-        description=escape(description),
-        shapes="\n".join(paths + shapes),
+        description=description,
+        shapes=paths + shapes,
     )

@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Sequence
 
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -74,6 +75,21 @@ PANELS = (
 STORAGE = 6
 
 
+def document(
+    width: float, height: float, *, title: str, description: str, shapes: Sequence[str]
+) -> str:
+    """Return a picture in its frame, so many pixels wide and high."""
+    return DOCUMENT.format(
+        width=width,
+        height=height,
+        right=width - 1,
+        bottom=height - 1,
+        title=title,
+        description=escape(description),
+        shapes="\n".join(shapes),
+    )
+
+
 def text(x: float, y: float, words: str, style: str = "") -> str:
     """Return a line of text."""
     return f'<text x="{x:g}" y="{y:g}" class="{style}">{escape(words)}</text>'
@@ -127,14 +143,12 @@ def tensors() -> str:
             for panel in PANELS
         )
     )
-    return DOCUMENT.format(
-        width=width,
-        height=height,
-        right=width - 1,
-        bottom=height - 1,
+    return document(
+        width,
+        height,
         title="Four tensors, one storage",
-        description=escape(description),
-        shapes="\n".join(paths + shapes),
+        description=description,
+        shapes=paths + shapes,
     )
 
 
@@ -228,14 +242,12 @@ def rates() -> str:
     words = "lr over the steps; gold is what is not in the plan"
     shapes.append(text(EDGE, top + tall + 48, words, "c"))
     width, height = 2 * EDGE + wide * steps, top + tall + 68
-    return DOCUMENT.format(
-        width=width,
-        height=height,
-        right=width - 1,
-        bottom=height - 1,
+    return document(
+        width,
+        height,
         title="The lr of a run, and two surprises",
         description="The lr by step: " + ", ".join(f"{lr:.2f}" for lr in lrs),
-        shapes="\n".join(shapes),
+        shapes=shapes,
     )
 
 
