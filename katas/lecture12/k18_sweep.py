@@ -1,7 +1,7 @@
 """A sweep that can be killed.
 
 Forty trials, four at a time, for a weekend. On Saturday one runs out of memory. On Sunday the node
-is taken away: SIGKILL for sweep and trials alike. On Monday you type the same command again.
+is taken away: SIGKILL for sweep and trials. On Monday you type the same command again.
 
     journal.jsonl                           trial
     {"trial": 0, "loss": 0.31}              0      done: its line is all you need
