@@ -256,6 +256,15 @@ PICTURES: dict[str, Callable[[], str]] = {
     "lecture02.svg": tensors,
     "lecture06.svg": pipeline,
 }
+
+
+def schedules() -> str:
+    """Draw three of PyTorch's schedules, played slot by slot."""
+    from tests import slots  # noqa: PLC0415 - imports torch
+
+    return slots.svg()
+
+
 # These need torch.
 MEASURED: dict[str, Callable[[], str]] = {
     "lecture03.svg": nodes,
@@ -264,6 +273,7 @@ MEASURED: dict[str, Callable[[], str]] = {
     "lecture07.svg": streams,
     "lecture08.svg": artefact,
     "lecture12.svg": rates,
+    "lecture14.svg": schedules,
 }
 
 

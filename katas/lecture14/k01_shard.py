@@ -1,0 +1,42 @@
+"""What one rank holds: a model after fully_shard.
+
+Shard a layer over two ranks: ``weight.shape`` stays, and yet a rank has less memory.
+
+                 weight.shape    rank 0            rank 1
+    before       (5, 3)          5 rows, 60 B      5 rows, 60 B
+    after        (5, 3)          3 rows, 36 B      2 rows, ? B
+
+Write `held`, about 6 lines: shard the model over all ranks, then look behind each parameter.
+
+Begin in a script that torchrun starts (README, exploration 2): print ``p.placements`` and
+``p.to_local()`` of one parameter.
+Afterwards find the answer to ``?`` in ``torch/distributed/fsdp/_fully_shard/_fsdp_param.py``
+(``FSDPParam._init_sharded_param``), in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Held(NamedTuple):
+    """What a parameter says of itself, and what this rank has of it."""
+
+    shape: tuple[int, ...]
+    rows: int
+    bytes: int
+
+
+def held(model: nn.Module) -> dict[str, Held]:
+    """Call ``fully_shard`` on `model` itself and return a `Held` for each parameter, by its name.
+
+    `shape` is what the parameter says; `rows` is dim 0 of its local part, and `bytes` the size of
+    the storage behind that part. Parameters, not buffers; and no rank sends anything.
+    """
+    # TODO: fully_shard, of torch.distributed.fsdp; then go through model.named_parameters().
+    raise NotImplementedError("held")

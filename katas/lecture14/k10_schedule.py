@@ -1,0 +1,57 @@
+"""Write interleaved 1F1B as data: who runs what, what each action waits for, what is stored.
+
+A schedule is a list for each rank, and no tensor is in it. Print one of PyTorch's for a rank with
+the stages 0 and 4, of 4 ranks:
+
+    0F0 0F1 0F2 0F3 4F0 4F1 4F2 4F3 0F4 0F5 0F6 4B0 0F7 4B1 4F4 4B2 ...
+
+Micro-batches go in rounds, as many in each as there are ranks: 0 to 3 through stage 0, the same
+through stage 4, then 4 to 7. A rank begins with a lead of forwards; then one forward and one
+backward take turns; the backwards that are left come last.
+
+1. `needs`: what must have run before an action.
+2. `order`: the list of one rank. Each rank's lead is 2 longer than that of the rank behind it
+   (1 in plain 1F1B); the last rank's is (chunks - 1) rounds.
+3. `peak`: how many micro-batches it stores.
+
+Begin with the last rank, of two with two stages each: write its first ten actions.
+Afterwards compare ``_get_warmup_ops`` in ``torch/distributed/pipelining/schedules.py``, and ask
+`peak` whether a smaller bubble is free.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    # "F" or "B", the stage, the micro-batch.
+    Action = tuple[str, int, int]
+
+
+def needs(action: Action, stages: int) -> list[Action]:
+    """Return the actions that an action waits for, of `stages` stages.
+
+    An empty list for ("F", 0, i). A backward waits for its own forward first, then
+    for the stage behind.
+    """
+    # TODO: three cases.
+    raise NotImplementedError("needs")
+
+
+def order(rank: int, ranks: int, chunks: int, count: int) -> list[Action]:
+    """Return what a rank does with `count` micro-batches, a multiple of `ranks`.
+
+    It has `chunks` stages: `rank`, ``rank + ranks`` and so on. Backwards go through the stages
+    from the last to the first, in the same rounds. A lead is capped at the number of forwards.
+    """
+    # TODO: forward number k belongs to which round, stage and micro-batch?
+    raise NotImplementedError("order")
+
+
+def peak(actions: Sequence[Action]) -> int:
+    """Return how many forwards a rank has stored at most, each until its backward."""
+    # TODO: up and down.
+    raise NotImplementedError("peak")

@@ -1,0 +1,60 @@
+"""Fill the bubble of a pipeline with gradients that are not urgent.
+
+The stage before waits for the gradient of your input, I. For the gradients of your weights, W,
+only the optimizer waits. Yet ``backward()`` computes both before it lets go of either. Four ranks,
+each action a slot (a B of 1F1B is I and W, two slots):
+
+    1F1B     9 idle slots on each rank
+    yours    3, with no more micro-batches stored than rank 0 of 1F1B stores
+
+1. `LaterWeight`: a linear layer whose backward computes the gradient of its input, and leaves a
+   function behind that computes the other one.
+2. `order`: F, I and W of one rank. After F and until its W, a micro-batch is stored: on each rank
+   there must never be more than there are ranks.
+
+Begin by drawing the last rank of two, with four micro-batches: F0 I0 F1, and now?
+Afterwards read ``ScheduleInterleavedZeroBubble`` in ``torch/distributed/pipelining/schedules.py``,
+and how ``stage_backward_weight`` finds W in any graph, in ``_backward.py`` beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # "F", "I" or "W", the stage, the micro-batch.
+    Action = tuple[str, int, int]
+
+
+class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """``x @ weight.t()``; x is (n, k), weight (m, k), and both want a gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, later: list[Callable[[], None]]
+    ) -> torch.Tensor:
+        """Return the product, and keep what backward needs."""
+        # TODO: later is no tensor.
+        raise NotImplementedError("forward")
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        """Return the gradient of x, and append a function to `later`.
+
+        Called, it adds the weight's gradient to ``weight.grad``, which may be None; autograd
+        does not record that.
+        """
+        # TODO: one product now, one later.
+        raise NotImplementedError("backward")
+
+
+def order(rank: int, ranks: int, count: int) -> list[Action]:
+    """Return what a rank does with `count` micro-batches, at least `ranks`; its stage is `rank`."""
+    # TODO: F as early as 1F1B, I as early as it can be; how many I are ahead of their W?
+    raise NotImplementedError("order")

@@ -1,0 +1,148 @@
+"""Tests of k10_schedule: PyTorch's interleaved schedule, its messages, and a clock."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture14 import conftest as pipes
+from katas.lecture14 import k10_schedule as kata
+from katas.lecture14.k10_schedule import needs
+from katas.lecture14.k10_schedule import order
+from katas.lecture14.k10_schedule import peak
+from plugins.kit import forbids
+
+
+# Ranks, stages on each, micro-batches.
+SIZES = [(2, 1, 2), (2, 2, 2), (2, 2, 4), (4, 2, 8), (3, 3, 6), (4, 1, 8), (1, 2, 3), (4, 3, 4)]
+SEES = "see schedules.py in torch/distributed/pipelining"
+
+
+def told(actions: list[tuple[str, int, int]]) -> str:
+    """Write actions as PyTorch prints them."""
+    return " ".join(f"{stage}{kind}{number}" for kind, stage, number in actions)
+
+
+def check_needs(
+    action: tuple[str, int, int], stages: int, expected: list[tuple[str, int, int]]
+) -> None:
+    """Compare what an action waits for."""
+    yours = list(needs(action, stages))
+    assert yours == expected, (
+        f"{told([action])} of {stages} stages waits for\nyours:    {told(yours)}\n"
+        f"expected: {told(expected)}"
+    )
+
+
+def test_the_first_stage_waits_for_nothing() -> None:
+    """Its input is the batch."""
+    check_needs(("F", 0, 3), 4, [])
+
+
+def test_a_forward_waits_for_the_stage_before() -> None:
+    """The same micro-batch, one stage earlier."""
+    check_needs(("F", 1, 3), 4, [("F", 0, 3)])
+    check_needs(("F", 3, 0), 4, [("F", 2, 0)])
+
+
+def test_a_backward_waits_for_two() -> None:
+    """What its own forward has saved, and the gradient from behind; the last stage has the loss."""
+    check_needs(("B", 0, 2), 4, [("F", 0, 2), ("B", 1, 2)])
+    check_needs(("B", 2, 2), 4, [("F", 2, 2), ("B", 3, 2)])
+    check_needs(("B", 3, 2), 4, [("F", 3, 2)])
+    check_needs(("B", 0, 0), 1, [("F", 0, 0)])
+
+
+@pytest.mark.parametrize("size", [(2, 2, 4), (4, 2, 8)])
+def test_what_comes_from_other_ranks_is_what_pytorch_receives(size: tuple[int, int, int]) -> None:
+    """PyTorch adds a receive for each action that waits for another rank."""
+    ranks, chunks, count = size
+    stages = ranks * chunks
+    theirs = pipes.received("Interleaved1F1B", ranks, chunks, count)
+    for actions in pipes.theirs("Interleaved1F1B", ranks, chunks, count):
+        for action in actions:
+            yours = {each for each in needs(action, stages) if each[1] != action[1]}
+            assert yours == theirs.get(action, set()), (
+                f"{told([action])} of {stages} stages: PyTorch's receives "
+                f"{told(sorted(theirs.get(action, set()))) or 'nothing'}, yours waits for "
+                f"{told(sorted(yours)) or 'no other stage'}; {SEES}"
+            )
+
+
+def test_the_last_rank() -> None:
+    """Of two, with two stages: its lead is a round of its first stage."""
+    yours, expected = order(1, 2, 2, 2), pipes.theirs("Interleaved1F1B", 2, 2, 2)[1]
+    assert yours == expected, f"yours:     {told(yours)}\nPyTorch's: {told(expected)}"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_rank_runs_pytorchs_order(size: tuple[int, int, int]) -> None:
+    """Forwards, turns, backwards; worked out, not looked up."""
+    with forbids(kata, "torch.distributed.pipelining", "katas") as mine:
+        for rank, expected in enumerate(pipes.theirs("Interleaved1F1B", *size)):
+            yours = mine.order(rank, *size)
+            assert yours == expected, (
+                f"rank {rank} of {size[0]}, {size[1]} stages on each, {size[2]} micro-batches\n"
+                f"yours:     {told(yours)}\nPyTorch's: {told(expected)}\n{SEES}"
+            )
+
+
+@pytest.mark.parametrize("size", [(2, 2, 4), (4, 2, 8), (3, 3, 6)])
+def test_your_ranks_never_wait_for_each_other_for_ever(size: tuple[int, int, int]) -> None:
+    """Played with your `needs`, slot by slot, until the last backward."""
+    ranks, chunks, count = size
+    lists = [order(rank, *size) for rank in range(ranks)]
+    done: set[tuple[str, int, int]] = set()
+    places = [0] * ranks
+    while len(done) < 2 * ranks * chunks * count:
+        ready = [
+            rank
+            for rank, mine in enumerate(lists)
+            if places[rank] < len(mine)
+            and done.issuperset(needs(mine[places[rank]], ranks * chunks))
+        ]
+        assert ready, (
+            f"a deadlock with {size}: yours stop at "
+            f"{told([mine[at] for mine, at in zip(lists, places, strict=True) if at < len(mine)])}"
+            "; expected each action once, and none before what it needs"
+        )
+        done |= {lists[rank][places[rank]] for rank in ready}
+        for rank in ready:
+            places[rank] += 1
+
+
+def test_a_peak_is_reached_between() -> None:
+    """It goes down again, and a rank that does nothing stores nothing."""
+    for kinds, right in (("FBFFBB", 2), ("FFBFFBBB", 3), ("FFBB", 2)):
+        actions = [(kind, 0, kinds[:at].count(kind)) for at, kind in enumerate(kinds)]
+        yours = peak(actions)
+        assert yours == right, f"{told(actions)}: yours {yours}, expected {right}"
+    # A micro-batch in two stages is stored in both.
+    actions = [("F", 0, 0), ("F", 2, 0), ("B", 2, 0), ("B", 0, 0)]
+    yours = peak(actions)
+    assert yours == 2, f"{told(actions)}: yours {yours}, expected 2, one for each stage"
+    assert peak([]) == 0, f"yours is {peak([])} for no actions, expected 0"
+
+
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), st.integers(0, 4))
+def test_the_peak_of_any_rank(ranks: int, chunks: int, rounds: int, rank: int) -> None:
+    """The micro-batches between the forward and the backward, counted at each action."""
+    actions = order(rank % ranks, ranks, chunks, rounds * ranks)
+    before = list(actions)
+    yours, right = peak(actions), pipes.peak(actions)
+    assert yours == right, f"{told(actions)} stores {right}, expected; yours: {yours}"
+    assert actions == before, "yours changes the list that it was given"
+
+
+def test_a_smaller_bubble_costs_memory() -> None:
+    """Twice as many stages: half the idle slots of 1F1B, and more layers stored."""
+    halves = [order(rank, 4, 2, 8) for rank in range(4)]
+    whole = pipes.theirs("1F1B", 4, 1, 8)
+    waits = max(pipes.idle(halves, {"F": 2, "B": 4})), max(pipes.idle(whole, {"F": 4, "B": 8}))
+    assert 2 * waits[0] == waits[1], f"idle slots: yours {waits[0]}, expected half of {waits[1]}"
+    stored, plain = peak(halves[0]) / 2, pipes.peak(whole[0])
+    assert stored > plain, (
+        f"rank 0 stores the layers of {stored} micro-batches, yours, and {plain} in 1F1B: expected "
+        "more, since its lead is longer"
+    )

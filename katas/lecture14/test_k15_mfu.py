@@ -1,0 +1,129 @@
+"""Tests of k15_mfu: a decoder of the same shapes runs under PyTorch's FLOP counter."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
+
+from katas.lecture14 import k15_mfu as kata
+from katas.lecture14.k15_mfu import Model
+from katas.lecture14.k15_mfu import attention_share
+from katas.lecture14.k15_mfu import parameters
+from katas.lecture14.k15_mfu import utilization
+from plugins.kit import forbids
+
+
+MODELS = [
+    Model(layers=1, width=2, hidden=3, vocab=5, length=1),
+    Model(layers=3, width=8, hidden=20, vocab=11, length=7),
+    Model(layers=2, width=6, hidden=6, vocab=40, length=64),
+    Model(layers=5, width=4, hidden=32, vocab=7, length=3),
+]
+LONG = Model(layers=32, width=4096, hidden=16384, vocab=32000, length=131072)
+BATCH = 2
+models = pytest.mark.parametrize("model", MODELS, ids=lambda model: f"length {model.length}")
+
+
+class Block(nn.Module):
+    """Attention with a single head, and two linear layers."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.up = nn.Linear(width, hidden, bias=False)
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Attend to all tokens."""
+        q, k, v = self.qkv(x).chunk(3, -1)
+        x = x + self.out((q @ k.mT).softmax(-1) @ v)
+        down: torch.Tensor = self.down(self.up(x).relu())
+        return x + down
+
+
+@cache
+def measured(model: Model, again: str = "") -> tuple[int, int, int]:
+    """Return a token's FLOPs, those of them without parameters, and how many weights there are."""
+    embedding = nn.Embedding(model.vocab, model.width)
+    blocks = [Block(model.width, model.hidden) for _ in range(model.layers)]
+    head = nn.Linear(model.width, model.vocab, bias=False)
+    with FlopCounterMode(display=False) as counter:
+        x = embedding(torch.zeros(BATCH, model.length, dtype=torch.long))
+        for block in blocks:
+            x = checkpoint(block, x, use_reentrant=False) if again else block(x)
+        head(x).sum().backward()
+    tokens = BATCH * model.length
+    kinds = counter.get_flop_counts()["Global"]
+    bare = sum(count for name, count in kinds.items() if "bmm" in str(name))
+    weights = sum(p.numel() for part in [*blocks, head] for p in part.parameters())
+    return counter.get_total_flops() // tokens, bare // tokens, weights
+
+
+def check(yours: float, right: float, what: str, why: str) -> None:
+    """Compare a count with PyTorch's."""
+    assert type(yours) is int, f"{what}: yours is a {type(yours).__name__}, expected a whole number"
+    assert yours == right, f"{what}: yours {yours}, PyTorch's {right}: {why}"
+
+
+@models
+def test_parameters(model: Model) -> None:
+    """Those of the linear layers."""
+    right = measured(model)[2]
+    check(parameters(model), right, f"{model}", "an embedding is a lookup, no product")
+
+
+@models
+def test_model_flops(model: Model) -> None:
+    """A step without checkpoints, by FlopCounterMode, for each token."""
+    with forbids(kata) as mine:
+        yours = mine.model_flops(model)
+    check(yours, measured(model)[0], f"{model}", "6 N, and the two products of attention")
+
+
+@models
+def test_attention_share(model: Model) -> None:
+    """The products that FlopCounterMode counts as bmm: no weight is in them."""
+    total, bare, _ = measured(model)
+    yours = attention_share(model)
+    assert yours == pytest.approx(bare / total, abs=1e-12), (
+        f"{model}: yours {yours:.4f}, PyTorch's {bare / total:.4f} of all FLOPs are bmm"
+    )
+
+
+def test_a_long_context_is_attention() -> None:
+    """The model of the brief: 6ND sees a sixth."""
+    yours = attention_share(LONG)
+    assert 0.8 < yours < 0.9, f"{LONG}: yours {yours:.3f}, expected more than four fifths"
+
+
+@models
+def test_hardware_flops(model: Model) -> None:
+    """A step in which each block is a checkpoint."""
+    with forbids(kata) as mine:
+        yours = mine.hardware_flops(model)
+    check(
+        yours,
+        measured(model, "again")[0],
+        f"{model}, each block a checkpoint",
+        "the head is in no checkpoint, and recomputation stops when the last saved tensor is back",
+    )
+
+
+@models
+def test_utilization(model: Model) -> None:
+    """Tokens per second times FLOPs of a token: what the model needs, and what was computed."""
+    needed, computed = measured(model)[0], measured(model, "again")[0]
+    mfu, hfu = utilization(model, 3.5, 700.0)
+    assert mfu == pytest.approx(needed * 3.5 / 700, rel=1e-12), (
+        f"MFU: yours {mfu}, expected {needed * 3.5 / 700} with {needed} FLOPs for a token: "
+        "recomputation does not train the model any further"
+    )
+    assert hfu == pytest.approx(computed * 3.5 / 700, rel=1e-12), (
+        f"HFU: yours {hfu}, expected {computed * 3.5 / 700}: the GPU has computed {computed} FLOPs"
+    )
