@@ -51,9 +51,9 @@ def spectrogram(
     `window` has at most `size` numbers, of the signal's dtype; a shorter one stands in the middle
     of the frame, with zeros around it, the odd one behind it.
 
-    The spectrum is divided by nothing, or by the root of `size` (normalized="frame_length"), or by
-    that of the sum of the window's squares ("window"). Its absolute values are raised to `power`;
-    with None it stays complex.
+    `normalized` divides the spectrum by the root of `size` ("frame_length"), or by that of the sum
+    of the window's squares ("window"). Its absolute values are raised to `power`; with None it
+    stays complex.
     """
     # TODO: the window in its place, the transform, the scale, the power.
     raise NotImplementedError("spectrogram")

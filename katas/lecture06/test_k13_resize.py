@@ -122,7 +122,7 @@ def test_torchvision_resizes_alike() -> None:
         pytest.skip(
             f"torchvision does not import ({' '.join(str(error).split())[:120]}); "
             "python -m pip install -U pip && python -m pip install -U --group vision"
-            " beside a CUDA build of torch, or for macOS; beside a CPU build on Linux add"
+            " beside a CUDA build of torch; beside a CPU build add"
             " --index-url https://download.pytorch.org/whl/cpu"
         )
     machine = v2.Resize((5, 19), antialias=True)

@@ -201,7 +201,7 @@ def test_torchaudio_hears_the_same() -> None:
         pytest.skip(
             f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
             "python -m pip install -U pip && python -m pip install -U --group audio"
-            " beside a CUDA build of torch, or for macOS; beside a CPU build on Linux add"
+            " beside a CUDA build of torch; beside a CPU build add"
             " --index-url https://download.pytorch.org/whl/cpu"
         )
     options = [(power, by) for power in (1.0, 2.0) for by in (False, "frame_length", True)]
