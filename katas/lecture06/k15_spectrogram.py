@@ -2,7 +2,7 @@
 
 ``normalized=True`` in ``torch.stft``, and in torchaudio's ``Spectrogram``: two different numbers.
 One divides by the root of the frame's length, the other by the root of the window's energy. Both
-are these few lines of tensor code, and the first of them copies no sample:
+are a few lines of tensor code, and the frames are a view:
 
     signal            1 2 3 4 5
     padded        3 2 1 2 3 4 5 4 3         "reflect", half a frame on each side
@@ -14,7 +14,7 @@ are these few lines of tensor code, and the first of them copies no sample:
 2. `spectrogram`: times the window, which may be shorter than a frame; ``torch.fft.rfft``; then the
    scale and the power. About 12 lines in all.
 
-Begin on paper: how many frames have 5 samples without padding, and which are not in any?
+Begin on paper: without padding, how many frames are there, and which sample is in none?
 Afterwards read ``stft`` in ``torch/functional.py``, in site-packages: which of your steps does it
 take in Python?
 """
