@@ -14,7 +14,7 @@ are a few lines of tensor code, and the frames are a view:
 2. `spectrogram`: times the window, which may be shorter than a frame; ``torch.fft.rfft``; then the
    scale and the power. About 12 lines in all.
 
-Begin on paper: without padding, how many frames are there, and which sample is in none?
+Begin on paper: without padding, how many frames are there, and which sample is left out?
 Afterwards read ``stft`` in ``torch/functional.py``, in site-packages: which of your steps does it
 take in Python?
 """
