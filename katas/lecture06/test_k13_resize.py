@@ -111,6 +111,27 @@ def test_gradients_flow_back() -> None:
     torch.testing.assert_close(image.grad, expected, msg=says)
 
 
+def test_torchvision_resizes_alike() -> None:
+    """Its transforms v2, for tensors: exact numbers, and bytes that may differ by 1."""
+    image = torch.arange(3 * 17 * 12, dtype=torch.float64).view(3, 17, 12).sqrt()
+    light = (torch.arange(3 * 17 * 12) * 37 % 256).to(torch.uint8).view(3, 17, 12)
+    yours, bytes_ = resize(image, 5, 19), resize(light, 5, 19)
+    try:
+        from torchvision.transforms import v2  # noqa: PLC0415 - may be missing
+    except (ImportError, OSError, RuntimeError) as error:
+        pytest.skip(
+            f"torchvision does not import ({' '.join(str(error).split())[:120]}); "
+            "python -m pip install -U pip && python -m pip install -U --group vision"
+            " beside a CUDA build of torch; beside a CPU build add"
+            " --index-url https://download.pytorch.org/whl/cpu"
+        )
+    machine = v2.Resize((5, 19), antialias=True)
+    says = "(17, 12) to (5, 19): yours differs from torchvision's image\n".__add__
+    torch.testing.assert_close(yours, machine(image), rtol=0, atol=1e-12, msg=says)
+    apart = (bytes_.int() - machine(light).int()).abs().max().item()
+    assert apart <= 1, f"yours differs from torchvision's bytes by {apart}, expected at most 1"
+
+
 def test_nobody_else_resizes() -> None:
     """Yours is made of products."""
     names = ("torch.nn", "torch.Tensor.grid_sample")

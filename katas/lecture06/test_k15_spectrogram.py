@@ -1,0 +1,220 @@
+"""Tests of k15_spectrogram: torch.stft transforms the signals too, and torchaudio where it is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from katas.lecture06 import k15_spectrogram as kata
+from katas.lecture06.k15_spectrogram import frames
+from katas.lecture06.k15_spectrogram import spectrogram
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+MODES = ("reflect", "constant", "replicate", "circular", None)
+
+
+def sound(samples: int = 50, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    """Return two channels of a signal that does not repeat."""
+    return torch.arange(2.0 * samples, dtype=torch.float64).sqrt().sin().view(2, -1).to(dtype)
+
+
+def side_by_side() -> torch.Tensor:
+    """Return the same with the strides (1, 2)."""
+    return sound().t().contiguous().t()
+
+
+def fade(length: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    """Return a window that is not symmetric, so that its place and direction show."""
+    return (torch.arange(1.0, length + 1, dtype=torch.float64) / length).sqrt().to(dtype)
+
+
+def theirs(
+    signal: torch.Tensor,
+    window: torch.Tensor,
+    size: int,
+    hop: int,
+    *,
+    pad_mode: str | None = "reflect",
+    normalized: bool = False,
+) -> torch.Tensor:
+    """Return what PyTorch makes of it."""
+    return torch.stft(
+        signal,
+        size,
+        hop,
+        len(window),
+        window,
+        center=pad_mode is not None,
+        pad_mode=pad_mode or "reflect",
+        normalized=normalized,
+        return_complex=True,
+    )
+
+
+def compare(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    """Fail with the case in front."""
+    says = f"{what}: yours differs from PyTorch's\n".__add__
+    torch.testing.assert_close(yours, expected, rtol=1e-10, atol=1e-12, msg=says)
+
+
+def test_frames_without_padding() -> None:
+    """Six samples: two frames of 4, and nothing is left; seven: the seventh is in none."""
+    for samples in (6, 7):
+        signal = torch.arange(1.0, samples + 1)[None]
+        yours = frames(signal, 4, 2, None).tolist()
+        expected = [[[1, 2, 3, 4], [3, 4, 5, 6]]]
+        assert expected == yours, f"{samples} samples: yours are {yours}, expected {expected}"
+
+
+def test_frames_of_the_picture() -> None:
+    """Half a frame on each side, so that frame t has sample t * hop in its middle."""
+    yours = frames(torch.arange(1.0, 6)[None], 4, 2, "reflect").tolist()
+    expected = [[[3, 2, 1, 2], [1, 2, 3, 4], [3, 4, 5, 4]]]
+    assert expected == yours, f"yours are {yours}, expected those of the picture, {expected}"
+
+
+@pytest.mark.parametrize("pad_mode", MODES)
+def test_no_sample_is_copied_twice(pad_mode: str | None) -> None:
+    """Frames share samples: what is behind them is the padded signal, or the signal itself."""
+    signal = sound()
+    yours = frames(signal, 8, 1, pad_mode)
+    padded = signal.numel() + (2 * 2 * 4 if pad_mode else 0)
+    has = yours.untyped_storage().nbytes() // 8
+    assert padded == has, (
+        f"{pad_mode}: yours takes the memory of {has} samples for {signal.numel()}, expected "
+        f"{padded}; one stride goes from frame to frame, another within it: see Tensor.unfold"
+    )
+    if pad_mode is None:
+        assert yours.data_ptr() == signal.data_ptr(), "yours is a view of a copy of the signal"
+
+
+def test_channels_may_lie_side_by_side() -> None:
+    """As a sound file has them: left, right, left, right."""
+    signal = side_by_side()
+    for pad_mode in MODES:
+        yours = frames(signal, 5, 3, pad_mode)
+        copy = frames(signal.contiguous(), 5, 3, pad_mode)
+        says = f"{pad_mode}, strides {signal.stride()}: expected is yours of a contiguous copy\n"
+        torch.testing.assert_close(yours, copy, msg=says.__add__)
+
+
+def test_one_tone() -> None:
+    """Three waves in a frame: in each frame, row 3 is the loudest."""
+    tone = torch.cos(torch.arange(64, dtype=torch.float64) * 2 * math.pi * 3 / 16)[None]
+    yours = spectrogram(tone, fade(16), 16, 4, pad_mode=None)
+    assert yours.shape == (1, 9, 13), f"yours has the shape {tuple(yours.shape)}, not (1, 9, 13)"
+    rows = yours[0].argmax(dim=0).unique().tolist()
+    assert rows == [3], f"three waves in a frame: yours is the loudest in rows {rows}, expected 3"
+
+
+@pytest.mark.parametrize("pad_mode", MODES)
+@pytest.mark.parametrize(("size", "hop"), [(8, 2), (7, 3), (4, 5), (1, 1)])
+def test_a_spectrum(size: int, hop: int, pad_mode: str | None) -> None:
+    """Even and odd sizes, and hops up to more than a frame."""
+    signal = side_by_side()
+    yours = spectrogram(signal, fade(size), size, hop, pad_mode=pad_mode, power=None)
+    expected = theirs(signal, fade(size), size, hop, pad_mode=pad_mode)
+    compare(yours, expected, f"size {size}, hop {hop}, {pad_mode}")
+
+
+@pytest.mark.parametrize(("length", "size"), [(4, 8), (5, 8), (4, 9), (1, 2)])
+def test_a_window_shorter_than_a_frame(length: int, size: int) -> None:
+    """It stands in the middle; if that is between two places, in the one before."""
+    for pad_mode in ("reflect", None):
+        yours = spectrogram(sound(), fade(length), size, 3, pad_mode=pad_mode, power=None)
+        expected = theirs(sound(), fade(length), size, 3, pad_mode=pad_mode)
+        compare(yours, expected, f"a window of {length} in a frame of {size}, {pad_mode}")
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 0.5])
+def test_powers(power: float) -> None:
+    """Of the absolute value."""
+    yours = spectrogram(sound(), fade(8), 8, 4, power=power)
+    compare(yours, theirs(sound(), fade(8), 8, 4).abs() ** power, f"power {power}")
+
+
+def test_defaults() -> None:
+    """Reflected, squared and not normalized."""
+    yours = spectrogram(sound(), fade(8), 8, 4)
+    compare(yours, theirs(sound(), fade(8), 8, 4).abs() ** 2, "no options")
+
+
+def test_two_ways_to_normalize() -> None:
+    """PyTorch's divides by the root of the frame's length, torchaudio's of the window's energy."""
+    signal, window = sound(), fade(5)
+    yours = spectrogram(signal, window, 8, 4, power=None, normalized="frame_length")
+    compare(yours, theirs(signal, window, 8, 4, normalized=True), "frame_length")
+
+    for power in (None, 2.0):
+        yours = spectrogram(signal, window, 8, 4, power=power, normalized="window")
+        expected = theirs(signal, window, 8, 4) / math.sqrt(sum(x * x for x in window.tolist()))
+        compare(yours, expected if power is None else expected.abs() ** power, "window")
+
+
+def test_float32() -> None:
+    """A signal and a window of float32 give complex64, or float32."""
+    signal, window = sound(dtype=torch.float32), fade(6, torch.float32)
+    for power, dtype in ((None, torch.complex64), (2.0, torch.float32)):
+        for normalized in (None, "frame_length", "window"):
+            yours = spectrogram(signal, window, 8, 4, power=power, normalized=normalized)
+            assert dtype == yours.dtype, f"yours is of {yours.dtype}, expected {dtype}"
+
+
+def test_a_broken_sample_stays_where_it_is() -> None:
+    """NaN in one sample reaches the frames that hold it, and no other; nor the other channel."""
+    signal = sound(20)
+    signal[0, 9] = math.nan
+    yours = spectrogram(signal, fade(6), 6, 2, pad_mode=None).isnan()
+    # Frames of 6 that begin at 4, 6 and 8 hold sample 9.
+    expected = torch.zeros(2, 4, 8, dtype=torch.bool)
+    expected[0, :, 2:5] = True
+    says = "where NaN is, by channel, row and frame: yours differs from what was expected\n".__add__
+    torch.testing.assert_close(yours, expected, msg=says)
+
+
+def test_the_signal_and_the_window_are_left_alone() -> None:
+    """An answer that scales in place would reach through the view into the signal."""
+    signal, window = sound(), fade(8)
+    for pad_mode in MODES:
+        with unchanged(signal=signal, window=window):
+            first = spectrogram(signal, window, 8, 4, pad_mode=pad_mode, normalized="window")
+        second = spectrogram(signal, window, 8, 4, pad_mode=pad_mode, normalized="window")
+        says = f"{pad_mode}: yours differs when it is called a second time\n".__add__
+        torch.testing.assert_close(first, second, rtol=0, atol=0, msg=says)
+
+
+def test_torchaudio_hears_the_same() -> None:
+    """Its Spectrogram, whose ``normalized=True`` is the window's."""
+    signal, window = sound(), torch.hann_window(6, dtype=torch.float64)
+    yours = [
+        spectrogram(signal, window, 8, 3, power=power, normalized=normalized)
+        for power in (1.0, 2.0)
+        for normalized in (None, "frame_length", "window")
+    ]
+    try:
+        from torchaudio.transforms import Spectrogram  # noqa: PLC0415 - may be missing
+    except (ImportError, OSError, RuntimeError) as error:
+        pytest.skip(
+            f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
+            "python -m pip install -U pip && python -m pip install -U --group audio"
+            " beside a CUDA build of torch; beside a CPU build add"
+            " --index-url https://download.pytorch.org/whl/cpu"
+        )
+    options = [(power, by) for power in (1.0, 2.0) for by in (False, "frame_length", True)]
+    for mine, (power, by) in zip(yours, options, strict=True):
+        machine = Spectrogram(8, 6, 3, power=power, normalized=by).double()
+        # The transform makes its window in float32.
+        machine.window.copy_(window)
+        says = f"power {power}, normalized={by!r}: yours differs from torchaudio's\n".__add__
+        torch.testing.assert_close(mine, machine(signal), rtol=1e-10, atol=1e-12, msg=says)
+
+
+def test_nobody_else_transforms() -> None:
+    """Yours is made of frames and torch.fft."""
+    with forbids(kata, "torch.stft", "torch.Tensor.stft", operators=["aten::stft"]) as fresh:
+        yours = fresh.spectrogram(sound(), fade(8), 8, 4)
+    assert yours.shape == (2, 5, 13), f"yours has the shape {tuple(yours.shape)}, not (2, 5, 13)"
