@@ -265,6 +265,13 @@ def schedules() -> str:
     return slots.svg()
 
 
+def first_nan() -> str:
+    """Draw the operators of a forward and a backward, and the one that makes a NaN."""
+    from tests import firstnan  # noqa: PLC0415 - imports torch
+
+    return firstnan.svg_of(firstnan.read_rows())
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "lecture01.svg": layers,
     "lecture02.svg": tensors,
@@ -280,6 +287,7 @@ MEASURED: dict[str, Callable[[], str]] = {
     "lecture11.svg": columns,
     "lecture12.svg": rates,
     "lecture14.svg": schedules,
+    "lecture27.svg": first_nan,
 }
 
 
