@@ -201,6 +201,13 @@ def artefact() -> str:
     return lecture08.svg_of(*lecture08.read_program())
 
 
+def columns() -> str:
+    """Draw how many vectors a Jacobian carries, by columns and by rows."""
+    from tests import columns as lecture11  # noqa: PLC0415 - imports torch
+
+    return lecture11.svg_of(lecture11.measure())
+
+
 def rates() -> str:
     """Draw the lr of a run: a warmup, an edit by hand, a milestone, a cosine and what follows."""
     import torch  # noqa: PLC0415 - takes a second
@@ -251,13 +258,6 @@ def rates() -> str:
     )
 
 
-PICTURES: dict[str, Callable[[], str]] = {
-    "lecture01.svg": layers,
-    "lecture02.svg": tensors,
-    "lecture06.svg": pipeline,
-}
-
-
 def schedules() -> str:
     """Draw three of PyTorch's schedules, played slot by slot."""
     from tests import slots  # noqa: PLC0415 - imports torch
@@ -265,6 +265,18 @@ def schedules() -> str:
     return slots.svg()
 
 
+def first_nan() -> str:
+    """Draw the operators of a forward and a backward, and the one that makes a NaN."""
+    from tests import firstnan  # noqa: PLC0415 - imports torch
+
+    return firstnan.svg_of(firstnan.read_rows())
+
+
+PICTURES: dict[str, Callable[[], str]] = {
+    "lecture01.svg": layers,
+    "lecture02.svg": tensors,
+    "lecture06.svg": pipeline,
+}
 # These need torch.
 MEASURED: dict[str, Callable[[], str]] = {
     "lecture03.svg": nodes,
@@ -272,8 +284,10 @@ MEASURED: dict[str, Callable[[], str]] = {
     "lecture05.svg": drawers,
     "lecture07.svg": streams,
     "lecture08.svg": artefact,
+    "lecture11.svg": columns,
     "lecture12.svg": rates,
     "lecture14.svg": schedules,
+    "lecture27.svg": first_nan,
 }
 
 

@@ -81,6 +81,12 @@ def test_large_scores_are_finite() -> None:
     with unchanged(q=q, k=k, v=v):
         yours, _ = block(q, k, v, seen(4, 4))
     check(yours, F.scaled_dot_product_attention(q, k, v), "scores of ten thousands")
+    # A hidden score may be the largest, and a seen one far below any number that hides.
+    mask = seen(4, 4).tril()
+    with unchanged(mask=mask):
+        yours, _ = block(q * 1e8, k, v, mask)
+    right = F.scaled_dot_product_attention(q * 1e8, k, v, attn_mask=mask)
+    check(yours, right, "a causal mask, and scores times 1e12")
 
 
 @example(1, 1.0)

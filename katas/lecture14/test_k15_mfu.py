@@ -12,9 +12,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from katas.lecture14 import k15_mfu as kata
 from katas.lecture14.k15_mfu import Model
-from katas.lecture14.k15_mfu import attention_share
-from katas.lecture14.k15_mfu import parameters
-from katas.lecture14.k15_mfu import utilization
 from plugins.kit import forbids
 
 
@@ -74,8 +71,10 @@ def check(yours: float, right: float, what: str, why: str) -> None:
 @models
 def test_parameters(model: Model) -> None:
     """Those of the linear layers."""
+    with forbids(kata) as mine:
+        yours = mine.parameters(model)
     right = measured(model)[2]
-    check(parameters(model), right, f"{model}", "an embedding is a lookup, no product")
+    check(yours, right, f"{model}", "an embedding is a lookup, no product")
 
 
 @models
@@ -90,7 +89,8 @@ def test_model_flops(model: Model) -> None:
 def test_attention_share(model: Model) -> None:
     """The products that FlopCounterMode counts as bmm: no weight is in them."""
     total, bare, _ = measured(model)
-    yours = attention_share(model)
+    with forbids(kata) as mine:
+        yours = mine.attention_share(model)
     assert yours == pytest.approx(bare / total, abs=1e-12), (
         f"{model}: yours {yours:.4f}, PyTorch's {bare / total:.4f} of all FLOPs are bmm"
     )
@@ -98,7 +98,8 @@ def test_attention_share(model: Model) -> None:
 
 def test_a_long_context_is_attention() -> None:
     """The model of the brief: 6ND sees a sixth."""
-    yours = attention_share(LONG)
+    with forbids(kata) as mine:
+        yours = mine.attention_share(LONG)
     assert 0.8 < yours < 0.9, f"{LONG}: yours {yours:.3f}, expected more than four fifths"
 
 
@@ -119,10 +120,15 @@ def test_hardware_flops(model: Model) -> None:
 def test_utilization(model: Model) -> None:
     """Tokens per second times FLOPs of a token: what the model needs, and what was computed."""
     needed, computed = measured(model)[0], measured(model, "again")[0]
-    mfu, hfu = utilization(model, 3.5, 700.0)
+    with forbids(kata) as mine:
+        mfu, hfu = mine.utilization(model, 3.5, 700.0)
+        twice, _ = mine.utilization(model, 7.0, 700.0)
     assert mfu == pytest.approx(needed * 3.5 / 700, rel=1e-12), (
         f"MFU: yours {mfu}, expected {needed * 3.5 / 700} with {needed} FLOPs for a token: "
         "recomputation does not train the model any further"
+    )
+    assert twice == pytest.approx(2 * mfu, rel=1e-12), (
+        f"MFU: yours {twice} at 7 tokens/s and {mfu} at 3.5, expected twice as much"
     )
     assert hfu == pytest.approx(computed * 3.5 / 700, rel=1e-12), (
         f"HFU: yours {hfu}, expected {computed * 3.5 / 700}: the GPU has computed {computed} FLOPs"

@@ -1,4 +1,4 @@
-"""Declares the devices that PyTorch supports, the runtimes of exported programs, and TorchX.
+"""Declares the devices that PyTorch supports, runtimes of exported programs, TorchX and tlparse.
 
 The devices are ``cpu`` (wherever PyTorch is installed), ``cuda`` (an NVIDIA GPU, or an AMD GPU
 with a ROCm build of PyTorch) and ``mps`` (the GPU of a Mac with Apple silicon).
@@ -10,6 +10,8 @@ import os
 import sys
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
 
 from plugins.tools.capability import Capability
 
@@ -23,6 +25,8 @@ PACKAGES = {
     "executorch": ("executorch",),
     "torchx": ("torchx",),
 }
+# A package of this name on PyPI brings the program and no module.
+TLPARSE = "tlparse"
 
 
 def pytest_kata_devices() -> list[Capability]:
@@ -91,8 +95,11 @@ def no_mps() -> str | None:
 def pytest_kata_backends() -> list[Capability]:
     """Declare what packages bring."""
     return [
-        Capability(name, partial(explain_missing_modules, modules))
-        for name, modules in PACKAGES.items()
+        *(
+            Capability(name, partial(explain_missing_modules, modules))
+            for name, modules in PACKAGES.items()
+        ),
+        Capability(TLPARSE, partial(explain_missing_program, TLPARSE)),
     ]
 
 
@@ -102,3 +109,15 @@ def explain_missing_modules(modules: tuple[str, ...]) -> str | None:
     if not absent:
         return None
     return f"{', '.join(absent)} not installed; python -m pip install {' '.join(absent)}"
+
+
+def explain_missing_program(name: str) -> str | None:
+    """Return how to install the program, or None."""
+    if find_program(name):
+        return None
+    return f"{name} not installed; python -m pip install {name}"
+
+
+def find_program(name: str) -> str | None:
+    """Return where the program is: on PATH, or beside a Python whose venv is not activated."""
+    return which(name) or which(name, path=Path(sys.executable).parent)

@@ -85,7 +85,7 @@ def test_mps(monkeypatch: pytest.MonkeyPatch, metal: tuple[bool, bool], expected
 
 def test_packages(modules: Path) -> None:
     """An export's own modules are needed too, and the command names the missing ones only."""
-    onnx, executorch, torchx = builtin.pytest_kata_backends()
+    onnx, executorch, torchx, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
     expected = "onnxscript, onnxruntime not installed; python -m pip install onnxscript onnxruntime"
@@ -94,6 +94,23 @@ def test_packages(modules: Path) -> None:
     assert "torchx not installed; python -m pip install torchx" == torchx.missing
     assert ["onnxruntime", "executorch", "torchx"] == [onnx.name, executorch.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
+
+
+def test_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts on PATH, and beside the running Python: not every venv is activated."""
+    *_, tlparse = builtin.pytest_kata_backends()
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
+    assert "tlparse" == tlparse.name
+    assert "tlparse not installed; python -m pip install tlparse" == tlparse.missing
+
+    for folder in ("path", "venv"):
+        program = tmp_path / folder / "tlparse"
+        program.parent.mkdir()
+        program.touch(mode=0o755)
+        assert str(program) == builtin.find_program("tlparse")
+        assert builtin.explain_missing_program("tlparse") is None
+        program.unlink()
 
 
 @pytest.mark.torch

@@ -1,0 +1,8 @@
+"""Lecture 11: advanced frontends."""
+
+from __future__ import annotations
+
+from katas import overlay
+
+
+__path__ = overlay(__path__)

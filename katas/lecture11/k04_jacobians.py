@@ -1,0 +1,74 @@
+"""Jacobians, by columns and by rows.
+
+From 2 entries to 4096, ``torch.func.jacrev`` takes a hundred times as long as ``jacfwd``, and
+returns an equal matrix. Each is no more than two transforms:
+
+               x has 2 entries
+                  . .
+    y has 4       . .          jvp    pushes a tangent of x forward:   a column of J
+    entries       . .          vjp    pulls a gradient of y back:      a row of J
+                  . .          vmap   asks for all of them in one run
+
+1. `basis`: the tangents, or gradients, to ask for.
+2. `jacfwd` and `jacrev`: functions that return functions, so that they nest.
+3. `hessian`: two of yours, one in the other.
+4. `jacobian`: compare two counts, and take the way that has less to ask for.
+
+Begin on paper: f of shape (2,) to (4,). What has vmap stacked, and along which dim, after jvp?
+Afterwards compare with ``jacrev`` in ``torch/_functorch/eager_transforms.py``, in site-packages:
+what does `chunk_size` bound?
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch  # noqa: F401 - your answer calls it
+from torch.func import jvp  # noqa: F401
+from torch.func import vjp  # noqa: F401
+from torch.func import vmap  # noqa: F401
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+
+# From x to y, tensors of at least one element, perhaps without dims. The functions below call it
+# once for each x, and `jacobian` at most twice.
+Function = Any
+
+
+def basis(like: Tensor) -> Tensor:
+    """Return for each element of `like` a tensor of its shape and dtype: a 1 there, else zeros.
+
+    They are stacked along the first dim.
+    """
+    # TODO: the rows of an identity matrix.
+    raise NotImplementedError("basis")
+
+
+def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
+    """Return the function from x to J of shape ``y.shape + x.shape``, by columns."""
+    # TODO: vmap over jvp.
+    raise NotImplementedError("jacfwd")
+
+
+def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
+    """Return the function from x to J of shape ``y.shape + x.shape``, by rows."""
+    # TODO: vmap over what vjp returns.
+    raise NotImplementedError("jacrev")
+
+
+def hessian(f: Function) -> Callable[[Tensor], Tensor]:
+    """Return the function from x to H of shape ``y.shape + x.shape + x.shape``."""
+    # TODO: one line.
+    raise NotImplementedError("hessian")
+
+
+def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
+    """Return the function from x to J, by columns or rows, whichever are fewer; either on a tie."""
+    # TODO: count the elements of x, and those of y.
+    raise NotImplementedError("jacobian")

@@ -1,0 +1,142 @@
+"""Batching rules, which vmap has in place of a loop.
+
+vmap calls f one time, with tensors that hide a dim of size B. For each operator there is a rule
+that knows what to do with the dim that f does not see:
+
+    f sees           (3,) + (2, 3)             sum(dim=0) of (2, 3)
+    there is       (B, 3) + (2, 3)             (B, 2, 3)
+    naively        B meets 2                   sums over B
+    the rule    (B, 1, 3) + (2, 3)             sum(dim=1)
+
+1. `pointwise`: as many dims in each, after the hidden one.
+2. `reduction`: the dim that f names, where it really is.
+3. `random_like`: is a random number drawn per row, or one for all rows?
+4. `vmap`: hide a dim of each argument, call f, and show the dim again.
+
+Begin with the picture: what has to be known of both sides before one is reshaped?
+Real life differs: PyTorch hides dims within hidden dims, catches ``torch.rand(3)`` too, and loops
+where an operator has no rule.
+Afterwards find your three rules in PyTorch's repository: in
+``aten/src/ATen/functorch/BatchRulesBinaryOps.cpp``, and in ``BatchRulesReduceOps.cpp`` and
+``BatchRulesRandomness.cpp`` next to it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+    from torch import Tensor
+
+
+# What `random_like` is to do: "error", "same" or "different".
+MODE = ContextVar("MODE", default="error")
+
+
+@contextmanager
+def randomness_mode(mode: str) -> Iterator[None]:
+    """Set `MODE` in a ``with``. Given."""
+    token = MODE.set(mode)
+    try:
+        yield
+    finally:
+        MODE.reset(token)
+
+
+class Batched:
+    """A tensor that hides the first dim of its `value`. Given."""
+
+    def __init__(self, value: Tensor) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> torch.Size:
+        """What f sees."""
+        return self.value.shape[1:]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Ask the rule."""
+        if func.__name__ not in RULES:
+            raise KeyError(f"there is no batching rule for {func.__name__}")
+        return RULES[func.__name__](func, *args, **(kwargs or {}))
+
+    def __add__(self, other: Any) -> Any:
+        return torch.add(self, other)  # type: ignore[arg-type, call-overload, unused-ignore]
+
+    def __mul__(self, other: Any) -> Any:
+        return torch.mul(self, other)  # type: ignore[arg-type, call-overload, unused-ignore]
+
+
+def dims(x: Any) -> int:
+    """Return how many dims f sees; a number has none. Given."""
+    return len(getattr(x, "shape", ()))
+
+
+def pointwise(func: Any, x: Any, y: Any) -> Batched:
+    """Return func(x, y), broadcast as f sees it.
+
+    At least one is batched; the other may be a tensor or a number.
+    """
+    # TODO: insert dims of size 1 after the hidden one.
+    raise NotImplementedError("pointwise")
+
+
+def reduction(func: Any, x: Batched, dim: int) -> Batched:
+    """Return func(x, dim) for a `dim` that f sees, which may be negative."""
+    # TODO: one line.
+    raise NotImplementedError("reduction")
+
+
+def random_like(func: Any, x: Batched) -> Any:
+    """Return random numbers of the shape that f sees, by `MODE`.
+
+    "different": batched, with other numbers in each row. "same": a tensor that is not batched.
+    """
+    if MODE.get() == "error":
+        raise RuntimeError("vmap: called random operation while in randomness error mode")
+    # TODO: one call of func, with which tensor?
+    raise NotImplementedError("random_like")
+
+
+def vmap(
+    f: Callable[..., Any],
+    in_dims: int | tuple[int | None, ...] = 0,
+    out_dims: int = 0,
+    randomness: str = "error",
+) -> Callable[..., Tensor]:
+    """Return f mapped over dim `in_dims` of each argument; f gets one whose dim is None as it is.
+
+    At least one is mapped. The dim is at `out_dims` of the result, even if f returns a tensor that
+    is not batched. f is called once.
+    """
+
+    def mapped(*args: Any) -> Tensor:
+        # The dim to hide of each argument, or None.
+        places = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
+        # TODO: hide a dim of each that has a place, call f, and show the dim.
+        raise NotImplementedError(f"vmap of {len(places)} arguments")
+
+    return mapped
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    "add": pointwise,
+    "sub": pointwise,
+    "mul": pointwise,
+    "maximum": pointwise,
+    "sum": reduction,
+    "cumsum": reduction,
+    "amax": reduction,
+    "rand_like": random_like,
+    "randn_like": random_like,
+}

@@ -1,0 +1,90 @@
+"""Debug: six functions with the right value and the wrong graph.
+
+Their values are right, so their unit tests passed. But a value is half of what a function returns
+in PyTorch; the other half is a graph, and each of these spoils it:
+
+    x = torch.tensor([0.0, 2.0], requires_grad=True)
+    capped(x).sum().backward()
+    print(x.grad)              # tensor([1., 1.]), though capped(2) is 1 all around
+
+Three have a wrong first derivative, one only a wrong second; one cannot be differentiated after a
+second call, one keeps its graph alive. Mend all six, a line or three each; the first two must then
+run under ``vmap``, too.
+
+Run the tests with ``--all-failures`` first: which derivative does each complain about?
+In your own code ``torch.autograd.gradcheck`` and ``gradgradcheck`` find most of them.
+Afterwards read `save_for_backward` in ``torch/autograd/function.py`` in site-packages: it says what
+may be kept on ``ctx``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+# TODO: mend them. Nothing here raises NotImplementedError: it is code with a wrong graph.
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    """Return x divided by its largest element, which is a function of x, too."""
+    return x / x.max().item()
+
+
+def capped(x: torch.Tensor) -> torch.Tensor:
+    """Return the exponential of x, at most 1."""
+    y = x.exp()
+    y.data.clamp_(max=1.0)
+    return y
+
+
+def adapted(w: torch.Tensor) -> torch.Tensor:
+    """Return w after a step of gradient descent: what MAML differentiates."""
+    loss = (w.sin() * w).sum()
+    (gradient,) = torch.autograd.grad(loss, w)
+    return w - 0.1 * gradient
+
+
+class Cube(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """The third power."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        """Keep the slope, since it is cheap here."""
+        ctx.slope = 3 * x**2
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        """Return the gradient of x."""
+        return gradient * ctx.slope  # type: ignore[no-any-return]
+
+
+class Tanh(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """The hyperbolic tangent."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        """Keep the result: the slope is made of it."""
+        ctx.y = x.tanh()
+        return ctx.y  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        """Return the gradient of x."""
+        return gradient * (1 - ctx.y**2)  # type: ignore[no-any-return]
+
+
+class Gain:
+    """Multiplies by a learnt factor; made with its logarithm, which an optimizer changes."""
+
+    def __init__(self, log: torch.Tensor) -> None:
+        self.log = log
+        self.factor: torch.Tensor | None = None
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x times the factor, which is worked out at the first call."""
+        if self.factor is None:
+            self.factor = self.log.exp()
+        return x * self.factor

@@ -1,0 +1,215 @@
+"""Levels: ``grad`` of ``vmap`` of ``grad``, on a stack of interpreters."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+
+# The transforms in progress; the last one is the top.
+STACK: list[Interpreter] = []
+
+
+# Given, down to `entered`.
+KERNELS: dict[str, Callable[..., torch.Tensor]] = {
+    "add": torch.add,
+    "mul": torch.mul,
+    "sin": torch.sin,
+    "cos": torch.cos,
+}
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operator; dim is for "sum" and "expand", which adds a dim of this size.
+
+    Operands do not broadcast: give two of one shape.
+    """
+
+    name: str
+    dim: int = 0
+    size: int = 0
+
+    def kernel(self, *x: torch.Tensor) -> torch.Tensor:
+        """Compute it, for tensors."""
+        if self.name == "sum":
+            return x[0].sum(self.dim)
+        if self.name == "expand":
+            return x[0].unsqueeze(self.dim).repeat_interleave(self.size, self.dim)
+        return KERNELS[self.name](*x)
+
+    def batched(self) -> Op:
+        """Return this operator for inputs that have a batch in front."""
+        return replace(self, dim=self.dim + 1)
+
+    def formula(self, g: Any, *x: Any) -> tuple[Any, ...]:
+        """Return the gradient of each input, from the output's and the inputs."""
+        if self.name == "add":
+            return g, g
+        if self.name == "mul":
+            return g * x[1], g * x[0]
+        if self.name == "sin":
+            return (g * apply(Op("cos"), x[0]),)
+        if self.name == "cos":
+            return (g * apply(Op("sin"), x[0]) * -1.0,)
+        if self.name == "sum":
+            return (apply(Op("expand", self.dim, x[0].shape[self.dim]), g),)
+        return (apply(Op("sum", self.dim), g),)
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """A value of one level: below it lies a tensor, or a value of a lower level."""
+
+    level: int
+    value: Any
+    batched: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape that a function sees, without the batch."""
+        return tuple(self.value.shape)[int(self.batched) :]
+
+    def sum(self, dim: int) -> Any:
+        """Sum over a dim."""
+        return apply(Op("sum", dim % len(self.shape)), self)
+
+    def sin(self) -> Any:
+        """Return the sine."""
+        return apply(Op("sin"), self)
+
+    def cos(self) -> Any:
+        """Return the cosine."""
+        return apply(Op("cos"), self)
+
+    def __add__(self, other: Any) -> Any:
+        return apply(Op("add"), self, tensor(other, self.shape))
+
+    def __mul__(self, other: Any) -> Any:
+        return apply(Op("mul"), self, tensor(other, self.shape))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def tensor(value: Any, shape: tuple[int, ...]) -> Any:
+    """Make a tensor of this shape of a number."""
+    number = isinstance(value, int | float)
+    return torch.full(shape, value, dtype=torch.float64) if number else value
+
+
+@contextmanager
+def entered(interpreter: Any) -> Iterator[Any]:
+    """Put an interpreter on the stack, for as long as its function runs."""
+    STACK.append(interpreter)
+    interpreter.level = len(STACK)
+    try:
+        yield interpreter
+    finally:
+        STACK.pop()
+
+
+def apply(op: Op, *values: Any) -> Any:
+    """Let the top interpreter process an operator; with an empty stack, compute it."""
+    return STACK[-1].process(op, *values) if STACK else op.kernel(*values)
+
+
+@contextmanager
+def lowered() -> Iterator[None]:
+    """Take the top interpreter off the stack, and put it back afterwards, errors included."""
+    top = STACK.pop()
+    try:
+        yield
+    finally:
+        STACK.append(top)
+
+
+class Interpreter:
+    """A transform in progress."""
+
+    level = 0
+
+    def owns(self, value: Any) -> bool:
+        """Whether a value is wrapped, and at this very level."""
+        return isinstance(value, Wrapped) and value.level == self.level
+
+    def process(self, op: Op, *values: Any) -> Any:
+        """Return the result of an operator, wrapped at this level."""
+        raise NotImplementedError(f"process of {type(self).__name__}")
+
+
+class Vmap(Interpreter):
+    """A batch of this size: its values have it as dim 0 of what they wrap."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def process(self, op: Op, *values: Any) -> Any:
+        """Open what is mine, expand the rest; lowered, apply the batched operator."""
+        expand = Op("expand", 0, self.size)
+        with lowered():
+            inner = [each.value if self.owns(each) else apply(expand, each) for each in values]
+            return Wrapped(self.level, apply(op.batched(), *inner), batched=True)
+
+
+def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the function for a batch: its input and output have one more dim, in front."""
+
+    def batch(x: Any) -> Any:
+        with entered(Vmap(x.shape[0])) as top:
+            y = function(Wrapped(top.level, x, batched=True))
+        return y.value if top.owns(y) else apply(Op("expand", 0, top.size), y)
+
+    return batch
+
+
+class Grad(Interpreter):
+    """A tape: an entry (result, op, values) for each operator, in their order."""
+
+    def __init__(self) -> None:
+        self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []
+
+    def opened(self, values: tuple[Any, ...]) -> list[Any]:
+        """Given: open those that are mine."""
+        return [value.value if self.owns(value) else value for value in values]
+
+    def process(self, op: Op, *values: Any) -> Any:
+        """Open what is mine; lowered, apply the operator; note it on the tape."""
+        with lowered():
+            result = Wrapped(self.level, apply(op, *self.opened(values)))
+        self.tape.append((result, op, values))
+        return result
+
+    def backward(self, y: Any, x: Wrapped) -> Any:
+        """Return the gradient of y, a number, for x: zeros where y does not depend on x.
+
+        When it runs this interpreter is off the stack, and formulas get opened values.
+        """
+        gradients = {y: torch.ones((), dtype=torch.float64)}
+        for result, op, values in reversed(self.tape):
+            if result in gradients:
+                parts = op.formula(gradients[result], *self.opened(values))
+                for value, part in zip(values, parts, strict=True):
+                    gradients[value] = gradients[value] + part if value in gradients else part
+        return gradients.get(x, torch.zeros(x.shape, dtype=torch.float64))
+
+
+def grad(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Given: return the function's gradient; the function returns a number."""
+
+    def gradient(x: Any) -> Any:
+        with entered(Grad()) as top:
+            wrapped = Wrapped(top.level, x)
+            y = function(wrapped)
+        return top.backward(y, wrapped)
+
+    return gradient

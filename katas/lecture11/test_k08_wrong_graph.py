@@ -1,0 +1,205 @@
+"""Tests of k08_wrong_graph: gradcheck compares your derivatives with differences of values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch.autograd import gradcheck
+from torch.autograd import gradgradcheck
+
+from katas.lecture11.k08_wrong_graph import Cube
+from katas.lecture11.k08_wrong_graph import Gain
+from katas.lecture11.k08_wrong_graph import Tanh
+from katas.lecture11.k08_wrong_graph import adapted
+from katas.lecture11.k08_wrong_graph import capped
+from katas.lecture11.k08_wrong_graph import scaled
+from plugins.kit import freed
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# What each function has lost, and not how to write it.
+RULES = {
+    "scaled": "a Python number has no graph: for PyTorch the largest element is a constant",
+    "capped": "a write to .data is seen by no graph, and overwrites what exp has saved",
+    "adapted": "the gradient in the step is a function of w; does it have a graph?",
+    "Cube": "forward runs without a graph: what it works out is a constant for backward",
+    "Tanh": "result -> grad_fn -> ctx -> result: a cycle, which only the garbage collector breaks",
+    "Gain": "a tensor kept between calls is a graph kept between calls",
+}
+
+
+def point(*shape: int) -> torch.Tensor:
+    """Return irrational float64 numbers, both signs, that require gradients."""
+    count = torch.Size(shape or (4,)).numel()
+    values = torch.arange(2, count + 2, dtype=torch.float64).sqrt() - 1.7
+    return values.reshape(shape or (4,)).requires_grad_()
+
+
+def gained(log: torch.Tensor) -> torch.Tensor:
+    """Return what a Gain with this logarithm makes of three numbers."""
+    return Gain(log)(torch.tensor([2.0, 3.0, -5.0], dtype=torch.float64).unsqueeze(1))
+
+
+CUBE: Callable[..., Any] = Cube.apply
+TANH: Callable[..., Any] = Tanh.apply
+PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "scaled": (scaled, lambda x: x / x.max()),
+    "capped": (capped, lambda x: torch.where(x < 0, x.exp(), 1.0)),
+    "adapted": (adapted, lambda x: x - 0.1 * (x.cos() * x + x.sin())),
+    "Cube": (CUBE, lambda x: x * x * x),
+    "Tanh": (TANH, lambda x: (x.exp() - (-x).exp()) / (x.exp() + (-x).exp())),
+    "Gain": (gained, lambda x: x.exp() * x.new_tensor([[2.0], [3.0], [-5.0]])),
+}
+
+
+def derivative(name: str, check: Any, which: str, **options: bool) -> None:
+    """Let gradcheck or gradgradcheck compare with differences of values."""
+    x = point()
+    with unchanged(x=x, but=["torch.get_rng_state()"]):
+        try:
+            check(PROGRAMS[name][0], x, **options)
+        except RuntimeError as error:
+            said = "\n".join(f"  {line}" for line in str(error).splitlines()[:10])
+        else:
+            return
+    raise AssertionError(
+        f"{name}: yours has a wrong {which} derivative; {RULES[name]}\n"
+        f"yours is called analytical here; expected: finite differences, called numerical\n{said}"
+    )
+
+
+@pytest.mark.given
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_value(name: str) -> None:
+    """It is right from the beginning, and stays so; twice the same, and x is left alone."""
+    function, formula = PROGRAMS[name]
+    x = point()
+    with unchanged(x=x):
+        for yours in (function(x), function(x)):
+            says = f"{name}: yours has another value than the formula: mend the graph alone\n"
+            torch.testing.assert_close(yours, formula(x), rtol=1e-12, atol=1e-14, msg=says.__add__)
+
+
+@pytest.mark.parametrize("name", ["scaled", "capped"])
+def test_forward_and_reverse(name: str) -> None:
+    """The first derivative, by jvp and by vjp."""
+    derivative(name, gradcheck, "first", check_forward_ad=True)
+
+
+@pytest.mark.parametrize("name", ["scaled", "capped"])
+def test_of_a_batch(name: str) -> None:
+    """Under vmap each row is a call of its own."""
+    function, formula = PROGRAMS[name]
+    rows = point(3, 2, 2).detach()
+    try:
+        yours = torch.func.vmap(function)(rows)
+    except RuntimeError as error:
+        raise AssertionError(f"{name} under vmap: {RULES[name]}\n{error}") from None
+    expected = torch.stack([formula(row) for row in rows])
+    assert torch.allclose(yours, expected), f"{name}: yours {yours}, expected {expected}"
+
+
+def test_through_a_step() -> None:
+    """The first derivative of a step, and the second one."""
+    derivative("adapted", gradcheck, "first")
+    derivative("adapted", gradgradcheck, "second")
+
+
+def test_the_second_derivative_of_a_cube() -> None:
+    """The slope is a function of x; the first derivative stays right."""
+    derivative("Cube", gradgradcheck, "second")
+    derivative("Cube", gradcheck, "first")
+
+
+def test_a_write_to_what_is_saved() -> None:
+    """PyTorch notices that what backward needs was overwritten, if it keeps it itself."""
+    for name in ("Cube", "Tanh"):
+        for what in ("input", "result"):
+            x = point()
+            copy = x * 1.0
+            y = PROGRAMS[name][0](copy)
+            kind = type(y.grad_fn).__name__
+            assert kind == f"{name}Backward", f"{name}: yours has the graph of {kind}, mend its own"
+            total = y.sum()
+            (copy if what == "input" else y.detach()).mul_(2.0)
+            try:
+                total.backward()
+            except RuntimeError as error:
+                if "modified by an inplace operation" not in str(error):
+                    raise
+            else:
+                assert x.grad is not None, f"{name}: yours has no gradient"
+                slope = 3 * x**2 if name == "Cube" else 1 - x.tanh() ** 2
+                right = torch.allclose(x.grad, slope)
+                assert right, (
+                    f"{name}: the {what} was overwritten; yours is {x.grad.tolist()}, expected an "
+                    "error: what you keep on ctx as an attribute has no version; read "
+                    "save_for_backward"
+                )
+
+
+def test_the_graph_of_a_tanh_dies() -> None:
+    """With the last reference to the result, without the garbage collector."""
+    try:
+        freed(lambda: TANH(point()))
+    except AssertionError as error:
+        raise AssertionError(f"Tanh: yours stays alive: {error}\n{RULES['Tanh']}") from None
+    derivative("Tanh", gradgradcheck, "second")
+    derivative("Tanh", gradcheck, "first")
+
+
+def test_a_gain_is_trained() -> None:
+    """Each call has a graph of its own, with or without an optimizer's step before it."""
+    log = point(1)
+    gain = Gain(log)
+    x = torch.tensor([2.0, 3.0], dtype=torch.float64)
+    # The optimizer's step comes after the second call.
+    for call in (1, 2, 3):
+        y = gain(x)
+        expected = (x * log.exp()).detach()
+        log.grad = None
+        try:
+            y.sum().backward()
+        except RuntimeError as error:
+            raise AssertionError(f"Gain, call {call}: {error}\n{RULES['Gain']}") from None
+        right = torch.allclose(y, expected)
+        assert right, f"Gain, call {call}: yours {y.tolist()}, expected {expected.tolist()}"
+        gradient = log.grad
+        says = f"Gain, call {call}: yours has the gradient {gradient}, expected {expected.sum()}"
+        assert gradient is not None, says
+        assert torch.allclose(gradient, expected.sum()), says
+        if call == 2:
+            with torch.no_grad():
+                log -= 0.1
+    values = vars(gain).items()
+    kept = [key for key, each in values if isinstance(each, torch.Tensor) and each.grad_fn]
+    assert not kept, f"Gain: yours keeps {kept} after a call, expected none\n{RULES['Gain']}"
+
+
+def test_a_gain_under_grad_and_jvp() -> None:
+    """Called under a transform first, it is called without one afterwards."""
+    gain = Gain(point(1).detach())
+    x = torch.tensor([2.0, 3.0], dtype=torch.float64)
+
+    def loss(log: torch.Tensor) -> torch.Tensor:
+        gain.log = log
+        return gain(x).sum()
+
+    log = gain.log
+    expected = (x.sum() * log.exp()).item()
+    for name in ("grad", "jvp", "neither"):
+        if name == "grad":
+            yours = torch.func.grad(loss)(log)
+        elif name == "jvp":
+            yours = torch.func.jvp(loss, (log,), (torch.ones_like(log),))[1]
+        else:
+            yours = loss(log)
+        right = torch.allclose(yours, torch.tensor(expected, dtype=torch.float64))
+        assert right, f"Gain, {name}: yours {yours}, expected {expected}\n{RULES['Gain']}"

@@ -1,0 +1,196 @@
+"""Tests of k11_frontend: the same network in Python is the oracle, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from plugins.kit import Extension
+
+
+pytestmark = pytest.mark.backend("cxx")
+
+SIZES = 4, 8, 3
+
+
+class Net(nn.Module):  # type: ignore[misc, unused-ignore]
+    """What you write in C++, in Python."""
+
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, hidden)
+        self.second = nn.Linear(hidden, outputs)
+        self.gain = nn.Parameter(torch.ones(outputs))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return (rows, outputs)."""
+        found: torch.Tensor = self.gain * self.second(torch.tanh(self.first(x)))
+        return found
+
+
+def both(extension: Extension, seed: int = 0) -> tuple[Any, Net]:
+    """Return yours and PyTorch's, in float64, made after the same seed."""
+    made = []
+    for build in (extension.cls("Net"), Net):
+        torch.manual_seed(seed)
+        made.append(build(*SIZES))
+    yours, theirs = made
+    yours.double()
+    theirs.double()
+    return yours, theirs
+
+
+def data(rows: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return inputs and targets that no two rows share."""
+    x = torch.arange(1.0, rows * SIZES[0] + 1, dtype=torch.float64).sin().view(rows, 4)
+    y = torch.arange(1.0, rows * SIZES[2] + 1, dtype=torch.float64).cos().view(rows, 3)
+    return x, y
+
+
+def train(net: Net, steps: int, lr: float, momentum: float) -> list[float]:
+    """Train PyTorch's."""
+    x, y = data()
+    optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=momentum)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = (net(x) - y).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def close(yours: torch.Tensor, theirs: torch.Tensor, what: str, why: str) -> None:
+    """Compare in float64."""
+    says = f"{what}: yours against PyTorch's in Python; {why}\n".__add__
+    torch.testing.assert_close(yours, theirs, rtol=1e-10, atol=1e-12, msg=says)
+
+
+def compare_parameters(yours: Any, theirs: Net, why: str) -> None:
+    """Compare the parameters one by one."""
+    named = dict(zip(yours.names(), yours.parameters(), strict=True))
+    for name, parameter in theirs.named_parameters():
+        assert name in named, f"yours has no parameter {name}, only {list(named)}"
+        close(named[name].detach(), parameter.detach(), name, why)
+
+
+def test_the_parameters_have_names(extension: Extension) -> None:
+    """What is registered, and by which name."""
+    yours, theirs = both(extension)
+    right = sorted(name for name, _ in theirs.named_parameters())
+    found = sorted(yours.names())
+    assert found == right, (
+        f"parameters of yours {found}, of PyTorch's {right}: what is assigned but not registered"
+        " has no name, and no optimizer gets it"
+    )
+
+
+def test_the_same_seed_makes_the_same_parameters(extension: Extension) -> None:
+    """One generator and one initialisation serve Python and C++, so the order of layers counts."""
+    for seed in (0, 1):
+        yours, theirs = both(extension, seed)
+        compare_parameters(yours, theirs, f"after torch.manual_seed({seed}); which layer is first?")
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_forward(extension: Extension, rows: int) -> None:
+    """The formula of the brief, with a gain that is not 1."""
+    yours, theirs = both(extension)
+    x, _ = data(rows)
+    gain = torch.tensor([0.5, -2.0, 3.0], dtype=torch.float64)
+    with torch.no_grad():
+        dict(zip(yours.names(), yours.parameters(), strict=True))["gain"].copy_(gain)
+        theirs.gain.copy_(gain)
+    with unchanged(x=x):
+        found = yours.forward(x)
+    close(found, theirs(x), f"forward of {rows} rows", "gain * second(tanh(first(x)))")
+
+
+def test_python_differentiates_what_c_plus_plus_computed(extension: Extension) -> None:
+    """One autograd: the graph does not know who has called the operators."""
+    yours, theirs = both(extension)
+    x, y = data()
+    for net in (yours, theirs):
+        (net.forward(x) * y).sum().backward()
+    named = dict(zip(yours.names(), yours.parameters(), strict=True))
+    for name, parameter in theirs.named_parameters():
+        gradient = named[name].grad
+        assert gradient is not None, f"{name} of yours has no gradient, PyTorch's has one"
+        assert parameter.grad is not None, f"{name}: PyTorch's has a gradient"
+        close(gradient, parameter.grad, f"gradient of {name}", "does it require grad?")
+
+
+def test_no_steps(extension: Extension) -> None:
+    """No loss, and no parameter moves."""
+    yours, theirs = both(extension)
+    losses = yours.train(*data(), 0, 0.1, 0.9)
+    assert losses == [], f"0 steps: yours returns {losses}, expected []"
+    compare_parameters(yours, theirs, "0 steps")
+
+
+def test_one_step(extension: Extension) -> None:
+    """The loss before it, and the parameters after it."""
+    yours, theirs = both(extension)
+    x, y = data()
+    with unchanged(x=x, y=y):
+        losses = yours.train(x, y, 1, 0.3, 0.0)
+    right = train(theirs, 1, 0.3, 0.0)
+    why = "the mean of the squared errors, before the step"
+    close(torch.tensor(losses), torch.tensor(right), "loss", why)
+    compare_parameters(yours, theirs, "1 step, lr 0.3")
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_many_steps(extension: Extension, momentum: float) -> None:
+    """Gradients are set to zero at each step, and momentum is kept from step to step."""
+    yours, theirs = both(extension)
+    losses = yours.train(*data(), 5, 0.1, momentum)
+    right = train(theirs, 5, 0.1, momentum)
+    why = f"5 steps, momentum {momentum}: what does a step take over from the one before?"
+    close(torch.tensor(losses), torch.tensor(right), "losses", why)
+    compare_parameters(yours, theirs, why)
+
+
+def test_a_second_call_begins_anew(extension: Extension) -> None:
+    """Gradients and momentum from before the call do not count; the parameters do."""
+    yours, theirs = both(extension)
+    x, y = data()
+    why = "with gradients from before the call; is the first step's gradient its own?"
+    for steps in (3, 2):
+        for net in (yours, theirs):
+            (net.forward(x) * y).sum().backward()
+        losses = yours.train(*data(), steps, 0.1, 0.9)
+        right = train(theirs, steps, 0.1, 0.9)
+        close(
+            torch.tensor(losses), torch.tensor(right), "losses", f"a call of {steps} steps, {why}"
+        )
+    compare_parameters(yours, theirs, f"3 steps and 2, {why}")
+
+
+def test_python_holds_the_parameters_themselves(extension: Extension) -> None:
+    """What Python got before the training changes with it: the memory is the same."""
+    yours, _ = both(extension)
+    before = yours.parameters()
+    copies = [parameter.detach().clone() for parameter in before]
+    yours.train(*data(), 2, 0.1, 0.0)
+    for name, held, old, now in zip(yours.names(), before, copies, yours.parameters(), strict=True):
+        assert held.data_ptr() == now.data_ptr(), (
+            f"{name}: yours has a new tensor after the training, expected the one that Python holds"
+        )
+        assert not held.equal(old), f"{name}: yours has not moved in two steps; is it registered?"
+
+
+def test_two_networks_do_not_meet(extension: Extension) -> None:
+    """Training one leaves the other alone."""
+    (one, _), (other, theirs) = both(extension), both(extension)
+    one.train(*data(), 2, 0.1, 0.9)
+    compare_parameters(other, theirs, "another network was trained")

@@ -1,0 +1,57 @@
+"""Read an exception that has been through C++.
+
+Python calls C++, C++ calls a hook of yours, and the hook raises. What comes back depends on the
+road. Take both, with a function that raises:
+
+    through_hook(pay)        Boom: no money          the exception itself
+    through_future(pay)      RuntimeError: Got the following error when running the callback:
+                             Boom: no money
+
+                             At:
+                               ledger.py(4): pay
+                               ...
+    from TorchScript         RuntimeError: The following operation failed in the TorchScript ...
+                             RuntimeError: Boom: no money
+
+                             At: ...
+
+Write `raised`: what was raised, and by whom? About seven lines.
+
+Begin with an exception that is itself: its traceback has the function.
+Afterwards find that message in ``torch/include/torch/csrc/jit/python/pybind_utils.h``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def through_hook(f: Callable[[], object]) -> None:
+    """Call f in the backward of a product. Given."""
+    y = torch.ones(1, requires_grad=True) * 2
+    y.register_hook(lambda _: f())  # type: ignore[no-untyped-call, unused-ignore]
+    y.sum().backward()
+
+
+def through_future(f: Callable[[], object]) -> None:
+    """Call f when a future has its result. Given."""
+    future: torch.futures.Future[int] = torch.futures.Future()
+    after = future.then(lambda _: f())
+    future.set_result(1)
+    after.wait()
+
+
+def raised(error: Exception) -> tuple[str, str]:
+    """Return the name of the class that was raised first, and of the function that raised it.
+
+    The text follows "callback: " or, from TorchScript, "RuntimeError: " at the beginning of a line.
+    A message may have several lines, none of them just "At:". One text may contain another.
+    """
+    # TODO: an exception as text has an "At:" on a line of its own.
+    raise NotImplementedError("raised")

@@ -1,0 +1,70 @@
+"""Find a graph break in a trace of torch.compile.
+
+TORCH_TRACE=folder makes PyTorch write down what it compiles, with no change to the program; tlparse
+makes pages of it. The file is plain: a header in JSON after "] ", and a payload whose lines begin
+with a tab. Files get numbers, and later lines use these:
+
+    V1125 17:06 7 torch/_logging/structured.py:28] {"str": ["/home/me/train.py", 1]}
+    V1125 17:06 7 torch/_dynamo/convert_frame.py:303] {"dynamo_start": {"stack":
+        [{"line": 5, "name": "step", "filename": 1}]}, "frame_id": 0, "frame_compile_id": 0}
+    V1125 17:06 7 torch/_dynamo/symbolic_convert.py:5098] {"artifact": {"name":
+        "dynamo_graph_break_reason"}, "frame_id": 0, "frame_compile_id": 0, "has_payload": "97..."}
+    <tab>Graph break in user code at /home/me/train.py:7
+    <tab>Graph Break Reason: ...
+
+(Two headers are folded here; in the file each is one line.) Who breaks the graph? Write, in
+about 20 lines:
+
+1. `entries`: the file, as a list.
+2. `compiled`: the function of each compile id.
+3. `breaks`: the lines that break, each with the compilations that it broke. One line may break
+   several.
+
+Begin with a payload: to which header does it belong?
+Afterwards read `trace_structured` in ``torch/_logging/_internal.py``, in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A header, and the text that follows it: "" if there is none."""
+
+    header: dict[str, Any]
+    payload: str
+
+    @property
+    def compile_id(self) -> str:
+        """Return "0/1" for the second compilation of the first frame, if it has one. Given."""
+        return f"{self.header['frame_id']}/{self.header['frame_compile_id']}"
+
+
+def entries(text: str) -> list[Entry]:
+    """Return the entries of a trace, in order.
+
+    A payload has neither the tab that begins each line, nor the newline that ends its last line in
+    the file; "has_payload" is its MD5. Headers may hold "] " as well, and payloads blank lines.
+    """
+    # TODO: lines end at a newline alone; text has other separators, for splitlines.
+    raise NotImplementedError("entries")
+
+
+def compiled(log: list[Entry]) -> dict[str, str]:
+    """Return "name at file:line" of the function that each compile id began with.
+
+    It is the last frame of the stack of its first "dynamo_start".
+    """
+    # TODO: "str" gives a file its number.
+    raise NotImplementedError("compiled")
+
+
+def breaks(log: list[Entry]) -> dict[str, list[str]]:
+    """Return the compile ids that broke at each "file:line", each once, in the order of the log.
+
+    The place ends the first line of the payload: "Graph break in user code at file:line".
+    """
+    # TODO: most artifacts have another name, and many headers are no artifact.
+    raise NotImplementedError("breaks")

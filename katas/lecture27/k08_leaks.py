@@ -1,0 +1,93 @@
+"""Find a leak: in a snapshot, and among the living.
+
+The run ends at step 4000, out of memory. On a GPU the allocator knows who holds it. This is the
+format of ``torch.cuda.memory._snapshot()``, which the tests imitate:
+
+    segments          from cudaMalloc
+      blocks          size, requested_size, state, frames (innermost first)
+                      active_allocated | active_pending_free | inactive
+
+The CPU has no snapshot, so you watch the operators: a mode sees the result of each, and a weak
+reference to its storage says later whether it has died.
+
+Write two parts, about 18 lines.
+
+- `growth`: which line holds more than before?
+- `Living`: note each storage that an operator makes, and keep none of them alive.
+
+Begin on paper: ``y = x[0]; del x``. Which of the two tensors is alive, and how many bytes?
+Afterwards read ``StorageWeakRef`` in ``torch/multiprocessing/reductions.py``, in site-packages.
+
+Real life differs: without ``_record_memory_history(stacks="python")`` beforehand the frames are
+empty, or have C++ in front. For the second state `_snapshot`'s docstring has another name than
+``torch/csrc/cuda/Module.cpp``, which writes it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter  # noqa: TC003 - your answer calls it
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+
+def owner(frames: Sequence[Mapping[str, Any]]) -> str:
+    """Return the innermost line outside of torch, as "train.py:12:step". Given."""
+    for frame in frames:
+        if "/torch/" not in frame["filename"]:
+            return f"{frame['filename'].split('/')[-1]}:{frame['line']}:{frame['name']}"
+    return "?"
+
+
+def storages_in(tree: object) -> dict[StorageWeakRef, int]:
+    """Return the storages of the tensors in a tree, by a weak reference, with their bytes. Given.
+
+    Two references to one storage are equal, also when it has died.
+    """
+    found = [x.untyped_storage() for x in tree_leaves(tree) if isinstance(x, torch.Tensor)]
+    return {StorageWeakRef(storage): storage.nbytes() for storage in found}
+
+
+def growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
+    """Return by how many bytes each line holds more in `after`, the largest growth first.
+
+    A line holds what was requested for those of its blocks that a tensor uses. A line that holds
+    less, or as much as before, is left out.
+    """
+    # TODO: owner(block["frames"]); one Counter minus another keeps what is positive.
+    raise NotImplementedError("growth")
+
+
+class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
+    """Knows what the operators under it have made, and what of it is alive.
+
+    The tensors are strided ones. A storage counts from the operator that made it, with the bytes
+    that it had then. One that an operator got as an argument is not made by it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
+        # The name of the operator and the bytes.
+        self.made: dict[StorageWeakRef, tuple[str, int]] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operator, note the storages of its results, and return them."""
+        # TODO: a storage is new if no argument has it.
+        raise NotImplementedError("Living.__torch_dispatch__")
+
+    def living(self) -> Counter[str]:
+        """Return the bytes of the storages that are alive, by the operator that made them.
+
+        An operator's name is ``str(func)``, as in "aten.exp.default".
+        """
+        # TODO: ask each storage whether it is expired().
+        raise NotImplementedError("Living.living")

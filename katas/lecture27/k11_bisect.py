@@ -1,0 +1,83 @@
+"""Bisect to the commit that made a test flaky.
+
+Since last week a test fails in one of four runs. ``git bisect`` runs it one time at each step, it
+happens to pass, and the search turns to the wrong half. In the end it blames, with confidence,
+a commit that fixed a comment:
+
+    good                              bad
+      o---o---o---o---x---x---x---x---x        passed, though it is an x?
+                              |                then the search goes on to its right
+
+A failure proves that a commit is bad. A pass proves little, so run it again. How often?
+
+Write two functions, about 13 lines.
+
+- `repeats`: the fewest runs that make the whole search safe enough.
+- `culprit`: the search, in which ``git bisect`` chooses the commits. Run no commit again that has
+  failed.
+
+Begin on paper: a bad commit fails in 1 of 4 runs. How likely is it to pass 3 of 3?
+Afterwards read ``do_bisect`` in ``torch/_inductor/compiler_bisector.py``, in site-packages. It
+tries backends and subsystems one by one, and bisects the applications of one, with one call of
+`fn` a step. When is that enough?
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+# The user's own configuration, hooks and signatures are left out.
+PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false")
+
+
+def git(repo: Path, *words: str) -> str:
+    """Run git in a repository, and return what it says; raise if it fails. Given."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    done = subprocess.run(  # noqa: S603 - our own
+        ["git", *QUIET, *words],  # noqa: S607 - the user's git
+        cwd=repo,
+        env=env | PLAIN,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def suspects(repo: Path) -> list[str]:
+    """Return the commits that a bisection has left: one is the first bad commit. Given."""
+    return git(repo, "rev-list", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*").split()
+
+
+def repeats(rate: float, steps: int, risk: float) -> int:
+    """Return the fewest runs of each commit that make a search of `steps` commits safe.
+
+    Each run of a bad commit fails with probability `rate`, in (0, 1]; those of a good one pass.
+    Safe means: if each of the `steps` commits is bad, the probability that at least one of them
+    passes all of its runs is at most `risk`, in (0, 1). There is at least one step.
+    """
+    # TODO: what is the probability that all are seen to fail?
+    raise NotImplementedError("repeats")
+
+
+def culprit(repo: Path, good: str, bad: str, fails: Callable[[], bool], runs: int) -> str:
+    """Return the hash of the first bad commit; leave the repository as it was.
+
+    `fails` runs the test on what is checked out. A commit that passes `runs` times is good. An
+    error of `fails` propagates; even then the branch is back and no bisection is under way. If
+    only one commit can be the culprit, no test is run.
+    """
+    # TODO: git(repo, "bisect", "start", bad, good) checks out the first commit to test.
+    raise NotImplementedError("culprit")

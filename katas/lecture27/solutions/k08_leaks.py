@@ -1,0 +1,82 @@
+"""Find a leak: in a snapshot, and among the living."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+
+def owner(frames: Sequence[Mapping[str, Any]]) -> str:
+    """Return the innermost line outside of torch, as "train.py:12:step". Given."""
+    for frame in frames:
+        if "/torch/" not in frame["filename"]:
+            return f"{frame['filename'].split('/')[-1]}:{frame['line']}:{frame['name']}"
+    return "?"
+
+
+def storages_in(tree: object) -> dict[StorageWeakRef, int]:
+    """Return the storages of the tensors in a tree, by a weak reference, with their bytes. Given.
+
+    Two references to one storage are equal, also when it has died.
+    """
+    found = [x.untyped_storage() for x in tree_leaves(tree) if isinstance(x, torch.Tensor)]
+    return {StorageWeakRef(storage): storage.nbytes() for storage in found}
+
+
+def growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
+    """Return by how many bytes each line holds more in `after`, the largest growth first.
+
+    A line holds what was requested for those of its blocks that a tensor uses. A line that holds
+    less, or as much as before, is left out.
+    """
+    held: list[Counter[str]] = [Counter(), Counter()]
+    for snapshot, lines in zip((before, after), held, strict=True):
+        for segment in snapshot["segments"]:
+            for block in segment["blocks"]:
+                if block["state"] == "active_allocated":
+                    lines[owner(block["frames"])] += block["requested_size"]
+    return dict((held[1] - held[0]).most_common())
+
+
+class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
+    """Knows what the operators under it have made, and what of it is alive.
+
+    The tensors are strided ones. A storage counts from the operator that made it, with the bytes
+    that it had then. One that an operator got as an argument is not made by it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
+        # The name of the operator and the bytes.
+        self.made: dict[StorageWeakRef, tuple[str, int]] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operator, note the storages of its results, and return them."""
+        results = func(*args, **(kwargs or {}))
+        old = storages_in((args, kwargs))
+        for storage, size in storages_in(results).items():
+            if storage not in old:
+                self.made[storage] = str(func), size
+        return results
+
+    def living(self) -> Counter[str]:
+        """Return the bytes of the storages that are alive, by the operator that made them.
+
+        An operator's name is ``str(func)``, as in "aten.exp.default".
+        """
+        alive: Counter[str] = Counter()
+        for storage, (name, size) in self.made.items():
+            if not storage.expired():
+                alive[name] += size
+        return alive

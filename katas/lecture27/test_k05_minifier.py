@@ -1,0 +1,275 @@
+"""Tests of k05_minifier: lists first, then graphs, then PyTorch's minifier beside yours."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+
+import pytest
+import torch
+from hypothesis import example
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from torch import fx
+
+from katas.lecture27 import k05_minifier as kata
+from katas.lecture27.k05_minifier import Recorder
+from katas.lecture27.k05_minifier import ddmin
+from katas.lecture27.k05_minifier import extract
+from katas.lecture27.k05_minifier import minify
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+T = TypeVar("T")
+
+# A search that never ends is stopped by the questions it asks, or by the clock.
+quick = pytest.mark.time_limit(5)
+
+
+def asked_of(items: list[T], fails: Callable[[list[T]], bool]) -> Callable[[list[T]], bool]:
+    """Return `fails`, for parts of `items` in their order, and not for ever."""
+    place = {item: number for number, item in enumerate(items)}
+    questions = 0
+
+    def ask(part: list[T]) -> bool:
+        nonlocal questions
+        questions += 1
+        bar = 2 * len(items) ** 2 + 20
+        assert questions <= bar, f"yours asks {questions} times of {len(items)} items: no end"
+        places = [place[item] for item in part]
+        says = f"yours asks of {part}, expected a part of {items}, in its order"
+        assert all(a < b for a, b in pairwise(places)), says
+        return fails(part)
+
+    return ask
+
+
+def limited(fails: Callable[..., bool]) -> Callable[[fx.GraphModule, list[torch.Tensor]], bool]:
+    """Return `fails`, for at most as many questions as any search needs."""
+    questions = iter(range(400))
+
+    def ask(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
+        assert next(questions, None) is not None, "yours asks 400 times, expected an end"
+        return fails(module, inputs)
+
+    return ask
+
+
+def values(*sizes: int) -> torch.Tensor:
+    """Return irrational numbers."""
+    return torch.arange(torch.Size(sizes).numel(), dtype=torch.float64).sqrt().reshape(sizes)
+
+
+def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return a few operators of both."""
+    a = torch.sin(x)
+    b = torch.mul(a, y)
+    c = torch.add(b, a, alpha=2)
+    return torch.exp(c).sum(dim=0)
+
+
+def traced(f: Callable[..., Any], *inputs: torch.Tensor) -> tuple[Any, dict[str, fx.Node], Any]:
+    """Return a graph, its nodes by name, and their values."""
+    module = fx.symbolic_trace(f)
+    recorder = Recorder(module)
+    recorder.run(*inputs)
+    return module, {node.name: node for node in module.graph.nodes}, recorder.values
+
+
+def names(module: fx.GraphModule) -> list[str]:
+    """Return what a graph computes."""
+    return [node.name for node in module.graph.nodes if node.op.startswith("call_")]
+
+
+@quick
+def test_an_item_that_matters() -> None:
+    """One of eight."""
+    items = list("abcdefgh")
+    yours = ddmin(items, asked_of(items, lambda part: "f" in part))
+    assert yours == ["f"], f"yours {yours}, expected ['f']"
+
+
+@quick
+def test_two_that_matter() -> None:
+    """They stay in their order, and the list that was given stays as it is."""
+    items = list("abcdefgh")
+    yours = ddmin(items, asked_of(list(items), lambda part: {"b", "g"} <= set(part)))
+    assert yours == ["b", "g"], f"yours {yours}, expected ['b', 'g']"
+    assert items == list("abcdefgh"), f"yours leaves {items} of the list, expected it as it was"
+
+
+@quick
+@settings(max_examples=60)
+@given(st.integers(1, 20).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
+@example((1, {0}))
+@example((3, {0, 1, 2}))
+@example((7, {0, 6}))
+@example((5, set()))
+def test_any_items_that_matter(drawn: tuple[int, set[int]]) -> None:
+    """Where a part fails if it has certain items, these are left; with none, nothing is."""
+    n, culprits = drawn
+    yours = ddmin(list(range(n)), asked_of(list(range(n)), culprits.issubset))
+    assert yours == sorted(culprits), f"of {n}: yours {yours}, expected {sorted(culprits)}"
+
+
+@quick
+@pytest.mark.parametrize("n", range(1, 13))
+def test_no_item_can_go(n: int) -> None:
+    """Each item reads the one before it, and the first matters: one goes after another."""
+
+    def fails(part: list[int]) -> bool:
+        return 0 in part and all(item - 1 in part for item in part if item)
+
+    yours = ddmin(list(range(n)), asked_of(list(range(n)), fails))
+    assert yours == [0], f"of {n}: yours {yours} still fails without {yours[-1]}, expected [0]"
+
+
+@quick
+def test_the_questions() -> None:
+    """Halves first: far fewer questions than items."""
+    items, asked = list(range(128)), list[int]()
+
+    def fails(part: list[int]) -> bool:
+        asked.append(len(part))
+        return {30, 31} <= set(part)
+
+    ddmin(items, asked_of(items, fails))
+    bar, naive = 40, 128
+    assert len(asked) <= bar, f"yours asks {len(asked)} times, expected {bar}; one by one: {naive}"
+
+
+def test_one_node() -> None:
+    """Its operands become inputs, with the values that they had."""
+    _, nodes, recorded = traced(program, values(3), values(3) + 1)
+    module, inputs = extract(recorded, [nodes["mul"]])
+    placeholders = [node.name for node in module.graph.nodes if node.op == "placeholder"]
+    assert placeholders == ["sin", "y"], f"inputs: yours {placeholders}, expected ['sin', 'y']"
+    for yours, right in zip(inputs, (values(3).sin(), values(3) + 1), strict=True):
+        assert torch.equal(yours, right), f"an input: yours {yours}, expected {right}"
+    output = module(*inputs)
+    assert isinstance(output, tuple), f"output: yours {type(output).__name__}, expected a tuple"
+    assert torch.equal(output[0], values(3).sin() * (values(3) + 1)), f"yours returns {output}"
+
+
+def test_some_nodes() -> None:
+    """One that is kept is computed; one that is read twice is one input; arguments stay."""
+    x, y = values(3), values(3) + 1
+    _, nodes, recorded = traced(program, x, y)
+    module, inputs = extract(recorded, [nodes["sin"], nodes["add"], nodes["exp"]])
+    found = [f"{node.op} {node.name}" for node in module.graph.nodes]
+    right = ["placeholder x", "placeholder mul", "call_function sin", "call_function add"]
+    right += ["call_function exp", "output output"]
+    assert found == right, f"yours\n{found}\nexpected\n{right}"
+    module.graph.lint()
+    expected = torch.exp(x.sin() * y + 2 * x.sin())
+    says = f"yours computes something else, expected what the nodes do:\n{module.code}".__add__
+    torch.testing.assert_close(module(*inputs)[0], expected, rtol=0, atol=1e-12, msg=says)
+    module, inputs = extract(recorded, [nodes["sin"], nodes["exp"]])
+    assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected x and add"
+    module, inputs = extract(recorded, [nodes["mul"], nodes["add"]])
+    assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected sin, read twice, and y"
+
+
+def test_inputs_are_copies() -> None:
+    """A graph that writes to its input is asked about more than one time."""
+
+    def writes(x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1).mul(2)
+
+    _, nodes, recorded = traced(writes, values(3))
+    before = copy.deepcopy(list(recorded.values()))
+    for _ in range(2):
+        module, inputs = extract(recorded, [nodes["add_"]])
+        output = module(*inputs)[0]
+        assert torch.equal(output, values(3) + 1), f"yours {output}, expected {values(3) + 1}"
+    same = all(map(torch.equal, before, recorded.values()))
+    assert same, "the graph that yours returns writes to the recorded values, expected copies"
+
+
+def test_the_graph_stays() -> None:
+    """Nodes are copied, not moved."""
+    module, nodes, recorded = traced(program, values(3), values(3))
+    before = str(module.graph)
+    extract(recorded, [nodes["mul"], nodes["exp"]])
+    assert str(module.graph) == before, f"yours changes the graph:\n{module.graph}\nwas\n{before}"
+
+
+def chain(x: torch.Tensor) -> torch.Tensor:
+    """Forty operators, two of which do not go together."""
+    for _ in range(6):
+        x = torch.cos(torch.add(x, 1).abs())
+    x = torch.neg(torch.tanh(x))
+    for _ in range(6):
+        x = torch.sub(torch.sigmoid(x), 1).abs()
+    return x
+
+
+def crashes(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
+    """Whether a backend crashes: it fuses neg into the tanh that it reads, wrongly."""
+    module(*inputs)
+    targets = {node: node.target for node in module.graph.nodes}
+    return any(
+        target is torch.neg and any(targets[each] is torch.tanh for each in node.all_input_nodes)
+        for node, target in targets.items()
+    )
+
+
+@quick
+def test_a_backend_that_crashes() -> None:
+    """Two nodes of forty are left, with an input."""
+    module, inputs = minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
+    assert names(module) == ["tanh", "neg"], f"yours {names(module)}, expected ['tanh', 'neg']"
+    assert len(inputs) == 1, f"yours has {len(inputs)} inputs, expected 1"
+    assert crashes(module, inputs), "your graph does not fail, expected one that does"
+
+
+@quick
+def test_a_wrong_value() -> None:
+    """The fault is in a number, the first NaN: one node is left, and the input it needs."""
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.sqrt(torch.sub(torch.cos(x), 1)).exp().tanh()
+
+    def fails(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
+        clean = not any(x.isnan().any() for x in inputs)
+        return clean and bool(module(*inputs)[0].isnan().any())
+
+    module, inputs = minify(fx.symbolic_trace(f), [values(4)], limited(fails))
+    assert names(module) == ["sqrt"], f"yours {names(module)}, expected ['sqrt']"
+    assert bool((inputs[0] < 0).any()), f"yours has the input {inputs[0]}, expected cos(x) - 1"
+
+
+@pytest.mark.time_limit(30)
+def test_beside_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's minifier leaves no fewer nodes."""
+    monkeypatch.chdir(tmp_path)
+    asked: list[int] = []
+    found, _ = minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
+
+    from functorch.compile import minifier  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    def fails(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
+        asked.append(1)
+        return crashes(module, inputs)
+
+    theirs, _ = minifier(
+        fx.symbolic_trace(chain), [values(4)], fails, dump_state=lambda *_args: None
+    )
+    yours, right = len(names(found)), len(names(theirs))
+    assert yours <= right, f"yours leaves {yours} nodes, PyTorch's {right}, in {len(asked)} queries"
+
+
+def test_it_is_written_here() -> None:
+    """Without the minifier that it rebuilds."""
+    with forbids(kata, "functorch") as fresh:
+        module, _ = fresh.minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
+        assert len(names(module)) == 2, f"yours {names(module)}, expected two nodes"

@@ -1,0 +1,288 @@
+"""Tests of k06_ablation: the test plants a fault in a layer of its own, and your tool finds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+
+from katas.lecture27.k06_ablation import LAYERS
+from katas.lecture27.k06_ablation import blame
+from katas.lecture27.k06_ablation import observe
+from katas.lecture27.k06_ablation import weights
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+
+
+pytestmark = pytest.mark.time_limit(60)
+aten = torch.ops.aten
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler() -> Iterator[None]:
+    """Leave no compiled code to the next test."""
+    yield
+    torch.compiler.reset()
+
+
+def values(*sizes: int, grad: bool = False) -> torch.Tensor:
+    """Return irrational numbers."""
+    x = torch.arange(torch.Size(sizes).numel(), dtype=torch.float64).sqrt().reshape(sizes)
+    return x.requires_grad_(grad)
+
+
+def rewritten(change: Callable[[torch.fx.Graph], None]) -> Callable[..., Any]:
+    """Return a compiler that changes the graph, and runs it."""
+
+    def compiler(module: torch.fx.GraphModule, _inputs: object) -> Any:
+        from functorch.compile import make_boxed_func  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+        change(module.graph)
+        module.recompile()
+        return make_boxed_func(module.forward)
+
+    return compiler
+
+
+def nothing(_graph: torch.fx.Graph) -> None:
+    """Leave a graph as it is."""
+
+
+def swap(old: Any, new: Any) -> Callable[[torch.fx.Graph], None]:
+    """Return a pass that calls another operator."""
+
+    def change(graph: torch.fx.Graph) -> None:
+        for node in graph.nodes:
+            if node.target is old:
+                node.target = new
+
+    return change
+
+
+def aot(
+    forward: Callable[[torch.fx.Graph], None] = nothing,
+    backward: Callable[[torch.fx.Graph], None] = nothing,
+    decompositions: dict[Any, Callable[..., Any]] | None = None,
+) -> Any:
+    """Return a backend on AOTAutograd with a pass for each of its graphs."""
+    from torch._dynamo.backends.common import aot_autograd  # noqa: PLC0415 - takes seconds
+
+    return aot_autograd(
+        fw_compiler=rewritten(forward),
+        bw_compiler=rewritten(backward),
+        decompositions=decompositions or {},
+    )
+
+
+def check(
+    f: Callable[..., Any], inputs: list[torch.Tensor], layers: dict[str, Any], expected: str | None
+) -> None:
+    """Compare the layer."""
+    __tracebackhide__ = True
+    yours = blame(f, inputs, layers)
+    assert yours == expected, f"yours blames {yours!r} of {[*layers]}, expected {expected!r}"
+
+
+def step(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Return two outputs."""
+    z = torch.sin(x) * y
+    return z, torch.nn.functional.silu(z).sum(dim=0)
+
+
+def test_what_is_observed() -> None:
+    """Two outputs, the gradients of x and none of y, x and y afterwards."""
+    x, y = values(2, 3, grad=True), values(2, 3) + 1
+    with unchanged(x=x, y=y):
+        found = observe(step, [x, y])
+    outputs = step(x, y)
+    grads = torch.autograd.grad(outputs, x, [weights(each) for each in outputs])
+    right = [*outputs, *grads, x, y]
+    assert len(found) == len(right), f"yours has {len(found)} tensors, expected {len(right)}"
+    for number, (mine, theirs) in enumerate(zip(found, right, strict=True)):
+        says = f"tensor {number} of yours is not the expected one\n".__add__
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-12, msg=says)
+
+
+def test_what_it_writes_to() -> None:
+    """The copies are changed, and the inputs are not; no output requires grad."""
+
+    def writes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x.add_(1).sum(),)
+
+    x = values(3)
+    with unchanged(x=x):
+        found = observe(writes, [x])
+    assert len(found) == 2, f"yours has {len(found)} tensors, expected the output and x afterwards"
+    after = found[1]
+    assert after is not None, "yours has None for x, expected x afterwards"
+    assert torch.equal(after, values(3) + 1), f"x afterwards: yours {after}, expected x + 1"
+
+
+def test_random_numbers() -> None:
+    """They are those of seed 0 each time, and the generator is left as it was."""
+
+    def noise(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * torch.rand(3, dtype=x.dtype), x.detach() + 1)
+
+    x, unused = values(3, grad=True), values(2, grad=True)
+    with unchanged(x=x, unused=unused):
+        (first, *_), (again, *_) = observe(noise, [x]), observe(noise, [x])
+    assert first is not None, "yours has None, expected the first output"
+    assert again is not None, "yours has None, expected the first output"
+    assert torch.equal(first, again), f"yours {first}, then {again}: expected one seed for both"
+    right = x * torch.rand(3, dtype=x.dtype, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(first, right), f"yours {first}, expected {right}, of seed 0"
+
+    def ignores(x: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * 2,)
+
+    grad = observe(ignores, [x, unused])[2]
+    assert grad is None, f"the gradient of an input that is not used: yours {grad}, expected None"
+
+
+def test_a_healthy_stack() -> None:
+    """PyTorch's own layers, without Inductor, which needs a C++ compiler."""
+    layers = {name: backend for name, backend in LAYERS.items() if name != "Inductor"}
+    check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers, None)
+
+
+def test_a_pass() -> None:
+    """It takes cos for sin, in the second layer; the third has it too."""
+    calls: list[str] = []
+
+    def third(module: torch.fx.GraphModule, _inputs: object) -> Any:
+        calls.append("third")
+        return module.forward
+
+    layers = {"Dynamo": "eager", "AOT": aot(forward=swap(aten.sin.default, aten.cos.default))}
+    check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers | {"third": third}, "AOT")
+    assert not calls, "yours compiles the third layer, expected an end at the one to blame"
+
+
+def test_dynamo() -> None:
+    """What a program does only while it is compiled."""
+
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * (3 if torch.compiler.is_compiling() else 2),)
+
+    check(f, [values(3)], {"Dynamo": "eager", "AOT": aot()}, "Dynamo")
+
+
+def test_a_decomposition() -> None:
+    """Of silu, and a little too large."""
+    wrong = {aten.silu.default: lambda x: x * torch.sigmoid(x) + 1e-7}
+    layers = {"Dynamo": "eager", "AOT": aot(), "decompositions": aot(decompositions=wrong)}
+    check(step, [values(2, 3) + 1, values(2, 3) + 1], layers, "decompositions")
+
+
+def test_a_decomposition_that_rounds() -> None:
+    """Another order of the same operators is no fault."""
+    other = {aten.silu.default: lambda x: x * torch.sigmoid(x)}
+    check(
+        step,
+        [values(5, 7) + 1, values(5, 7) + 1],
+        {"decompositions": aot(decompositions=other)},
+        None,
+    )
+
+
+def test_the_backward() -> None:
+    """The outputs are right, the gradient is not."""
+    layers = {"AOT": aot(), "bwd": aot(backward=swap(aten.cos.default, aten.sin.default))}
+    check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers, "bwd")
+
+
+def test_a_gradient_in_the_wrong_place() -> None:
+    """The backward of a product by 2, upside down: with ones for a gradient none would see it."""
+
+    def flip(graph: torch.fx.Graph) -> None:
+        (output,) = (node for node in graph.nodes if node.op == "output")
+        (last,) = output.all_input_nodes
+        with graph.inserting_before(output):
+            new = graph.call_function(aten.flip.default, (last, [0]))
+        output.replace_input_with(last, new)
+
+    def double(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * 2,)
+
+    check(double, [values(4, grad=True)], {"AOT": aot(), "bwd": aot(backward=flip)}, "bwd")
+
+
+def test_a_write_that_is_lost() -> None:
+    """An input is to be written to, and a pass has dropped it: outputs are right."""
+
+    def writes(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        z = x + y
+        x.copy_(z)
+        return (z * 2,)
+
+    def lossy(module: torch.fx.GraphModule, _inputs: object) -> Any:
+        for node in list(module.graph.nodes):
+            if node.target == "copy_":
+                node.replace_all_uses_with(node.args[0])
+                module.graph.erase_node(node)
+        module.recompile()
+        return module.forward
+
+    check(writes, [values(3), values(3) + 1], {"Dynamo": "eager", "lossy": lossy}, "lossy")
+
+
+def test_nan() -> None:
+    """Where both are NaN they agree; NaN for a number is a fault."""
+
+    def root(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (torch.sqrt(x - 1),)
+
+    check(root, [values(4)], {"Dynamo": "eager", "AOT": aot()}, None)
+    layers = {"Dynamo": "eager", "log": aot(forward=swap(aten.sqrt.default, aten.log.default))}
+    check(root, [values(4) * 0 + 1], layers, "log")
+
+
+def test_a_dtype() -> None:
+    """Values that are right in another dtype are a fault."""
+
+    def narrow(module: torch.fx.GraphModule, _inputs: object) -> Any:
+        return lambda *args: tuple(y.to(torch.float32) for y in module(*args))
+
+    def double(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * 2,)
+
+    check(double, [torch.ones(3, dtype=torch.float64)], {"narrow": narrow}, "narrow")
+
+
+def test_a_layer_that_raises() -> None:
+    """An AssertionError of its own is no difference."""
+
+    def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
+        def run(*_args: object) -> Any:
+            raise AssertionError("the layer of the test")
+
+        return run
+
+    def double(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * 2,)
+
+    with pytest.raises(AssertionError, match="the layer of the test"):
+        pytest.fail(f"yours blames {blame(double, [values(3)], {'raises': backend})!r}")
+
+
+def test_again() -> None:
+    """A layer that was healthy breaks: compiled code of the first call is no evidence."""
+    factor = [2.0]
+
+    def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
+        now = factor[0]
+        return lambda x: (x * now,)
+
+    def double(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * 2,)
+
+    check(double, [values(3)], {"backend": backend}, None)
+    factor[0] = 3.0
+    check(double, [values(3)], {"backend": backend}, "backend")

@@ -1,0 +1,201 @@
+// tier: iter
+//
+// The sizes by hand, no chunk that is empty, and the lowest exception under a mutex.
+//
+#include <ATen/Parallel.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+using Body = std::function<void(int64_t begin, int64_t end)>;
+
+// ---- given: do not change ----------------------------------------------------------------
+
+namespace {
+
+// Whether this thread is at work on a chunk.
+thread_local bool inside = false;
+
+// Lives as long as a chunk runs: sets `inside`, and what at::get_thread_num() returns.
+struct Member {
+  explicit Member(int64_t number) : id(static_cast<int>(number)), before(inside) {
+    inside = true;
+  }
+  ~Member() {
+    inside = before;
+  }
+  at::internal::ThreadIdGuard id;
+  bool before;
+};
+
+// Runs task(0) to task(size - 1), each in a thread of its own, the first one in this thread, and
+// returns when all have returned. An exception that leaves a task ends the process.
+void team(int64_t size, const std::function<void(int64_t number)>& task) {
+  std::vector<std::thread> others;
+  for (int64_t number = 1; number < size; ++number) {
+    others.emplace_back([&task, number]() noexcept { task(number); });
+  }
+  [&]() noexcept { task(0); }();
+  for (auto& other : others) {
+    other.join();
+  }
+}
+
+// ---- the exercise ------------------------------------------------------------------------
+
+// Calls f for chunks of begin to end, which together are all of it. Within f at::get_thread_num()
+// is the number of the chunk, from 0, and 0 where there is one call. A grain of 0 sets no limit.
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
+  const int64_t n = end - begin;
+  if (n <= grain || n <= 1 || inside) {
+    const at::internal::ThreadIdGuard id(0);
+    if (n > 0) f(begin, end);
+    return;
+  }
+  int64_t most = at::get_num_threads();
+  if (grain > 0) {
+    most = std::min(most, (n + grain - 1) / grain);
+  }
+  const int64_t size = (n + most - 1) / most;
+  const int64_t count = (n + size - 1) / size;
+  std::mutex mutex;
+  std::exception_ptr error;
+  int64_t lowest = count;
+  team(count, [&](int64_t number) {
+    const Member member(number);
+    const int64_t first = begin + number * size;
+    try {
+      if (first < end) f(first, std::min(first + size, end));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (number < lowest) {
+        lowest = number;
+        error = std::current_exception();
+      }
+    }
+  });
+  if (error) {
+    std::rethrow_exception(error);
+  }
+}
+
+// ---- given: do not change ----------------------------------------------------------------
+
+using Loop = std::function<void(int64_t begin, int64_t end, int64_t grain, const Body& f)>;
+
+// TensorIterator calls at::parallel_for within libtorch_cpu.so, where it has its threads: over a
+// tensor that holds begin, ..., end - 1, so that the elements say which chunk came.
+void pytorchs(int64_t begin, int64_t end, int64_t grain, const Body& f) {
+  auto elements = at::empty({std::max<int64_t>(end - begin, 0)}, at::kLong);
+  for (int64_t i = begin; i < end; ++i) {
+    elements.data_ptr<int64_t>()[i - begin] = i;
+  }
+  auto iterator = at::TensorIteratorConfig()
+                      .set_check_mem_overlap(false)
+                      .add_output(elements)
+                      .add_const_input(elements)
+                      .build();
+  iterator.for_each(
+      [&](char** data, const int64_t*, int64_t n) {
+        const int64_t first = *reinterpret_cast<int64_t*>(data[0]);
+        f(first, first + n);
+      },
+      grain);
+}
+
+void headers(int64_t begin, int64_t end, int64_t grain, const Body& f) {
+  at::parallel_for(begin, end, grain, f);
+}
+
+Loop loop_of(const std::string& who) {
+  return who == "yours" ? parallel_for : who == "header" ? headers : pytorchs;
+}
+
+at::Tensor table(const std::vector<std::vector<int64_t>>& rows, int64_t columns) {
+  auto made = at::empty({static_cast<int64_t>(rows.size()), columns}, at::kLong);
+  auto* place = made.data_ptr<int64_t>();
+  for (const auto& row : rows) {
+    place = std::copy(row.begin(), row.end(), place);
+  }
+  return made;
+}
+
+// A row for each call: begin, end, at::get_thread_num(); and how many threads there were.
+std::tuple<at::Tensor, int64_t> chunks(std::string who, int64_t begin, int64_t end, int64_t grain) {
+  std::mutex mutex;
+  std::vector<std::vector<int64_t>> rows;
+  std::map<std::thread::id, int64_t> threads;
+  loop_of(who)(begin, end, grain, [&](int64_t first, int64_t last) {
+    const std::lock_guard lock(mutex);
+    rows.push_back({first, last, at::get_thread_num()});
+    ++threads[std::this_thread::get_id()];
+  });
+  std::sort(rows.begin(), rows.end());
+  return {table(rows, 3), static_cast<int64_t>(threads.size())};
+}
+
+// A row for each call of the inner loop: begin of the outer chunk, then as above; and
+// at::get_thread_num() of the outer chunk after the inner loop.
+at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t inner, int64_t inner_grain) {
+  std::mutex mutex;
+  std::vector<std::vector<int64_t>> rows;
+  const Loop loop = loop_of(who);
+  loop(0, outer, outer_grain, [&](int64_t first, int64_t) {
+    std::vector<std::vector<int64_t>> mine;
+    loop(0, inner, inner_grain, [&](int64_t begin, int64_t end) {
+      const std::lock_guard lock(mutex);
+      mine.push_back({first, begin, end, at::get_thread_num()});
+    });
+    const std::lock_guard lock(mutex);
+    for (auto& row : mine) {
+      row.push_back(at::get_thread_num());
+      rows.push_back(row);
+    }
+  });
+  std::sort(rows.begin(), rows.end());
+  return table(rows, 5);
+}
+
+std::atomic<int64_t> ran{0};
+
+// Throws in the chunks that begin at one of `places`, in the last of them first; ran() counts the
+// elements of the others.
+void throwing(std::string who, int64_t end, int64_t grain, std::vector<int64_t> places) {
+  ran = 0;
+  loop_of(who)(0, end, grain, [&](int64_t first, int64_t last) {
+    if (std::count(places.begin(), places.end(), first)) {
+      const auto later = std::count_if(places.begin(), places.end(), [&](int64_t place) { return place > first; });
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 * later));
+      TORCH_CHECK_INDEX(false, "chunk at ", first);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ran += last - first;
+  });
+}
+
+int64_t ran_elements() {
+  return ran;
+}
+
+} // namespace
+
+TORCH_LIBRARY(lecture11_k12, m) {
+  m.def("chunks(str who, int begin, int end, int grain) -> (Tensor rows, int threads)", &chunks);
+  m.def("nested(str who, int outer, int outer_grain, int inner, int inner_grain) -> Tensor", &nested);
+  m.def("throwing(str who, int end, int grain, int[] places) -> ()", &throwing);
+  m.def("ran() -> int", &ran_elements);
+}
