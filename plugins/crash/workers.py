@@ -62,7 +62,11 @@ class Controller:
         """Tell a worker where to keep its journal."""
         node.workerinput[FOLDER] = str(self.folder)
         _outlive_the_worker(node)
-        self._watches[node.gateway.id] = Watch(Journal(self.folder, node.gateway.id), self.memory)
+        watch = Watch(Journal(self.folder, node.gateway.id), self.memory)
+        # A dict that grows while `_look` goes through it would end that thread, and with it all
+        # limits of time and memory.
+        with self._lock:
+            self._watches[node.gateway.id] = watch
 
     def _look(self) -> None:
         while not self._over.wait(TICK):

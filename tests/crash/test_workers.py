@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from textwrap import dedent
+from threading import Thread
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
 
+from plugins.crash import workers
 from plugins.crash.workers import FOLDER
 from plugins.crash.workers import prepare_worker
 from plugins.crash.workers import worker_status
@@ -25,6 +28,7 @@ from tests.support.crashes import read_log
 
 
 if TYPE_CHECKING:
+    from plugins.crash.journal import Journal
     from tests.conftest import MiniCourse
 
 
@@ -142,6 +146,39 @@ def test_two_workers_that_die_at_once(kata: MiniCourse) -> None:
 
     assert "the second dies" in result.stderr.str()
     result.assert_outcomes(failed=2, passed=28)
+
+
+def test_a_worker_may_come_while_another_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dict that grows in the middle of a look would end the looking, and with it all limits."""
+
+    def node(name: str) -> Any:
+        gateway = SimpleNamespace(id=name)
+        return SimpleNamespace(gateway=gateway, workerinput={}, sendcommand=None)
+
+    looks: list[str] = []
+
+    class Slow:
+        """A watch during whose first look the second worker comes."""
+
+        def __init__(self, journal: Journal, _memory: int) -> None:
+            self.name = journal.events.stem
+
+        def look(self) -> None:
+            looks.append(self.name)
+            if 1 == len(looks):
+                comes.start()
+                comes.join(0.5)
+
+    monkeypatch.setattr(workers, "Watch", Slow)
+    controller = workers.Controller(memory=0)
+    comes = Thread(target=controller.pytest_configure_node, args=[node("gw1")])
+    controller.pytest_configure_node(node("gw0"))
+    last = time.monotonic() + 10
+    while "gw1" not in looks and time.monotonic() < last:
+        time.sleep(0.01)
+    controller.pytest_unconfigure()
+
+    assert {"gw0", "gw1"} == {*looks}
 
 
 def test_the_status_is_that_of_the_process() -> None:
