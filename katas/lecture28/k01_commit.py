@@ -11,7 +11,7 @@
 Commit the mended file on a branch ``relu-docs``, in 4 lines or so.
 
 First look around: ``python -m katas.lecture28.conftest ~/tiny`` makes the repositories, with a
-CONTRIBUTING.md about messages. End yours with the line "Fixes #17".
+CONTRIBUTING.md about messages. Write a body too, and end your message with the line "Fixes #17".
 Afterwards read the first line of ``.github/PULL_REQUEST_TEMPLATE.md`` in PyTorch.
 """
 
