@@ -10,10 +10,9 @@ A pull request of Grace and you, behind its upstream by two commits:
 Make it two commits on upstream's newest, each green, Grace's still hers. About 6 lines:
 
 1. Add the sample, `SAMPLES` to `MORE`, by a commit of its own, a fixup of yours.
-2. Drop the print.
-3. Rebase with ``-i --autosquash``, which moves fixups to where they belong. The editor is given:
-   it leaves the list as it is.
-4. Push to ``origin``.
+2. Drop the print. No editor opens here: ``git rebase -i`` takes its list as it is.
+3. Rebase with ``-i --autosquash``, which moves fixups to where they belong.
+4. Push to ``origin``, by force, with lease: the commits are new ones.
 
 Begin on paper: write the list that ``git rebase -i`` shows, and the one that you want. Which
 option runs the tests after each commit?
