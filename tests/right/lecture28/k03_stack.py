@@ -13,7 +13,7 @@ OLD, NEW = "slope * x elsewhere.", "slope * x elsewhere, zero included."
 
 
 def split(run: Run) -> None:
-    """Make the branches in the clone, where ``leaky`` is checked out; `leaky` itself stays."""
+    """Make the branches in the clone, where ``leaky`` is checked out and stays where it is."""
     run("git switch -c stack/1 upstream/main")
     old = run.read("tinytorch/kernels.py")
     new = run("git show leaky:tinytorch/kernels.py")
