@@ -8,12 +8,13 @@ housekeeping:
     +      - run: python test/run.py | tail -n 1
 
 Find the line, and suggest a better one, as GitHub's button "Add a suggestion" does. One pull
-request is right as it is: approve it. Six lines to find; one of the faults needs two.
+request is right as it is: approve it. Six lines to find; one of the faults needs two. Turning the
+test on is welcome, and not counted.
 
 Begin with what the text promises. Which line keeps the promise, and which test would notice if it
 did not?
-Afterwards read ``assertExpectedInline`` in ``torch/testing/_internal/common_utils.py``, in
-site-packages: what does accepting an output check?
+Afterwards read ``assertExpectedInline``, which ``torch/testing/_internal/common_utils.py`` takes
+from ``expecttest/__init__.py``, both in site-packages: what does accepting an output check?
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Suggestion(NamedTuple):
 def review(number: int) -> list[Suggestion]:
     """Return the suggestions for a pull request, 1 to 6; none means that you approve it.
 
-    With them CI is green, and what the text promises holds.
+    With them CI is green, and the fault is gone.
     """
     # TODO: one after the other; begin with the short ones, 2 and 4.
     raise NotImplementedError(f"review({number})")
