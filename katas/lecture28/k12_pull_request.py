@@ -29,8 +29,9 @@ WRONG, RIGHT = "has strides (2, 1)", "has strides (3, 1)"
 def answer(run: Run) -> None:
     """Push a contribution to the fork; `main` is checked out, with your answer, and stays.
 
-    ``run("python -m plugins.guard", check=False)`` returns what a command prints, ``run.replace``
-    edits a file.
+    ``run("python -m plugins.guard --base upstream/main", check=False)`` returns what it prints, and
+    ``run.replace`` edits a file. A branch made from ``upstream/main`` tracks it unless you say
+    ``--no-track``, and git refuses a plain push: name the remote and the branch.
     """
     # TODO: where does a branch begin that has no answer of yours?
     raise NotImplementedError("answer")
