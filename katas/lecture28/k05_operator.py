@@ -14,11 +14,12 @@ tinytorch, whose tensors are lists of floats:
 4. `info`: an OpInfo with samples in which the faults of others are seen.
 5. `places` and `contribute`: one commit, on your fork.
 
-Begin with ``upstream/``, beside this file: follow mul through its six places.
+Begin with ``upstream/``, beside this file: follow mul through five files. In kernels.py it stands
+twice, as a kernel and as a meta function, so there are six places.
 
 Real life differs: a kernel of PyTorch is C++, and a formula may be, too.
-Afterwards look lerp up in ``tools/autograd/derivatives.yaml``, on your disk as
-``torchgen/packaged/autograd/derivatives.yaml``.
+Afterwards look lerp up in ``torch/include/ATen/native/Lerp.h`` and in
+``torchgen/packaged/autograd/derivatives.yaml``, both on your disk.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def schema() -> str:
 def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[float]:
     """Go from each element to that of `end`, by a share.
 
-    Sizes that differ are a ValueError. With a weight of 0 the result is self, with 1 it is end,
-    bit for bit, however far apart they are.
+    Sizes that differ are a ValueError. The values are torch.lerp's, for finite elements whose
+    difference does not overflow: a weight of 0 gives self, and one of 1 gives end, exactly.
     """
     # TODO: self + weight * (end - self) keeps one end; which formula keeps the other?
     raise NotImplementedError("lerp_cpu")

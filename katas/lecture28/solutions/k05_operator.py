@@ -33,8 +33,8 @@ def schema() -> str:
 def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[float]:
     """Go from each element to that of `end`, by a share.
 
-    Sizes that differ are a ValueError. With a weight of 0 the result is self, with 1 it is end,
-    bit for bit, however far apart they are.
+    Sizes that differ are a ValueError. The values are torch.lerp's, for finite elements whose
+    difference does not overflow: a weight of 0 gives self, and one of 1 gives end, exactly.
     """
     return [
         a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
