@@ -59,10 +59,10 @@ def dtypes_of(test: Test, device: str) -> tuple[Any, ...]:
 
 
 def only_on(device: str) -> Callable[[Test], Test]:
-    """Return a decorator: on another device the test raises ``SkipTest("Only runs on ...")``.
+    """Return a decorator: on another device the test raises a ``SkipTest``.
 
-    It is decided by ``self.device_type`` when the test runs. What `dtypes` has noted, above or
-    below, still counts, and so do name and docstring.
+    Its reason is "Only runs on meta", if that is the device. ``self.device_type`` decides when the
+    test runs. What `dtypes` has noted, above or below, is kept, and so are name and docstring.
     """
     # TODO: a decorator that is given an argument: three functions, one in the other.
     raise NotImplementedError("only_on")
@@ -73,10 +73,11 @@ def instantiate(
 ) -> None:
     """Put a subclass of the template into `scope` for each device; take the template out.
 
-    ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. A
-    method whose name begins with "test" becomes ``test_add_cpu``, called with device="cpu", or for
-    each of its dtypes ``test_add_cpu_float32``, called with the dtype as well. In the end no test
-    has the name that it has in the template, not even there; other members are inherited.
+    ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. Each
+    function in ``vars(template)`` whose name begins with "test" becomes ``test_add_cpu``, called
+    with device="cpu", or for each of its dtypes ``test_add_cpu_float32``, called with the dtype as
+    well. In the end no test has its old name, not even in the template. Other members, also the
+    tests of the template's parent, are inherited as they are.
     """
     # TODO: the names first, a class for each device, then the template.
     raise NotImplementedError("instantiate")

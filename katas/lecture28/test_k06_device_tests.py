@@ -38,6 +38,7 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
         """A template."""
 
         tolerance = 0.5
+        test_sizes = (2, 3)
 
         def helper(self) -> float:
             """Return what is inherited."""
@@ -172,6 +173,8 @@ def test_the_template_has_no_test_left() -> None:
     left = found_in(found)
     assert left == [], f"the template still has {left}, expected none"
     assert hasattr(found, "helper"), "the helper has gone from the template, expected it to stay"
+    sizes = getattr(found, "test_sizes", None)
+    assert sizes == (2, 3), f"test_sizes is no function: yours leaves {sizes}, expected (2, 3)"
     scope, found, _ = made()
     assert (sorted(scope), found_in(found)) == (["other"], []), (
         f"without a device: yours leaves {sorted(scope)} and {found_in(found)}, expected no test"

@@ -35,10 +35,10 @@ def dtypes_of(test: Test, device: str) -> tuple[Any, ...]:
 
 
 def only_on(device: str) -> Callable[[Test], Test]:
-    """Return a decorator: on another device the test raises ``SkipTest("Only runs on ...")``.
+    """Return a decorator: on another device the test raises a ``SkipTest``.
 
-    It is decided by ``self.device_type`` when the test runs. What `dtypes` has noted, above or
-    below, still counts, and so do name and docstring.
+    Its reason is "Only runs on meta", if that is the device. ``self.device_type`` decides when the
+    test runs. What `dtypes` has noted, above or below, is kept, and so are name and docstring.
     """
 
     def decorate(test: Test) -> Test:
@@ -58,12 +58,14 @@ def instantiate(
 ) -> None:
     """Put a subclass of the template into `scope` for each device; take the template out.
 
-    ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. A
-    method whose name begins with "test" becomes ``test_add_cpu``, called with device="cpu", or for
-    each of its dtypes ``test_add_cpu_float32``, called with the dtype as well. In the end no test
-    has the name that it has in the template, not even there; other members are inherited.
+    ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. Each
+    function in ``vars(template)`` whose name begins with "test" becomes ``test_add_cpu``, called
+    with device="cpu", or for each of its dtypes ``test_add_cpu_float32``, called with the dtype as
+    well. In the end no test has its old name, not even in the template. Other members, also the
+    tests of the template's parent, are inherited as they are.
     """
-    names = [name for name in vars(template) if name.startswith("test")]
+    own = vars(template).items()
+    names = [name for name, each in own if name.startswith("test") and callable(each)]
     for device in devices:
         members: dict[str, Any] = {"device_type": device, "__module__": template.__module__}
         for name in names:
