@@ -9,15 +9,16 @@ have run more than once:
     test_c      F    F    F    F    .    .      fixed
 
 A flaky test is disabled, unless it fails as rarely as others do. How sure can you be? If it failed
-at the rate that you put up with, how likely would that many failures be?
+at the rate that you put up with, how likely would at least that many failures be? That is its
+*chance* here; if it is small, the test fails more often than that.
 
 1. `verdict`: one test's runs.
-2. `doubt`: the chance of at least so many failures.
+2. `chance`: that of at least so many failures.
 3. `reruns`: how many green runs say that a repair has helped?
 4. `disable`: the list for the whole project.
 
-Begin with a guess: a test fails one time in twenty. How many green runs in a row show that it is
-mended, at a doubt of 5 %?
+Begin with a guess: a test fails one time in twenty. It is green many times in a row. After how many
+is the chance of that, by luck alone, below 5 %?
 
 Real life differs: a test is disabled by an issue called ``DISABLED test_b (__main__.TestFoo)``.
 Afterwards read ``check_if_enable`` in ``torch/testing/_internal/common_utils.py``.
@@ -48,34 +49,35 @@ def verdict(runs: Sequence[Run]) -> str:
     - "flaky": one commit has runs that pass and runs that fail.
     - "healthy": no run fails.
     - "broken": the newest commit fails.
-    - "fixed": it passes.
+    - "fixed": the newest commit passes.
     """
     # TODO: for each commit the set of its outcomes.
     raise NotImplementedError("verdict")
 
 
-def doubt(failures: int, runs: int, rate: float) -> float:
+def chance(failures: int, runs: int, rate: float) -> float:
     """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
 
-    A doubt of 1e-20 has as many right digits as one of 0.5.
+    A chance of 1e-20 has as many right digits as one of 0.5.
     """
     # TODO: a sum over the possible numbers of failures; math.comb.
-    raise NotImplementedError("doubt")
+    raise NotImplementedError("chance")
 
 
 def reruns(rate: float, limit: float) -> int:
     """Return the least number of runs that all pass with a chance of at most `limit`.
 
-    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1.
+    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that is exactly the limit,
+    in floats, will do; with a limit of 1 no run is needed, so it is 0.
     """
     # TODO: mind a chance that is the limit exactly.
     raise NotImplementedError("reruns")
 
 
 def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
-    """Return the flaky tests with a doubt below the limit: the least doubtful first, then by name.
+    """Return the flaky tests whose chance is below the limit: the smallest first, then by name.
 
-    A test's doubt is that of all its failures in all its runs, at this rate.
+    A test's chance is that of all its failures in all its runs, at this rate.
     """
     # TODO: a broken test is no flaky one: to disable it would hide a bug.
     raise NotImplementedError("disable")

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katas.lecture28.k07_flaky import Run
+from katas.lecture28.k07_flaky import chance
 from katas.lecture28.k07_flaky import disable
-from katas.lecture28.k07_flaky import doubt
 from katas.lecture28.k07_flaky import reruns
 from katas.lecture28.k07_flaky import verdict
 
@@ -93,21 +93,21 @@ def exactly(failures: int, runs: int, rate: float) -> Fraction:
 @example(6, 5, 0.25)
 @example(1, 1, 0.0)
 @given(st.integers(0, 7), st.integers(0, 7), st.sampled_from([0.0, 0.05, 1 / 3, 0.5, 1.0]))
-def test_the_doubt(failures: int, runs: int, rate: float) -> None:
+def test_the_chance(failures: int, runs: int, rate: float) -> None:
     """Each outcome of a few runs, and its chance."""
-    yours, expected = doubt(failures, runs, rate), float(exactly(failures, runs, rate))
+    yours, expected = chance(failures, runs, rate), float(exactly(failures, runs, rate))
     assert yours == pytest.approx(expected, rel=1e-12, abs=0), (
         f"at least {failures} failures in {runs} runs at {rate}: yours {yours}, expected {expected}"
     )
 
 
-def test_the_doubt_of_many_runs() -> None:
+def test_the_chance_of_many_runs() -> None:
     """torch.distributions.Binomial has the chance of each number of failures."""
     for failures, runs, rate in ((10, 200, 0.02), (40, 100, 0.01), (1, 500, 0.001)):
         chances = torch.distributions.Binomial(runs, torch.tensor(rate, dtype=torch.float64))
         counts = torch.arange(failures, runs + 1, dtype=torch.float64)
         expected = float(chances.log_prob(counts).exp().sum())
-        yours = doubt(failures, runs, rate)
+        yours = chance(failures, runs, rate)
         assert yours == pytest.approx(expected, rel=1e-8, abs=0), (
             f"at least {failures} failures in {runs} runs at {rate}: yours {yours}, PyTorch's"
             f" {expected}. 1 minus a sum near 1 loses the digits of a small chance"
@@ -161,13 +161,13 @@ def test_what_to_disable() -> None:
     )
 
 
-def test_equal_doubts() -> None:
-    """Of tests with equal doubt the name decides, and the limit itself is not below the limit."""
+def test_equal_chances() -> None:
+    """Of tests with equal chances the name decides, and the limit itself is not below the limit."""
     history: History = {name: runs_of(".F") for name in ("c", "a", "b")}
     yours = disable(history, 0.5, 0.8)
     assert yours == ["a", "b", "c"], f"yours {yours}, expected ['a', 'b', 'c']: 0.75 is below 0.8"
     none = disable(history, 0.5, 0.75)
-    assert none == [], f"limit 0.75: yours {none}, expected []: a doubt of 0.75 is not below"
+    assert none == [], f"limit 0.75: yours {none}, expected []: a chance of 0.75 is not below"
 
 
 OUTCOMES = st.lists(st.builds(Run, st.integers(1, 4), st.booleans()), max_size=8)
@@ -196,4 +196,4 @@ def test_any_history(history: History) -> None:
     order = sorted(chances, key=lambda name: (chances[name], name))
     expected = [name for name in order if chances[name] < Fraction(1, 2)]
     yours = disable(history, 0.25, 0.5)
-    assert yours == expected, f"{history}\nyours {yours}\nexpected {expected}, doubts {chances}"
+    assert yours == expected, f"{history}\nyours {yours}\nexpected {expected}, chances {chances}"

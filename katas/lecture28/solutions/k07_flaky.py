@@ -25,7 +25,7 @@ def verdict(runs: Sequence[Run]) -> str:
     - "flaky": one commit has runs that pass and runs that fail.
     - "healthy": no run fails.
     - "broken": the newest commit fails.
-    - "fixed": it passes.
+    - "fixed": the newest commit passes.
     """
     outcomes: dict[int, set[bool]] = {}
     for run in runs:
@@ -37,10 +37,10 @@ def verdict(runs: Sequence[Run]) -> str:
     return "fixed" if True in outcomes[max(outcomes)] else "broken"
 
 
-def doubt(failures: int, runs: int, rate: float) -> float:
+def chance(failures: int, runs: int, rate: float) -> float:
     """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
 
-    A doubt of 1e-20 has as many right digits as one of 0.5.
+    A chance of 1e-20 has as many right digits as one of 0.5.
     """
     return sum(
         math.comb(runs, count) * rate**count * (1 - rate) ** (runs - count)
@@ -51,7 +51,8 @@ def doubt(failures: int, runs: int, rate: float) -> float:
 def reruns(rate: float, limit: float) -> int:
     """Return the least number of runs that all pass with a chance of at most `limit`.
 
-    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1.
+    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that is exactly the limit,
+    in floats, will do; with a limit of 1 no run is needed, so it is 0.
     """
     count = 0
     while (1 - rate) ** count > limit:
@@ -60,13 +61,13 @@ def reruns(rate: float, limit: float) -> int:
 
 
 def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
-    """Return the flaky tests with a doubt below the limit: the least doubtful first, then by name.
+    """Return the flaky tests whose chance is below the limit: the smallest first, then by name.
 
-    A test's doubt is that of all its failures in all its runs, at this rate.
+    A test's chance is that of all its failures in all its runs, at this rate.
     """
     found = []
     for name, runs in history.items():
-        chance = doubt(sum(not run.passed for run in runs), len(runs), rate)
-        if verdict(runs) == "flaky" and chance < limit:
-            found.append((chance, name))
+        p = chance(sum(not run.passed for run in runs), len(runs), rate)
+        if verdict(runs) == "flaky" and p < limit:
+            found.append((p, name))
     return [name for _, name in sorted(found)]
