@@ -141,7 +141,8 @@ def test_hundreds_of_tests(count: int, capsys: pytest.CaptureFixture[str]) -> No
     naive, bound = makespan(times, dealt(times, count)), lower_bound(times, count)
     bar = 1.02 * max(sum(times.values()) / count, *times.values())
     with capsys.disabled():
-        sys.stdout.write(f"\nbound {bound:.0f} s, yours {yours:.0f}, like cards {naive:.0f} ")
+        sys.stdout.write(f"\n{count} shards, the last is done after: ")
+        sys.stdout.write(f"like cards {naive:.0f} s, yours {yours:.0f}, bound {bound:.0f} ")
     assert yours <= bar, (
         f"{count} shards: yours takes {yours:.1f} s, expected at most {bar:.1f} s (2 % above the"
         f" bound); like cards it is {naive:.1f} s"

@@ -30,7 +30,7 @@ def affected(changed: Collection[str], imports: Mapping[str, Collection[str]]) -
     """Return the tests to run, sorted by name: files whose path begins with ``test/``.
 
     `imports` has for each file of the project the files that it imports directly; there may be
-    cycles. A changed file that is none of these, such as a workflow, can break each test.
+    cycles. A changed file that is no key of it, such as a workflow, can break each test.
     """
     tests = sorted(file for file in imports if file.startswith("test/"))
     if not set(changed) <= set(imports):
