@@ -19,10 +19,11 @@ old schema, and PyTorch compares it with the new one argument by argument, by po
 Begin with ``old = torch._C.parse_schema("f(Tensor x, int n=1) -> Tensor")`` and
 ``dir(old.arguments[1].type)``.
 
-Real life differs: new programs run on an old PyTorch too, for which schemas have
-``check_forward_compatible_with``.
-Afterwards read the comments in ``aten/src/ATen/core/function_schema.h``, in site-packages below
-``torch/include``.
+Real life differs: new programs run on an old PyTorch too (``check_forward_compatible_with``), and a
+schema may end in ``...``, for any arguments.
+Afterwards open ``torch/include/ATen/core/function_schema.h`` in site-packages. Argument and
+FunctionSchema each have an ``isBackwardCompatibleWith``, and one of the two comments has the types
+the wrong way round. Which?
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def compatible(old: Any, new: Any) -> bool:
 
     The operator and its overload have their names, and there are as many results and as many
     arguments for ``out=`` as before. By position, each old argument is accepted by the new one,
-    and each new result would have been accepted as the old one. What is added has a default;
-    arguments for ``out=`` are a row of their own, and may move behind it.
+    and each new result would have been accepted as the old one: Tensor? may become Tensor. What is
+    added has a default; arguments for ``out=`` are a row of their own, and may move behind it.
     """
     # TODO: names, counts, results, arguments, what is added, out.
     raise NotImplementedError("compatible")

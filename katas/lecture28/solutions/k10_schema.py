@@ -48,8 +48,8 @@ def compatible(old: Any, new: Any) -> bool:
 
     The operator and its overload have their names, and there are as many results and as many
     arguments for ``out=`` as before. By position, each old argument is accepted by the new one,
-    and each new result would have been accepted as the old one. What is added has a default;
-    arguments for ``out=`` are a row of their own, and may move behind it.
+    and each new result would have been accepted as the old one: Tensor? may become Tensor. What is
+    added has a default; arguments for ``out=`` are a row of their own, and may move behind it.
     """
     (was, was_out), (now, now_out) = split(old), split(new)
     return (
