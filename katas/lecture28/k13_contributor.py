@@ -5,7 +5,7 @@ around: the wheel has the file in which PyTorch declares its operators.
 
     python -c "from katas.lecture28.k13_contributor import *; print(entries()['add.Tensor'])"
 
-There `dispatch` names a few sparse kernels, and none for the CPU. Who adds two dense tensors?
+There `dispatch` names a dozen special kernels, and none for dense CPU tensors. Who adds those?
 
 Write `kind`, 8 lines. Guess first: which kind is the most frequent? `census` counts.
 Afterwards read ``NativeFunction.from_yaml`` in ``torchgen/model.py``, in site-packages.
@@ -24,7 +24,7 @@ import torch
 def entries() -> dict[str, dict[str, Any]]:
     """Return the entries of native_functions.yaml by operator. Given.
 
-    `dispatch` is a table from a dispatch key to a kernel, each other field a text.
+    `dispatch` is a table from a dispatch key to a kernel, perhaps empty, each other field a text.
     """
     packages = Path(torch.__file__).parents[1]
     file = packages / "torchgen/packaged/ATen/native/native_functions.yaml"
@@ -47,9 +47,11 @@ def kind(entry: dict[str, Any]) -> str:
     """Return how an operator is implemented; the first that fits.
 
     - "structured": meta function and kernel apart; or it delegates to an operator that is.
-    - "implicit": CompositeImplicitAutograd, made of operators with derivatives. The default.
-    - "explicit": CompositeExplicitAutograd or its NonFunctional kin: its formula is written.
-    - "backend": a kernel for each backend.
+    - "implicit": CompositeImplicitAutograd, made of operators with derivatives. The default, if
+      there is no `dispatch`.
+    - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has a
+      formula of its own.
+    - "backend": a kernel for each backend, or a `dispatch` that is empty.
     """
     # TODO: which fields does the entry have, and which keys its dispatch?
     raise NotImplementedError("kind")

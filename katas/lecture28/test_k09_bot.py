@@ -27,7 +27,7 @@ WANTED = {
 def event(
     *labels: str, body: str | None = "relu is slow", author: str = "you", **fields: object
 ) -> dict[str, Any]:
-    """Return what GitHub sends when an issue gets the last of its labels."""
+    """Return the event of the last label, which holds the issue as fetched now."""
     named = [{"id": number, "name": name, "default": False} for number, name in enumerate(labels)]
     return {
         "action": "labeled",

@@ -110,6 +110,12 @@ def test_an_operator_with_kernels_for_backends() -> None:
     compare("backend", "CPU", "CUDA", why="no key of its dispatch begins with Composite")
     yours = kata.kind({"func": "f(Tensor self) -> Tensor", "dispatch": {"SparseCPU": "f_sparse"}})
     assert yours == "backend", f"a sparse kernel alone: yours {yours!r}, torchgen's 'backend'"
+    empty = {"func": "f(Tensor self) -> Tensor", "dispatch": {}}
+    yours, expected = kata.kind(empty), torchgens(empty)
+    assert yours == expected, (
+        f"{empty}: yours {yours!r}, torchgen's {expected!r}: an empty table is a table, and it has"
+        " no composite kernel"
+    )
 
 
 def test_every_operator() -> None:

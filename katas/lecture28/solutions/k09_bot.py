@@ -1,4 +1,4 @@
-"""A bot that tells people what they care about, and does not answer itself."""
+"""A bot that names whom a label concerns, and does not answer itself."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ def subscriptions(text: str) -> dict[str, list[str]]:
 def react(event: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
     r"""Return ``{"body": the new text}``, or None if there is nothing to do.
 
-    Only an event with the action "labeled" is answered, for an issue or a pull request. Its labels
-    are those that it has now. `wanted` is what `subscriptions` returns.
+    Only an event with the action "labeled" is answered. Its "issue", or "pull_request", is as it
+    was fetched just now, ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and
+    more. `wanted` is what `subscriptions` returns.
 
     If there is a line as `CC` describes it, the new users are added behind those it has; else a
-    new line stands at the end, after a blank one if there is a text before. No user is named
-    twice, and its author is not added. The rest of the text stays as it is.
+    new line stands at the end, after a blank one if there is a text before. No user is named twice
+    in it, and the author is not added. Only names in that line count. The rest of the text stays
+    as it is.
     """
     if event["action"] != "labeled":
         return None

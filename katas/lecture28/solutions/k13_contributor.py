@@ -13,7 +13,7 @@ import torch
 def entries() -> dict[str, dict[str, Any]]:
     """Return the entries of native_functions.yaml by operator. Given.
 
-    `dispatch` is a table from a dispatch key to a kernel, each other field a text.
+    `dispatch` is a table from a dispatch key to a kernel, perhaps empty, each other field a text.
     """
     packages = Path(torch.__file__).parents[1]
     file = packages / "torchgen/packaged/ATen/native/native_functions.yaml"
@@ -36,9 +36,11 @@ def kind(entry: dict[str, Any]) -> str:
     """Return how an operator is implemented; the first that fits.
 
     - "structured": meta function and kernel apart; or it delegates to an operator that is.
-    - "implicit": CompositeImplicitAutograd, made of operators with derivatives. The default.
-    - "explicit": CompositeExplicitAutograd or its NonFunctional kin: its formula is written.
-    - "backend": a kernel for each backend.
+    - "implicit": CompositeImplicitAutograd, made of operators with derivatives. The default, if
+      there is no `dispatch`.
+    - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has a
+      formula of its own.
+    - "backend": a kernel for each backend, or a `dispatch` that is empty.
     """
     if "structured" in entry or "structured_delegate" in entry:
         return "structured"
