@@ -3,8 +3,8 @@
 // Rebuild at::parallel_for, which shares a loop among threads.
 //
 // at::parallel_for in an extension may run in one thread: it is a template in a header, and built
-// without -fopenmp it is a plain call of f(begin, end), without a warning. This library is built
-// like that. The one in libtorch_cpu.so has its threads:
+// without -fopenmp, as this library is, it is a plain call of f(begin, end). The one in
+// libtorch_cpu.so has its threads:
 //
 //   0 to 10, grain 3, 4 threads     f(0, 3)   f(3, 6)   f(6, 9)   f(9, 10)
 //   0 to 10, grain 4, 4 threads     f(0, 4)   f(4, 8)   f(8, 10)

@@ -3,7 +3,7 @@
 // A breadth-first search goes from level to level, and only the device knows how many nodes a level
 // has. Ask for it, as x.item() does, and the host waits, which the capture of a CUDA graph prohibits.
 //
-// So launch the same grid at each level, and leave the number where it is:
+// So launch the same grid at each level:
 //
 //   level       0    1    2    3         level 0, at frontiers          [5 . . . . .]
 //   lengths     1    3    2    0         level 1, at frontiers + nodes  [0 1 4 . . .]
@@ -20,8 +20,7 @@
 // Afterwards read aten/src/ATen/native/cuda/Nonzero.cu in PyTorch's repository: which line waits for
 // the device?
 //
-// Real life differs: built with nvcc -rdc=true, a kernel may launch kernels itself. The simulator of
-// this course lacks this dynamic parallelism.
+// Real life differs: with dynamic parallelism (nvcc -rdc=true) a kernel may launch kernels.
 
 #include <cuda_runtime.h>
 
