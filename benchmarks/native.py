@@ -21,7 +21,23 @@ from pathlib import Path
 
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ROOT / "tests/native"
+# Where each source is, the namespace that it registers in, and a use of what it registers.
+TWICE = "torch.ops.lecture01_k01.twice(torch.ones(1))"
+SOURCES = {
+    "full": (ROOT / "tests/native/full.cpp", "lecture01_k01", TWICE),
+    "small": (ROOT / "tests/native/small.cpp", "lecture01_k01", TWICE),
+    "frontend": (
+        ROOT / "katas/lecture11/solutions/csrc/k11_frontend.cpp",
+        "lecture11_k11",
+        "torch.classes.lecture11_k11.Net(1, 1, 1).names()",
+    ),
+}
+# What an edit changes, and what it makes of it.
+EDITS = {
+    "2 * from[i]": "{} * from[i]",
+    "self.mul(2)": "self.mul({})",
+    "at::ones({outputs})": "at::full({outputs}, {}.0)",
+}
 BUILD = ROOT / ".katas/build"
 FACTORS = count(int(time.time()))
 CLOCK = """
@@ -42,10 +58,10 @@ from plugins.native.toolchain import find_toolchain
 
 source = Path(sys.argv[1])
 start = clock()
-unit = read_unit("lecture01_k01", [source], source.parent, source.parent)
+unit = read_unit(sys.argv[3], [source], source.parent, source.parent)
 reason = load_library(Builder(find_toolchain(), Path(sys.argv[2])).build(unit))
 end = clock()
-assert reason is None and torch.ops.lecture01_k01.twice(torch.ones(1)), reason
+assert reason is None and eval(sys.argv[-1]), reason
 print(end[0] - start[0], end[1] - start[1])
 """
 INLINE = f"""{CLOCK}
@@ -58,7 +74,7 @@ source = Path(sys.argv[1]).read_text()
 start = clock()
 load_inline("inline", source, build_directory=sys.argv[2], is_python_module=False)
 end = clock()
-assert torch.ops.lecture01_k01.twice(torch.ones(1))
+assert eval(sys.argv[-1])
 print(end[0] - start[0], end[1] - start[1])
 """
 WHOLE = f"""{CLOCK}
@@ -99,10 +115,10 @@ Times = tuple[float, float]
 
 def edit(tier: str, target: Path) -> Path:
     """Write the operator with a new factor in its kernel."""
-    text = (SOURCES / f"{tier}.cpp").read_text(encoding="utf-8")
+    text = SOURCES[tier][0].read_text(encoding="utf-8")
     factor = next(FACTORS)
-    for line in ("2 * from[i]", "self.mul(2)"):
-        text = text.replace(line, line.replace("2", str(factor)))
+    for line, made in EDITS.items():
+        text = text.replace(line, made.replace("{}", str(factor)))
     target.write_text(text, encoding="utf-8")
     return target
 
@@ -125,14 +141,15 @@ def times(text: str) -> Times:
 def ours(tier: str, folder: Path, **variables: str) -> Times:
     """Return the times from a changed line to a loaded operator, built as the fixture does."""
     source = edit(tier, folder / f"{tier}.cpp")
-    return times(run([sys.executable, "-c", OURS, source, BUILD], folder, **variables))
+    command = [sys.executable, "-c", OURS, source, BUILD, *SOURCES[tier][1:]]
+    return times(run(command, folder, **variables))
 
 
 def inline(tier: str, folder: Path) -> Times:
     """Return the times that ``load_inline`` takes for the same."""
     source, build = edit(tier, folder / f"{tier}.cpp"), folder / f"inline-{tier}"
     build.mkdir(exist_ok=True)
-    return times(run([sys.executable, "-c", INLINE, source, build], folder))
+    return times(run([sys.executable, "-c", INLINE, source, build, SOURCES[tier][2]], folder))
 
 
 def command(folder: Path, *, edited: bool) -> Times:
@@ -179,10 +196,11 @@ def main() -> None:
         BUILD.mkdir(parents=True, exist_ok=True)
         ours("full", folder), ours("small", folder), ours("full", folder, **gxx)
         command(whole, edited=True), command(whole, edited=False)
-        full, small = [], []
+        full, small, frontend = [], [], []
         for _ in range(runs):
             full.append((ours("full", folder), ours("full", folder, **gxx), inline("full", folder)))
             small.append((ours("small", folder), inline("small", folder)))
+            frontend.append((ours("frontend", folder), inline("frontend", folder)))
         both = [
             (command(whole, edited=True), command(whole, edited=False)) for _ in range(5 * runs)
         ]
@@ -190,6 +208,7 @@ def main() -> None:
     row("operator with C++ autograd, load_inline", mine, others, 0.08)
     row("the same by g++, load_inline", fallback, others, 0.3)
     row("operator, forward only, load_inline", *map(list, zip(*small, strict=True)), 0.03)
+    row("C++ frontend of lecture 11, load_inline", *map(list, zip(*frontend, strict=True)), 0.2)
     row("pytest after an edit, with nothing to build", *map(list, zip(*both, strict=True)), 1.15)
 
 

@@ -2,7 +2,7 @@
 
 ``normalized=True`` in ``torch.stft``, and in torchaudio's ``Spectrogram``: two different numbers.
 One divides by the root of the frame's length, the other by the root of the window's energy. Both
-are a few lines of tensor code, and the frames are a view:
+are a few lines of tensor code, and the frames are a view of the padded signal:
 
     signal            1 2 3 4 5
     padded        3 2 1 2 3 4 5 4 3         "reflect", half a frame on each side
@@ -10,7 +10,7 @@ are a few lines of tensor code, and the frames are a view:
     frame 1           1 2 3 4               size 4, hop 2
     frame 2               3 4 5 4
 
-1. `frames`: pad, then look at the padded signal through strides, as ``Tensor.unfold`` does.
+1. `frames`: pad, then ``Tensor.unfold``, which changes strides and copies nothing.
 2. `spectrogram`: times the window, which may be shorter than a frame; ``torch.fft.rfft``; then the
    scale and the power. About 12 lines in all.
 
@@ -48,12 +48,12 @@ def spectrogram(
 ) -> torch.Tensor:
     """Return the spectrogram of a signal, (channels, size // 2 + 1, frames).
 
-    `window` has at most `size` numbers, of the signal's dtype; a shorter one stands in the middle
-    of the frame, with zeros around it, the odd one behind it.
+    `window` has at most `size` numbers, of the signal's dtype; a shorter one is padded with zeros
+    on both sides, with one more after it if their number is odd.
 
-    `normalized` divides the spectrum by the root of `size` ("frame_length"), or by that of the sum
-    of the window's squares ("window"). Its absolute values are raised to `power`; with None it
-    stays complex.
+    `normalized` divides the spectrum by the root of `size` ("frame_length"), or by the root of the
+    sum of the window's squares ("window"). The spectrum's absolute values are raised to `power`;
+    with None it stays complex.
     """
     # TODO: the window in its place, the transform, the scale, the power.
     raise NotImplementedError("spectrogram")

@@ -12,8 +12,8 @@ with a tab. Files get numbers, and later lines use these:
     <tab>Graph break in user code at /home/me/train.py:7
     <tab>Graph Break Reason: ...
 
-(Two headers are folded here; in the file each is one line.) Who breaks the graph? Write, in
-about 20 lines:
+(Headers are folded and shortened here; in the file each is one line.) So who breaks the graph?
+Write, in about 20 lines:
 
 1. `entries`: the file, as a list.
 2. `compiled`: the function of each compile id.
@@ -28,6 +28,10 @@ from __future__ import annotations
 
 from typing import Any
 from typing import NamedTuple
+
+
+# The name of the artifact that tells of a graph break.
+REASON = "dynamo_graph_break_reason"
 
 
 class Entry(NamedTuple):
@@ -45,10 +49,10 @@ class Entry(NamedTuple):
 def entries(text: str) -> list[Entry]:
     """Return the entries of a trace, in order.
 
-    A payload has neither the tab that begins each line, nor the newline that ends its last line in
-    the file; "has_payload" is its MD5. Headers may hold "] " as well, and payloads blank lines.
+    A payload is the text without the tab that begins each line, and without the newline after the
+    last; "has_payload" is its MD5. Headers may hold "] " as well, and payloads blank lines.
     """
-    # TODO: lines end at a newline alone; text has other separators, for splitlines.
+    # TODO: lines end at a newline alone; splitlines() also cuts at other characters.
     raise NotImplementedError("entries")
 
 
@@ -64,7 +68,8 @@ def compiled(log: list[Entry]) -> dict[str, str]:
 def breaks(log: list[Entry]) -> dict[str, list[str]]:
     """Return the compile ids that broke at each "file:line", each once, in the order of the log.
 
-    The place ends the first line of the payload: "Graph break in user code at file:line".
+    The first line of the payload is "Graph break in user code at file:line"; a reason with another
+    first line, such as a backend's failure, is left out.
     """
-    # TODO: most artifacts have another name, and many headers are no artifact.
+    # TODO: most artifacts have another name, and many headers are not artifacts.
     raise NotImplementedError("breaks")

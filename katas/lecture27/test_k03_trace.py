@@ -128,13 +128,15 @@ def test_the_function_of_a_compile_id() -> None:
 
 
 def test_a_line_that_breaks() -> None:
-    """Two compilations broke at one line, one of them again; other artifacts are no matter."""
+    """Two compilations broke at one line, one of them again; others have no line."""
     reason = {"name": "dynamo_graph_break_reason", "encoding": "string"}
     head = "Graph break in user code at "
     text = record(artifact={"name": "torch_version"}, payload=head + "x.py:1")
     for frame, place in ((5, "a at b.py:7"), (1, "c.py:9"), (2, "a at b.py:7"), (5, "a at b.py:7")):
         text += record(artifact=reason, payload=f"{head}{place}\nReason: looks at x", **at(frame))
     text += record(compilation_metrics={"name": "dynamo_graph_break_reason"}, **at(0))
+    fails = "WON'T CONVERT f at d.py line 3 \ndue to:\nGraph break in user code at d.py:4"
+    text += record(artifact=reason, payload=fails, **at(0))
     yours, expected = breaks(entries(text)), {"a at b.py:7": ["5/0", "2/0"], "c.py:9": ["1/0"]}
     assert yours == expected, f"yours {yours}, expected {expected}"
 

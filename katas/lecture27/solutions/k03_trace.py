@@ -7,6 +7,10 @@ from typing import Any
 from typing import NamedTuple
 
 
+# The name of the artifact that tells of a graph break.
+REASON = "dynamo_graph_break_reason"
+
+
 class Entry(NamedTuple):
     """A header, and the text that follows it: "" if there is none."""
 
@@ -49,7 +53,7 @@ def breaks(log: list[Entry]) -> dict[str, list[str]]:
     """Return the compile ids that broke at each "file:line", in order."""
     places: dict[str, dict[str, None]] = {}
     for entry in log:
-        if entry.header.get("artifact", {}).get("name") == "dynamo_graph_break_reason":
-            place = entry.payload.partition("\n")[0].partition(" at ")[2]
+        place = entry.payload.partition("\n")[0].partition("user code at ")[2]
+        if entry.header.get("artifact", {}).get("name") == REASON and place:
             places.setdefault(place, {})[entry.compile_id] = None
     return {place: [*ids] for place, ids in places.items()}
