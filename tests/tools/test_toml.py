@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+from importlib.util import module_from_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -128,3 +131,18 @@ def test_a_file_that_is_no_toml_is_one_line(
         read_toml(file)
 
     assert str(caught.value).startswith(f"{file}: {message}")
+
+
+def test_without_tomli_the_standard_parser_reads(
+    table: TomlTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an environment of an earlier edition, whose fork has been updated."""
+    monkeypatch.setitem(sys.modules, "tomli", None)
+    spec = find_spec("plugins.tools.toml")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    assert "tomllib" == module.tomllib.__name__
+    assert table.values == module.read_toml(table.file).values
