@@ -10,7 +10,7 @@ are a few lines of tensor code, and the frames are a view of the padded signal:
     frame 1           1 2 3 4               size 4, hop 2
     frame 2               3 4 5 4
 
-1. `frames`: pad, then ``Tensor.unfold``, which changes strides and copies nothing.
+1. `frames`: pad, then ``Tensor.unfold``: other strides, the same storage.
 2. `spectrogram`: times the window, which may be shorter than a frame; ``torch.fft.rfft``; then the
    scale and the power. About 12 lines in all.
 

@@ -99,6 +99,8 @@ def guard(root: Path, asked: str, head: str, reference: str) -> int:
     head = fetch_reference(repo, reference) if reference else head
     judgement = judge(changes_between(repo, base, head))
     text = describe_judgement(judgement)
+    if judgement.verdict == "nothing" and head == "HEAD":
+        text += describe_work(repo)
     if os.environ.get(JOB_SUMMARY):
         write_summary(text, None)
     with stop_commands(os.environ, print_now):
@@ -126,6 +128,15 @@ def main(arguments: Sequence[str], root: Path) -> int:
     except (RefusedError, GitError) as problem:
         sys.stderr.write(f"{problem}\n")
         return 2
+
+
+def describe_work(repo: Repo) -> str:
+    """Return a line about files that no commit has yet, which were not judged; "" if none."""
+    count = len(repo.run("status", "--porcelain").splitlines())
+    if not count:
+        return ""
+    plural = "s are" if count > 1 else " is"
+    return f"\nCommits are compared, and {count} file{plural} not committed: see git status.\n"
 
 
 def describe_judgement(judgement: Judgement) -> str:

@@ -141,6 +141,18 @@ def test_nothing_at_all(fork: Fork, capsys: pytest.CaptureFixture[str]) -> None:
     assert "## Nothing differs\n" == capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("names", "says"), [("a", "1 file is"), ("ab", "2 files are")])
+def test_work_that_is_not_committed_is_mentioned(
+    fork: Fork, capsys: pytest.CaptureFixture[str], names: str, says: str
+) -> None:
+    """It is not judged: a commit is."""
+    for name in names:
+        (fork.root / name).write_text("new")
+
+    assert 0 == main([], fork.root)
+    assert f"{says} not committed: see git status." in capsys.readouterr().out
+
+
 def test_a_pull_request_is_only_read(
     fork: Fork,
     capsys: pytest.CaptureFixture[str],

@@ -12,6 +12,9 @@ from tests.gate.cases import solution_text
 from tests.gate.cases import stub_text
 from tests.gate.sizes import fits_its_size
 from tests.gate.sizes import marks_its_steps
+from tests.universal import record_of
+from tests.universal import sentences_of
+from tests.universal import unheld
 
 
 if TYPE_CHECKING:
@@ -127,8 +130,30 @@ def explains_its_tests(kata: Kata) -> Iterator[str]:
     if not found:
         yield f"{kata.test.name} has no test"
     for name, docstring in found.items():
-        if not docstring or docstring.startswith("TODO"):
+        if not docstring:
             yield f"{kata.test.name}: {name} has no docstring: say what it expects"
+        elif docstring.startswith("TODO"):
+            yield f"{kata.test.name}: the docstring of {name} still says TODO"
+
+
+def claims_what_tests_hold(kata: Kata) -> Iterator[str]:
+    """A sentence of stub or hints that claims no exception names what holds it."""
+    for place, sentence in unheld(sentences_of(kata), record_of(kata.folder)):
+        yield (
+            f"{place}: {sentence!r} claims that there is no exception: say less, or name the"
+            f" tests that would see one in tests/evidence/{kata.folder.name}.toml"
+        )
+
+
+def is_in_the_readme(kata: Kata) -> Iterator[str]:
+    """The lecture's README has a line for it, without a TODO."""
+    page = kata.folder / "README.md"
+    lines = page.read_text(encoding="utf-8").splitlines() if page.is_file() else []
+    told = [line for line in lines if f"`{kata.name}`" in line]
+    if page.is_file() and not told:
+        yield f"README.md has no line for `{kata.name}`: add it to the list of katas"
+    elif any("TODO" in line for line in told):
+        yield f"the line of `{kata.name}` in README.md still says TODO"
 
 
 RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
@@ -140,6 +165,8 @@ RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
     keeps_its_interface,
     hints_without_giving_away,
     explains_its_tests,
+    claims_what_tests_hold,
+    is_in_the_readme,
     fits_its_size,
     marks_its_steps,
 )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# The line of a kata in a README, as in "3. `k03_item` (spark, 10 min): ...".
+LISTED = re.compile(r"^(?:\d+\.|-) `k\d\d_\w+`.*\n", re.MULTILINE)
 NATIVE = {"cpp": ".cpp", "cuda": ".cu"}
 # What the table of a new kata states of its size: minutes are a guess until it is solved.
 EFFORT = 'size = "{size}"\nminutes = {minutes}\ncore = true\n'
@@ -56,12 +58,38 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     number = options.number or max(taken, default=0) + 1
     if number in taken:
         parser.error(f"{options.lecture} already has a k{number:02}")
+    if twin := [kata.name for kata in katas if kata.name[4:] == options.name]:
+        parser.error(f"{options.lecture} already has {twin[0]}")
     name, size = f"k{number:02}_{options.name}", options.size or ("kata" if sized else "")
-    effort = EFFORT.format(size=size, minutes=MINUTES[size]) if size else ""
-    written = _kata(root, folder, name, options.title, options.kind, effort)
+    minutes = MINUTES.get(size, 0)
+    effort = EFFORT.format(size=size, minutes=minutes) if size else ""
+    told = f"{size}, {minutes} min" if size else ""
+    written = _kata(root, folder, name, options.title, options.kind, (effort, told))
     lines = [str(path.relative_to(root)) for path in written]
-    sys.stdout.write("\n".join(["wrote", *lines, templates.NEXT.format(lecture=folder.name), ""]))
+    told = templates.NEXT.format(
+        lecture=folder.name, number=name[:3], told=_core_path(folder) if effort else ""
+    )
+    sys.stdout.write("\n".join(["wrote", *lines, told.rstrip(), ""]))
     return 0
+
+
+def _core_path(folder: Path) -> str:
+    """Return what the README has to say of the core path, now that the kata is on it."""
+    lecture = read_lecture(folder)
+    core = [kata for kata in lecture.katas if kata.core]
+    minutes = sum(kata.minutes for kata in lecture.katas)
+    return (
+        f"It is on the core path (core = true). README.md says how long that is, now"
+        f" {len(core)} of the {len(lecture.katas)} katas, {lecture.minutes} minutes; all take"
+        f" {minutes} minutes.\n"
+    )
+
+
+def with_entry(page: str, entry: str) -> str:
+    """Return a README with the entry behind the last of its list of katas, or at its end."""
+    found = [*LISTED.finditer(page)]
+    end = found[-1].end() if found else len(page)
+    return f"{page[:end]}{entry}\n{page[end:]}"
 
 
 def _lecture(folder: Path) -> None:
@@ -77,14 +105,17 @@ def _lecture(folder: Path) -> None:
 
 
 def _kata(  # noqa: PLR0917 - what a template asks for
-    root: Path, folder: Path, name: str, title: str, kind: str, effort: str
+    root: Path, folder: Path, name: str, title: str, kind: str, size: tuple[str, str]
 ) -> list[Path]:
+    effort, told = size
     native = kind in NATIVE
     file = f"csrc/{name}{NATIVE[kind]}" if native else f"{name}.py"
     values = {
         "lecture": folder.name,
         "name": name,
         "number": name[:3],
+        "place": str(int(name[1:3])),
+        "told": f" ({told})" if told else "",
         "word": name[4:],
         "title": title,
         "kind": kind,
@@ -102,13 +133,11 @@ def _kata(  # noqa: PLR0917 - what a template asks for
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_filled(text, values), encoding="utf-8")
-    for path, text in (
-        (folder / "lecture.toml", templates.TABLE),
-        (folder / "README.md", templates.ENTRY),
-    ):
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        path.write_text(before + _filled(text, values), encoding="utf-8")
-    return [*texts, folder / "lecture.toml", folder / "README.md"]
+    table, page = folder / "lecture.toml", folder / "README.md"
+    table.write_text(table.read_text("utf-8") + _filled(templates.TABLE, values), encoding="utf-8")
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    page.write_text(with_entry(before, _filled(templates.ENTRY, values)), encoding="utf-8")
+    return [*texts, table, page]
 
 
 def _filled(text: str, values: dict[str, str]) -> str:

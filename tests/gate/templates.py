@@ -25,7 +25,7 @@ README = """# Lecture {number}: TODO
 
 """
 
-ENTRY = "- `<name>`: <title>\n"
+ENTRY = "<place>. `<name>`<told>: TODO: what it is about, in a line."
 
 TABLE = """
 [[kata]]
@@ -91,6 +91,13 @@ replace = '''TODO: text of the solution, found exactly once'''
 by = '''TODO'''
 
 [[wrong]]
+because = "TODO: a slip: an off-by-one, a case that is left out, an input that is written to"
+rejected_by = "test_the_smallest_case"
+file = "<file>"
+replace = '''TODO: text of the solution, found exactly once'''
+by = '''TODO'''
+
+[[wrong]]
 because = "TODO: shortcut: calls the library function"
 shortcut = true
 rejected_by = "test_the_smallest_case"
@@ -101,4 +108,5 @@ by = '''TODO'''
 
 NEXT = """
 Now replace every TODO, in this order: the brief, the tests, the solution, the wrong answers.
-`nox -s verify -- {lecture}` lists what is missing; CONTRIBUTING.md says what a kata needs."""
+`nox -s verify -- {lecture} {number}` lists what is missing; CONTRIBUTING.md says what a kata needs.
+{told}"""

@@ -52,8 +52,9 @@ def test_what_says_todo_is_refused(course: MiniCourse, kind: str) -> None:
     assert "the brief still says TODO" in problems
     assert "lecture.toml still says TODO" in problems
     assert "no episode has the slug 'TODO'" in problems
-    assert "test_the_smallest_case has no docstring" in problems
-    assert "expected at least 3 [[wrong]] answers, found 2" in problems
+    assert "the docstring of test_the_smallest_case still says TODO" in problems
+    assert "the line of `k01_strides` in README.md still says TODO" in problems
+    assert "[[wrong]] answers, found" not in problems
     assert "missing" not in problems
 
 
@@ -66,9 +67,27 @@ def test_numbers_go_on(course: MiniCourse) -> None:
     names = [kata.name for kata in read_gate(course.path).katas]
     assert names == ["k01_first", "k02_second", "k09_ninth"]
     readme = (course.katas / "lecture07" / "README.md").read_text()
+    todo = "TODO: what it is about, in a line."
     assert readme.endswith(
-        "- `k01_first`: The first\n- `k02_second`: The second\n- `k09_ninth`: The ninth\n"
+        f"1. `k01_first`: {todo}\n2. `k02_second`: {todo}\n9. `k09_ninth`: {todo}\n"
     )
+
+
+def test_the_readme_lists_it_behind_the_others(
+    course: MiniCourse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its size, before what follows the list; what the page says in total is printed."""
+    main(["lecture07", "first", "The first", "--size", "spark"], course.path)
+    readme = course.katas / "lecture07" / "README.md"
+    readme.write_text(readme.read_text() + "\n## Problem set\n\n1. Why?\n")
+    main(["lecture07", "second", "The second"], course.path)
+
+    todo = "TODO: what it is about, in a line."
+    assert readme.read_text().endswith(
+        f"1. `k01_first` (spark, 5 min): {todo}\n2. `k02_second` (kata, 30 min): {todo}\n"
+        "\n## Problem set\n\n1. Why?\n"
+    )
+    assert "now 2 of the 2 katas, 35 minutes; all take 35 minutes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -77,6 +96,7 @@ def test_numbers_go_on(course: MiniCourse) -> None:
         (["seven", "first", "The first"], "expected lectureNN, found 'seven'"),
         (["lecture07", "First", "The first"], "expected a name in lower case"),
         (["lecture07", "again", "Again", "--number", "1"], "lecture07 already has a k01"),
+        (["lecture07", "first", "The first"], "lecture07 already has k01_first"),
     ],
 )
 def test_names_that_cannot_be(

@@ -8,18 +8,18 @@ with `given`, which says why the sentence claims nothing that a test could see.
 from __future__ import annotations
 
 import ast
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 
 import pytest
 
 from plugins import ROOT
 from plugins.course.lectures import read_lecture
 from tests.universal import is_universal
+from tests.universal import record_of
 from tests.universal import sentences
+from tests.universal import unheld
 
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 # A lecture without a record has an empty one: its first universal sentence asks for the file.
-RECORDS = {
-    folder.name: tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    for folder in sorted((ROOT / "katas").glob("lecture*/"))
-    for file in (ROOT / "tests" / "evidence" / f"{folder.name}.toml",)
-}
+RECORDS = {folder.name: record_of(folder) for folder in sorted((ROOT / "katas").glob("lecture*/"))}
 
 
 @cache
@@ -58,26 +54,12 @@ def module_of(name: str, place: str, test: str) -> Path:
     return (ROOT if "/" in file else folder) / file
 
 
-def held(place: str, sentence: str, record: dict[str, Any]) -> bool:
-    """Whether a record has the beginning of a sentence, as far as what makes it universal."""
-    return any(
-        sentence.startswith(start)
-        and is_universal(start, stub=place.endswith((".py", ".cpp", ".cu")))
-        for start in record.get(place, {})
-    )
-
-
 @pytest.mark.parametrize("name", RECORDS)
 def test_each_universal_sentence_has_an_entry(name: str) -> None:
     """In README, briefs, docstrings and hints: find its test, make one, or say less."""
-    missing = [
-        f"{place}: {sentence}"
-        for place, lines in sentences(lecture(name)).items()
-        for sentence in lines
-        if not held(place, sentence, RECORDS[name])
-    ]
+    missing = unheld(sentences(lecture(name)), RECORDS[name])
 
-    assert [] == missing
+    assert [] == missing, f"add to tests/evidence/{name}.toml what holds these, or say less"
 
 
 @pytest.mark.parametrize("name", RECORDS)

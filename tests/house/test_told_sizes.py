@@ -27,7 +27,9 @@ def test_the_readme_tells_sizes(name: str) -> None:
     """Each kata with its size, its minutes, and whether it is optional."""
     katas = read_lecture(ROOT / "katas" / name).katas
 
-    assert [(kata.name, kata.effort) for kata in katas] == TOLD.findall(PAGES[name])
+    expected = [f"`{kata.name}` ({kata.effort})" for kata in katas]
+    told = [f"`{kata}` ({effort})" for kata, effort in TOLD.findall(PAGES[name])]
+    assert expected == told, "the list of katas in README.md differs from lecture.toml"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -38,7 +40,10 @@ def test_the_readme_tells_the_core_path(name: str) -> None:
     minutes = sum(kata.minutes for kata in lecture.katas)
 
     told = re.findall(r"(\d+) of the (\d+) katas, (\d+) minutes\b.*?(\d+) minutes", PAGES[name])
-    assert [(core, every, lecture.minutes, minutes)] == [tuple(map(int, each)) for each in told]
+    assert [(core, every, lecture.minutes, minutes)] == [tuple(map(int, each)) for each in told], (
+        f"README.md, expected: {core} of the {every} katas, {lecture.minutes} minutes ..."
+        f" {minutes} minutes"
+    )
 
 
 def test_each_lecture_with_sizes_tells_them() -> None:

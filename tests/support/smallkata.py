@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BRIEF = '''"""Move a number into a range.
 
 ``clamp(x, low, high)`` returns the number of the range from `low` to `high`, both ends
-included, that is nearest to `x`. All three are ints and `low` is not above `high`; if it is,
+included, that is nearest to `x`. The three are ints and `low` is not above `high`; if it is,
 raise ``ValueError``. About five lines. In PyTorch: ``c10/core/DispatchKeySet.h``.
 """
 '''
