@@ -23,8 +23,8 @@ def sound(samples: int = 50, dtype: torch.dtype = torch.float64) -> torch.Tensor
 
 
 def side_by_side() -> torch.Tensor:
-    """Return the same with the strides (1, 2)."""
-    return sound().t().contiguous().t()
+    """Return as many with the strides (1, 2), in a tensor that begins a sample earlier."""
+    return sound(51).t().contiguous().t()[:, 1:]
 
 
 def fade(length: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
@@ -95,6 +95,8 @@ def test_no_sample_is_copied_twice(pad_mode: str | None) -> None:
 def test_channels_may_lie_side_by_side() -> None:
     """As a sound file has them: left, right, left, right."""
     signal = side_by_side()
+    begins = frames(signal, 5, 3, None).data_ptr()
+    assert begins == signal.data_ptr(), "yours is a view of something else, expected of the signal"
     for pad_mode in MODES:
         yours = frames(signal, 5, 3, pad_mode)
         copy = frames(signal.contiguous(), 5, 3, pad_mode)
@@ -130,9 +132,9 @@ def test_a_window_shorter_than_a_frame(length: int, size: int) -> None:
         compare(yours, expected, f"a window of {length} in a frame of {size}, {pad_mode}")
 
 
-@pytest.mark.parametrize("power", [1.0, 2.0, 0.5])
+@pytest.mark.parametrize("power", [1.0, 2.0, 0.5, 0.0])
 def test_powers(power: float) -> None:
-    """Of the absolute value."""
+    """Of the absolute value; to the power of 0 they are ones, and None is another thing."""
     yours = spectrogram(sound(), fade(8), 8, 4, power=power)
     compare(yours, theirs(sound(), fade(8), 8, 4).abs() ** power, f"power {power}")
 
@@ -146,10 +148,10 @@ def test_defaults() -> None:
 def test_two_ways_to_normalize() -> None:
     """PyTorch's divides by the root of the frame's length, torchaudio's of the window's energy."""
     signal, window = sound(), fade(5)
-    yours = spectrogram(signal, window, 8, 4, power=None, normalized="frame_length")
-    compare(yours, theirs(signal, window, 8, 4, normalized=True), "frame_length")
-
     for power in (None, 2.0):
+        yours = spectrogram(signal, window, 8, 4, power=power, normalized="frame_length")
+        expected = theirs(signal, window, 8, 4, normalized=True)
+        compare(yours, expected if power is None else expected.abs() ** power, "frame_length")
         yours = spectrogram(signal, window, 8, 4, power=power, normalized="window")
         expected = theirs(signal, window, 8, 4) / math.sqrt(sum(x * x for x in window.tolist()))
         compare(yours, expected if power is None else expected.abs() ** power, "window")
@@ -185,6 +187,10 @@ def test_the_signal_and_the_window_are_left_alone() -> None:
         second = spectrogram(signal, window, 8, 4, pad_mode=pad_mode, normalized="window")
         says = f"{pad_mode}: yours differs when it is called a second time\n".__add__
         torch.testing.assert_close(first, second, rtol=0, atol=0, msg=says)
+    for other in (fade(8).flip(0), fade(8) * 3):
+        yours = spectrogram(signal, other, 8, 4, power=None, normalized="window")
+        expected = theirs(signal, other, 8, 4) / math.sqrt(sum(x * x for x in other.tolist()))
+        compare(yours, expected, "another window, as long as the one before it")
 
 
 def test_torchaudio_hears_the_same() -> None:

@@ -194,3 +194,19 @@ def test_two_networks_do_not_meet(extension: Extension) -> None:
     (one, _), (other, theirs) = both(extension), both(extension)
     one.train(*data(), 2, 0.1, 0.9)
     compare_parameters(other, theirs, "another network was trained")
+
+
+def test_single_precision(extension: Extension) -> None:
+    """As it is made, without double(): parameters, outputs and losses of float32."""
+    torch.manual_seed(0)
+    yours = extension.cls("Net")(*SIZES)
+    _, theirs = both(extension)
+    x, y = (each.float() for each in data())
+    kinds = [parameter.dtype for parameter in yours.parameters()]
+    kinds.append(yours.forward(x).dtype)
+    assert {*kinds} == {torch.float32}, f"yours has {kinds}, expected the default of float32"
+    losses, right = yours.train(x, y, 3, 0.1, 0.9), train(theirs, 3, 0.1, 0.9)
+    says = "losses: yours in float32 against PyTorch's in float64\n".__add__
+    torch.testing.assert_close(
+        torch.tensor(losses), torch.tensor(right), rtol=1e-5, atol=0, msg=says
+    )

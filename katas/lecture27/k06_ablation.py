@@ -56,7 +56,7 @@ def observe(
     f gets copies of `inputs`, as leaves, and may write to those that require no gradient. Random
     numbers begin from seed 0, and the generator is left as it was. Gradients are for `weights` of
     the outputs that require grad; None for an input that has no part in them. If no output
-    requires grad, the list has no gradients.
+    or no input requires grad, the list has no gradients.
     """
     # TODO: torch.random.fork_rng(devices=[]), and torch.autograd.grad.
     raise NotImplementedError("observe")

@@ -134,6 +134,42 @@ def test_no_item_can_go(n: int) -> None:
 
 
 @quick
+@settings(max_examples=60)
+@given(st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, 2**n)))))
+@example((3, {0b011, 0b010}))
+def test_parts_that_fail_as_they_like(drawn: tuple[int, set[int]]) -> None:
+    """An item may go only once a later one is gone: one bit for each item of a part that fails."""
+    n, parts = drawn
+    items, asked = list(range(n)), list[list[int]]()
+
+    def fails(part: list[int]) -> bool:
+        asked.append(part[:])
+        return len(part) == n or sum(1 << item for item in part) in parts
+
+    yours = ddmin(items, asked_of(items, fails))
+    rests = [yours[:place] + yours[place + 1 :] for place in range(len(yours))]
+    open_ = [rest for rest in rests if rest not in asked]
+    assert fails(yours), f"yours {yours} of {n} passes, expected a part that fails"
+    assert not open_, f"yours {yours} of {n}: expected the question whether {open_} fails"
+    still = [rest for rest in rests if fails(rest)]
+    assert not still, f"yours {yours} of {n} still fails with an item less: {still}"
+
+
+@quick
+def test_items_that_are_equal() -> None:
+    """A list may hold the same thing three times, and things that have no hash."""
+    items = [["a"], ["b"], ["a"], ["a"]]
+    questions = iter(range(50))
+
+    def fails(part: list[list[str]]) -> bool:
+        assert next(questions, None) is not None, "yours asks 50 times of 4 items: no end"
+        return part.count(["a"]) > 1
+
+    yours = ddmin(items, fails)
+    assert yours == [["a"], ["a"]], f"yours {yours}, expected two of the three that are equal"
+
+
+@quick
 def test_the_questions() -> None:
     """Halves first: far fewer questions than items."""
     items, asked = list(range(128)), list[int]()
@@ -148,16 +184,17 @@ def test_the_questions() -> None:
 
 
 def test_one_node() -> None:
-    """Its operands become inputs, with the values that they had."""
-    _, nodes, recorded = traced(program, values(3), values(3) + 1)
-    module, inputs = extract(recorded, [nodes["mul"]])
-    placeholders = [node.name for node in module.graph.nodes if node.op == "placeholder"]
-    assert placeholders == ["sin", "y"], f"inputs: yours {placeholders}, expected ['sin', 'y']"
-    for yours, right in zip(inputs, (values(3).sin(), values(3) + 1), strict=True):
-        assert torch.equal(yours, right), f"an input: yours {yours}, expected {right}"
-    output = module(*inputs)
-    assert isinstance(output, tuple), f"output: yours {type(output).__name__}, expected a tuple"
-    assert torch.equal(output[0], values(3).sin() * (values(3) + 1)), f"yours returns {output}"
+    """Its operands become inputs, with the values that they had; another run has others."""
+    for y in (values(3) + 1, values(3) + 2):
+        _, nodes, recorded = traced(program, values(3), y)
+        module, inputs = extract(recorded, [nodes["mul"]])
+        placeholders = [node.name for node in module.graph.nodes if node.op == "placeholder"]
+        assert placeholders == ["sin", "y"], f"inputs: yours {placeholders}, expected ['sin', 'y']"
+        for yours, right in zip(inputs, (values(3).sin(), y), strict=True):
+            assert torch.equal(yours, right), f"an input: yours {yours}, expected {right}"
+        output = module(*inputs)
+        assert isinstance(output, tuple), f"output: yours {type(output).__name__}, expected a tuple"
+        assert torch.equal(output[0], values(3).sin() * y), f"yours returns {output}"
 
 
 def test_some_nodes() -> None:
@@ -172,11 +209,31 @@ def test_some_nodes() -> None:
     module.graph.lint()
     expected = torch.exp(x.sin() * y + 2 * x.sin())
     says = f"yours computes something else, expected what the nodes do:\n{module.code}".__add__
-    torch.testing.assert_close(module(*inputs)[0], expected, rtol=0, atol=1e-12, msg=says)
+    output = module(*inputs)
+    torch.testing.assert_close(output[0], expected, rtol=0, atol=1e-12, msg=says)
+    assert len(output) == 1, f"yours returns {len(output)} tensors, expected the last node's"
     module, inputs = extract(recorded, [nodes["sin"], nodes["exp"]])
     assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected x and add"
+    assert names(module) == ["sin", "exp"], f"yours keeps {names(module)}, expected sin, unread too"
     module, inputs = extract(recorded, [nodes["mul"], nodes["add"]])
     assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected sin, read twice, and y"
+
+
+def test_operands_in_a_list() -> None:
+    """And operands by keyword: all that a node reads becomes an input."""
+
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.add(torch.cat([x, y]), other=torch.sin(y))
+
+    x, y = values(3), values(1) + 1
+    _, nodes, recorded = traced(f, x, y)
+    for name, right in (("cat", [x, y]), ("add", [torch.cat([x, y]), y.sin()])):
+        module, inputs = extract(recorded, [nodes[name]])
+        assert len(inputs) == 2, f"{name}: yours has {len(inputs)} inputs, expected 2"
+        same = all(map(torch.equal, inputs, right))
+        assert same, f"{name}: yours has the inputs {inputs}, expected {right}"
+        output = module(*inputs)[0]
+        assert torch.equal(output, recorded[nodes[name]]), f"{name}: yours returns {output}"
 
 
 def test_inputs_are_copies() -> None:
@@ -191,6 +248,9 @@ def test_inputs_are_copies() -> None:
         module, inputs = extract(recorded, [nodes["add_"]])
         output = module(*inputs)[0]
         assert torch.equal(output, values(3) + 1), f"yours {output}, expected {values(3) + 1}"
+    (copied,) = extract(recorded, [nodes["mul"]])[1]
+    own = copied.data_ptr() != recorded[nodes["add_"]].data_ptr()
+    assert own, "an input of mul: yours is the recorded value itself, expected a copy"
     same = all(map(torch.equal, before, recorded.values()))
     assert same, "the graph that yours returns writes to the recorded values, expected copies"
 

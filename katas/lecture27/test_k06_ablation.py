@@ -80,6 +80,15 @@ def aot(
     )
 
 
+def wrapped(change: Callable[..., Any]) -> Any:
+    """Return a backend that runs the graph as it is, with a change around it."""
+
+    def backend(module: torch.fx.GraphModule, _inputs: object) -> Any:
+        return lambda *args: change(module, *args)
+
+    return backend
+
+
 def check(
     f: Callable[..., Any], inputs: list[torch.Tensor], layers: dict[str, Any], expected: str | None
 ) -> None:
@@ -110,11 +119,19 @@ def test_what_is_observed() -> None:
 
 
 def test_what_it_writes_to() -> None:
-    """The copies are changed, and the inputs are not; no output requires grad."""
+    """The copies are changed, and the inputs are not; no output requires grad, or no input."""
 
     def writes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (x.add_(1).sum(),)
 
+    def leaf(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        assert x.is_leaf, "f of yours gets an x with a past, expected copies that are leaves"
+        return (x * 2,)
+
+    y = values(3, grad=True) + 1
+    with unchanged(y=y):
+        grad = observe(leaf, [y])[1]
+    assert grad is not None, "yours has no gradient of x + 1, expected one: it requires grad"
     x = values(3)
     with unchanged(x=x):
         found = observe(writes, [x])
@@ -123,12 +140,27 @@ def test_what_it_writes_to() -> None:
     assert after is not None, "yours has None for x, expected x afterwards"
     assert torch.equal(after, values(3) + 1), f"x afterwards: yours {after}, expected x + 1"
 
+    weight = values(3, grad=True)
+
+    def layer(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * weight,)
+
+    def cut(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x.detach() * 2,)
+
+    for f, x in ((layer, values(3)), (cut, values(3, grad=True))):
+        found = observe(f, [x])
+        says = f"yours has {len(found)} tensors of {f.__name__}, expected the output and x after it"
+        assert len(found) == 2, says
+
 
 def test_random_numbers() -> None:
     """They are those of seed 0 each time, and the generator is left as it was."""
 
     def noise(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return (x * torch.rand(3, dtype=x.dtype), x.detach() + 1)
+        y = x * torch.rand(3, dtype=x.dtype)
+        y.register_hook(lambda grad: grad * torch.rand(3, dtype=grad.dtype))
+        return (y, x.detach() + 1)
 
     x, unused = values(3, grad=True), values(2, grad=True)
     with unchanged(x=x, unused=unused):
@@ -169,7 +201,9 @@ def test_dynamo() -> None:
     """What a program does only while it is compiled."""
 
     def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return (x * (3 if torch.compiler.is_compiling() else 2),)
+        y = x * (3 if torch.compiler.is_compiling() else 2)
+        # Here Dynamo breaks the graph.
+        return (y + 1 if y.sum() > 0 else y,)
 
     check(f, [values(3)], {"Dynamo": "eager", "AOT": aot()}, "Dynamo")
 
@@ -193,9 +227,22 @@ def test_a_decomposition_that_rounds() -> None:
 
 
 def test_the_backward() -> None:
-    """The outputs are right, the gradient is not."""
+    """The outputs are right, the gradient is not; or it is None, or there are none at all."""
     layers = {"AOT": aot(), "bwd": aot(backward=swap(aten.cos.default, aten.sin.default))}
     check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers, "bwd")
+
+    def one(module: Any, x: torch.Tensor, y: torch.Tensor) -> Any:
+        return module(x, y.detach())
+
+    def every(module: Any, x: torch.Tensor, y: torch.Tensor) -> Any:
+        return module(x.detach(), y.detach())
+
+    def product(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * y,)
+
+    inputs = [values(3, grad=True), values(3, grad=True)]
+    for cut in (one, every):
+        check(product, inputs, {"Dynamo": "eager", "cut": wrapped(cut)}, "cut")
 
 
 def test_a_gradient_in_the_wrong_place() -> None:
@@ -212,6 +259,20 @@ def test_a_gradient_in_the_wrong_place() -> None:
         return (x * 2,)
 
     check(double, [values(4, grad=True)], {"AOT": aot(), "bwd": aot(backward=flip)}, "bwd")
+
+
+@pytest.mark.parametrize("size", [0.0, 1e6])
+@pytest.mark.parametrize(("off", "expected"), [(0.5e-10, None), (2e-10, "near")])
+def test_the_tolerance(size: float, off: float, expected: str | None) -> None:
+    """It is 1e-10 beside 0, and 1e-10 of a number that is large."""
+
+    def near(module: Any, *args: torch.Tensor) -> Any:
+        return tuple(y + off * max(1.0, size) for y in module(*args))
+
+    def times(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x * size,)
+
+    check(times, [torch.ones(3, dtype=torch.float64)], {"near": wrapped(near)}, expected)
 
 
 def test_a_write_that_is_lost() -> None:
@@ -245,7 +306,7 @@ def test_nan() -> None:
 
 
 def test_a_dtype() -> None:
-    """Values that are right in another dtype are a fault."""
+    """Values that are right in another dtype are a fault, or in another shape."""
 
     def narrow(module: torch.fx.GraphModule, _inputs: object) -> Any:
         return lambda *args: tuple(y.to(torch.float32) for y in module(*args))
@@ -255,9 +316,14 @@ def test_a_dtype() -> None:
 
     check(double, [torch.ones(3, dtype=torch.float64)], {"narrow": narrow}, "narrow")
 
+    def row(module: Any, *args: torch.Tensor) -> Any:
+        return tuple(y[None] for y in module(*args))
+
+    check(double, [values(3)], {"row": wrapped(row)}, "row")
+
 
 def test_a_layer_that_raises() -> None:
-    """An AssertionError of its own is no difference."""
+    """When it runs or when it compiles: that is no difference, and the generator is put back."""
 
     def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
         def run(*_args: object) -> Any:
@@ -268,12 +334,19 @@ def test_a_layer_that_raises() -> None:
     def double(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (x * 2,)
 
-    with pytest.raises(AssertionError, match="the layer of the test"):
-        pytest.fail(f"yours blames {blame(double, [values(3)], {'raises': backend})!r}")
+    def no_backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
+        raise AssertionError("the layer of the test")
+
+    for raises in (backend, no_backend):
+        with (
+            unchanged(),
+            pytest.raises(Exception, match="the layer of the test"),
+        ):
+            pytest.fail(f"yours blames {blame(double, [values(3)], {'raises': raises})!r}")
 
 
 def test_again() -> None:
-    """A layer that was healthy breaks: compiled code of the first call is no evidence."""
+    """A layer that was healthy breaks, and then the tenth of ten: compiled code is no evidence."""
     factor = [2.0]
 
     def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
@@ -286,3 +359,13 @@ def test_again() -> None:
     check(double, [values(3)], {"backend": backend}, None)
     factor[0] = 3.0
     check(double, [values(3)], {"backend": backend}, "backend")
+
+    # Dynamo gives up on a function that it has compiled eight times.
+    def same(module: Any, *args: torch.Tensor) -> Any:
+        return module(*args)
+
+    def more(module: Any, *args: torch.Tensor) -> Any:
+        return tuple(y + 1 for y in module(*args))
+
+    layers = {f"layer {number}": wrapped(same) for number in range(9)}
+    check(double, [values(3)], {**layers, "tenth": wrapped(more)}, "tenth")

@@ -36,7 +36,8 @@ def observe(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         outputs = f(*copies)
-        if ys := [y for y in outputs if y.requires_grad]:
+        ys = [y for y in outputs if y.requires_grad]
+        if ys and leaves:
             ws = [weights(y) for y in ys]
             grads = torch.autograd.grad(ys, leaves, ws, allow_unused=True)
     return [*outputs, *grads, *copies]
