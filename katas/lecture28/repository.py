@@ -519,6 +519,10 @@ class Clone:
         """Return the paths that a commit changes."""
         return self.git("show", "--format=", "--name-only", "--no-renames", commit).split()
 
+    def files(self, commit: str) -> list[str]:
+        """Return the paths that a commit has."""
+        return self.git("ls-tree", "-r", "--name-only", commit).split()
+
     def show(self, commit: str, path: str) -> str:
         """Return a file of a commit."""
         return self.git("show", f"{commit}:{path}") + "\n"
