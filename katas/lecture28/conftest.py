@@ -56,4 +56,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="conftest", description=__doc__)
     parser.add_argument("folder", type=Path)
-    build(parser.parse_args().folder.absolute())
+    folder = parser.parse_args().folder.absolute()
+    if folder.exists() and any(folder.iterdir()):
+        parser.error(f"{folder} is not empty")
+    build(folder)

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -215,7 +216,10 @@ def with_tanh(tree: Tree) -> Tree:
 
 
 def environment(home: Path, clock: int = 0) -> dict[str, str]:
-    """Return an environment in which git finds no settings, hooks or names but those given."""
+    """Return an environment in which git finds no settings, hooks or names but those given.
+
+    What writes settings or temporary files, such as ``git config --global``, finds `home` too.
+    """
     when = f"{START + 86_400 * 30 + 60 * clock} +0000"
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -223,9 +227,17 @@ def environment(home: Path, clock: int = 0) -> dict[str, str]:
         # Where HOME would have led Python to, if packages of the user are there.
         "PYTHONUSERBASE": site.getuserbase(),
         "LC_ALL": "C",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CEILING_DIRECTORIES": str(home),
+        "TMPDIR": str(home),
+        "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),
+        "GIT_CONFIG_SYSTEM": str(home / ".gitconfig-system"),
+        "GIT_ATTR_NOSYSTEM": "1",
+        # Git looks at the folder that it starts in, and at those above it that are below one of
+        # these: the tests may run in a folder of another repository.
+        "GIT_CEILING_DIRECTORIES": f"{home}{os.pathsep}{home.parent}",
+        # Git 3 finds a bare repository only if it is told to.
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.bareRepository",
+        "GIT_CONFIG_VALUE_0": "all",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_EDITOR": ":",
         "GIT_PAGER": "cat",
@@ -352,14 +364,17 @@ def build(
         if "fork" in branch.where:
             refs[fork][f"refs/heads/{branch.name}"] = head
             refs[clone / ".git"][f"refs/remotes/origin/{branch.name}"] = head
+    before: dict[Path, dict[str, str]] = {}
     for place, each in refs.items():
-        lines = [f"{names[mark]} {ref}\n" for ref, mark in sorted(each.items())]
+        found = {ref: names[mark] for ref, mark in sorted(each.items())}
+        lines = [f"{name} {ref}\n" for ref, name in found.items()]
         (place / "packed-refs").write_text("".join(lines), "utf-8")
+        before[clone if place.name == ".git" else place] = found
     (clone / ".git/config").write_text(CONFIG.format(bare="false") + REMOTES, "utf-8")
     (clone / ".git/HEAD").write_text(f"ref: refs/heads/{checkout}\n", "utf-8")
-    found = Clone(clone)
-    found.git("reset", "--hard", "--quiet")
-    return found
+    ready = Clone(clone, before)
+    ready.git("reset", "--hard", "--quiet")
+    return ready
 
 
 def _make_bare(folder: Path) -> None:
@@ -447,6 +462,12 @@ class Clone:
     """A repository as a test reads it."""
 
     folder: Path
+    made: dict[Path, dict[str, str]] = field(default_factory=dict, compare=False)
+
+    @property
+    def before(self) -> dict[str, str]:
+        """What `refs` was before the answer."""
+        return self.made[self.folder]
 
     @property
     def run(self) -> Run:
@@ -456,12 +477,12 @@ class Clone:
     @property
     def upstream(self) -> Clone:
         """The bare upstream."""
-        return Clone(self.folder.parent / "upstream.git")
+        return Clone(self.folder.parent / "upstream.git", self.made)
 
     @property
     def fork(self) -> Clone:
         """The bare fork."""
-        return Clone(self.folder.parent / "fork.git")
+        return Clone(self.folder.parent / "fork.git", self.made)
 
     def git(self, *arguments: str) -> str:
         """Run git for the test, and return what it prints without the last newline."""
@@ -497,6 +518,10 @@ class Clone:
     def changed(self, commit: str) -> list[str]:
         """Return the paths that a commit changes."""
         return self.git("show", "--format=", "--name-only", "--no-renames", commit).split()
+
+    def files(self, commit: str) -> list[str]:
+        """Return the paths that a commit has."""
+        return self.git("ls-tree", "-r", "--name-only", commit).split()
 
     def show(self, commit: str, path: str) -> str:
         """Return a file of a commit."""
@@ -551,7 +576,16 @@ def _ci(folder: Path, tree: str) -> str:
     return "" if not done.returncode else "\n".join(lines[-4:])
 
 
+# Words that begin no order, and those that begin one in spite of their end.
+NO_VERB = re.compile(
+    r"an?|the|th(?:at|ere|ese|is)|it|its|is|was|we|our|i|for|in|now|when|with|some"
+    r"|docs?|documentation|operators?|relu|wip"
+)
+VERB = re.compile(r"embed|shed|.*eed|[^aeiouy]*ing|.*[aisu]s")
+
+
 def not_an_order(subject: str) -> bool:
-    """Whether a subject begins with "Added", "Adds" or "Adding", where "Add" is asked for."""
-    first = subject.split(maxsplit=1)[0].lower()
-    return first.endswith(("ed", "ing")) or (first.endswith("s") and not first.endswith("ss"))
+    """Whether a subject begins with "Added", "Adds" or "The", where "Add" is asked for."""
+    first = subject.split(maxsplit=1)[0].lower().rstrip(":,")
+    ends = first.endswith(("ed", "ing", "s")) and not VERB.fullmatch(first)
+    return bool(ends or NO_VERB.fullmatch(first))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DOCS, KERNELS, NOTES = "docs/ops.md", "tinytorch/kernels.py", "notes.txt"
-PRINT = "\nprint(relu_cpu([-1.0]))\n"
+PRINT, WORDS = "\nprint(relu_cpu([-1.0]))\n", "relu(-1) is 0.0\n"
 
 
 def answered(folder: Path) -> Clone:
@@ -33,7 +33,7 @@ def answered(folder: Path) -> Clone:
     clone = build(folder, main=(Commit("Shorten the section on relu", wrong),))
     run = clone.run
     run.write(KERNELS, run.read(KERNELS) + PRINT)
-    run.write(NOTES, "relu(-1) is 0.0\n")
+    run.write(NOTES, WORDS)
     answer(run)
     return clone
 
@@ -77,9 +77,13 @@ def test_main_stays(kept: Kept) -> None:
     """Your main is a copy of upstream's: a commit there makes each later branch carry it."""
     clone = kept(answered)
     commit_of(clone)
-    refs = clone.refs()
-    assert refs["refs/remotes/upstream/main"] == refs["refs/heads/main"], (
-        "main of yours is not upstream's any more: commit on the branch alone"
+    expected = clone.before["refs/heads/main"]
+    assert expected == clone.refs()["refs/heads/main"], (
+        "main of yours is not where it was, at upstream's: commit on the branch alone"
+    )
+    assert clone.upstream.before == clone.upstream.refs(), (
+        f"upstream has {clone.upstream.refs()} now, expected {clone.upstream.before}: it is"
+        " not yours to push to"
     )
 
 
@@ -91,7 +95,9 @@ def test_your_work_stays(kept: Kept) -> None:
     assert [f" M {KERNELS}", f"?? {NOTES}"] == yours, (
         f"git status says {yours}, expected the print and the notes, neither added nor lost"
     )
-    assert clone.run.read(KERNELS).endswith(PRINT), "the print in kernels.py of yours is another"
+    for path, expected in ((KERNELS, newest()[KERNELS] + PRINT), (NOTES, WORDS)):
+        text = clone.run.read(path)
+        assert expected == text, f"{path} of yours ends with {text[-60:]!r}, expected it as it was"
 
 
 def test_the_subject(kept: Kept) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from katas.lecture28.k04_conflict import MARKER
 from katas.lecture28.k04_conflict import answer
 from katas.lecture28.repository import GRACE
 from katas.lecture28.repository import YOU
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 DOCS = "docs/ops.md"
 COUNT = "-tinytorch has 6 operators."
+# With the middle one of conflicts in the style diff3.
+MARKER = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*$", re.MULTILINE)
 
 
 def rebased(folder: Path) -> Clone:
@@ -66,7 +68,10 @@ def test_it_stands_on_upstream(kept: Kept) -> None:
 def test_both_sides_are_there(kept: Kept) -> None:
     """In each of the five files that both sides have changed."""
     clone = kept(rebased)
-    for path in clone.changed("upstream/main"):
+    expected = clone.changed("upstream/main")
+    paths = clone.git("diff", "--name-only", "upstream/main", "sigmoid").split()
+    assert expected == paths, f"your commit changes {paths}, expected {expected}"
+    for path in expected:
         yours = clone.show("sigmoid", path)
         left = MARKER.findall(yours)
         assert not left, f"{path} of yours still has {left}"
@@ -96,3 +101,22 @@ def test_ci_passes(kept: Kept) -> None:
     assert expected in clone.show("sigmoid", DOCS).splitlines(), (
         f"the line with the number in {DOCS}, expected {expected!r}"
     )
+
+
+def test_each_line_is_there_once(kept: Kept) -> None:
+    """One operator after the other, in either order: no rest of a side, and no second copy."""
+    clone = kept(rebased)
+    both = [with_sigmoid(with_tanh(newest())), with_tanh(with_sigmoid(newest()))]
+    for path in clone.changed("sigmoid"):
+        yours = filled(clone.show("sigmoid", path))
+        expected = [filled(tree[path]) for tree in both]
+        assert yours in expected, (
+            f"{path} of yours is not what one side and then the other make of it, expected"
+            " upstream's lines and yours, each once:\n"
+            + clone.git("diff", "upstream/main", "sigmoid", "--", path)
+        )
+
+
+def filled(text: str) -> list[str]:
+    """Return the lines that are not blank."""
+    return [line for line in text.splitlines() if line.strip()]

@@ -104,12 +104,23 @@ def commit_of(clone: Clone) -> Logged:
     assert f"refs/heads/{NAME}" in yours, (
         f"your fork has {[*yours]}, expected a branch {NAME}: a pull request is of what is pushed"
     )
-    found = clone.log(f"upstream/main..origin/{NAME}")
+    found = clone.log(f"upstream/main..{yours[f'refs/heads/{NAME}']}")
     assert len(found) == 1, (
         f"the pull request of yours has {[*map(str, found)]}, expected the mended brief alone:"
         " where does your branch begin?"
     )
     return found[0]
+
+
+def asked(clone: Clone, command: str) -> str:
+    """Return what a command of the course prints, in a checkout of its own."""
+    run = clone.run
+    run(f"git worktree add --force --detach ../asked {clone.before['refs/heads/main']}")
+    run.folder = clone.folder.parent / "asked"
+    said = run(command, check=False)
+    run.folder = clone.folder
+    run("git worktree remove --force ../asked")
+    return said
 
 
 def test_it_is_one_commit(kept: Kept) -> None:
@@ -126,19 +137,18 @@ def test_the_guard_lets_it_in(kept: Kept) -> None:
     """It reads the files of a pull request, and tells practice from a contribution."""
     clone = kept(opened)
     commit = commit_of(clone)
-    said = clone.run(
-        f"python -m plugins.guard --base upstream/main --head {commit.sha}", check=False
-    )
+    said = asked(clone, f"python -m plugins.guard --base upstream/main --head {commit.sha}")
     assert "This is a contribution" in said, f"the guard says of yours:\n{said}"
 
 
 def test_the_brief_is_right(kept: Kept) -> None:
     """And nothing else of the stub is new: the next learner finds the place to write."""
     clone = kept(opened)
-    yours = clone.show(commit_of(clone).sha, KATA)
+    commit = commit_of(clone)
+    yours = clone.show(commit.sha, KATA)
     assert STUB.replace(WRONG, RIGHT) == yours, (
         f"{KATA} in the pull request, expected {RIGHT!r} and the stub as it was; yours:\n"
-        + clone.git("diff", "upstream/main", f"origin/{NAME}")
+        + clone.git("diff", "upstream/main", commit.sha)
     )
 
 
@@ -146,12 +156,13 @@ def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
     """On main, where ``nox -s practice`` and the workflow of your fork run it."""
     clone = kept(opened)
     commit_of(clone)
-    for where, refs in (("fork", clone.fork.refs()), ("clone", clone.refs())):
-        subjects = [each.subject for each in clone.log(refs["refs/heads/main"])]
-        assert subjects == ["Begin a course", "Solve k01_strides"], (
-            f"main in your {where} has {subjects}, expected your answer above upstream's commit"
+    for where, each in (("fork", clone.fork), ("clone", clone)):
+        expected, yours = (refs.get("refs/heads/main") for refs in (each.before, each.refs()))
+        assert expected == yours, (
+            f"main in your {where} is at {yours}, expected {expected}, where it was, with your"
+            " answer above upstream's commit"
         )
-    said = clone.run("python -m plugins.guard --base upstream/main --head main", check=False)
+    said = asked(clone, "python -m plugins.guard --base upstream/main --head main")
     assert "These are answers to exercises" in said, f"the guard says of your main:\n{said}"
 
 
@@ -159,20 +170,13 @@ def test_upstream_has_no_branch_of_yours(kept: Kept) -> None:
     """A pull request is asked for; a maintainer merges it."""
     clone = kept(opened)
     commit_of(clone)
-    yours = clone.upstream.refs()
-    assert ["refs/heads/main"] == [*yours], f"upstream has {[*yours]}, expected main alone"
-    subjects = [each.subject for each in clone.upstream.log("main")]
-    assert subjects == ["Begin a course"], f"main of upstream has {subjects} now"
+    expected, yours = clone.upstream.before, clone.upstream.refs()
+    assert expected == yours, f"upstream has {yours} after your answer, expected {expected}"
 
 
 def test_practice_finds_your_answer(kept: Kept) -> None:
     """``nox -s practice`` runs the katas that differ from upstream's, and on main yours passes."""
     clone = kept(opened)
     commit_of(clone)
-    run = clone.run
-    run("git worktree add --force --detach ../practice main")
-    run.folder = clone.folder.parent / "practice"
-    said = run("python -m plugins.practice --base upstream/main", check=False)
-    run.folder = clone.folder
-    run("git worktree remove --force ../practice")
+    said = asked(clone, "python -m plugins.practice --base upstream/main")
     assert "1 passed" in said, f"practice says of your main:\n{said}"

@@ -31,14 +31,16 @@ def review(number: int) -> list[Suggestion]:
             )
         ],
         3: [
-            Suggestion(kernels, floor, "return [float(round(x)) for x in self]"),
+            Suggestion(
+                kernels, floor, "return [math.floor(x + 0.5) - (x % 2 == 0.5) for x in self]"
+            ),
             Suggestion(tests, accepted, "ROUNDED = {x: float(round(x)) for x in (0.5, 1.5, 2.25)}"),
         ],
         4: [
             Suggestion(
                 ".github/workflows/ci.yaml",
                 f"{step} | tail -n 1",
-                "- run: set -o pipefail; python test/run.py | tail -n 1",
+                f"{step} | tail -n 1\n        shell: bash",
             )
         ],
         5: [Suggestion(kernels, "return self", "return other if self == 1 else self")],
