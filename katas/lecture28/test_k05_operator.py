@@ -367,6 +367,8 @@ def test_the_places() -> None:
     assert sorted(yours) == expected, f"yours {sorted(yours)}, expected {expected}"
     open_ended = [path for path, text in yours.items() if not text.endswith("\n")]
     assert not open_ended, f"yours does not end {open_ended} with a new line, expected one"
+    section = re.search(r"^## lerp\n\s*([^#\s].*)", yours[DOCS], re.MULTILINE)
+    assert section, f"{DOCS}: yours {yours[DOCS]!r}, expected '## lerp' and what it returns"
 
 
 @five
