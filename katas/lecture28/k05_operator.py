@@ -17,9 +17,9 @@ tinytorch, whose tensors are lists of floats:
 Begin with ``upstream/``, beside this file: follow mul through five files. In kernels.py it stands
 twice, as a kernel and as a meta function, so there are six places.
 
-Real life differs: a kernel of PyTorch is C++, and a formula may be, too.
-Afterwards look lerp up in ``torch/include/ATen/native/Lerp.h`` and in
-``torchgen/packaged/autograd/derivatives.yaml``, both on your disk.
+Real life differs: a kernel of PyTorch is C++, and so is a formula.
+Afterwards look lerp up in ``aten/src/ATen/native/Lerp.h`` and ``tools/autograd/derivatives.yaml``,
+on your disk in ``torch/include/ATen/native`` and ``torchgen/packaged/autograd``.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ Begin with ``old = torch._C.parse_schema("f(Tensor x, int n=1) -> Tensor")`` and
 
 Real life differs: new programs run on an old PyTorch too (``check_forward_compatible_with``), and a
 schema may end in ``...``, for any arguments.
-Afterwards open ``torch/include/ATen/core/function_schema.h`` in site-packages. Argument and
-FunctionSchema each have an ``isBackwardCompatibleWith``, and one of the two comments has the types
-the wrong way round. Which?
+Afterwards open ``aten/src/ATen/core/function_schema.h``, on your disk below ``torch/include``.
+Argument and FunctionSchema each have an ``isBackwardCompatibleWith``, and one of the two comments
+has the types the wrong way round. Which?
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from types import ModuleType
 from types import SimpleNamespace
@@ -130,7 +131,9 @@ def test_torchgen_reads_the_entry(tmp_path: Path) -> None:
     text = kata.schema()
     _, fields = entry_of(tmp_path, text)
     func = next(line for line in text.splitlines() if "func:" in line).partition("func: ")[2]
-    dispatch = {key: fields[key] for key in fields if key != "dispatch"}
+    table = re.search(r"^( +)dispatch: *\n((?:\1 +.*\n)*)", text, re.MULTILINE)
+    assert table, f"yours:\n{text}\nno dispatch, expected a table of kernels below that field"
+    dispatch = {key: fields[key] for key in re.findall(r"^ +(\w+):", table[2], re.MULTILINE)}
     place = Location("native_functions.yaml", 0)
     found, _ = NativeFunction.from_yaml({"func": func, "dispatch": dispatch}, place, set())
     returns = [str(each.type) for each in found.func.returns]
@@ -184,6 +187,7 @@ def test_both_ends() -> None:
 
 @two
 @example([(2.0**0.5, 1e16, 0.5), (1.0, 1e16, -1e-17), (1e16, 1.0, -0.5)])
+@example([(2.0**0.5, 1.0, 0.0)])
 @given(st.lists(st.tuples(FLOATS, FLOATS, WEIGHTS), min_size=1, max_size=4))
 def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
     """Any numbers whose difference is finite; the inputs stay as they are."""
@@ -191,6 +195,9 @@ def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
     before = repr((self, end, weight))
     yours = kata.lerp_cpu(self, end, weight)
     assert repr((self, end, weight)) == before, "yours has changed its inputs, expected no change"
+    assert not any(yours is each for each in (self, end, weight)), (
+        "yours returns an input itself, expected a new list: the schema says Tensor, not Tensor(a)"
+    )
     tensors = [torch.tensor(each, dtype=torch.float64) for each in (self, end, weight)]
     expected = torch.lerp(*tensors)
     close = torch.isclose(
@@ -360,6 +367,8 @@ def test_the_places() -> None:
     assert sorted(yours) == expected, f"yours {sorted(yours)}, expected {expected}"
     open_ended = [path for path, text in yours.items() if not text.endswith("\n")]
     assert not open_ended, f"yours does not end {open_ended} with a new line, expected one"
+    section = re.search(r"^## lerp\n\s*([^#\s].*)", yours[DOCS], re.MULTILINE)
+    assert section, f"{DOCS}: yours {yours[DOCS]!r}, expected '## lerp' and what it returns"
 
 
 @five
@@ -382,6 +391,11 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
     yours = sorted(clone.changed("HEAD"))
     assert yours == expected, f"the commit changes {yours}, expected {expected}"
     assert clone.status() == "", f"not in the commit: yours leaves\n{clone.status()}"
+    for path, text in kata.places().items():
+        before = newest()[path].replace("has 5 operators", "has 6 operators")
+        assert clone.show("HEAD", path) == before + text, (
+            f"{path}: yours differs from what it was and the text of your places, appended once"
+        )
     here = clone.git("rev-parse", "--abbrev-ref", "HEAD")
     assert here == "lerp", f"yours is on {here}, expected a branch lerp: main is upstream's"
     head, main = clone.git("rev-parse", "HEAD"), clone.git("rev-parse", "main")
@@ -391,6 +405,8 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
         f"the fork has {sorted(pushed)}, expected refs/heads/lerp with your commit: push it"
     )
     assert pushed["refs/heads/main"] == main, "the fork's main has moved, expected it to stay"
+    theirs = [*clone.upstream.refs()]
+    assert theirs == ["refs/heads/main"], f"upstream has {theirs}, expected main: push to your fork"
 
 
 def test_without_torch() -> None:

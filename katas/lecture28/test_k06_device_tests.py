@@ -109,8 +109,14 @@ def test_a_test_for_one_device() -> None:
     assert calls == ["meta", "meta"], f"it ran on {calls}, expected meta twice"
     case = Plain()
     case.device_type = "meta"
-    back = tried(case, "meta")
-    assert back == "returned", f"by position: yours returns {back!r}, expected what the test does"
+    try:
+        back = tried(case, "meta:1")
+    except unittest.SkipTest:
+        back = "skipped"
+    assert back == "returned", (
+        f"self.device_type is 'meta', and device, by position, 'meta:1': yours gives {back!r},"
+        " expected what the test returns"
+    )
 
 
 def test_a_decorator_keeps_what_it_wraps() -> None:
@@ -172,6 +178,10 @@ def test_the_template_has_no_test_left() -> None:
     _, found, _ = made("cpu")
     left = found_in(found)
     assert left == [], f"the template still has {left}, expected none"
+    left = [name for name in vars(found) if name.startswith("test") and name != "test_sizes"]
+    assert left == [], f"the template still has the names {left}, expected none: delete them"
+    kept = "device_type" in vars(found)
+    assert not kept, "yours gives the template a device_type, expected it in its subclasses alone"
     assert hasattr(found, "helper"), "the helper has gone from the template, expected it to stay"
     sizes = getattr(found, "test_sizes", None)
     assert sizes == (2, 3), f"test_sizes is no function: yours leaves {sizes}, expected (2, 3)"
@@ -197,11 +207,18 @@ def test_a_test_of_the_parent_stays() -> None:
             """Pass."""
             assert device
 
-    scope: dict[str, Any] = {"TestBar": TestBar}
+        def testall(self, device: str) -> None:
+            """Pass."""
+            assert device
+
+    scope: dict[str, Any] = {"TestFoo": Parent, "TestBar": TestBar}
     instantiate(TestBar, scope, ["cpu"])
+    assert sorted(scope) == ["TestBarCPU", "TestFoo"], (
+        f"yours leaves {sorted(scope)}, expected TestBarCPU and TestFoo, which is no template here"
+    )
     yours = found_in(scope["TestBarCPU"])
-    expected = ["test_own_cpu", "test_plain"]
-    assert yours == expected, f"yours {yours}, expected {expected}"
+    expected = ["test_own_cpu", "test_plain", "testall_cpu"]
+    assert yours == expected, f"yours {yours}, expected {expected}: testall begins with test, too"
     assert found_in(Parent) == ["test_plain"], "the parent has lost its test, expected it to stay"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -12,11 +13,13 @@ from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas.lecture28 import k07_flaky as kata
 from katas.lecture28.k07_flaky import Run
 from katas.lecture28.k07_flaky import chance
 from katas.lecture28.k07_flaky import disable
 from katas.lecture28.k07_flaky import reruns
 from katas.lecture28.k07_flaky import verdict
+from plugins.kit import forbids
 
 
 History = dict[str, list[Run]]
@@ -119,6 +122,7 @@ def test_how_often_to_run_again() -> None:
     for rate, limit, expected in (
         (0.5, 0.5, 1),
         (0.5, 2.0**-3, 3),
+        (0.5, math.nextafter(0.5, 0), 2),
         (0.5, 2.0**-29, 29),
         (0.75, 2.0**-10, 5),
         (1.0, 0.01, 1),
@@ -197,3 +201,10 @@ def test_any_history(history: History) -> None:
     expected = [name for name in order if chances[name] < Fraction(1, 2)]
     yours = disable(history, 0.25, 0.5)
     assert yours == expected, f"{history}\nyours {yours}\nexpected {expected}, chances {chances}"
+
+
+def test_without_torch() -> None:
+    """Add the chance up yourself: torch.distributions is the oracle."""
+    with forbids(kata) as fresh:
+        yours = fresh.chance(2, 4, 0.5)
+    assert yours == 0.6875, f"at least 2 of 4 at 0.5: yours {yours}, expected 11/16"

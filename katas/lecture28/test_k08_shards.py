@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -19,6 +20,10 @@ from hypothesis import strategies as st
 from katas.lecture28.k08_shards import affected
 from katas.lecture28.k08_shards import lower_bound
 from katas.lecture28.k08_shards import shards
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 Graph = dict[str, set[str]]
@@ -114,6 +119,22 @@ def test_the_same_plan_on_each_machine() -> None:
     )
 
 
+def test_the_plan_is_the_greedy_one() -> None:
+    """Names settle equal times, the first shard equal sums; no other plan, even if it is better."""
+    for seconds, count, expected in (
+        ({"c": 1.0, "a": 1.0, "b": 1.0}, 2, [["a", "c"], ["b"]]),
+        ({"a": 0.0, "b": 0.0}, 2, [["a", "b"], []]),
+        ({"a": 0.5, "b": 0.25, "c": 0.125}, 2, [["a"], ["b", "c"]]),
+        ({"a": 3.0, "b": 2.0, "c": 2.0}, 2, [["a"], ["b", "c"]]),
+        ({"a": 3.0, "b": 3.0, "c": 2.0, "d": 2.0, "e": 2.0}, 2, [["a", "c", "e"], ["b", "d"]]),
+    ):
+        yours = planned(seconds, count)
+        assert yours == expected, (
+            f"{seconds} in {count}: yours {yours}, expected {expected}: longest first, then by"
+            " name, each to the first of the shards that have least"
+        )
+
+
 TIMES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 2.0**0.5, 7.25]), max_size=7)
 
 
@@ -158,6 +179,8 @@ SMALL: Graph = {
     "test/test_nn.py": {"lib/nn.py", "test/common.py"},
     "test/test_io.py": {"lib/io.py"},
     "test/common.py": set(),
+    "testing/tool.py": {"lib/io.py"},
+    "lib/test/data.py": {"lib/io.py"},
 }
 
 
@@ -171,7 +194,7 @@ def compare(changed: set[str], imports: Graph, why: str) -> None:
     def needs(file: str, seen: set[str]) -> set[str]:
         if file not in seen:
             seen.add(file)
-            for each in imports[file]:
+            for each in imports.get(file, ()):
                 needs(each, seen)
         return seen
 
@@ -194,12 +217,29 @@ def test_a_file_that_is_in_no_import() -> None:
     """It may be read by all: a workflow, a build file, a new header."""
     compare({".github/workflows/ci.yaml"}, SMALL, "a workflow can break each test")
     compare({".github/workflows/ci.yaml", "lib/io.py"}, SMALL, "so it can beside another change")
+    native = {**SMALL, "lib/io.py": {"lib/native.so"}}
+    compare({"lib/native.so"}, native, "it is imported, and no key: who builds it is not known")
+
+
+class Sorted(set[str]):
+    """A set that is walked through in order."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(super().__iter__()))
 
 
 def test_a_cycle() -> None:
     """Two files that import one another are hit together, and the search ends."""
     graph: Graph = {"a.py": {"b.py"}, "b.py": {"a.py"}, "test/t.py": {"b.py"}, "test/u.py": set()}
     compare({"a.py"}, graph, "t needs b, and b needs a")
+    graph["a.py"] = Sorted({"b.py", "c.py"})
+    graph |= {"c.py": set(), "test/s.py": {"a.py"}}
+    compare(
+        {"c.py"},
+        graph,
+        "t needs b, b needs a, a needs c; what is known of b while a search"
+        " from a has not ended is not the last word",
+    )
 
 
 FILES = ("a.py", "b.py", "c.py", "test/d.py", "test/e.py", "test/f.py")

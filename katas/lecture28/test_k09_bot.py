@@ -77,6 +77,7 @@ def test_the_list() -> None:
 def test_what_is_no_row() -> None:
     """Other text, a row without users, a user in a sentence; and lines that end in CR LF."""
     text = "Ask @ada first.\r\n* module: nn @ada\r\n* module: old\r\n*  a  @b-c/d-e  @f\r\nx * y @z"
+    text += "\r\n  * b @ada\r\n*c @ada\r\n* d@ada"
     yours = subscriptions(text)
     expected = {"module: nn": ["ada"], "a": ["b-c/d-e", "f"]}
     assert yours == expected, f"{text!r}: yours {yours}, expected {expected}"
@@ -107,6 +108,9 @@ def test_the_author() -> None:
     """Who has written it knows about it."""
     compare(event("module: nn", author="grace"), "relu is slow\n\ncc @ada", "grace wrote it")
     compare(event("module: docs", author="boole"), None, "only boole would be named")
+    sender = event("module: nn", sender={"login": "grace"})
+    text = "relu is slow\n\ncc @ada @grace"
+    compare(sender, text, "grace has set the label, which is not to write the issue")
 
 
 def test_a_line_that_is_there() -> None:
@@ -117,6 +121,29 @@ def test_a_line_that_is_there() -> None:
     compare(event("module: nn", body=text), None, "all are named")
     prose = "gcc @grace does not compile it, and @ada knows"
     compare(event("module: nn", body=prose), f"{prose}\n\ncc @ada @grace", "this is no such line")
+    own = event("module: nn", body="cc @grace", author="grace")
+    compare(own, "cc @grace @ada", "the line had grace, and keeps her, who wrote the text")
+
+
+def test_names_that_are_alike() -> None:
+    """A name is a whole name, and Ada is not ada."""
+    alike = event("module: nn", body="cc @adam @Grace")
+    compare(alike, "cc @adam @Grace @ada @grace", "adam is not ada, and Grace is not grace")
+
+
+def test_the_text_stays() -> None:
+    """Blanks, line ends, and what looks like the line in the midst of another one."""
+    for body in ("  relu\r\nis slow", "relu is slow  "):
+        compare(event("module: docs", body=body), f"{body}\n\ncc @boole", "the text stays as it is")
+    around = "  relu\r\n\r\n{}\r\nis slow: see cc @ada, and say\ncc @noether\n"
+    edit = answered(event("module: docs", body=around.format("cc @ada")))
+    either = [around.format("cc @ada @boole"), around.format("cc @ada")[:-1] + " @boole\n"]
+    assert edit in either, (
+        f"\nyours    {edit!r}\nexpected {either[0]!r}\none cc line becomes longer"
+    )
+    wide = answered(event("module: nn", body="cc  @ada")) or ""
+    named = USER.findall(wide) if re.fullmatch(r"cc(?: +@[\w/-]+)+", wide) else []
+    assert named == ["ada", "grace"], f"'cc  @ada', two blanks: yours {wide!r}, expected ada, grace"
 
 
 def test_other_events() -> None:

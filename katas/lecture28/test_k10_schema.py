@@ -122,6 +122,13 @@ def test_arguments_for_out() -> None:
     compare(maybe, old, "out=None is refused")
     two = "f(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))"
     compare(two, two.replace("!) a,", "!) c,"), "a=... is no longer an argument")
+    plain = "f(Tensor x) -> ()"
+    added = plain.replace("x", "x, *, Tensor(a!) out")
+    yours = kata.compatible(parsed(plain), parsed(added))
+    assert yours is False, (
+        f"\nold  {plain}\nnew  {added}\nyours {yours}, expected False: f(x) is refused without out."
+        " PyTorch's check asks for a default only in front of out=, and lets this one pass"
+    )
 
 
 TYPES = ("int n", "int n=1", "int? n=1", "int n=2", "float n", "int[2] n=[1,2]", "int m=1")
@@ -134,9 +141,13 @@ RESULTS = st.sampled_from(("Tensor", "Tensor?", "Tensor(b!)", "(Tensor, int)", "
 def schemas(draw: st.DrawFn) -> str:
     """Draw a schema: arguments, some of them keyword-only, perhaps out, and results."""
     arguments, outs = draw(LISTS), draw(OUTS)
-    star = draw(st.integers(0, len(arguments)))
+    # Behind the star an argument that is written would be one for out=.
+    first = max((place for place, each in enumerate(arguments, 1) if "!" in each), default=0)
+    star = draw(st.integers(first, len(arguments)))
     keywords = [*arguments[star:], *outs]
-    row = [*arguments[:star], *(["*", *keywords] if keywords else [])]
+    # By position those without a default come first.
+    places = sorted(arguments[:star], key=lambda each: "=" in each)
+    row = [*places, *(["*", *keywords] if keywords else [])]
     return f"f({', '.join(row)}) -> {draw(RESULTS)}"
 
 
@@ -145,14 +156,14 @@ def schemas(draw: st.DrawFn) -> str:
 @given(schemas(), schemas())
 def test_any_two_schemas(old: str, new: str) -> None:
     """Whatever has changed; PyTorch parses both, and judges them in its own code."""
-    # PyTorch's check looks behind the end of a list where out= goes and another argument comes.
+    # Where out= goes PyTorch's check may look behind the end of a list; where it comes, see above.
     assume(("!) out" in old or "!) b" in old) == ("!) out" in new or "!) b" in new))
     compare(old, new, "see `accepts` and `compatible`")
 
 
 def test_overloads() -> None:
     """An overload that is fine does not help another one, and their order does not matter."""
-    before = ["f(int n) -> int", "f.wide(int n, int m=1) -> int", "g(int n) -> int", "h() -> int"]
+    before = ["h() -> int", "f(int n) -> int", "f.wide(int n, int m=1) -> int", "g(int n) -> int"]
     after = ["f.wide(int n, int m=2) -> int", "i() -> int", "g(int? n) -> int", "f(int n) -> int"]
     old, new = [*map(parsed, before)], [*map(parsed, after)]
     yours = kata.broken(old, new)
@@ -160,8 +171,12 @@ def test_overloads() -> None:
     assert yours == expected, (
         f"old {before}\nnew {after}\nyours is broken {yours}\nexpected        {expected}"
     )
-    twice = kata.broken(old[:1], [parsed("f(str n) -> int"), *new])
-    assert twice == [], f"f is in the new list twice, once unchanged: yours {twice}, expected []"
+    other = parsed("f(str n) -> int")
+    for twice in ([other, *new], [*new, other]):
+        yours = kata.broken(old[1:2], twice)
+        assert yours == [], (
+            f"f is in the new list twice, once unchanged: yours {yours}, expected []"
+        )
 
 
 def test_a_release_of_pytorch() -> None:
@@ -174,12 +189,34 @@ def test_a_release_of_pytorch() -> None:
     assert yours == expected, f"relu has gone: yours is broken {yours}, expected {expected}"
 
 
+class Read:
+    """What of a schema or an argument can be compared: all but its own checks."""
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field, of arguments and results as this class, too."""
+        assert "compatible" not in name, f"the schema is asked for {name}: that is to be written"
+        value = getattr(self._found, name)
+        return [Read(each) for each in value] if isinstance(value, list) else value
+
+    def __str__(self) -> str:
+        return str(self._found)
+
+
 def test_without_the_check_itself() -> None:
     """Compare argument by argument: the methods of a schema are the oracle."""
     names = [
         f"torch.Tensor.{each}"
         for each in ("is_backward_compatible_with", "check_forward_compatible_with")
     ]
+    other = OLD.replace("n=1", "n=2")
     with forbids(kata, *names) as fresh:
-        yours = fresh.compatible(parsed(OLD), parsed(OLD))
-    assert yours is True, f"a schema and itself: yours {yours!r}, expected True"
+        for new, expected in ((OLD, True), (other, False)):
+            before, after = Read(parsed(OLD)), Read(parsed(new))
+            yours = fresh.compatible(before, after)
+            assert yours is expected, f"{OLD} -> {new}: yours {yours!r}, expected {expected}"
+            lost = fresh.broken([before], [after])
+            right = [] if expected else [OLD]
+            assert lost == right, f"{OLD} -> {new}: yours is broken {lost}, expected {right}"
