@@ -188,6 +188,7 @@ def test_both_ends() -> None:
 @two
 @example([(2.0**0.5, 1e16, 0.5), (1.0, 1e16, -1e-17), (1e16, 1.0, -0.5)])
 @example([(2.0**0.5, 1.0, 0.0)])
+@example([(1e16, 1.0, 1 - 2.0**-53)])
 @given(st.lists(st.tuples(FLOATS, FLOATS, WEIGHTS), min_size=1, max_size=4))
 def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
     """Any numbers whose difference is finite; the inputs stay as they are."""

@@ -55,6 +55,7 @@ def test_an_argument_of_another_type() -> None:
     fits("Tensor? x", "Tensor x", "None is no Tensor")
     fits("int n", "Scalar n", "each int is a Scalar, and Python's rules are others")
     fits("int n", "float n", "in a schema an int is no float")
+    fits("SymInt n", "int n", "programs see a SymInt as an int, which is its `type`")
 
 
 def test_an_argument_of_another_form() -> None:
