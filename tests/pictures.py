@@ -272,10 +272,18 @@ def first_nan() -> str:
     return firstnan.svg_of(firstnan.read_rows())
 
 
+def refs() -> str:
+    """Draw which refs the commands of a pull request move."""
+    from tests import refs as lecture28  # noqa: PLC0415 - imports this module
+
+    return lecture28.svg_of(lecture28.read_rows())
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "lecture01.svg": layers,
     "lecture02.svg": tensors,
     "lecture06.svg": pipeline,
+    "lecture28.svg": refs,
 }
 # These need torch.
 MEASURED: dict[str, Callable[[], str]] = {

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # CUDA sources have one tier only, and do not name it.
 TIER = re.compile(r"// tier: (stable|small|iter|full|vec)\n")
+# A module of the lecture that another imports, and a folder beside it that one reads.
+MODULE = re.compile(r"^from katas\.lecture\d\d\.([a-z]\w*) import", re.MULTILINE)
+DATA = re.compile(r'Path\(__file__\)\.parent / "(\w+)"')
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 LEADING = re.compile(r"(?:\s*//[^\n]*\n|\s*/\*.*?\*/)+", re.DOTALL)
 
@@ -103,4 +106,17 @@ def strays(folder: Path, katas: tuple[Kata, ...]) -> list[str]:
                 expected.add((Path(file).parent / name).as_posix())
     files = [path for path in folder.rglob("*") if path.is_file()]
     found = {path.relative_to(folder).as_posix() for path in files if path.suffix != ".pyc"}
-    return sorted(found - expected)
+    return sorted(found - expected - _shared(folder, found))
+
+
+def _shared(folder: Path, found: set[str]) -> set[str]:
+    """Return what conftest.py and the tests share: a module, or the files of a folder of data.
+
+    Such a module is imported by its name, and such a folder named beside ``__file__``.
+    """
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
+    modules = {name for text in texts for name in MODULE.findall(text)}
+    data = {name for text in texts for name in DATA.findall(text)}
+    return {
+        path for path in found if path.removesuffix(".py") in modules or path.split("/")[0] in data
+    }

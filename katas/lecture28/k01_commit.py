@@ -1,0 +1,37 @@
+"""Make a commit that can be reviewed in a minute.
+
+``docs/ops.md`` of tinytorch gets relu wrong: issue #17. You looked into it, and left things behind:
+
+    $ git status --short
+     M tinytorch/kernels.py      a print
+    ?? notes.txt                 your own
+
+``git commit -am "fixed docs"`` sends the print along, on ``main``.
+
+Commit the mended file on a branch ``relu-docs``, in 4 lines or so.
+
+First look around: ``python -m katas.lecture28.conftest ~/tiny`` makes the repositories, with a
+CONTRIBUTING.md about messages. Write a body too, and end your message with the line "Fixes #17".
+Afterwards read the first line of ``.github/PULL_REQUEST_TEMPLATE.md`` in PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from katas.lecture28.repository import Run
+
+
+WRONG, RIGHT = "and one for the others", "and zero for the others"
+
+
+def answer(run: Run) -> None:
+    """Commit the fix in the clone: `main`, the print and the notes stay where they are.
+
+    ``run("git log -3")`` runs one command and returns its output, without a shell; quotes work.
+    ``run.replace(path, WRONG, RIGHT)`` edits a file.
+    """
+    # TODO: a branch, an edit, what goes into the commit, and why.
+    raise NotImplementedError("answer")

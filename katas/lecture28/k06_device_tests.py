@@ -1,0 +1,83 @@
+"""One test for each device and dtype: write ``instantiate_device_type_tests`` in small.
+
+CI says that ``TestFooCPU.test_add_cpu_float32`` has failed, and no file has it. The class was a
+template, and a call below it has made the tests:
+
+    class TestFoo(TestCase):                       TestFooCPU    test_add_cpu_float32
+        @dtypes(torch.float32, torch.int64)                      test_add_cpu_int64
+        def test_add(self, device, dtype): ...                   test_copy_cpu
+        @only_on("meta")                           TestFooMETA   test_add_meta_float32
+        def test_copy(self, device): ...                         test_add_meta_int64
+                                                                 test_copy_meta
+    instantiate(TestFoo, globals(), ["cpu", "meta"])
+
+``test_copy_cpu`` is there too: it is skipped when it runs, with a reason that CI can count.
+
+1. `only_on`: a decorator that skips.
+2. `instantiate`: a class for each device, a test for each dtype. What becomes of the template?
+
+Begin with ``type("TestFooCPU", (TestFoo,), {"device_type": "cpu"})``. Which tests does unittest
+find in it?
+
+Real life differs: devices come from what the machine has, and from environment variables.
+Afterwards read ``instantiate_device_type_tests`` in
+``torch/testing/_internal/common_device_type.py``.
+"""
+
+from __future__ import annotations
+
+import functools  # noqa: F401 - your answer may need it
+import unittest  # noqa: TC003 - your answer may need it
+from typing import TYPE_CHECKING
+from typing import Any
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+
+    import torch
+
+
+Test = Any
+
+
+def dtypes(*types: torch.dtype, device: str = "") -> Callable[[Test], Test]:
+    """Say for which dtypes a test is made; with `device`, for which it is on that one. Given."""
+
+    def decorate(test: Test) -> Test:
+        test.dtypes = {**getattr(test, "dtypes", {}), device: types}
+        return test
+
+    return decorate
+
+
+def dtypes_of(test: Test, device: str) -> tuple[Any, ...]:
+    """Return the dtypes of a test on a device; (None,) without `dtypes`. Given."""
+    table = getattr(test, "dtypes", {"": (None,)})
+    return tuple(table.get(device, table.get("", ())))
+
+
+def only_on(device: str) -> Callable[[Test], Test]:
+    """Return a decorator: on another device the test raises a ``SkipTest``.
+
+    Its reason is "Only runs on meta", if that is the device. ``self.device_type`` decides when the
+    test runs. What `dtypes` has noted, above or below, is kept, and so are name and docstring.
+    """
+    # TODO: a decorator that is given an argument: three functions, one in the other.
+    raise NotImplementedError("only_on")
+
+
+def instantiate(
+    template: type[unittest.TestCase], scope: dict[str, Any], devices: Iterable[str]
+) -> None:
+    """Put a subclass of the template into `scope` for each device; take the template out.
+
+    ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. Each
+    function in ``vars(template)`` whose name begins with "test" becomes ``test_add_cpu``, called
+    with device="cpu", or for each of its dtypes ``test_add_cpu_float32``, called with the dtype as
+    well. In the end no test has its old name, not even in the template. Other members, also the
+    tests of the template's parent, are inherited as they are.
+    """
+    # TODO: the names first, a class for each device, then the template.
+    raise NotImplementedError("instantiate")

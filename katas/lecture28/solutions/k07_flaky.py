@@ -1,0 +1,73 @@
+"""Broken, or only flaky? Triage a test from its runs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+
+class Run(NamedTuple):
+    """One run of a test. Commits are numbered; an old one may be run again at any time."""
+
+    commit: int
+    passed: bool
+
+
+def verdict(runs: Sequence[Run]) -> str:
+    """Return what a test is; the first that fits.
+
+    - "flaky": one commit has runs that pass and runs that fail.
+    - "healthy": no run fails.
+    - "broken": the newest commit fails.
+    - "fixed": the newest commit passes.
+    """
+    outcomes: dict[int, set[bool]] = {}
+    for run in runs:
+        outcomes.setdefault(run.commit, set()).add(run.passed)
+    if {True, False} in outcomes.values():
+        return "flaky"
+    if {False} not in outcomes.values():
+        return "healthy"
+    return "fixed" if True in outcomes[max(outcomes)] else "broken"
+
+
+def chance(failures: int, runs: int, rate: float) -> float:
+    """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
+
+    A chance of 1e-20 has as many right digits as one of 0.5.
+    """
+    return sum(
+        math.comb(runs, count) * rate**count * (1 - rate) ** (runs - count)
+        for count in range(failures, runs + 1)
+    )
+
+
+def reruns(rate: float, limit: float) -> int:
+    """Return the least number of runs that all pass with a chance of at most `limit`.
+
+    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that is exactly the limit,
+    in floats, will do; with a limit of 1 no run is needed, so it is 0.
+    """
+    count = 0
+    while (1 - rate) ** count > limit:
+        count += 1
+    return count
+
+
+def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
+    """Return the flaky tests whose chance is below the limit: the smallest first, then by name.
+
+    A test's chance is that of all its failures in all its runs, at this rate.
+    """
+    found = []
+    for name, runs in history.items():
+        p = chance(sum(not run.passed for run in runs), len(runs), rate)
+        if verdict(runs) == "flaky" and p < limit:
+            found.append((p, name))
+    return [name for _, name in sorted(found)]

@@ -1,0 +1,124 @@
+"""Tests of k01_commit: they read the repository that your commands leave, as a reviewer would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from katas.lecture28.k01_commit import RIGHT
+from katas.lecture28.k01_commit import WRONG
+from katas.lecture28.k01_commit import answer
+from katas.lecture28.repository import Commit
+from katas.lecture28.repository import build
+from katas.lecture28.repository import edit
+from katas.lecture28.repository import newest
+from katas.lecture28.repository import not_an_order
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from katas.lecture28.conftest import Kept
+    from katas.lecture28.repository import Clone
+    from katas.lecture28.repository import Logged
+
+
+DOCS, KERNELS, NOTES = "docs/ops.md", "tinytorch/kernels.py", "notes.txt"
+PRINT, WORDS = "\nprint(relu_cpu([-1.0]))\n", "relu(-1) is 0.0\n"
+
+
+def answered(folder: Path) -> Clone:
+    """Return the clone after the answer."""
+    __tracebackhide__ = True
+    wrong = edit(newest(), DOCS, "and zero for the others", WRONG)
+    clone = build(folder, main=(Commit("Shorten the section on relu", wrong),))
+    run = clone.run
+    run.write(KERNELS, run.read(KERNELS) + PRINT)
+    run.write(NOTES, WORDS)
+    answer(run)
+    return clone
+
+
+def commit_of(clone: Clone) -> Logged:
+    """Return the one commit of the branch."""
+    __tracebackhide__ = True
+    assert "refs/heads/relu-docs" in clone.refs(), (
+        "there is no branch relu-docs in yours, expected one: git switch -c NAME makes a branch"
+    )
+    found = clone.log("upstream/main..relu-docs")
+    assert len(found) == 1, (
+        f"relu-docs of yours has {len(found)} commits that upstream/main lacks, expected one"
+    )
+    return found[0]
+
+
+def test_the_docs_are_mended(kept: Kept) -> None:
+    """On the branch, in that one place."""
+    clone = kept(answered)
+    commit = commit_of(clone)
+    before, yours = (clone.show(name, DOCS) for name in ("upstream/main", commit.sha))
+    assert before != yours, f"{DOCS} in your commit is as before: is the edit in the index?"
+    assert before.replace(WRONG, RIGHT) == yours, (
+        f"expected {RIGHT!r} in {DOCS} and nothing else new; yours:\n"
+        + clone.git("diff", "upstream/main", commit.sha, "--", DOCS)
+    )
+    assert not clone.ci(commit.sha), f"CI is red for your commit:\n{clone.ci(commit.sha)}"
+
+
+def test_it_is_one_concern(kept: Kept) -> None:
+    """A print that comes along is merged, or costs a round of review."""
+    clone = kept(answered)
+    yours = clone.changed(commit_of(clone).sha)
+    assert [DOCS] == yours, (
+        f"your commit changes {yours}, expected {DOCS} alone: name what goes into the commit"
+    )
+
+
+def test_main_stays(kept: Kept) -> None:
+    """Your main is a copy of upstream's: a commit there makes each later branch carry it."""
+    clone = kept(answered)
+    commit_of(clone)
+    expected = clone.before["refs/heads/main"]
+    assert expected == clone.refs()["refs/heads/main"], (
+        "main of yours is not where it was, at upstream's: commit on the branch alone"
+    )
+    assert clone.upstream.before == clone.upstream.refs(), (
+        f"upstream has {clone.upstream.refs()} now, expected {clone.upstream.before}: it is"
+        " not yours to push to"
+    )
+
+
+def test_your_work_stays(kept: Kept) -> None:
+    """The print and the notes are as you left them, in no commit and not in the index."""
+    clone = kept(answered)
+    commit_of(clone)
+    yours = clone.status().splitlines()
+    assert [f" M {KERNELS}", f"?? {NOTES}"] == yours, (
+        f"git status says {yours}, expected the print and the notes, neither added nor lost"
+    )
+    for path, expected in ((KERNELS, newest()[KERNELS] + PRINT), (NOTES, WORDS)):
+        text = clone.run.read(path)
+        assert expected == text, f"{path} of yours ends with {text[-60:]!r}, expected it as it was"
+
+
+def test_the_subject(kept: Kept) -> None:
+    """The log shows no more than this line, a release note begins with it."""
+    yours = commit_of(kept(answered)).subject
+    said = f"the subject of yours is {yours!r}, expected"
+    assert len(yours) <= 72, f"{said} 72 characters at most: it has {len(yours)}"
+    assert yours[0].isupper(), f"{said} a capital letter at its beginning"
+    assert not yours.endswith("."), f"{said} no full stop: it is a title"
+    assert not not_an_order(yours), f"{said} an order, what the commit does to the project"
+    assert "relu" in yours, f"{said} to hear what it is about: which operator's docs?"
+
+
+def test_the_body(kept: Kept) -> None:
+    """It says why, in lines of 72 characters, and ends with the issue."""
+    yours = commit_of(kept(answered)).body.splitlines()
+    assert yours, "your commit has no body, expected why: a second -m writes one"
+    assert yours[-1] == "Fixes #17", (
+        f"the last line of yours is {yours[-1]!r}, expected 'Fixes #17': merging closes the issue"
+    )
+    words = " ".join(yours[:-1]).split()
+    assert len(words) >= 4, f"the body of yours is {yours}, expected a sentence that says why"
+    long = [line for line in yours if len(line) > 72]
+    assert not long, f"expected lines of 72 characters at most, yours has {long}: git wraps none"

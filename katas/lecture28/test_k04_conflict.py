@@ -1,0 +1,122 @@
+"""Tests of k04_conflict: what is left of both sides after the rebase."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from katas.lecture28.k04_conflict import answer
+from katas.lecture28.repository import GRACE
+from katas.lecture28.repository import YOU
+from katas.lecture28.repository import Branch
+from katas.lecture28.repository import Commit
+from katas.lecture28.repository import build
+from katas.lecture28.repository import newest
+from katas.lecture28.repository import with_sigmoid
+from katas.lecture28.repository import with_tanh
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from katas.lecture28.conftest import Kept
+    from katas.lecture28.repository import Clone
+
+
+DOCS = "docs/ops.md"
+COUNT = "-tinytorch has 6 operators."
+# With the middle one of conflicts in the style diff3.
+MARKER = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*$", re.MULTILINE)
+
+
+def rebased(folder: Path) -> Clone:
+    """Return the clone after the answer."""
+    __tracebackhide__ = True
+    clone = build(
+        folder,
+        Branch("sigmoid", (Commit("Add sigmoid", with_sigmoid(newest()), YOU),), base=-2),
+        main=(Commit("Add tanh", with_tanh(newest()), GRACE),),
+        checkout="sigmoid",
+    )
+    answer(clone.run)
+    return clone
+
+
+def test_the_rebase_is_done(kept: Kept) -> None:
+    """No rebase waits for you, and what you have mended is in the commit."""
+    clone = kept(rebased)
+    assert not clone.busy(), (
+        f"{clone.busy()} of yours is not finished: git rebase --continue, after git add"
+    )
+    yours = clone.status()
+    assert not yours, f"git status of yours says\n{yours}\nexpected a clean tree: all committed"
+
+
+def test_it_stands_on_upstream(kept: Kept) -> None:
+    """One commit, yours, above upstream's newest: no merge, and main as it was."""
+    clone = kept(rebased)
+    yours = clone.log("upstream/main..sigmoid")
+    assert ["Add sigmoid"] == [each.subject for each in yours], (
+        f"above upstream/main yours has {[*map(str, yours)]}, expected your one commit"
+    )
+    newest_one = clone.upstream.refs()["refs/heads/main"]
+    assert (newest_one,) == yours[0].parents, "the parent of yours is not upstream's newest commit"
+    assert yours[0].author == YOU, f"the author of yours is {yours[0].author}, expected {YOU}"
+    assert newest_one == clone.refs()["refs/heads/main"], "main of yours has moved, it was right"
+
+
+def test_both_sides_are_there(kept: Kept) -> None:
+    """In each of the five files that both sides have changed."""
+    clone = kept(rebased)
+    expected = clone.changed("upstream/main")
+    paths = clone.git("diff", "--name-only", "upstream/main", "sigmoid").split()
+    assert expected == paths, f"your commit changes {paths}, expected {expected}"
+    for path in expected:
+        yours = clone.show("sigmoid", path)
+        left = MARKER.findall(yours)
+        assert not left, f"{path} of yours still has {left}"
+        lost = [name for name in ("tanh", "sigmoid") if name not in yours]
+        assert not lost, f"{path} of yours has no {' and no '.join(lost)}: expected both sides"
+
+
+def test_upstream_loses_nothing(kept: Kept) -> None:
+    """Your commit adds lines; the one that it replaces is the number in the docs."""
+    clone = kept(rebased)
+    diff = clone.git("diff", "-U0", "upstream/main", "sigmoid").splitlines()
+    yours = [line for line in diff if line.startswith("-") and not line.startswith("---")]
+    others = [line for line in yours if not line.startswith(COUNT)]
+    assert not others, (
+        "your commit takes these lines from upstream, expected it to add yours:\n"
+        + "\n".join(others)
+    )
+
+
+def test_ci_passes(kept: Kept) -> None:
+    """Git compares lines. What two sides have both changed from 5 to 6 is no conflict to it."""
+    clone = kept(rebased)
+    said = clone.ci("sigmoid")
+    assert not said, f"CI is red for your commit, expected green:\n{said}"
+    docs = clone.show("upstream/main", DOCS).splitlines()
+    expected = next(line for line in docs if line.startswith(COUNT[1:])).replace("6", "7")
+    assert expected in clone.show("sigmoid", DOCS).splitlines(), (
+        f"the line with the number in {DOCS}, expected {expected!r}"
+    )
+
+
+def test_each_line_is_there_once(kept: Kept) -> None:
+    """One operator after the other, in either order: no rest of a side, and no second copy."""
+    clone = kept(rebased)
+    both = [with_sigmoid(with_tanh(newest())), with_tanh(with_sigmoid(newest()))]
+    for path in clone.changed("sigmoid"):
+        yours = filled(clone.show("sigmoid", path))
+        expected = [filled(tree[path]) for tree in both]
+        assert yours in expected, (
+            f"{path} of yours is not what one side and then the other make of it, expected"
+            " upstream's lines and yours, each once:\n"
+            + clone.git("diff", "upstream/main", "sigmoid", "--", path)
+        )
+
+
+def filled(text: str) -> list[str]:
+    """Return the lines that are not blank."""
+    return [line for line in text.splitlines() if line.strip()]

@@ -1,0 +1,182 @@
+"""Tests of k12_pull_request: this course's own guard and practice judge a small course."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from katas.lecture28.k12_pull_request import KATA
+from katas.lecture28.k12_pull_request import RIGHT
+from katas.lecture28.k12_pull_request import WRONG
+from katas.lecture28.k12_pull_request import answer
+from katas.lecture28.repository import YOU
+from katas.lecture28.repository import Branch
+from katas.lecture28.repository import Commit
+from katas.lecture28.repository import build
+
+
+if TYPE_CHECKING:
+    from katas.lecture28.conftest import Kept
+    from katas.lecture28.repository import Clone
+    from katas.lecture28.repository import Logged
+    from katas.lecture28.repository import Tree
+
+
+ROOT = Path(__file__).parents[2]
+NAME = "clearer-brief"
+STUB = f'''"""Write the strides of a contiguous matrix.
+
+A matrix of 2 rows and 3 columns {WRONG}. In PyTorch: c10/core/Contiguity.h.
+"""
+
+
+def strides(rows, columns):
+    """Return the strides of the two dims."""
+    # TODO: how many elements lie between two rows?
+    raise NotImplementedError("strides")
+'''
+TODO = "    # TODO: how many elements lie between two rows?\n"
+SOLVED = STUB.replace(TODO, "").replace('raise NotImplementedError("strides")', "return columns, 1")
+TEST = """from katas.lecture01.k01_strides import strides
+
+
+def test_two_rows():
+    assert strides(2, 3) == (3, 1)
+"""
+TABLE = """title = "Tensors"
+
+[syllabus]
+a = "Strides"
+
+[[kata]]
+name = "k01_strides"
+title = "Strides"
+kind = "lab"
+syllabus = ["a"]
+episodes = []
+upstream = ["c10/core/Contiguity.h: _compute_contiguous"]
+hints = ["a", "b", "c"]
+"""
+
+
+def course() -> Tree:
+    """Return a course of one kata, with this course's own commands."""
+    files = [
+        *((ROOT / "plugins").glob("*.py")),
+        *(each for wing in ("course", "fork", "guide", "tools") for each in wing_files(wing)),
+    ]
+    return {
+        ".gitignore": "__pycache__/\n.katas/\n",
+        "episodes.toml": "",
+        "katas/lecture01/lecture.toml": TABLE,
+        KATA: STUB,
+        "katas/lecture01/test_k01_strides.py": TEST,
+        "katas/lecture01/solutions/k01_strides.py": SOLVED,
+        **{file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in files},
+    }
+
+
+def wing_files(wing: str) -> list[Path]:
+    """Return the modules of a wing of the plugins."""
+    return sorted((ROOT / "plugins" / wing).rglob("*.py"))
+
+
+def opened(folder: Path) -> Clone:
+    """Return the clone after the answer."""
+    __tracebackhide__ = True
+    files = course()
+    clone = build(
+        folder,
+        Branch("main", (Commit("Solve k01_strides", {**files, KATA: SOLVED}, YOU),), 0, BOTH),
+        trunk=(Commit("Begin a course", files),),
+    )
+    answer(clone.run)
+    return clone
+
+
+BOTH = ("clone", "fork")
+
+
+def commit_of(clone: Clone) -> Logged:
+    """Return the one commit of the pull request, which is in the fork."""
+    __tracebackhide__ = True
+    yours = clone.fork.refs()
+    assert f"refs/heads/{NAME}" in yours, (
+        f"your fork has {[*yours]}, expected a branch {NAME}: a pull request is of what is pushed"
+    )
+    found = clone.log(f"upstream/main..{yours[f'refs/heads/{NAME}']}")
+    assert len(found) == 1, (
+        f"the pull request of yours has {[*map(str, found)]}, expected the mended brief alone:"
+        " where does your branch begin?"
+    )
+    return found[0]
+
+
+def asked(clone: Clone, command: str) -> str:
+    """Return what a command of the course prints, in a checkout of its own."""
+    run = clone.run
+    run(f"git worktree add --force --detach ../asked {clone.before['refs/heads/main']}")
+    run.folder = clone.folder.parent / "asked"
+    said = run(command, check=False)
+    run.folder = clone.folder
+    run("git worktree remove --force ../asked")
+    return said
+
+
+def test_it_is_one_commit(kept: Kept) -> None:
+    """In your fork, above upstream's main."""
+    clone = kept(opened)
+    commit = commit_of(clone)
+    changed = clone.changed(commit.sha)
+    assert [KATA] == changed, f"your commit changes {changed}, expected {KATA}"
+    local = clone.refs().get(f"refs/heads/{NAME}", commit.sha)
+    assert local == commit.sha, f"{NAME} in your fork is not the one in your clone"
+
+
+def test_the_guard_lets_it_in(kept: Kept) -> None:
+    """It reads the files of a pull request, and tells practice from a contribution."""
+    clone = kept(opened)
+    commit = commit_of(clone)
+    said = asked(clone, f"python -m plugins.guard --base upstream/main --head {commit.sha}")
+    assert "This is a contribution" in said, f"the guard says of yours:\n{said}"
+
+
+def test_the_brief_is_right(kept: Kept) -> None:
+    """And nothing else of the stub is new: the next learner finds the place to write."""
+    clone = kept(opened)
+    commit = commit_of(clone)
+    yours = clone.show(commit.sha, KATA)
+    assert STUB.replace(WRONG, RIGHT) == yours, (
+        f"{KATA} in the pull request, expected {RIGHT!r} and the stub as it was; yours:\n"
+        + clone.git("diff", "upstream/main", commit.sha)
+    )
+
+
+def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
+    """On main, where ``nox -s practice`` and the workflow of your fork run it."""
+    clone = kept(opened)
+    commit_of(clone)
+    for where, each in (("fork", clone.fork), ("clone", clone)):
+        expected, yours = (refs.get("refs/heads/main") for refs in (each.before, each.refs()))
+        assert expected == yours, (
+            f"main in your {where} is at {yours}, expected {expected}, where it was, with your"
+            " answer above upstream's commit"
+        )
+    said = asked(clone, "python -m plugins.guard --base upstream/main --head main")
+    assert "These are answers to exercises" in said, f"the guard says of your main:\n{said}"
+
+
+def test_upstream_has_no_branch_of_yours(kept: Kept) -> None:
+    """A pull request is asked for; a maintainer merges it."""
+    clone = kept(opened)
+    commit_of(clone)
+    expected, yours = clone.upstream.before, clone.upstream.refs()
+    assert expected == yours, f"upstream has {yours} after your answer, expected {expected}"
+
+
+def test_practice_finds_your_answer(kept: Kept) -> None:
+    """``nox -s practice`` runs the katas that differ from upstream's, and on main yours passes."""
+    clone = kept(opened)
+    commit_of(clone)
+    said = asked(clone, "python -m plugins.practice --base upstream/main")
+    assert "1 passed" in said, f"practice says of your main:\n{said}"

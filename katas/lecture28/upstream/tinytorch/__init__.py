@@ -1,0 +1,3 @@
+"""A framework in miniature: a tensor is a list of floats."""
+
+from __future__ import annotations
