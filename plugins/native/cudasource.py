@@ -1,10 +1,13 @@
 """Rewrites what CUDA C++ adds to C++, so a host compiler accepts a ``.cu`` file.
 
-It rewrites three things, each on its own lines, so messages name the learner's lines::
+It rewrites a few things, each on its own lines, so messages name the learner's lines::
 
-    axpy<<<grid, block>>>(n, x)    simt::kernel(SIMT_NAME(axpy), simt::Config(grid, block), ...
-    __shared__ float a[32];        struct simt_a { float a[32]; }; auto& a = simt::shared(...
-    extern __shared__ float b[];   float* b = static_cast<float*>(simt::dynamic("b", ...
+    axpy<<<grid, block>>>(n, x)     simt::kernel(SIMT_NAME(axpy), simt::Config(grid, block), ...
+    __shared__ float a[32];         struct simt_a { float a[32]; }; auto& a = simt::shared(...
+    extern __shared__ float b[];    float* b = static_cast<float*>(simt::dynamic("b", ...
+    __device__ int c = 3;           int c = 3; ... simt::watch(simt::Where::Device, c, "c");
+    cudaLaunchKernel((void*)k, ...  cudaLaunchKernel(simt::named(SIMT_NAME(k), k), ...
+    asm volatile("..." : ...)       simt::inline_ptx()
 
 ``plugins/native/csrc/simt.h`` defines everything else.
 """
@@ -12,6 +15,7 @@ It rewrites three things, each on its own lines, so messages name the learner's 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 
@@ -21,14 +25,27 @@ if TYPE_CHECKING:
 # Where an edit begins and ends, and the text that replaces what stands there.
 Edit = tuple[int, int, str]
 
-# Comments, strings and characters.
-HIDDEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
-DYNAMIC = re.compile(
-    r"extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?([\w:]+(?:\s+[\w:]+)*)\s+(\w+)"
-    r"\s*\[\s*\]\s*;"
+# Comments, strings and characters; an apostrophe between digits separates them.
+HIDDEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'", re.DOTALL
 )
-SHARED = re.compile(r"(?:\bstatic\s+)?\b__shared__\s+([^;]*);")
-NAME = re.compile(r"\b\w+\s*(?=\[|$)")
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+SPACE = re.compile(r"\b__(shared|device|constant|managed)__\b")
+TOKEN = re.compile(r"::|[A-Za-z_]\w*|[^\s\w]|\d[\w.']*")
+# How the braces of a namespace begin, which are no function's.
+NAMESPACE = re.compile(r"\bnamespace\b[\w:\s]*$|\bextern\s*$")
+LAUNCH = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(")
+POINTER = r"(?:const\s+)?void\s*(?:const\s*)?\*"
+CAST = re.compile(rf"\s*(?:\(\s*{POINTER}\s*\)|(?:reinterpret|static)_cast\s*<\s*{POINTER}\s*>)")
+ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__)\s*)?\(")
+TEXTURE = re.compile(
+    r"\bcuda(?:Texture|Surface)Object_t\b|\b(?:texture|surface)\s*<\s*\w+\s*,"
+    r"|\b(?:tex[123]D\w*|surf[123]D\w*)\s*[<(]"
+)
+ALIGNING = ("alignas", "__align__", "__attribute__", "__builtin_align__")
+STORAGE = ("extern", "static", "inline", "__shared__", "__device__", "__constant__", "__managed__")
+# Words that no declaration begins before.
+ENDS = ("else", "do", "return", "public", "private", "protected")
 OPEN, CLOSE = "([{", ")]}"
 
 
@@ -50,11 +67,20 @@ def rewrite_cuda(text: str) -> str:
     """
     # Comments and strings become blanks: nothing is found in them.
     code = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    edits = [*_rewrite_launches(text, code), *_rewrite_dynamic(code), *_rewrite_shared(text, code)]
+    if found := TEXTURE.search(code):
+        line = _line_number(code, found.start())
+        raise CudaError(line, "textures and surfaces are not supported on the CPU")
+    edits = [
+        *_rewrite_launches(text, code),
+        *_rewrite_pointers(text, code),
+        *_rewrite_variables(text, code),
+        *_rewrite_asm(text, code),
+    ]
     for start, end, new in sorted(edits, reverse=True):
         # Newlines that an edit removes are added again, to keep the numbers of the lines below.
-        missing = text.count("\n", start, end) - new.count("\n")
-        text = text[:start] + new + "\n" * missing + text[end:]
+        # Those of a macro's definition continue it.
+        missing = re.findall(r"\\?\n", text[start:end])[new.count("\n") :]
+        text = text[:start] + new + "".join(missing) + text[end:]
     return text
 
 
@@ -72,7 +98,7 @@ def _rewrite_launches(text: str, code: str) -> Iterator[Edit]:
             what = "has no >>>" if name else "follows no kernel's name"
             raise CudaError(_line_number(text, position), f"<<< {what}")
         config = text[position + 3 : end]
-        call = f"[](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
+        call = f"[=](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
         yield start, end + 3, f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})"
         position = code.find("<<<", end)
 
@@ -111,42 +137,222 @@ def _find_name(code: str, position: int) -> int:
     return start
 
 
-def _rewrite_dynamic(code: str) -> Iterator[Edit]:
-    for found in DYNAMIC.finditer(code):
-        kind, name = found[1], found[2]
-        if _outside_functions(code, found.start()):
-            raise CudaError(
-                _line_number(code, found.start()),
-                f"declare extern __shared__ {name} inside the kernel",
-            )
-        new = f'{kind}* {name} = static_cast<{kind}*>(simt::dynamic("{name}", sizeof({kind})));'
-        yield found.start(), found.end(), new
+def _rewrite_pointers(text: str, code: str) -> Iterator[Edit]:
+    """Yield kernels that are launched by address: a cast to ``void*`` has hidden their types."""
+    for found in LAUNCH.finditer(code):
+        end = _argument_end(code, found.end())
+        name = CAST.sub("", text[found.end() : end], count=1).strip()
+        while name.startswith("(") and name.endswith(")"):
+            name = name[1:-1].strip()
+        name = name.lstrip("&")
+        yield found.end(), end, f"simt::named(SIMT_NAME({name}), {name})"
+
+
+def _argument_end(code: str, position: int) -> int:
+    depth = 0
+    while position < len(code) and (depth or code[position] not in ",)"):
+        depth += (code[position] in "([{<") - (code[position] in ")]}>")
+        position += 1
+    return position
+
+
+def _rewrite_asm(text: str, code: str) -> Iterator[Edit]:
+    """Yield inline PTX, which becomes a call that no compiler accepts where it is made."""
+    for found in ASM.finditer(code):
+        depth, end = 1, found.end()
+        while end < len(code) and depth:
+            depth += (code[end] in OPEN) - (code[end] in CLOSE)
+            end += 1
+        if '"' in text[found.start() : end]:
+            yield found.start(), end, "simt::inline_ptx()"
 
 
 def _outside_functions(code: str, position: int) -> bool:
-    before = code[:position]
-    return before.count("{") == before.count("}")
+    """Whether no braces are open at `position` but those of namespaces."""
+    opened: list[bool] = []
+    for brace in re.finditer(r"[{}]", code[:position]):
+        if brace[0] == "}":
+            opened[-1:] = []
+        else:
+            before = max(code.rfind(end, 0, brace.start()) for end in ";{}")
+            opened.append(not NAMESPACE.search(code[before + 1 : brace.start()].rstrip()))
+    return not any(opened)
 
 
-def _rewrite_shared(text: str, code: str) -> Iterator[Edit]:
-    for found in SHARED.finditer(code):
-        if code[: found.start()].rstrip().endswith("extern"):
+@dataclass(frozen=True)
+class Declaration:
+    """Variables of one declaration in a memory space.
+
+    `kind` is their type, without storage but with alignment, and `names` are the declarators,
+    each with its array bounds and its value.
+    """
+
+    start: int
+    end: int
+    space: str
+    storage: frozenset[str]
+    alignment: str
+    kind: str
+    names: tuple[str, ...]
+
+
+def _rewrite_variables(text: str, code: str) -> Iterator[Edit]:
+    # A directive is no part of a declaration. What a macro declares stays as it is.
+    plain = DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
+    done = 0
+    for found in SPACE.finditer(plain):
+        if found.start() < done:
             continue
-        line = _line_number(code, found.start())
-        if _outside_functions(code, found.start()):
-            raise CudaError(line, "declare __shared__ variables inside the kernel")
-        first, *others = _split_declarators(text[found.start(1) : found.end(1)])
-        match = NAME.search(first)
-        if not match or "=" in found[1]:
-            raise CudaError(line, "expected __shared__ TYPE NAME[SIZE]; without a value")
-        # The type stands before the first name and applies to all.
-        kind, names = first[: match.start()], [first[match.start() :], *others]
-        yield found.start(), found.end(), " ".join(_declare_variable(kind, name) for name in names)
+        declared = _read_declaration(text, plain, found.start(), done)
+        if declared is None:
+            continue
+        done = declared.end
+        if declared.space == "shared":
+            yield declared.start, declared.end, _shared(declared, code)
+        elif "extern" not in declared.storage and _outside_functions(plain, declared.start):
+            where = "Constant" if declared.space == "constant" else "Device"
+            const = re.search(r"\b(?:const|constexpr)\b", declared.kind)
+            section = "" if const else "SIMT_DEVICE "
+            yield declared.start, declared.start, section
+            names = [_name(name) for name in declared.names]
+            yield declared.end, declared.end, "".join(_watched(where, name) for name in names)
 
 
-def _declare_variable(kind: str, declarator: str) -> str:
-    name = declarator.replace("[", " ").split()[0]
-    held = f"struct simt_{name} {{ {kind.strip()} {declarator.strip()}; }};"
+def _watched(where: str, name: str) -> str:
+    return f' SIMT_WATCH({where}, {name}, "{name}");'
+
+
+def _read_declaration(text: str, code: str, position: int, first: int) -> Declaration | None:
+    """Read the variables whose memory space stands at `position`; None if it is a function."""
+    start = _declaration_start(code, position, first)
+    end = _declaration_end(code, position)
+    if end < 0:
+        return None
+    storage, alignment, rest = set(), [], []
+    tokens = list(TOKEN.finditer(code, start, end - 1))
+    i = 0
+    while i < len(tokens):
+        word = tokens[i][0]
+        if word in STORAGE:
+            storage.add(word)
+        elif word in ALIGNING:
+            closing = _matching(tokens, i + 1)
+            alignment.append(text[tokens[i].start() : tokens[closing].end()])
+            i = closing
+        else:
+            rest.append(tokens[i])
+        i += 1
+    # The names begin at the identifier before the first bracket, comma, equals sign or the end.
+    names = _first_name(rest)
+    if names < 1:
+        raise CudaError(_line_number(code, position), "expected a type and a name after the space")
+    kind = " ".join(text[token.start() : token.end()] for token in rest[:names])
+    space = "shared" if "__shared__" in storage else (SPACE.match(code, position) or [""])[1]
+    declarators = _split_declarators(text[rest[names].start() : end - 1])
+    kept = frozenset(storage)
+    return Declaration(start, end, space, kept, " ".join(alignment), kind, tuple(declarators))
+
+
+def _declaration_start(code: str, position: int, first: int) -> int:
+    """Return where the declaration begins whose memory space stands at `position`."""
+    tokens = list(TOKEN.finditer(code, first, position))
+    start, i = position, len(tokens) - 1
+    while i >= 0:
+        word, depth = tokens[i][0], 0
+        if word in ")>":
+            pair = "()" if word == ")" else "<>"
+            while i >= 0:
+                depth += (tokens[i][0] == pair[1]) - (tokens[i][0] == pair[0])
+                if not depth:
+                    break
+                i -= 1
+            i -= 1
+            if (
+                i < 0
+                or (word == ")" and tokens[i][0] not in ALIGNING)
+                or tokens[i][0] == "template"
+            ):
+                break
+        elif word in ENDS or (word not in ("::", "*", "&") and not re.match(r"[A-Za-z_]", word)):
+            break
+        start = tokens[i].start()
+        i -= 1
+    return start
+
+
+def _declaration_end(code: str, position: int) -> int:
+    """Return the position behind the ``;`` of variables, or -1 if this is something else."""
+    depth, valued = 0, False
+    for token in TOKEN.finditer(code, position):
+        word = token[0]
+        if depth == 0 and word == ";":
+            return token.end()
+        valued |= depth == 0 and word == "="
+        if depth == 0 and word in "({" and not valued:
+            before = TOKEN.findall(code, position, token.start())[-1]
+            if before not in ALIGNING and not (word == "{" and re.match(r"\w|\]", before)):
+                return -1
+            if word == "{" and ")" in code[position : token.start()]:
+                return -1
+        depth += (word in OPEN) - (word in CLOSE)
+        if depth < 0:
+            return -1
+    return -1
+
+
+def _matching(tokens: list[re.Match[str]], i: int) -> int:
+    """Return the index of the token that closes the bracket at `i`."""
+    depth = 0
+    while i < len(tokens) - 1:
+        depth += (tokens[i][0] in OPEN) - (tokens[i][0] in CLOSE)
+        if depth == 0:
+            break
+        i += 1
+    return i
+
+
+def _first_name(tokens: list[re.Match[str]]) -> int:
+    """Return the index of the first variable's name, behind its type; -1 if there is none."""
+    depth = 0
+    for i, token in enumerate(tokens):
+        if depth == 0 and token[0] in ("[", ",", "=", "{"):
+            return i - 1
+        depth += (token[0] == "<") - (token[0] == ">")
+    return len(tokens) - 1
+
+
+def _name(declarator: str) -> str:
+    return re.split(r"[\[={\s]", declarator.strip().lstrip("*& "), maxsplit=1)[0]
+
+
+def _shared(declared: Declaration, code: str) -> str:
+    line = _line_number(code, declared.start)
+    outside = _outside_functions(code, declared.start)
+    if any(re.search(r"=|\{", name) for name in declared.names):
+        raise CudaError(line, "expected __shared__ TYPE NAME[SIZE]; without a value")
+    declare = _dynamic if "extern" in declared.storage else _static
+    return " ".join(declare(declared, name.strip(), outside=outside) for name in declared.names)
+
+
+def _dynamic(declared: Declaration, declarator: str, *, outside: bool) -> str:
+    """Return a pointer to what the launch gives each block, whose size is in no declaration."""
+    name, kind = _name(declarator), declared.kind
+    bounds = declarator[len(name) :].strip()
+    rows = re.sub(r"^\[[^\]]*\]\s*", "", bounds) if bounds else ""
+    target = f"simt::Element<{kind}{rows}>" if rows else kind
+    place = f'simt::dynamic{"_file" if outside else ""}("{name}", sizeof({kind}))'
+    if not bounds:
+        return f"{target}& {name} = *static_cast<{target}*>({place});"
+    static = "static " if outside else ""
+    pointer = f"{target}* const" if outside else f"{target}*"
+    return f"{static}{pointer} {name} = static_cast<{target}*>({place});"
+
+
+def _static(declared: Declaration, declarator: str, *, outside: bool) -> str:
+    name, kind = _name(declarator), f"{declared.alignment} {declared.kind}".strip()
+    if outside:
+        return f"SIMT_DEVICE static {kind} {declarator};{_watched('Shared', name)}"
+    held = f"struct simt_{name} {{ {kind} {declarator}; }};"
     return f'{held} auto& {name} = simt::shared(&simt_{name}::{name}, "{name}");'
 
 

@@ -85,11 +85,22 @@ class Tier:
     compiled: bool = True
     # Whether libraries need torch's.
     torch: bool = True
-    # Our own files beside the headers; the sources among them are linked.
-    files: tuple[Path, ...] = ()
+    # Our own files beside the headers, in a folder and those below it: the names by which they are
+    # included are relative to it. The sources among them are linked.
+    folder: Path | None = None
     # Options that only one of the compilers knows.
     clang: tuple[str, ...] = ()
     gxx: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Our own files by the names that sources include them by."""
+        found = sorted(self.folder.rglob("*")) if self.folder else []
+        return {
+            file.relative_to(self.folder or file).as_posix(): file
+            for file in found
+            if file.is_file() and file.suffix != ".md"
+        }
 
     @property
     def text(self) -> str:
@@ -101,7 +112,6 @@ def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
     vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
     clang = tuple(word for option in SIMT_CLANG for word in ("-mllvm", option))
-    files = tuple(sorted((HERE / "native/csrc").iterdir()))
     every = (
         Tier("stable", STABLE, (2, 3)),
         Tier("small", SMALL, (8, 13)),
@@ -115,7 +125,7 @@ def tiers() -> dict[str, Tier]:
             SIMT,
             compiled=False,
             torch=False,
-            files=files,
+            folder=HERE / "native/csrc",
             clang=clang,
             gxx=SIMT_GXX,
         ),

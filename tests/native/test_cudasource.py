@@ -29,7 +29,7 @@ def test_a_launch_is_a_call(launch: str, name: str, config: str) -> None:
     """Of an object with the kernel and its configuration; the arguments stay."""
     new = rewrite_cuda(launch)
 
-    call = f"[](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
+    call = f"[=](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
     assert new.startswith(f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})")
     assert new.endswith(launch.rpartition(">>>")[2])
 
@@ -64,6 +64,64 @@ def test_dynamic_shared_memory_is_a_pointer() -> None:
     assert f"void f() {{ {place}sizeof(unsigned char))); }}" == new
 
 
+@pytest.mark.parametrize(
+    ("declaration", "new"),
+    [
+        ("extern float __shared__ x[];", 'float* x = static_cast<float*>(simt::dynamic("x"'),
+        ("extern __shared__ alignas(16) T x[];", 'T* x = static_cast<T*>(simt::dynamic("x"'),
+        (
+            "extern __shared__ half x[][N + 8];",
+            "simt::Element<half[N + 8]>* x = static_cast<simt::Element<half[N + 8]>*>",
+        ),
+        ("float __shared__ x[3];", "struct simt_x { float x[3]; }; auto& x ="),
+        ("alignas(8) __shared__ int x;", "struct simt_x { alignas(8) int x; }; auto& x ="),
+        ("volatile __shared__ float x[2];", "struct simt_x { volatile float x[2]; };"),
+        ("__shared__ A<int, 3>::B x;", "struct simt_x { A < int , 3 > :: B x; };"),
+    ],
+)
+def test_every_spelling_of_a_shared_array(declaration: str, new: str) -> None:
+    """The words may stand in any order, and the type may be anything."""
+    assert new in rewrite_cuda(f"void f() {{ {declaration} }}")
+
+
+def test_variables_of_a_file_are_watched() -> None:
+    """Those of the device and of blocks, in a namespace or not; functions are left alone."""
+    new = rewrite_cuda(
+        "namespace a { __device__ int b[3] = {0}, c{3}; }\n__constant__ float d;\n"
+        "__shared__ float e[4];\nextern __shared__ float f[];\n"
+        "__device__ const float g[] = {1};\n"
+        "__device__ float h(int i) { return i; }\n__device__ float h(int i);\n"
+        "auto k = [] __device__ (int i) { return i; };\nextern __device__ int l;\n"
+    )
+
+    watched = ("Device, b", "Device, c", "Constant, d", "Shared, e", "Device, g")
+    assert all(f"SIMT_WATCH({name}," in new for name in watched)
+    assert len(watched) == new.count("SIMT_WATCH")
+    assert 'static float* const f = static_cast<float*>(simt::dynamic_file("f"' in new
+    assert "SIMT_DEVICE __device__ const" not in new
+
+
+def test_a_kernel_that_is_launched_by_address_keeps_its_type() -> None:
+    """The cast to a pointer to anything is what has to go."""
+    new = rewrite_cuda(
+        "cudaLaunchCooperativeKernel((void*)k<float, 3>, grid, block, args);\n"
+        "cudaLaunchKernel(reinterpret_cast<const void*>(&k), 1);\ncudaLaunchKernel(k, 1);"
+    )
+
+    assert "(simt::named(SIMT_NAME(k<float, 3>), k<float, 3>), grid" in new
+    assert 2 == new.count("(simt::named(SIMT_NAME(k), k), 1)")
+
+
+def test_inline_ptx_becomes_a_call_that_is_refused() -> None:
+    """Also in a macro, whose lines stay its lines; what is no text is no assembly."""
+    text = '#define A(x) asm volatile("a" \\\n : "=r"(x)); f()\nvoid g() { asm("b;"); asm(x); }\n'
+
+    new = rewrite_cuda(text)
+
+    assert new.startswith("#define A(x) simt::inline_ptx()\\\n; f()\n")
+    assert "void g() { simt::inline_ptx(); asm(x); }" in new
+
+
 def test_comments_and_texts_are_left_alone() -> None:
     """What looks like a launch in them is none."""
     text = '// k<<<1, 2>>>(x)\n/* __shared__ int a; */ puts("k<<<1, 2>>>(x)");\n'
@@ -78,8 +136,7 @@ def test_comments_and_texts_are_left_alone() -> None:
         ("\n\nk<<<1, f(2;", "<<< has no >>>"),
         ("\n\n  <<<1, 2>>>(x);", "<<< follows no kernel's name"),
         ("\n\nx> <<<1, 2>>>(x);", "<<< follows no kernel's name"),
-        ("\n\nextern __shared__ float a[];", "declare extern __shared__ a inside the kernel"),
-        ("\n\n__shared__ float a[3];", "declare __shared__ variables inside the kernel"),
+        ("\n\nvoid f(texture<float, 2> t);", "textures and surfaces are not supported on the CPU"),
         ("void f() {\n\n__shared__ int a = 3; }", "expected __shared__ TYPE NAME"),
     ],
 )

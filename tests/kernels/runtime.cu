@@ -1,0 +1,115 @@
+// The rest of the runtime and of the language; a line that says WRONG is the one to be named.
+
+#include <cuda_runtime.h>
+
+#include "run.cuh"
+
+__constant__ float scale[2];
+__device__ float offset;
+
+__global__ void symbols(int n, const float* x, float* y) { y[threadIdx.x] = scale[1] * x[threadIdx.x] + offset; }
+extern "C" cudaError_t kata_symbols(int n, const float* x, float* y) {
+    const float scales[2] = {1.0f, 3.0f}, five = 5.0f;
+    cudaMemcpyToSymbol(scale, scales, sizeof scales);
+    cudaMemcpyToSymbol(offset, &five, sizeof five);
+    symbols<<<1, 64>>>(n, x, y);
+    return cudaGetLastError();
+}
+
+__global__ void symbols_again(int n, const float* x, float* y) { y[threadIdx.x] = scale[1] * x[threadIdx.x] + offset; }
+RUN(symbols_again, 1, 64)
+
+__device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
+
+__global__ void intrinsics(int n, const float* x, float* y) {
+    const int i = threadIdx.x;
+    const long long before = clock64();
+    float v = __fadd_rn(x[i], __fmul_rn(2.0f, x[i])) + __fdiv_rn(x[i], 2.0f) + __fsqrt_rn(4.0f) + __frcp_rn(2.0f);
+    v += static_cast<float>(__mul24(i, 3) + __popcll(0xffull) + __float2int_rn(2.5f) + __float2int_rd(-0.5f));
+    v += lerp(0.0f, 4.0f, 0.25f) + static_cast<float>(__mulhi(1 << 30, 8) + static_cast<int>(__umul24(3u, 4u)));
+    v += __fmaf_rn(1.0f, 2.0f, 3.0f) + static_cast<float>(__clzll(1) + __ffsll(8));
+#if __CUDA_ARCH__ >= 700
+    v += 1.0f;
+#endif
+    y[i] = clock64() > before ? v : 0.0f;
+}
+RUN(intrinsics, 1, 64)
+
+__global__ void three_floats(int n, const float* x, float* y) {
+    __shared__ float3 points[16];
+    const int i = threadIdx.x;
+    points[i] = make_float3(x[i], 2.0f * x[i], 3.0f * x[i]);
+    __syncthreads();
+    const float3 p = points[15 - i];
+    const int4 q = make_int4(i, i + 1, i + 2, i + 3);
+    for (int k = 0; k < 4; ++k) y[4 * i + k] = p.x + p.y + p.z + static_cast<float>(q.w - q.x);
+}
+RUN(three_floats, 1, 16)
+
+__global__ void adds(int n, float by, const float* from, float* to) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i] = from[i] + by;
+}
+extern "C" cudaError_t kata_by_address(int n, const float* x, float* y) {
+    float by = 1.0f;
+    void* args[] = {&n, &by, &x, &y};
+    return cudaLaunchKernel((const void*)adds, dim3(2), dim3(32), args, 0, 0);
+}
+extern "C" cudaError_t kata_by_variable(int n, const float* x, float* y) {
+    void (*chosen)(int, float, const float*, float*) = adds;
+    chosen<<<2, 32>>>(n, 1.0f, x, y);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t kata_own_stream(int n, const float* x, float* y) {
+    cudaStream_t stream;
+    cudaEvent_t from, to;
+    cudaStreamCreate(&stream);
+    cudaEventCreate(&from);
+    cudaEventCreate(&to);
+    cudaEventRecord(from, stream);
+    adds<<<2, 32, 0, stream>>>(n, 1.0f, x, y);
+    cudaEventRecord(to, stream);
+    cudaEventSynchronize(to);
+    float milliseconds = -1.0f;
+    cudaEventElapsedTime(&milliseconds, from, to);
+    cudaStreamSynchronize(stream);
+    cudaEventDestroy(from);
+    cudaEventDestroy(to);
+    cudaStreamDestroy(stream);
+    return milliseconds < 0.0f ? cudaErrorInvalidValue : cudaGetLastError();
+}
+extern "C" cudaError_t kata_managed(int n, const float* x, float* y) {
+    float* held;
+    cudaMallocManaged(&held, n * sizeof(float));
+    for (int i = 0; i < n; ++i) held[i] = 1.0f;
+    adds<<<2, 32>>>(n, 0.0f, x, held);
+    cudaDeviceSynchronize();
+    held[0] += 1.0f;
+    adds<<<2, 32>>>(n, 0.0f, held, y);
+    cudaFree(held);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t kata_stream_that_waits_for_none(int n, const float* x, float* y) {
+    cudaStream_t stream;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    adds<<<2, 32, 0, stream>>>(n, 1.0f, x, y);
+    cudaStreamDestroy(stream);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_symbol_past_the_end(int n, const float* x, float* y) {
+    const float scales[3] = {1.0f, 3.0f, 4.0f};
+    return cudaMemcpyToSymbol(scale, scales, sizeof scales);
+}
+extern "C" cudaError_t kata_managed_never_freed(int n, const float* x, float* y) {
+    float* held;
+    cudaMallocManaged(&held, n * sizeof(float));
+    adds<<<2, 32>>>(n, 1.0f, x, y);
+    return cudaGetLastError();
+}
+__global__ void float3_past_the_end(int n, const float* x, float* y) {
+    const float3 v = reinterpret_cast<const float3*>(x)[threadIdx.x];  // WRONG
+    y[threadIdx.x] = v.x;
+}
+RUN(float3_past_the_end, 1, 22)
