@@ -93,7 +93,7 @@ def _rewrite_launches(text: str, code: str) -> Iterator[Edit]:
     while position >= 0:
         end = _find_end(code, position + 3)
         start = _find_name(code, position)
-        name = " ".join(text[start:position].split())
+        name = " ".join(text[start:position].replace("\\\n", " ").split())
         if end < 0 or not name:
             what = "has no >>>" if name else "follows no kernel's name"
             raise CudaError(_line_number(text, position), f"<<< {what}")
@@ -121,7 +121,8 @@ def _find_end(code: str, position: int) -> int:
 
 def _find_name(code: str, position: int) -> int:
     """Return where the name that ends at `position` begins, with its template arguments."""
-    start = len(code[:position].rstrip())
+    # In a macro's definition the line before ends with a backslash.
+    start = len(code[:position].rstrip(" \t\n\\"))
     if code[start - 1 : start] == ">":
         depth = 0
         while start > 0:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ("axpy <<<dim3(2, (n + 1) / 2), block>>> (n, x);", "axpy", "dim3(2, (n + 1) / 2), block"),
         ("my::sum<float, 32><<<g, b, 4 * n, s>>>(x);", "my::sum<float, 32>", "g, b, 4 * n, s"),
         ("k<Pair<int, 2>><<<{1, 2}, sizes[0]>>>(x);", "k<Pair<int, 2>>", "{1, 2}, sizes[0]"),
+        ("k<(N)> \\\n    <<<grid, block>>>(x);", "k<(N)>", "grid, block"),
     ],
 )  # fmt: skip
 def test_a_launch_is_a_call(launch: str, name: str, config: str) -> None:

@@ -428,7 +428,8 @@ uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ?
 [[noreturn]] void unwritten_read(const Region& region, uintptr_t address, uint32_t place) {
     fault(headline("uninitialised read") + at(place, myself(), "reads " + region.element_at(address)) +
           (region.space == Space::Shared ? "\nNo thread of this block has written it, or not before a __syncthreads()."
-                                         : "\nIt was never written: it holds whatever was there before."));
+                                         : "\nIt was never written: it holds whatever was there before.") +
+          " If nothing uses the value, the read is told all the same, as compute-sanitizer's initcheck does: leave it out.");
 }
 
 [[noreturn]] void outside(uintptr_t address, unsigned bytes, const char* verb, uint32_t place) {

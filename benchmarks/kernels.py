@@ -1,0 +1,198 @@
+"""Builds and runs public kernels on the CPU, and prints a table of what became of each.
+
+    python benchmarks/kernels.py FOLDER [WORD ...]
+
+FOLDER holds checkouts, named OWNER+NAME, of the repositories in ``benchmarks/kernels.json``, each
+at the commit that stands there; WORDs choose cases whose kernel or file contains one. A file's
+kernels are compiled unchanged, up to the first line that names torch or cuBLAS: its host code is
+not. Every kernel runs in three orders of threads, and its outputs are compared with NumPy's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from plugins.kernels.launches import find_addr2line  # noqa: E402
+from plugins.native.builder import Builder  # noqa: E402
+from plugins.native.builder import BuildError  # noqa: E402
+from plugins.native.builder import build_folder  # noqa: E402
+from plugins.native.sources import SourceError  # noqa: E402
+from plugins.native.sources import read_unit  # noqa: E402
+from plugins.native.toolchain import find_toolchain  # noqa: E402
+
+
+CASES = ROOT / "benchmarks/kernels.json"
+MODES = {"in": 0, "out": 1, "inout": 2}
+C_TYPES = {"f32": "float", "f16": "half", "bf16": "__nv_bfloat16", "i32": "int"}
+TYPES: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32}
+HOST = re.compile(r"^.*(?:torch::|PYBIND11|cublas\w*\().*$", re.MULTILINE)
+DROPPED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|cublas)[^\n]*$", re.MULTILINE)
+Case = dict[str, Any]
+
+
+def device_part(text: str) -> str:
+    """Return the file up to its host code, whose includes of libraries become empty lines."""
+    text = DROPPED.sub("", text)
+    host = HOST.search(text)
+    if not host:
+        return text
+    # The definition that names torch may begin in the lines above, as a macro's does.
+    before = text[: host.start()].rstrip()
+    while before.endswith("\\"):
+        before = before.rpartition("\n")[0].rstrip()
+    return before + "\n"
+
+
+def caller(case: Case, number: int) -> str:
+    """Return a function that launches the kernel of a case with the pointers it is given."""
+    values, pointer = [], 0
+    for argument in case["arguments"]:
+        if isinstance(argument, list):
+            values.append(f"static_cast<{C_TYPES[argument[1]]}*>(given[{pointer}])")
+            pointer += 1
+        else:
+            values.append(str(argument))
+    launch = f"<<<{case['grid']}, {case['block']}, {case.get('shared', 0)}>>>"
+    return (
+        f'extern "C" int kata_case{number}(void* all) {{\n'
+        f"    void** given = static_cast<void**>(all);\n    (void)given;\n"
+        f"    {case['kernel']}{launch}({', '.join(values)});\n    return cudaGetLastError();\n}}\n"
+    )
+
+
+def build(builder: Builder, folder: Path, file: Path, cases: list[Case]) -> dict[int, Any]:
+    """Return a library, or the error of the compiler, for each case of a file.
+
+    All are built at once; if that fails, each on its own.
+    """
+    text = device_part(file.read_text(encoding="utf-8", errors="replace"))
+
+    def library(chosen: list[int]) -> Any:
+        source = folder / f"{file.stem.replace('.', '_')}_{chosen[0]}.cu"
+        calls = "\n".join(caller(cases[i], i) for i in chosen)
+        before = cases[chosen[0]].get("before", "")
+        whole = f"#include <cuda_runtime.h>\n{before}\n{text}\n{calls}"
+        source.write_text(whole, encoding="utf-8")
+        try:
+            return builder.build(read_unit(source.stem, [source], folder, file.parent))
+        except (BuildError, SourceError) as error:
+            return str(error)
+
+    every = library(list(range(len(cases))))
+    if isinstance(every, Path) or len(cases) == 1:
+        return dict.fromkeys(range(len(cases)), every)
+    return {i: library([i]) for i in range(len(cases))}
+
+
+def buffers(case: Case) -> list[tuple[str, str, np.ndarray[Any, Any]]]:
+    """Return the arrays of a case, filled with few bits, so that sums are exact."""
+    random = np.random.default_rng(0)
+    made = []
+    for argument in case["arguments"]:
+        if not isinstance(argument, list):
+            continue
+        name, kind, mode, shape = argument
+        size = int(np.prod(shape))
+        memory = np.zeros(size * np.dtype(TYPES[kind]).itemsize + 256, np.uint8)
+        start = -memory.ctypes.data % 256
+        array = memory[start : start + size * np.dtype(TYPES[kind]).itemsize].view(TYPES[kind])
+        array = array.reshape(shape)
+        if mode == "in":
+            low, high = case.get("range", [-4, 5])
+            array[...] = random.integers(low, high, shape)
+            array[...] = array * TYPES[kind](case.get("scale", 1))
+        made.append((name, mode, array))
+    return made
+
+
+def verdict(library: Path, case: Case, number: int) -> str:
+    """Run a kernel in three orders; return "right", or what was wrong."""
+    loaded: Any = ctypes.CDLL(str(library))
+    loaded.kata_simt_run.restype = ctypes.c_char_p
+    for order in range(3):
+        made = buffers(case)
+        loaded.kata_simt_begin(
+            ctypes.c_uint64(order), ctypes.c_double(20.0), find_addr2line().encode()
+        )
+        for name, mode, array in made:
+            address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)
+            loaded.kata_simt_buffer(address, size, array.itemsize, MODES[mode], name.encode())
+        given = (ctypes.c_void_p * len(made))(*(array.ctypes.data for *_, array in made))
+        status = ctypes.c_int()
+        function = getattr(loaded, f"kata_case{number}")
+        problem = loaded.kata_simt_run(function, given, ctypes.byref(status)).decode()
+        loaded.kata_simt_end()
+        if problem:
+            return " / ".join(line.strip() for line in problem.splitlines()[:3])
+        known = {name: array.astype(np.float64) for name, _, array in made}
+        for name, expression in case["expect"].items():
+            wanted = eval(expression, {"np": np, "erf": erf}, known)  # noqa: S307 - of our own file
+            found = known[name].reshape(np.shape(wanted))
+            if not np.allclose(
+                found, wanted, rtol=case.get("rtol", 1e-4), atol=case.get("atol", 1e-4)
+            ):
+                return f"wrong: {name} differs by {np.abs(found - wanted).max():g}"
+    return "right"
+
+
+def erf(x: Any) -> Any:
+    """Return the error function of each element."""
+    from math import erf as of_one  # noqa: PLC0415 - the name is taken
+
+    return np.vectorize(of_one)(x)
+
+
+def main() -> None:
+    """Print one row for each case, and what became of all."""
+    checkouts, words = Path(sys.argv[1]), [word for word in sys.argv[2:] if word != "--write"]
+    data = json.loads(CASES.read_text(encoding="utf-8"))
+    cases = [
+        {**case, "repository": group["repository"], "commit": group["commit"]}
+        for group in data
+        for case in group["cases"]
+    ]
+    if words:
+        cases = [c for c in cases if any(word in c["kernel"] + c["file"] for word in words)]
+    files: dict[Path, list[Case]] = {}
+    for case in cases:
+        place = checkouts / case["repository"].replace("/", "+") / case["file"]
+        files.setdefault(place, []).append(case)
+    builder = Builder(find_toolchain(), build_folder(ROOT)[0])
+    found: Counter[str] = Counter()
+    changed = 0
+    with tempfile.TemporaryDirectory() as name:
+        for file, chosen in files.items():
+            built = build(builder, Path(name), file, chosen)
+            for number, case in enumerate(chosen):
+                library = built[number]
+                shown = (
+                    verdict(library, case, number)
+                    if isinstance(library, Path)
+                    else "does not compile: " + library.splitlines()[0]
+                )
+                kind = "right" if shown == "right" else shown.partition(":")[0].partition(" in ")[0]
+                found[kind] += 1
+                changed += shown != case["verdict"]
+                print(f"{case['kernel'][:48]:48} {shown}", flush=True)
+                case["verdict"] = shown
+    print(", ".join(f"{count} {what}" for what, count in found.most_common()))
+    print(f"{changed} other than {CASES.name} says")
+    if not words and "--write" in sys.argv:
+        CASES.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
