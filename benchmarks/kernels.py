@@ -155,12 +155,22 @@ def erf(x: Any) -> Any:
     return np.vectorize(of_one)(x)
 
 
+def listed(data: list[Case]) -> str:
+    """Return the list as JSON, with a line for each case."""
+    groups = []
+    for group in data:
+        lines = ",\n".join(f"  {json.dumps(case)}" for case in group["cases"])
+        head = json.dumps({key: group[key] for key in ("repository", "commit")})[:-1]
+        groups.append(f'{head}, "cases": [\n{lines}\n]}}')
+    return "[" + ",\n".join(groups) + "]\n"
+
+
 def main() -> None:
     """Print one row for each case, and what became of all."""
     checkouts, words = Path(sys.argv[1]), [word for word in sys.argv[2:] if word != "--write"]
     data = json.loads(CASES.read_text(encoding="utf-8"))
     cases = [
-        {**case, "repository": group["repository"], "commit": group["commit"]}
+        {**case, "repository": group["repository"], "own": case}
         for group in data
         for case in group["cases"]
     ]
@@ -187,11 +197,11 @@ def main() -> None:
                 found[kind] += 1
                 changed += shown != case["verdict"]
                 print(f"{case['kernel'][:48]:48} {shown}", flush=True)
-                case["verdict"] = shown
+                case["own"]["verdict"] = shown
     print(", ".join(f"{count} {what}" for what, count in found.most_common()))
     print(f"{changed} other than {CASES.name} says")
     if not words and "--write" in sys.argv:
-        CASES.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        CASES.write_text(listed(data), encoding="utf-8")
 
 
 if __name__ == "__main__":

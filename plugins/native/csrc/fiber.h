@@ -23,8 +23,9 @@ namespace simt {
 
 // A thread's own variables may have 512 KB, as on a GPU; only the pages that are used cost memory.
 constexpr size_t STACK = 576 << 10;
-// A larger array ends in the gap below, which belongs to nothing.
-constexpr size_t STACK_GAP = 1 << 20;
+// A larger array ends in the gap below, which belongs to nothing. The odd page keeps the stacks of
+// a block from sharing the same lines of the processor's caches.
+constexpr size_t STACK_GAP = (1 << 20) + (4 << 10);
 
 #ifdef SIMT_UCONTEXT
 

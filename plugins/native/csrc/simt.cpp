@@ -37,6 +37,9 @@ extern "C" char __stop_simt_device[] __attribute__((weak, visibility("hidden")))
 namespace simt {
 namespace {
 
+// Kept out of the functions that every access goes through, which stay short.
+#define SIMT_RARE __attribute__((noinline, cold))
+
 constexpr unsigned MOST_Z = 64, MOST_GRID_YZ = 65535;
 constexpr size_t MOST_SHARED = 48 << 10;
 constexpr size_t HOST_STACK = 2;  // times STACK
@@ -306,7 +309,7 @@ uint32_t place_of(const void* pc) {
 bool same_block(const Mark& mark) { return mark.thread - machine.block_first < machine.block_size; }
 
 // Whether the thread has learned of the access by an atomic operation, or by a barrier object.
-bool handed_over(const Mark& mark, const Thread& me, bool same) {
+SIMT_RARE bool handed_over(const Mark& mark, const Thread& me, bool same) {
     if (machine.chains.empty()) return false;
     const uint32_t block = (mark.thread - machine.launch_first) / machine.block_size;
     return machine.chains.covers(me.learned, mark, block, same) ||
@@ -327,7 +330,7 @@ uint64_t chain_of(const void* address, Space space) {
     return reinterpret_cast<uint64_t>(address) ^ (space == Space::Shared ? uint64_t{machine.block_serial} << 47 : 0);
 }
 
-void publish(uint64_t place, const Thread& me, const Fence& near, const Fence& far) {
+SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, const Fence& far) {
     const uint32_t thread = machine.block_first + me.id, now = machine.clock;
     const uint32_t block = (machine.block_first - machine.launch_first) / machine.block_size;
     machine.chains.publish(place, thread, {now, near.clock, far.clock});
@@ -344,7 +347,7 @@ void publish(uint64_t place, const Thread& me, const Fence& near, const Fence& f
 }
 
 // `change` if both read, change and write the element, as in `count += 1`.
-[[noreturn]] void race(const Region& region, uintptr_t address, const Mark& mark, const char* before,
+[[noreturn]] SIMT_RARE void race(const Region& region, uintptr_t address, const Mark& mark, const char* before,
                        const char* now, uint32_t place, bool change = false) {
     std::string found = headline("race") + at(place, myself(), std::string(now) + " " + region.element_at(address)) +
                         at(mark.place, who(mark), std::string(before) + " it");
@@ -365,7 +368,7 @@ void publish(uint64_t place, const Thread& me, const Fence& near, const Fence& f
 }
 
 // The store that was to be looked at has been made.
-void settle() {
+SIMT_RARE void settle() {
     Same& same = machine.same;
     const unsigned bytes = std::exchange(same.bytes, 0);
     if (std::memcmp(reinterpret_cast<const void*>(same.address), same.value, bytes) == 0) return;
@@ -377,7 +380,7 @@ const char* verb_of(Kind kind) {
 }
 
 // Whether lanes of one warp store, each to the same place: the value decides.
-bool perhaps_same(const Mark& mark, Region& region, uintptr_t address, uint32_t place) {
+SIMT_RARE bool perhaps_same(const Mark& mark, Region& region, uintptr_t address, uint32_t place) {
     if (!same_block(mark) || (mark.thread - machine.block_first) / LANES != machine.me->id / LANES) return false;
     Same& same = machine.same;
     if (!same.bytes) same = {.address = address, .value = {}, .region = &region, .mark = mark, .place = place};
@@ -425,14 +428,14 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
 
 uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ? machine.block_serial : 1; }
 
-[[noreturn]] void unwritten_read(const Region& region, uintptr_t address, uint32_t place) {
+[[noreturn]] SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, uint32_t place) {
     fault(headline("uninitialised read") + at(place, myself(), "reads " + region.element_at(address)) +
           (region.space == Space::Shared ? "\nNo thread of this block has written it, or not before a __syncthreads()."
                                          : "\nIt was never written: it holds whatever was there before.") +
           " If nothing uses the value, the read is told all the same, as compute-sanitizer's initcheck does: leave it out.");
 }
 
-[[noreturn]] void outside(uintptr_t address, unsigned bytes, const char* verb, uint32_t place) {
+[[noreturn]] SIMT_RARE void outside(uintptr_t address, unsigned bytes, const char* verb, uint32_t place) {
     std::string what = std::to_string(bytes) + " bytes", why = "No kernel was given that memory.";
     if (const Region* near = machine.regions.nearest(address)) {
         what = near->element_at(address);
@@ -456,7 +459,7 @@ bool among_variables(uintptr_t address) {
 }
 
 // Whether the thread repeats an operation that finds the same value again: it waits for others.
-bool repeated(Thread& me, uintptr_t address, unsigned bytes, uint32_t place) {
+SIMT_RARE bool repeated(Thread& me, uintptr_t address, unsigned bytes, uint32_t place) {
     if (bytes > 8 || !machine.regions.find(address)) return false;
     uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const void*>(address), bytes);
@@ -468,7 +471,7 @@ bool repeated(Thread& me, uintptr_t address, unsigned bytes, uint32_t place) {
     return me.spins >= 2;
 }
 
-[[noreturn]] void in_flight(const Region& region, uintptr_t address, Kind kind, uint32_t place) {
+[[noreturn]] SIMT_RARE void in_flight(const Region& region, uintptr_t address, Kind kind, uint32_t place) {
     std::string found = headline("read before the wait") + at(place, myself(), std::string(verb_of(kind)) + " " + region.element_at(address));
     for (const Copy& copy : machine.block.copies) {
         if (address - reinterpret_cast<uintptr_t>(copy.to) >= copy.bytes + copy.zeros) continue;
@@ -489,8 +492,8 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
         }
         return;
     }
-    if (machine.same.bytes) [[unlikely]] settle();
     if (address - reinterpret_cast<uintptr_t>(me->low) < STACK) return;
+    if (machine.same.bytes) [[unlikely]] settle();
     const uint32_t place = place_of(pc);
     if (machine.late) overdue(place);
     if (kind == Kind::Atomic && repeated(*me, address, bytes, place)) {
