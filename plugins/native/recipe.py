@@ -91,7 +91,7 @@ class Recipe:
     @cached_property
     def files(self) -> dict[str, str]:
         """The files that the first command needs: the same text that `name` is the hash of."""
-        files = {FAULTS: HERE / "native" / FAULTS, **self.tier.files}
+        files = {FAULTS: HERE / "native" / FAULTS, **self.tier.named}
         own = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
         return {"tier.h": self.tier.text, "exports": EXPORTS, "empty.cpp": "", **own}
 
@@ -104,7 +104,7 @@ class Recipe:
         return LIBRARIES if self.tier.torch else ()
 
     def _sources(self) -> list[str]:
-        return [FAULTS, *(name for name in self.tier.files if name.endswith(".cpp"))]
+        return [FAULTS, *(name for name in self.tier.named if name.endswith(".cpp"))]
 
     def prepare(self) -> list[list[str]]:
         """Return the commands that run once per tier."""

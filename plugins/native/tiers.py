@@ -63,6 +63,16 @@ FULL = (
 SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
 SIMT_CLANG = ("-tsan-instrument-func-entry-exit=0", "-tsan-instrument-read-before-write=1")
 SIMT_GXX = ("--param=tsan-instrument-func-entry-exit=0",)
+# CUDA has these headers in folders; ours lie side by side, so whatever reads `csrc` reads all.
+# None of our names may be that of a header of CUDA's, as ``cuda_pipeline.h`` is.
+NESTED = {
+    "cooperative_groups_memcpy_async.h": "cooperative_groups/memcpy_async.h",
+    "cooperative_groups_reduce.h": "cooperative_groups/reduce.h",
+    "cooperative_groups_scan.h": "cooperative_groups/scan.h",
+    "libcu_atomic.h": "cuda/atomic",
+    "libcu_barrier.h": "cuda/barrier",
+    "libcu_pipeline.h": "cuda/pipeline",
+}
 VEC = (
     "ATen/cpu/vec/vec.h",
     "ATen/cpu/vec/functional.h",
@@ -85,22 +95,16 @@ class Tier:
     compiled: bool = True
     # Whether libraries need torch's.
     torch: bool = True
-    # Our own files beside the headers, in a folder and those below it: the names by which they are
-    # included are relative to it. The sources among them are linked.
-    folder: Path | None = None
+    # Our own files beside the headers; the sources among them are linked.
+    files: tuple[Path, ...] = ()
     # Options that only one of the compilers knows.
     clang: tuple[str, ...] = ()
     gxx: tuple[str, ...] = ()
 
     @property
-    def files(self) -> dict[str, Path]:
+    def named(self) -> dict[str, Path]:
         """Our own files by the names that sources include them by."""
-        found = sorted(self.folder.rglob("*")) if self.folder else []
-        return {
-            file.relative_to(self.folder or file).as_posix(): file
-            for file in found
-            if file.is_file() and file.suffix != ".md"
-        }
+        return {NESTED.get(file.name, file.name): file for file in self.files}
 
     @property
     def text(self) -> str:
@@ -112,6 +116,7 @@ def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
     vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
     clang = tuple(word for option in SIMT_CLANG for word in ("-mllvm", option))
+    files = tuple(sorted(set((HERE / "native/csrc").iterdir()) - {HERE / "native/csrc/README.md"}))
     every = (
         Tier("stable", STABLE, (2, 3)),
         Tier("small", SMALL, (8, 13)),
@@ -125,7 +130,7 @@ def tiers() -> dict[str, Tier]:
             SIMT,
             compiled=False,
             torch=False,
-            folder=HERE / "native/csrc",
+            files=files,
             clang=clang,
             gxx=SIMT_GXX,
         ),

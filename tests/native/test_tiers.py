@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from plugins.native.tiers import NESTED
 from plugins.native.tiers import DEFAULT
 from plugins.native.tiers import tiers
 from plugins.native.tiers import vector_options
@@ -55,11 +56,22 @@ def test_the_header_of_a_tier_includes_all_of_it() -> None:
 
 def test_the_simulator_comes_with_its_own_files() -> None:
     """Its sources are linked, and its headers stand beside the tier's."""
-    names = set(tiers()["simt"].files)
+    names = {file.name for file in tiers()["simt"].files}
 
-    assert {"simt.cpp", "simt.h", "cuda_runtime.h", "cooperative_groups/reduce.h"} <= names
+    assert {"simt.cpp", "simt.h", "cuda_runtime.h"} <= names
     assert "README.md" not in names
     assert not [tier.name for tier in tiers().values() if tier.files and tier.name != "simt"]
+
+
+def test_headers_in_folders_have_the_names_of_cudas() -> None:
+    """A kernel includes them as nvcc finds them, and by no other name."""
+    files = tiers()["simt"].named
+
+    assert set(NESTED.values()) <= set(files)
+    assert not set(NESTED) & set(files)
+    assert {"cooperative_groups_reduce.h", "libcu_atomic.h"} == {
+        files[name].name for name in ("cooperative_groups/reduce.h", "cuda/atomic")
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in tiers() if name != "simt"])

@@ -1,7 +1,7 @@
 // cuda::barrier on the host: a barrier that counts those who arrive, and may be waited for later.
 #pragma once
-#include "../simt.h"
-#include "../simt_async.h"
+#include "simt.h"
+#include "simt_async.h"
 
 namespace cuda {
 

@@ -1,7 +1,7 @@
 // Copies that run on their own: the group waits for them before it reads what they write.
 #pragma once
-#include "../cooperative_groups.h"
-#include "../simt_async.h"
+#include "cooperative_groups.h"
+#include "simt_async.h"
 
 namespace cooperative_groups {
 

@@ -1,6 +1,6 @@
 // Running sums of a group, with the thread's own value or without it.
 #pragma once
-#include "reduce.h"
+#include "cooperative_groups/reduce.h"
 
 namespace cooperative_groups {
 

@@ -1,6 +1,6 @@
 // cuda::pipeline on the host: batches of copies, first in, first out.
 #pragma once
-#include "barrier"
+#include "cuda/barrier"
 
 namespace cuda {
 

@@ -1,9 +1,9 @@
 // cuda::atomic and cuda::atomic_ref on the host. Every load may acquire; a store or a change that
 // releases publishes what the thread has done before.
 #pragma once
-#include "../simt.h"
+#include "simt.h"
 
-#include "barrier"
+#include "cuda/barrier"
 
 namespace cuda {
 

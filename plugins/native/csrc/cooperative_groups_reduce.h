@@ -1,6 +1,6 @@
 // Reductions of a group: every thread gets the result.
 #pragma once
-#include "../cooperative_groups.h"
+#include "cooperative_groups.h"
 
 namespace cooperative_groups {
 
