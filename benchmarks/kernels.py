@@ -122,6 +122,7 @@ def verdict(library: Path, case: Case, number: int) -> str:
     """Run a kernel in three orders; return "right", or what was wrong."""
     loaded: Any = ctypes.CDLL(str(library))
     loaded.kata_simt_run.restype = ctypes.c_char_p
+    loaded.kata_simt_habit(0)
     for order in range(3):
         made = buffers(case)
         loaded.kata_simt_begin(

@@ -210,7 +210,7 @@ struct Machine {
     bool refused = false;
     // Whether all threads must come to each barrier, and no lane that has left be in a mask.
     bool strict = false, strict_masks = false;
-    int asked = 0, habit = 0;
+    int asked = -1, habit = 1;
     std::vector<Stream*> streams;
     std::vector<double*> events;
     std::map<const void*, bool> event_waits;
@@ -1965,8 +1965,9 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.runs += 1;
     machine.same.bytes = 0;
     machine.cooperative = false;
-    machine.strict = (machine.asked | machine.habit) & 1;
-    machine.strict_masks = (machine.asked | machine.habit) & 2;
+    const int rules = machine.asked < 0 ? machine.habit : machine.asked;
+    machine.strict = rules & 1;
+    machine.strict_masks = rules & 2;
     for (simt::Stream* own : std::exchange(machine.streams, {})) delete own;
     for (double* own : std::exchange(machine.events, {})) delete own;
     machine.event_waits.clear();
@@ -1985,8 +1986,8 @@ extern "C" void kata_simt_set(uint64_t stream, int processors, unsigned most_thr
 }
 
 // What is stricter than on a GPU since Volta in the runs from now on: 1 if barriers want all threads
-// of a block, 2 if a mask may name no lane that has returned. A test asks by the first function, and
-// the code around the kernels of a course, for all its runs, by the second.
+// of a block, 2 if a mask may name no lane that has returned. The habit is 1 unless who runs kernels
+// says otherwise, once; a test asks by the first function, and -1 is back to the habit.
 extern "C" void kata_simt_strict(int what) { machine.asked = what; }
 extern "C" void kata_simt_habit(int what) { machine.habit = what; }
 
