@@ -110,6 +110,26 @@ def products(x: Array) -> Array:
     return kept
 
 
+def of_shape(m: int, n: int, k: int) -> Callable[[Array], Array]:
+    """Return what a product of that size leaves of 64 numbers, which are small and whole first."""
+
+    def expected(x: Array) -> Array:
+        whole = np.trunc(4 * x)
+        a = np.resize(whole, (m, k))
+        b = np.resize(whole[::-1], (k, n))
+        kept: Array = (a @ b).reshape(-1)[:64]
+        return kept
+
+    return expected
+
+
+def eighth(x: Any, bits: int, least: int, most: float) -> Any:
+    """Round to so many significant bits, to nearest even, and to multiples of the least of them."""
+    exponent = np.maximum(np.floor(np.log2(np.maximum(np.abs(x), 1e-30))), least)
+    step = 2.0 ** (exponent - bits + 1)
+    return np.clip(np.round(np.float64(x) / step) * step, -most, most)
+
+
 def intrinsics(x: Array) -> Array:
     """Return the sum of what `intrinsics` calls."""
     i = np.arange(64)
@@ -118,6 +138,7 @@ def intrinsics(x: Array) -> Array:
 
 
 RACE, UNWRITTEN = "race in kernel", "uninitialised read in kernel"
+USELESS = "Nothing that the kernel leaves depends on the value"
 FEATURES = (
     Feature(
         "`cooperative_groups`: block, tiles, shuffles, `reduce`, scans",
@@ -216,6 +237,20 @@ FEATURES = (
         "memcheck: an error of the API",
     ),
     Feature(
+        "`cuda::atomic`, `cuda::atomic_ref`, `cuda::atomic_thread_fence`",
+        "order.cu",
+        {
+            "last_by_atomic_ref": lambda x: np.full(64, x.sum()),
+            "lock_by_atomic": lambda x: np.full(64, x[0] + x[32]),
+            "atomic_greatest": lambda x: np.full(64, np.trunc(x).max()),
+        },
+        {
+            "relaxed_atomic_ref": Fault(RACE, ("parts[", "Nothing orders two blocks")),
+            "relaxed_lock": Fault(RACE, ("sum",)),
+        },
+        "no tool does between blocks; racecheck: hazard",
+    ),
+    Feature(
         "the same, changed by kernels",
         "order.cu",
         {},
@@ -250,6 +285,17 @@ FEATURES = (
         "racecheck: hazard; a warning if the values are the same",
     ),
     Feature(
+        "a value that is read too early, or was never written, and is not used",
+        "order.cu",
+        {},
+        {
+            "discards_unwritten": Fault(UNWRITTEN, ("all[", USELESS)),
+            "multiplies_unwritten": Fault(UNWRITTEN, ("all[",)),
+            "discards_too_early": Fault(RACE, ("all[", "reads", USELESS)),
+        },
+        "racecheck: hazard; initcheck sees global memory only",
+    ),
+    Feature(
         "a lock by `atomicCAS` between warps",
         "order.cu",
         {"lock_of_warps": lambda x: np.full(64, x[0] + x[32])},
@@ -258,6 +304,17 @@ FEATURES = (
             "lock_never_freed": Fault("endless in kernel"),
         },
         "racecheck: hazard",
+    ),
+    Feature(
+        "`__syncthreads()` in each of two branches",
+        "order.cu",
+        {},
+        {
+            "barriers_in_both_branches": Fault(
+                "divergent barrier in kernel", ("32 threads", "whole block takes the branch")
+            )
+        },
+        "synccheck: divergent thread(s) in block",
     ),
     Feature(
         "threads that have returned, before a barrier or in a mask, as since Volta",
@@ -291,7 +348,7 @@ FEATURES = (
             "traps": Fault("trap in kernel", ("(5,0,0)",)),
             "divides_by_zero": Fault("division by zero in kernel", ("(5,0,0)",)),
             "too_large_an_array": Fault(
-                "too much local memory in kernel", ("(0,0,0)", "order.cu:33"), placed=False
+                "too much local memory in kernel", ("(0,0,0)", "order.cu:"), placed=False
             ),
         },
         "memcheck: the launch failed; nothing of a division by zero",
@@ -356,9 +413,31 @@ FEATURES = (
         "racecheck: hazard",
     ),
     Feature(
-        "`nvcuda::wmma` on `half` and `float`",
+        "`__nv_fp8_e4m3`, `__nv_fp8_e5m2`, conversions only",
+        "sixteen.cu",
+        {
+            "eight_bits": lambda x: eighth(30 * x, 4, -6, 448) + eighth(30 * x, 3, -14, 57344),
+            "eight_bits_small": lambda x: eighth(x / 512, 4, -6, 448),
+            "eight_bits_large": lambda x: np.where(x > 0, 448, np.where(x < 0, -448, 0)),
+        },
+        {
+            "eight_no_barrier": Fault("", ("all[",)),
+            "eight_past_the_end": Fault("out of bounds in kernel", ("writes all[64]",)),
+        },
+        "racecheck: hazard; memcheck: invalid access",
+    ),
+    Feature(
+        "`nvcuda::wmma` on `half`, `__nv_bfloat16`, `tf32`, `signed char`, in all sizes",
         "matrix.cu",
-        {"matrix_in_float": products, "matrix_in_half": products},
+        {
+            "matrix_in_float": products,
+            "matrix_in_half": products,
+            "matrix_wide": of_shape(32, 8, 16),
+            "matrix_high": of_shape(8, 32, 16),
+            "matrix_bfloat": of_shape(16, 16, 16),
+            "matrix_tf32": of_shape(16, 16, 8),
+            "matrix_whole": of_shape(16, 16, 16),
+        },
         {
             "matrix_no_barrier": Fault("", ("a[",)),
             "matrix_in_branch": Fault("absent lane in kernel", ("wmma::store_matrix_sync",)),

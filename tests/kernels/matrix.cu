@@ -1,5 +1,6 @@
 // Matrices of a warp; a line that says WRONG is the one to be named.
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -31,6 +32,43 @@ __global__ void matrix_in_float(int n, const float* x, float* y) { square<float>
 RUN(matrix_in_float, 1, 32)
 __global__ void matrix_in_half(int n, const float* x, float* y) { square<half>(x, y); }
 RUN(matrix_in_half, 1, 32)
+
+// The first 64 elements of A B, for whole numbers of both, of which 4 x is the first.
+template <int M, int N, int K, class T, class Kept, class Sum>
+__device__ void multiply(const float* x, float* y) {
+    __shared__ __align__(32) Kept a[M * K];
+    __shared__ __align__(32) Kept b[K * N];
+    __shared__ __align__(32) Sum c[M * N];
+    for (int i = threadIdx.x; i < M * K; i += 32) a[i] = static_cast<Kept>(truncf(4.0f * x[i % 64]));
+    for (int i = threadIdx.x; i < K * N; i += 32) b[i] = static_cast<Kept>(truncf(4.0f * x[63 - i % 64]));
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, M, N, K, T, wmma::row_major> left;
+    wmma::fragment<wmma::matrix_b, M, N, K, T, wmma::row_major> right;
+    wmma::fragment<wmma::accumulator, M, N, K, Sum> sum;
+    wmma::fill_fragment(sum, Sum(0));
+    wmma::load_matrix_sync(left, a, K);
+    wmma::load_matrix_sync(right, b, N);
+    wmma::mma_sync(sum, left, right, sum);
+    wmma::store_matrix_sync(c, sum, N, wmma::mem_row_major);
+    __syncwarp();
+    for (int i = threadIdx.x; i < 64; i += 32) y[i] = static_cast<float>(c[i]);
+}
+__global__ void matrix_wide(int n, const float* x, float* y) { multiply<32, 8, 16, half, half, float>(x, y); }
+RUN(matrix_wide, 1, 32)
+__global__ void matrix_high(int n, const float* x, float* y) { multiply<8, 32, 16, half, half, float>(x, y); }
+RUN(matrix_high, 1, 32)
+__global__ void matrix_bfloat(int n, const float* x, float* y) {
+    multiply<16, 16, 16, __nv_bfloat16, __nv_bfloat16, float>(x, y);
+}
+RUN(matrix_bfloat, 1, 32)
+__global__ void matrix_tf32(int n, const float* x, float* y) {
+    multiply<16, 16, 8, wmma::precision::tf32, float, float>(x, y);
+}
+RUN(matrix_tf32, 1, 32)
+__global__ void matrix_whole(int n, const float* x, float* y) {
+    multiply<16, 16, 16, signed char, signed char, int>(x, y);
+}
+RUN(matrix_whole, 1, 32)
 
 __global__ void matrix_no_barrier(int n, const float* x, float* y) {
     __shared__ __align__(32) half a[256];

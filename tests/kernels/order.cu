@@ -2,6 +2,7 @@
 // says WRONG is the one to be named.
 
 #include <cassert>
+#include <cuda/atomic>
 #include <cuda_runtime.h>
 
 #include "run.cuh"
@@ -122,6 +123,80 @@ __global__ void fence_of_a_block(int n, const float* x, float* y) {
 }
 RUN(fence_of_a_block, 4, 1)
 
+// ---- The same by cuda::atomic
+
+using DeviceCount = cuda::atomic_ref<unsigned int, cuda::thread_scope_device>;
+
+__global__ void last_by_atomic_ref(int n, const float* x, float* y) {
+    float sum = 0.0f;
+    for (int i = 0; i < 16; ++i) sum += x[blockIdx.x * 16 + i];
+    parts[blockIdx.x] = sum;
+    if (DeviceCount(finished).fetch_add(1u, cuda::memory_order_acq_rel) != gridDim.x - 1) return;
+    sum = 0.0f;
+    for (int i = 0; i < gridDim.x; ++i) sum += parts[i];
+    for (int i = 0; i < n; ++i) y[i] = sum;
+}
+RUN(last_by_atomic_ref, 4, 1)
+
+__global__ void relaxed_atomic_ref(int n, const float* x, float* y) {
+    parts[blockIdx.x] = x[blockIdx.x];
+    if (DeviceCount(finished).fetch_add(1u, cuda::memory_order_relaxed) == gridDim.x - 1) {
+        for (int i = 0; i < gridDim.x; ++i) y[i] = parts[i];  // WRONG
+    }
+}
+RUN(relaxed_atomic_ref, 4, 1)
+
+using BlockFlag = cuda::atomic<int, cuda::thread_scope_block>;
+
+__global__ void lock_by_atomic(int n, const float* x, float* y) {
+    __shared__ BlockFlag held;
+    __shared__ float sum;
+    if (threadIdx.x == 0) {
+        held.store(0, cuda::memory_order_relaxed);
+        sum = 0.0f;
+    }
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        int free = 0;
+        while (!held.compare_exchange_strong(free, 1, cuda::memory_order_acquire)) free = 0;
+        sum += x[threadIdx.x];
+        held.store(0, cuda::memory_order_release);
+    }
+    __syncthreads();
+    y[threadIdx.x] = sum;
+}
+RUN(lock_by_atomic, 1, 64)
+
+__global__ void relaxed_lock(int n, const float* x, float* y) {
+    __shared__ BlockFlag held;
+    __shared__ float sum;
+    if (threadIdx.x == 0) {
+        held.store(0, cuda::memory_order_relaxed);
+        sum = 0.0f;
+    }
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        int free = 0;
+        while (!held.compare_exchange_strong(free, 1, cuda::memory_order_relaxed)) free = 0;
+        sum += x[threadIdx.x];  // WRONG
+        held.store(0, cuda::memory_order_relaxed);
+    }
+    __syncthreads();
+    y[threadIdx.x] = sum;
+}
+RUN(relaxed_lock, 1, 64)
+
+__global__ void atomic_greatest(int n, const float* x, float* y) {
+    __shared__ int most;
+    if (threadIdx.x == 0) most = -1000;
+    __syncthreads();
+    cuda::atomic_ref<int, cuda::thread_scope_block> all(most);
+    all.fetch_max(static_cast<int>(x[threadIdx.x]), cuda::memory_order_relaxed);
+    __syncthreads();
+    y[threadIdx.x] = all.load();
+}
+RUN(atomic_greatest, 1, 64)
+
 __device__ float total = 0.0f;
 __global__ void sums_into_variable(int n, const float* x, float* y) {
     total += x[threadIdx.x];  // WRONG
@@ -214,6 +289,44 @@ __global__ void same_value_of_warps(int n, const float* x, float* y) {
 }
 RUN(same_value_of_warps, 1, 64)
 
+// The last thread reads what nobody wrote, and does not use it.
+__global__ void discards_unwritten(int n, const float* x, float* y) {
+    __shared__ float all[65];
+    all[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    const float next = all[threadIdx.x + 1];  // WRONG
+    y[threadIdx.x] = threadIdx.x < 63 ? next : 0.0f;
+}
+RUN(discards_unwritten, 1, 64)
+
+__global__ void multiplies_unwritten(int n, const float* x, float* y) {
+    __shared__ float all[65];
+    all[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    const float next = all[threadIdx.x + 1];  // WRONG
+    y[threadIdx.x] = next * (threadIdx.x < 63 ? 1.0f : 0.0f);
+}
+RUN(multiplies_unwritten, 1, 64)
+
+// The second warp comes later, but without a fence, and does not use what it reads.
+__global__ void discards_too_early(int n, const float* x, float* y) {
+    __shared__ float all[32];
+    __shared__ int turn;
+    if (threadIdx.x == 0) turn = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        all[0] = x[0];
+        atomicExch(&turn, 1);
+    }
+    if (threadIdx.x == 32) {
+        while (atomicAdd(&turn, 0) == 0) continue;
+        const float early = all[0];  // WRONG
+        if (n < 0) y[32] = early;
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+RUN(discards_too_early, 1, 64)
+
 __global__ void lock_of_warps(int n, const float* x, float* y) {
     __shared__ int lock;
     __shared__ float sum;
@@ -262,6 +375,21 @@ __global__ void lock_never_freed(int n, const float* x, float* y) {
     y[threadIdx.x] = x[threadIdx.x];
 }
 RUN(lock_never_freed, 1, 64)
+
+// ---- Barriers in branches
+
+// All threads come to a barrier, but not to the same.
+__global__ void barriers_in_both_branches(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    all[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x < 32) {
+        __syncthreads();  // WRONG
+    } else {
+        __syncthreads();
+    }
+    y[threadIdx.x] = all[63 - threadIdx.x];
+}
+RUN(barriers_in_both_branches, 1, 64)
 
 // ---- Threads that have returned
 

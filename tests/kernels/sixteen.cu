@@ -2,6 +2,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include "run.cuh"
@@ -93,3 +94,40 @@ __global__ void half_sum_without_atomics(int n, const float* x, float* y) {
     y[threadIdx.x] = __half2float(sum);
 }
 RUN(half_sum_without_atomics, 1, 64)
+
+// ---- Eight bits, which are stored and converted
+
+__global__ void eight_bits(int n, const float* x, float* y) {
+    __shared__ __nv_fp8_e4m3 four[64];
+    __shared__ __nv_fp8_e5m2 five[64];
+    four[threadIdx.x] = __nv_fp8_e4m3(30.0f * x[threadIdx.x]);
+    five[threadIdx.x] = __nv_fp8_e5m2(30.0f * x[threadIdx.x]);
+    y[threadIdx.x] = float(four[threadIdx.x]) + float(five[threadIdx.x]);
+}
+RUN(eight_bits, 1, 64)
+
+__global__ void eight_bits_small(int n, const float* x, float* y) {
+    const __nv_fp8_storage_t kept = __nv_cvt_float_to_fp8(x[threadIdx.x] / 512.0f, __NV_SATFINITE, __NV_E4M3);
+    y[threadIdx.x] = __half2float(__nv_cvt_fp8_to_halfraw(kept, __NV_E4M3));
+}
+RUN(eight_bits_small, 1, 64)
+
+__global__ void eight_bits_large(int n, const float* x, float* y) {
+    y[threadIdx.x] = float(__nv_fp8_e4m3(1e6f * x[threadIdx.x]));
+}
+RUN(eight_bits_large, 1, 64)
+
+__global__ void eight_no_barrier(int n, const float* x, float* y) {
+    __shared__ __nv_fp8_e4m3 all[64];
+    all[threadIdx.x] = __nv_fp8_e4m3(x[threadIdx.x]);
+    y[threadIdx.x] = float(all[63 - threadIdx.x]);  // WRONG
+}
+RUN(eight_no_barrier, 1, 64)
+
+__global__ void eight_past_the_end(int n, const float* x, float* y) {
+    __shared__ __nv_fp8_e4m3 all[64];
+    all[threadIdx.x + 1] = __nv_fp8_e4m3(x[threadIdx.x]);  // WRONG
+    __syncthreads();
+    y[threadIdx.x] = float(all[threadIdx.x]);
+}
+RUN(eight_past_the_end, 1, 64)

@@ -19,6 +19,7 @@ from plugins.native.toolchain import find_toolchain
 from tests.kernels.features import FEATURES
 from tests.kernels.features import README
 from tests.kernels.features import REFUSED
+from tests.kernels.features import USELESS
 from tests.kernels.features import Feature
 from tests.kernels.features import table
 from tests.support.builds import BUILDS
@@ -102,6 +103,7 @@ def test_a_wrong_kernel(
         assert problem.startswith(fault.begins or EITHER), problem
         for words in fault.words:
             assert words in problem
+        assert (USELESS in fault.words) == (USELESS in problem)
         if fault.placed:
             assert f" in kernel {name}, block (" in problem
             assert f"\n  {feature.source}:{line_of(feature.source, name)}  " in problem

@@ -36,14 +36,20 @@ inline unsigned char fp8_bits(float value, __nv_saturation_t saturates, __nv_fp8
     return static_cast<unsigned char>(sign | (exponent + 6) << 3 | (static_cast<unsigned>(fraction * 16.0) & 7u));
 }
 
-template <__nv_fp8_interpretation_t Kind>
+template <__nv_fp8_interpretation_t Numbers>
 struct Fp8 {
     __nv_fp8_storage_t __x;
     Fp8() = default;
-    SIMT_PLAIN explicit Fp8(float value) : __x(fp8_bits(value, __NV_SATFINITE, Kind)) {}
-    SIMT_PLAIN explicit Fp8(__half value) : __x(fp8_bits(value, __NV_SATFINITE, Kind)) {}
-    SIMT_PLAIN explicit operator float() const { return fp8_value(__x, Kind); }
-    SIMT_PLAIN explicit operator __half() const { return __half(fp8_value(__x, Kind)); }
+    SIMT_PLAIN explicit Fp8(float value) : __x(fp8_bits(value, __NV_SATFINITE, Numbers)) {}
+    SIMT_PLAIN explicit Fp8(__half value) : __x(fp8_bits(value, __NV_SATFINITE, Numbers)) {}
+    SIMT_PLAIN explicit operator float() const { return value(SIMT_HERE); }
+    SIMT_PLAIN explicit operator __half() const { return __half(value(SIMT_HERE)); }
+
+  private:
+    SIMT_PLAIN float value(const void* here) const {
+        simt::access(this, sizeof *this, Kind::Read, here);
+        return fp8_value(__x, Numbers);
+    }
 };
 
 }  // namespace simt

@@ -21,14 +21,17 @@ SIMT_PLAIN inline void atomic_thread_fence(memory_order order, thread_scope scop
     if (order != memory_order_relaxed) simt::fence(scope == thread_scope_block ? simt::Scope::Block : simt::Scope::Device);
 }
 
-template <class T, thread_scope Scope = thread_scope_system>
-class atomic_ref {
-  public:
-    SIMT_PLAIN explicit atomic_ref(T& value) : at_(&value) {}
+namespace detail {
 
-    SIMT_PLAIN T load(memory_order order = memory_order_seq_cst) const { return change([](T v) { return v; }, order, SIMT_HERE, true); }
+enum class Deed { Change, Load, Store };
+
+// The operations of both; Self says where the value is.
+template <class Self, class T, thread_scope Scope>
+class Operations {
+  public:
+    SIMT_PLAIN T load(memory_order order = memory_order_seq_cst) const { return change([](T v) { return v; }, order, SIMT_HERE, Deed::Load); }
     SIMT_PLAIN void store(T value, memory_order order = memory_order_seq_cst) const {
-        change([&](T) { return value; }, order, SIMT_HERE);
+        change([&](T) { return value; }, order, SIMT_HERE, Deed::Store);
     }
     SIMT_PLAIN T exchange(T value, memory_order order = memory_order_seq_cst) const {
         return change([&](T) { return value; }, order, SIMT_HERE);
@@ -65,9 +68,9 @@ class atomic_ref {
         expected = found;
         return ::std::memcmp(&found, &before, sizeof found) == 0;
     }
-    SIMT_PLAIN operator T() const { return change([](T v) { return v; }, memory_order_seq_cst, SIMT_HERE, true); }
+    SIMT_PLAIN operator T() const { return change([](T v) { return v; }, memory_order_seq_cst, SIMT_HERE, Deed::Load); }
     SIMT_PLAIN T operator=(T value) const {
-        change([&](T) { return value; }, memory_order_seq_cst, SIMT_HERE);
+        change([&](T) { return value; }, memory_order_seq_cst, SIMT_HERE, Deed::Store);
         return value;
     }
     SIMT_PLAIN T operator++() const { return change([](T v) { return static_cast<T>(v + 1); }, memory_order_seq_cst, SIMT_HERE) + 1; }
@@ -77,27 +80,47 @@ class atomic_ref {
     SIMT_PLAIN T operator-=(T by) const { return change([&](T v) { return static_cast<T>(v - by); }, memory_order_seq_cst, SIMT_HERE) - by; }
 
   protected:
-    T* at_;
-
     template <class New>
-    SIMT_PLAIN T change(New&& make, memory_order order, const void* here, bool loads = false) const {
-        const bool releases = !loads && (order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst);
+    SIMT_PLAIN T change(New&& make, memory_order order, const void* here, Deed deed = Deed::Change) const {
+        const bool releases = deed != Deed::Load && (order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst);
         if (releases) simt::fence(Scope == thread_scope_block ? simt::Scope::Block : simt::Scope::Device);
-        simt::access(at_, sizeof(T), simt::Kind::Atomic, here);
+        T* const at = static_cast<const Self*>(this)->place();
+        if (deed == Deed::Store) simt::begin_value(at, sizeof(T));
+        simt::access(at, sizeof(T), simt::Kind::Atomic, here);
         T before;
-        ::std::memcpy(static_cast<void*>(&before), static_cast<const void*>(at_), sizeof before);
+        ::std::memcpy(static_cast<void*>(&before), static_cast<const void*>(at), sizeof before);
         const T after = make(before);
-        if (!loads) ::std::memcpy(static_cast<void*>(at_), &after, sizeof after);
+        if (deed != Deed::Load) ::std::memcpy(static_cast<void*>(at), &after, sizeof after);
         return before;
     }
 };
 
+}  // namespace detail
+
 template <class T, thread_scope Scope = thread_scope_system>
-class atomic : public atomic_ref<T, Scope> {
+class atomic_ref : public detail::Operations<atomic_ref<T, Scope>, T, Scope> {
   public:
-    SIMT_PLAIN atomic() : atomic_ref<T, Scope>(value_) {}
-    SIMT_PLAIN atomic(T value) : atomic_ref<T, Scope>(value_), value_(value) {}
-    using atomic_ref<T, Scope>::operator=;
+    SIMT_PLAIN explicit atomic_ref(T& value) : at_(&value) {}
+    using detail::Operations<atomic_ref<T, Scope>, T, Scope>::operator=;
+    SIMT_PLAIN T* place() const { return at_; }
+
+  private:
+    T* at_;
+};
+
+// Without a pointer to itself: a shared one is not constructed.
+template <class T, thread_scope Scope = thread_scope_system>
+class atomic : public detail::Operations<atomic<T, Scope>, T, Scope> {
+  public:
+    atomic() = default;
+    constexpr atomic(T value) : value_(value) {}
+    atomic(const atomic&) = delete;
+    atomic& operator=(const atomic&) = delete;
+    SIMT_PLAIN T operator=(T value) {
+        this->change([&](T) { return value; }, memory_order_seq_cst, SIMT_HERE, detail::Deed::Store);
+        return value;
+    }
+    SIMT_PLAIN T* place() const { return const_cast<T*>(&value_); }
 
   private:
     T value_;

@@ -12,10 +12,13 @@
 #include "simt.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <cstdarg>
@@ -136,9 +139,10 @@ const char* file_dynamic_name = nullptr;
 unsigned file_dynamic_element = 1;
 
 // Several lanes of a warp store to one place: no race if the value is the same, which is known
-// when the second store has been made.
+// when the second store has been made. In a trial, what to put back when a load has been made.
 struct Same {
     unsigned bytes = 0;
+    bool restore = false;
     uintptr_t address = 0;
     char value[16];
     Region* region = nullptr;
@@ -228,6 +232,9 @@ struct Machine {
     // The clocks of the last barriers: of the block, and of the grid.
     uint32_t barrier_clock = 0, grid_clock = 0;
     Same same;
+    // In a copy of the process: where to it reports, and what reads find there that are faults.
+    int trial = -1;
+    int filler = 0;
     Region* dynamic = nullptr;
     // Shared memory: 256 bytes that no thread may touch lie between two variables.
     std::vector<char> shared_memory = std::vector<char>(2 * SHARED_ROOM);
@@ -291,6 +298,7 @@ std::string at(uint32_t place, const std::string& who, const std::string& deed) 
 std::string myself() { return "thread " + text(machine.me->index); }
 
 [[noreturn]] void fault(std::string problem) {
+    if (machine.trial >= 0) _exit(1);
     machine.problem = std::move(problem);
     machine.me = nullptr;
     machine.on_host = false;
@@ -303,6 +311,67 @@ uint32_t place_of(const void* pc) {
     // The call's own address: the one it returns to may belong to the next line.
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pc) - image_low - 1);
 }
+
+// ---- Reads whose value nothing uses
+
+// Ends a copy of the process: sends a digest of what its launch has left.
+[[noreturn]] void end_trial() {
+    uint64_t digest = 14695981039346656037u;
+    const auto add = [&](uint64_t value) { digest = (digest ^ value) * 1099511628211u; };
+    for (const Region* region : machine.regions.all) {
+        if (region->space != Space::Global || !region->cells) continue;
+        const size_t step = size_t{1} << region->shift;
+        for (size_t i = 0; region->low + (i + 1) * step <= region->high; ++i) {
+            if (region->mode != Mode::InOut && !region->written[i]) continue;
+            uint32_t value = 0;
+            std::memcpy(&value, reinterpret_cast<const void*>(region->low + i * step), step);
+            add(i);
+            add(value);
+        }
+    }
+    _exit(write(machine.trial, &digest, sizeof digest) == sizeof digest ? 0 : 1);
+}
+
+enum class Use { Unknown, None, Trial };
+
+// Whether all that the launch leaves is the same whatever this read finds. Copies of the process go on
+// with other values, and end with their launch; to them the answer is Trial.
+SIMT_RARE Use use_of_value() {
+    if (machine.trial >= 0) return Use::Trial;
+#ifdef __linux__
+    if (machine.cooperative) return Use::Unknown;
+    constexpr int MOST_MS = 1000;
+    uint64_t digests[3] = {};
+    // As float these are large, as large below zero, and no number.
+    constexpr int fillers[3] = {0x7f, 0xfe, 0xff};
+    for (unsigned i = 0; i < 3; ++i) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC)) return Use::Unknown;
+        const pid_t copy = fork();
+        if (copy == 0) {
+            machine.trial = ends[1];
+            machine.filler = fillers[i];
+            const int nowhere = open("/dev/null", O_WRONLY);
+            if (nowhere >= 0) dup2(nowhere, 1);
+            return Use::Trial;
+        }
+        close(ends[1]);
+        pollfd waits{ends[0], POLLIN, 0};
+        const bool told = copy > 0 && poll(&waits, 1, MOST_MS) == 1 && read(ends[0], &digests[i], sizeof digests[i]) == sizeof digests[i];
+        close(ends[0]);
+        if (copy > 0) {
+            if (!told) kill(copy, SIGKILL);
+            while (waitpid(copy, nullptr, 0) < 0 && errno == EINTR) continue;
+        }
+        if (!told || digests[i] != digests[0]) return Use::Unknown;
+    }
+    return Use::None;
+#else
+    return Use::Unknown;
+#endif
+}
+
+const char* const USELESS = "\nNothing that the kernel leaves depends on the value: the read can be left out.";
 
 // ---- Races
 
@@ -348,7 +417,7 @@ SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, cons
 
 // `change` if both read, change and write the element, as in `count += 1`.
 [[noreturn]] SIMT_RARE void race(const Region& region, uintptr_t address, const Mark& mark, const char* before,
-                       const char* now, uint32_t place, bool change = false) {
+                       const char* now, uint32_t place, bool change = false, bool useless = false) {
     std::string found = headline("race") + at(place, myself(), std::string(now) + " " + region.element_at(address)) +
                         at(mark.place, who(mark), std::string(before) + " it");
     if (change) {
@@ -364,13 +433,17 @@ SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, cons
     } else {
         found += "\nNo __syncthreads() stands between the two";
     }
-    fault(found + ": either may come first.");
+    fault(found + ": either may come first." + (useless ? USELESS : ""));
 }
 
 // The store that was to be looked at has been made.
 SIMT_RARE void settle() {
     Same& same = machine.same;
     const unsigned bytes = std::exchange(same.bytes, 0);
+    if (std::exchange(same.restore, false)) {
+        std::memcpy(reinterpret_cast<void*>(same.address), same.value, bytes);
+        return;
+    }
     if (std::memcmp(reinterpret_cast<const void*>(same.address), same.value, bytes) == 0) return;
     race(*same.region, same.address, same.mark, "writes", "writes", same.place);
 }
@@ -391,6 +464,17 @@ SIMT_RARE bool perhaps_same(const Mark& mark, Region& region, uintptr_t address,
     return true;
 }
 
+// In a trial: the next load finds another value, and what was there is back at the access after it.
+SIMT_RARE void replace(const Region& region, uintptr_t address) {
+    Same& same = machine.same;
+    const unsigned step = 1u << region.shift;
+    if (!same.bytes) same = {.restore = true, .address = address, .value = {}, .mark = {}};
+    if (address + step - same.address > sizeof same.value) _exit(1);
+    std::memcpy(same.value + (address - same.address), reinterpret_cast<const void*>(address), step);
+    std::memset(reinterpret_cast<void*>(address), machine.filler, step);
+    same.bytes = static_cast<unsigned>(address + step - same.address);
+}
+
 void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     Thread& me = *machine.me;
     Cell& cell = region.cells[(address - region.low) >> region.shift];
@@ -401,7 +485,10 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     const bool change = kind == Kind::Read && (read_here(cell.read) || read_here(cell.other));
     if (unordered(cell.write)) {
         if (kind != Kind::Write || !perhaps_same(cell.write, region, address, place)) {
-            race(region, address, cell.write, "writes", verb_of(kind), place, change);
+            const Use use = kind == Kind::Read && !change ? use_of_value() : Use::Unknown;
+            if (use != Use::Trial) race(region, address, cell.write, "writes", verb_of(kind), place, change, use == Use::None);
+            replace(region, address);
+            return;
         }
         now.lanes = cell.write.lanes | 1u << (cell.write.thread - machine.block_first) % LANES | 1u << me.lane();
     }
@@ -428,11 +515,17 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
 
 uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ? machine.block_serial : 1; }
 
-[[noreturn]] SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, uint32_t place) {
+// Returns only in a trial.
+SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, Kind kind, uint32_t place) {
+    const Use use = kind == Kind::Read ? use_of_value() : Use::Unknown;
+    if (use == Use::Trial) {
+        std::memset(reinterpret_cast<void*>(address), machine.filler, size_t{1} << region.shift);
+        return;
+    }
     fault(headline("uninitialised read") + at(place, myself(), "reads " + region.element_at(address)) +
           (region.space == Space::Shared ? "\nNo thread of this block has written it, or not before a __syncthreads()."
                                          : "\nIt was never written: it holds whatever was there before.") +
-          " If nothing uses the value, the read is told all the same, as compute-sanitizer's initcheck does: leave it out.");
+          (use == Use::None ? USELESS : ""));
 }
 
 [[noreturn]] SIMT_RARE void outside(uintptr_t address, unsigned bytes, const char* verb, uint32_t place) {
@@ -532,7 +625,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
             uint32_t& written = region->written[(part - region->low) >> region->shift];
             if (kind != Kind::Write && region->mode != Mode::InOut && written != stamp_of(*region)) {
                 if (written == IN_FLIGHT) in_flight(*region, part, kind, place);
-                unwritten_read(*region, part, place);
+                unwritten_read(*region, part, kind, place);
             }
             if (written == IN_FLIGHT) [[unlikely]] in_flight(*region, part, kind, place);
             check_order(*region, part, kind, place);
@@ -550,7 +643,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
         if (kind != Kind::Read) launch.storing_blocks += !std::exchange(machine.block.stored, true);
     }
     const Access access{address, place, static_cast<uint8_t>(bytes), kind, region->space};
-    if (machine.counter.log(me->lane(), access)) swap(me->context, machine.scheduler);
+    if (machine.counter.log(me->lane(), access) && machine.trial < 0) swap(me->context, machine.scheduler);
 }
 
 // ---- Threads and warps
@@ -873,6 +966,10 @@ std::string plural(const std::vector<const Thread*>& threads, const char* one, c
     if (!polls.empty()) fault(found + "\nNobody is left who could end the wait.");
     found += grids.empty() ? "\nAll threads of a block must come to the same __syncthreads()."
                            : "\nAll threads of the grid must come to the same grid.sync().";
+    if (grids.empty() && barriers.size() > 1) {
+        found += " CUDA's guide allows it in a branch only if the whole block takes the branch: else the code is likely to hang,"
+                 " or to do what nobody meant. Where whole warps take a branch each, a GPU that counts arrivals may go on.";
+    }
     if (!done.empty() && machine.strict) {
         found += "\nThis is stricter than a GPU: since Volta it waits for those only that have not returned. But CUDA's guide"
                  " allows the barrier in a branch only if all threads of the block take it, and a barrier that counts"
@@ -1284,6 +1381,16 @@ void access(const void* address, unsigned bytes, Kind kind, const void* here) {
     touch(reinterpret_cast<uintptr_t>(address), bytes, kind, here);
 }
 
+void begin_value(const void* address, unsigned bytes) {
+    const auto low = reinterpret_cast<uintptr_t>(address);
+    const Region* region = machine.regions.find(low);
+    if (!region || !region->cells || low + bytes > region->high) return;
+    for (uintptr_t part = low; part < low + bytes; part += size_t{1} << region->shift) {
+        uint32_t& written = region->written[(part - region->low) >> region->shift];
+        if (written != IN_FLIGHT) written = stamp_of(*region);
+    }
+}
+
 void fence(Scope scope) {
     Thread& me = *machine.me;
     if (machine.same.bytes) settle();
@@ -1672,6 +1779,7 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
             run_block();
         }
     }
+    if (machine.trial >= 0) end_trial();
     machine.regions.remove(region);
     for (Region* shared : machine.file_shared) machine.regions.remove(shared);
     machine.file_shared.clear();

@@ -161,6 +161,8 @@ dim3 block_size();
 dim3 grid_size();
 
 void access(const void* address, unsigned bytes, Kind kind, const void* here);
+// Memory that an atomic store is about to write, whatever it held.
+void begin_value(const void* address, unsigned bytes);
 // The widest load has 16 bytes: two of them make a double4.
 inline void access_vector(const void* address, unsigned bytes, Kind kind, const void* here) {
     for (unsigned at = 0; at < bytes; at += 16) {
