@@ -36,16 +36,41 @@ from plugins.native.toolchain import find_toolchain  # noqa: E402
 
 CASES = ROOT / "benchmarks/kernels.json"
 MODES = {"in": 0, "out": 1, "inout": 2}
-C_TYPES = {"f32": "float", "f16": "half", "bf16": "__nv_bfloat16", "i32": "int"}
-TYPES: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32}
+C_TYPES = {
+    "f32": "float",
+    "f16": "half",
+    "bf16": "__nv_bfloat16",
+    "i32": "int",
+    "u32": "unsigned",
+}
+TYPES: dict[str, Any] = {
+    "f32": np.float32,
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+}
 HOST = re.compile(r"^.*(?:torch::|PYBIND11|cublas\w*\().*$", re.MULTILINE)
-DROPPED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|cublas)[^\n]*$", re.MULTILINE)
+DROPPED = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|cublas|helper_|omp\.h)[^\n]*$", re.MULTILINE
+)
 Case = dict[str, Any]
 
 
-def device_part(text: str) -> str:
-    """Return the file up to its host code, whose includes of libraries become empty lines."""
+def device_part(file: Path, case: Case) -> str:
+    """Return the file up to its host code, whose includes of libraries become empty lines.
+
+    Where the list says what host code looks like, it begins after the function before that.
+    """
+    text = file.read_text(encoding="utf-8", errors="replace")
+    if case.get("until") and (found := re.search(case["until"], text, re.MULTILINE)):
+        text = text[: text.rfind("\n}", 0, found.start()) + 2] + "\n"
+    for name in case.get("inline", ()):
+        header = (file.parent / name).read_text(encoding="utf-8", errors="replace")
+        text = text.replace(f'#include "{name}"', header)
     text = DROPPED.sub("", text)
+    if case.get("until"):
+        return text
     host = HOST.search(text)
     if not host:
         return text
@@ -61,15 +86,25 @@ def caller(case: Case, number: int) -> str:
     values, pointer = [], 0
     for argument in case["arguments"]:
         if isinstance(argument, list):
-            values.append(f"static_cast<{C_TYPES[argument[1]]}*>(given[{pointer}])")
+            kind = (*argument[4:], C_TYPES[argument[1]])[0]
+            values.append(f"static_cast<{kind}*>(given[{pointer}])")
             pointer += 1
         else:
             values.append(str(argument))
-    launch = f"<<<{case['grid']}, {case['block']}, {case.get('shared', 0)}>>>"
+    size = f"{case['grid']}, {case['block']}"
+    call = f"{case['kernel']}<<<{size}, {case.get('shared', 0)}>>>({', '.join(values)});"
+    if case.get("cooperative"):
+        named = [f"auto a{i} = {value};" for i, value in enumerate(values)]
+        pointers = ", ".join(f"&a{i}" for i in range(len(values)))
+        call = (
+            f"{' '.join(named)} void* list[] = {{{pointers}}};\n"
+            f"    cudaLaunchCooperativeKernel((void*){case['kernel']}, {size}, list, "
+            f"{case.get('shared', 0)}, 0);"
+        )
     return (
         f'extern "C" int kata_case{number}(void* all) {{\n'
         f"    void** given = static_cast<void**>(all);\n    (void)given;\n"
-        f"    {case['kernel']}{launch}({', '.join(values)});\n    return cudaGetLastError();\n}}\n"
+        f"    {call}\n    return cudaGetLastError();\n}}\n"
     )
 
 
@@ -78,7 +113,7 @@ def build(builder: Builder, folder: Path, file: Path, cases: list[Case]) -> dict
 
     All are built at once; if that fails, each on its own.
     """
-    text = device_part(file.read_text(encoding="utf-8", errors="replace"))
+    text = device_part(file, cases[0])
 
     def library(chosen: list[int]) -> Any:
         source = folder / f"{file.stem.replace('.', '_')}_{chosen[0]}.cu"
@@ -104,7 +139,7 @@ def buffers(case: Case) -> list[tuple[str, str, np.ndarray[Any, Any]]]:
     for argument in case["arguments"]:
         if not isinstance(argument, list):
             continue
-        name, kind, mode, shape = argument
+        name, kind, mode, shape = argument[:4]
         size = int(np.prod(shape))
         memory = np.zeros(size * np.dtype(TYPES[kind]).itemsize + 256, np.uint8)
         start = -memory.ctypes.data % 256
@@ -112,10 +147,22 @@ def buffers(case: Case) -> list[tuple[str, str, np.ndarray[Any, Any]]]:
         array = array.reshape(shape)
         if mode == "in":
             low, high = case.get("range", [-4, 5])
-            array[...] = random.integers(low, high, shape)
-            array[...] = array * TYPES[kind](case.get("scale", 1))
+            values = random.integers(low, high, shape) * np.float32(case.get("scale", 1))
+            array[...] = encoded(kind, values)
         made.append((name, mode, array))
     return made
+
+
+def encoded(kind: str, values: Any) -> Any:
+    """Return numbers as an array of that kind holds them: NumPy has no bfloat16."""
+    return values.astype(np.float32).view(np.uint32) >> 16 if kind == "bf16" else values
+
+
+def decoded(kind: str, array: Any) -> Any:
+    """Return the numbers that an array of that kind holds."""
+    if kind == "bf16":
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
 
 
 def verdict(library: Path, case: Case, number: int) -> str:
@@ -138,10 +185,14 @@ def verdict(library: Path, case: Case, number: int) -> str:
         loaded.kata_simt_end()
         if problem:
             return " / ".join(line.strip() for line in problem.splitlines()[:3])
-        known = {name: array.astype(np.float64) for name, _, array in made}
+        kinds = [argument[1] for argument in case["arguments"] if isinstance(argument, list)]
+        known = {
+            name: decoded(kind, array) for kind, (name, _, array) in zip(kinds, made, strict=True)
+        }
         for name, expression in case["expect"].items():
-            wanted = eval(expression, {"np": np, "erf": erf}, known)  # noqa: S307 - of our own file
-            found = known[name].reshape(np.shape(wanted))
+            names = {"np": np, "erf": erf, **known}
+            wanted = eval(expression, names)  # noqa: S307 - of our own file
+            found = np.reshape(eval(name, names), np.shape(wanted))  # noqa: S307
             if not np.allclose(
                 found, wanted, rtol=case.get("rtol", 1e-4), atol=case.get("atol", 1e-4)
             ):
@@ -161,7 +212,7 @@ def listed(data: list[Case]) -> str:
     groups = []
     for group in data:
         lines = ",\n".join(f"  {json.dumps(case)}" for case in group["cases"])
-        head = json.dumps({key: group[key] for key in ("repository", "commit")})[:-1]
+        head = json.dumps({key: value for key, value in group.items() if key != "cases"})[:-1]
         groups.append(f'{head}, "cases": [\n{lines}\n]}}')
     return "[" + ",\n".join(groups) + "]\n"
 
@@ -171,7 +222,7 @@ def main() -> None:
     checkouts, words = Path(sys.argv[1]), [word for word in sys.argv[2:] if word != "--write"]
     data = json.loads(CASES.read_text(encoding="utf-8"))
     cases = [
-        {**case, "repository": group["repository"], "own": case}
+        {**{key: value for key, value in group.items() if key != "cases"}, **case, "own": case}
         for group in data
         for case in group["cases"]
     ]

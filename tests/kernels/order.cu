@@ -235,7 +235,7 @@ RUN(static_spellings, 1, 64)
 
 __global__ void dynamic_spellings(int n, const float* x, float* y) {
     extern float __shared__ after_the_type[];
-    extern __shared__ alignas(16) float whole[];
+    alignas(16) extern __shared__ float whole[];
     extern __shared__ __align__(16) float rows[][8];
     const int i = threadIdx.x;
     after_the_type[i] = x[i];

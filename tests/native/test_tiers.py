@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from plugins.native.tiers import NESTED
 from plugins.native.tiers import DEFAULT
+from plugins.native.tiers import NESTED
 from plugins.native.tiers import tiers
 from plugins.native.tiers import vector_options
 
