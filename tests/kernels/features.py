@@ -292,6 +292,8 @@ FEATURES = (
             "discards_unwritten": Fault(UNWRITTEN, ("all[", USELESS)),
             "multiplies_unwritten": Fault(UNWRITTEN, ("all[",)),
             "discards_too_early": Fault(RACE, ("all[", "reads", USELESS)),
+            "reads_past_its_share": Fault(RACE, ("all[63]", USELESS)),
+            "reads_the_last": Fault(RACE, ("all[63]",)),
         },
         "racecheck: hazard; initcheck sees global memory only",
     ),

@@ -327,6 +327,36 @@ __global__ void discards_too_early(int n, const float* x, float* y) {
 }
 RUN(discards_too_early, 1, 64)
 
+// What is past a thread's share is read, and thrown away.
+__global__ void reads_past_its_share(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    const int i = threadIdx.x;
+    all[i] = x[i];
+    __syncthreads();
+    float own[2];
+    for (int u = 0; u < 2; ++u) {
+        own[u] = all[min(63, i + 64 * u)];  // WRONG
+    }
+    for (int u = 0; u < 2; ++u) {
+        if (i + 64 * u < 64) all[min(63, i + 64 * u)] = 2.0f * own[u];
+    }
+    __syncthreads();
+    y[i] = all[63 - i];
+}
+RUN(reads_past_its_share, 1, 64)
+
+__global__ void reads_the_last(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    const int i = threadIdx.x;
+    all[i] = x[i];
+    __syncthreads();
+    const float last = all[63];  // WRONG
+    all[i] = all[i] + last + 1.0f;
+    __syncthreads();
+    y[i] = all[63 - i];
+}
+RUN(reads_the_last, 1, 64)
+
 __global__ void lock_of_warps(int n, const float* x, float* y) {
     __shared__ int lock;
     __shared__ float sum;

@@ -150,6 +150,15 @@ struct Same {
     uint32_t place = 0;
 };
 
+// In a copy of the process: where to it reports, the read that is a fault, by line, address and the
+// thread that writes there, and what the read finds there.
+struct Trial {
+    int pipe = -1, filler = 0;
+    uint32_t place = 0, writer = 0;
+    uintptr_t address = 0;
+    bool found = false;
+};
+
 // Threads of several warps that wait for each other, but not for their block.
 struct Tile {
     unsigned arrived = 0;
@@ -232,9 +241,10 @@ struct Machine {
     // The clocks of the last barriers: of the block, and of the grid.
     uint32_t barrier_clock = 0, grid_clock = 0;
     Same same;
-    // In a copy of the process: where to it reports, and what reads find there that are faults.
-    int trial = -1;
-    int filler = 0;
+    Trial trial;
+    // The blocks of the launch, in their order, and which of them runs.
+    std::vector<uint32_t> numbers;
+    size_t position = 0;
     Region* dynamic = nullptr;
     // Shared memory: 256 bytes that no thread may touch lie between two variables.
     std::vector<char> shared_memory = std::vector<char>(2 * SHARED_ROOM);
@@ -298,7 +308,7 @@ std::string at(uint32_t place, const std::string& who, const std::string& deed) 
 std::string myself() { return "thread " + text(machine.me->index); }
 
 [[noreturn]] void fault(std::string problem) {
-    if (machine.trial >= 0) _exit(1);
+    if (machine.trial.pipe >= 0) _exit(1);
     machine.problem = std::move(problem);
     machine.me = nullptr;
     machine.on_host = false;
@@ -329,15 +339,20 @@ uint32_t place_of(const void* pc) {
             add(value);
         }
     }
-    _exit(write(machine.trial, &digest, sizeof digest) == sizeof digest ? 0 : 1);
+    const bool told = machine.trial.found && write(machine.trial.pipe, &digest, sizeof digest) == sizeof digest;
+    _exit(told ? 0 : 1);
 }
 
 enum class Use { Unknown, None, Trial };
 
 // Whether all that the launch leaves is the same whatever this read finds. Copies of the process go on
 // with other values, and end with their launch; to them the answer is Trial.
-SIMT_RARE Use use_of_value() {
-    if (machine.trial >= 0) return Use::Trial;
+SIMT_RARE Use use_of_value(uint32_t place, uintptr_t address, uint32_t writer) {
+    if (machine.trial.pipe >= 0) {
+        // Elsewhere it would be another fault, about which this copy is not asked.
+        if (place != machine.trial.place) _exit(1);
+        return Use::Trial;
+    }
 #ifdef __linux__
     if (machine.cooperative) return Use::Unknown;
     constexpr int MOST_MS = 1000;
@@ -349,8 +364,7 @@ SIMT_RARE Use use_of_value() {
         if (pipe2(ends, O_CLOEXEC)) return Use::Unknown;
         const pid_t copy = fork();
         if (copy == 0) {
-            machine.trial = ends[1];
-            machine.filler = fillers[i];
+            machine.trial = {ends[1], fillers[i], place, writer, address};
             const int nowhere = open("/dev/null", O_WRONLY);
             if (nowhere >= 0) dup2(nowhere, 1);
             return Use::Trial;
@@ -468,12 +482,18 @@ SIMT_RARE bool perhaps_same(const Mark& mark, Region& region, uintptr_t address,
 SIMT_RARE void replace(const Region& region, uintptr_t address) {
     Same& same = machine.same;
     const unsigned step = 1u << region.shift;
+    if (same.bytes && address - same.address < same.bytes) return;
     if (!same.bytes) same = {.restore = true, .address = address, .value = {}, .mark = {}};
     if (address + step - same.address > sizeof same.value) _exit(1);
     std::memcpy(same.value + (address - same.address), reinterpret_cast<const void*>(address), step);
-    std::memset(reinterpret_cast<void*>(address), machine.filler, step);
+    std::memset(reinterpret_cast<void*>(address), machine.trial.filler, step);
+    machine.trial.found = true;
     same.bytes = static_cast<unsigned>(address + step - same.address);
 }
+
+// Runs the block again, with another value for the read that came before the write: what else it finds in
+// memory is the same in all copies.
+void run_block_again();
 
 void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     Thread& me = *machine.me;
@@ -485,8 +505,8 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     const bool change = kind == Kind::Read && (read_here(cell.read) || read_here(cell.other));
     if (unordered(cell.write)) {
         if (kind != Kind::Write || !perhaps_same(cell.write, region, address, place)) {
-            const Use use = kind == Kind::Read && !change ? use_of_value() : Use::Unknown;
-            if (use != Use::Trial) race(region, address, cell.write, "writes", verb_of(kind), place, change, use == Use::None);
+            const Use use = kind == Kind::Read ? use_of_value(place, address, cell.write.thread) : Use::Unknown;
+            if (use != Use::Trial) race(region, address, cell.write, "writes", verb_of(kind), place, change && use != Use::None, use == Use::None);
             replace(region, address);
             return;
         }
@@ -504,7 +524,10 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
         return;
     }
     for (const Mark* read : {&cell.read, &cell.other}) {
-        if (unordered(*read)) race(region, address, *read, "reads", verb_of(kind), place);
+        if (!unordered(*read)) continue;
+        const Use use = kind == Kind::Write ? use_of_value(read->place, address, now.thread) : Use::Unknown;
+        if (use != Use::Trial) race(region, address, *read, "reads", verb_of(kind), place, false, use == Use::None);
+        if (!machine.trial.found) run_block_again();
     }
     // An atomic operation does not hide the write before it from the blocks that follow.
     if (kind == Kind::Write) cell = {.write = now, .atomic = {}, .read = cell.read, .other = cell.other};
@@ -517,9 +540,10 @@ uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ?
 
 // Returns only in a trial.
 SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, Kind kind, uint32_t place) {
-    const Use use = kind == Kind::Read ? use_of_value() : Use::Unknown;
+    const Use use = kind == Kind::Read ? use_of_value(place, address, 0) : Use::Unknown;
     if (use == Use::Trial) {
-        std::memset(reinterpret_cast<void*>(address), machine.filler, size_t{1} << region.shift);
+        std::memset(reinterpret_cast<void*>(address), machine.trial.filler, size_t{1} << region.shift);
+        machine.trial.found = true;
         return;
     }
     fault(headline("uninitialised read") + at(place, myself(), "reads " + region.element_at(address)) +
@@ -537,6 +561,15 @@ SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, Kind kind
         why = "The pointer is null.";
     }
     fault(headline("out of bounds") + at(place, myself(), std::string(verb) + " " + what) + "\n" + why);
+}
+
+// In a trial: lets the read that it is about find another value.
+SIMT_RARE void try_read(uintptr_t address, unsigned bytes, Kind kind, uint32_t place) {
+    const Trial& trial = machine.trial;
+    if (kind != Kind::Read || place != trial.place || trial.address - address >= bytes) return;
+    if (!trial.writer || machine.block_first + machine.me->id == trial.writer) return;
+    const Region* region = machine.regions.find(trial.address);
+    if (region && region->cells && region->written[(trial.address - region->low) >> region->shift] == stamp_of(*region)) replace(*region, trial.address);
 }
 
 // Whether the address is beside a variable at file scope, in what nothing may touch.
@@ -588,6 +621,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     if (address - reinterpret_cast<uintptr_t>(me->low) < STACK) return;
     if (machine.same.bytes) [[unlikely]] settle();
     const uint32_t place = place_of(pc);
+    if (machine.trial.pipe >= 0) [[unlikely]] try_read(address, bytes, kind, place);
     if (machine.late) overdue(place);
     if (kind == Kind::Atomic && repeated(*me, address, bytes, place)) {
         me->state = State::Spin;
@@ -643,7 +677,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
         if (kind != Kind::Read) launch.storing_blocks += !std::exchange(machine.block.stored, true);
     }
     const Access access{address, place, static_cast<uint8_t>(bytes), kind, region->space};
-    if (machine.counter.log(me->lane(), access) && machine.trial < 0) swap(me->context, machine.scheduler);
+    if (machine.counter.log(me->lane(), access) && machine.trial.pipe < 0) swap(me->context, machine.scheduler);
 }
 
 // ---- Threads and warps
@@ -1067,6 +1101,27 @@ void run_block() {
             stuck();
         }
     }
+}
+
+void again_entry() {
+    machine.me = nullptr;
+    // What was done before is no other thread's doing now.
+    machine.grid_clock = machine.clock;
+    machine.trial.found = false;
+    for (; machine.position < machine.numbers.size(); ++machine.position) {
+        begin_block(machine.numbers[machine.position], 0);
+        run_block();
+    }
+    end_trial();
+}
+
+void run_block_again() {
+    void* stack = mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED || machine.same.bytes) _exit(1);
+    static Context again, left;
+    prepare(again, static_cast<char*>(stack), again_entry);
+    swap(left, again);
+    _exit(1);
 }
 
 // Exchanges what is a block's own in the machine, and the content of shared memory.
@@ -1774,12 +1829,13 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
     if (together) {
         run_together(order(blocks));
     } else {
-        for (uint64_t number : order(blocks)) {
-            begin_block(number, 0);
+        machine.numbers = order(blocks);
+        for (machine.position = 0; machine.position < blocks; ++machine.position) {
+            begin_block(machine.numbers[machine.position], 0);
             run_block();
         }
     }
-    if (machine.trial >= 0) end_trial();
+    if (machine.trial.pipe >= 0) end_trial();
     machine.regions.remove(region);
     for (Region* shared : machine.file_shared) machine.regions.remove(shared);
     machine.file_shared.clear();
