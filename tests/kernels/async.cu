@@ -100,6 +100,25 @@ __global__ void own_pipeline(int n, const float* x, float* y) {
 }
 RUN(own_pipeline, 1, 64)
 
+// A thread's own pipeline needs no release.
+__global__ void never_released(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    auto pipe = cuda::make_pipeline();
+    const int i = threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < 3; ++k) {
+        pipe.producer_acquire();
+        cuda::memcpy_async(&all[i], &x[63 - i], sizeof(float), pipe);
+        pipe.producer_commit();
+        pipe.consumer_wait();
+        __syncthreads();
+        sum += all[63 - i];
+        __syncthreads();
+    }
+    y[i] = sum;
+}
+RUN(never_released, 1, 64)
+
 __global__ void reads_before_the_wait(int n, const float* x, float* y) {
     __shared__ float all[64];
     __pipeline_memcpy_async(&all[threadIdx.x], &x[threadIdx.x], sizeof(float));

@@ -405,6 +405,7 @@ FEATURES = (
             "primitives": lambda x: 2 * x[::-1],
             "two_stages": lambda x: np.tile(x.reshape(4, 16)[:, ::-1].sum(0), 4),
             "own_pipeline": lambda x: x[::-1],
+            "never_released": lambda x: 3 * x,
         },
         {
             "reads_before_the_wait": Fault("read before the wait in kernel", ("copies to it",)),

@@ -40,13 +40,18 @@ class pipeline {
         return true;
     }
     SIMT_PLAIN void consumer_release() {
-        if (state) simt::count(freed(consumed));
+        // A thread's own is released by the wait.
+        if (!state) return;
+        simt::count(freed(consumed));
         consumed += 1;
     }
     SIMT_PLAIN bool quit() { return true; }
 
     SIMT_PLAIN const void* owner() const { return state ? full(produced) : nullptr; }
-    SIMT_PLAIN void wait_prior(unsigned leave) { simt::complete(nullptr, leave); }
+    SIMT_PLAIN void wait_prior(unsigned leave) {
+        simt::complete(nullptr, leave);
+        consumed = produced - leave;
+    }
 
   private:
     static constexpr uint32_t AT_ONCE = 256;
@@ -59,6 +64,7 @@ class pipeline {
             simt::acquire(full(consumed));
         } else if (produced > consumed) {
             simt::complete(nullptr, produced - consumed - 1);
+            consumed += 1;
         }
     }
 };
