@@ -61,8 +61,18 @@ FULL = (
 # CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. With -O0, each load and store
 # of the source is one of the machine, with either compiler.
 SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
-SIMT_CLANG = ("-tsan-instrument-func-entry-exit=0", "-tsan-instrument-read-before-write=1")
-SIMT_GXX = ("--param=tsan-instrument-func-entry-exit=0",)
+# A function with many variables touches each page of the stack in turn, so a large array ends in
+# the gap below it, however large: else it may reach over the gap. Clang has no such option on macOS.
+PROBES = "-fstack-clash-protection"
+SIMT_CLANG = (
+    "-tsan-instrument-func-entry-exit=0",
+    "-tsan-instrument-read-before-write=1",
+    "-tsan-distinguish-volatile=1",
+)
+SIMT_GXX = (
+    "--param=tsan-instrument-func-entry-exit=0",
+    "--param=tsan-distinguish-volatile=1",
+)
 # CUDA has these headers in folders; ours lie side by side, so whatever reads `csrc` reads all.
 # None of our names may be that of a header of CUDA's, as ``cuda_pipeline.h`` is.
 NESTED = {
@@ -127,7 +137,7 @@ def tiers() -> dict[str, Tier]:
             "simt",
             ("simt.h",),
             (6, 6),
-            SIMT,
+            (*SIMT, *[PROBES] * (platform.system() == "Linux")),
             compiled=False,
             torch=False,
             files=files,

@@ -227,6 +227,26 @@ FEATURES = (
         "no tool does: racecheck sees shared memory only",
     ),
     Feature(
+        "`volatile` variables to wait for; blocks that wait for others, as many as there is room for",
+        "order.cu",
+        {
+            "waits_for_a_block": lambda x: np.concatenate([x[:32], np.full(32, x[0])]),
+            "waits_its_turn": lambda x: (
+                x + np.repeat(np.cumsum([0, *x.reshape(4, 16).sum(1)[:3]]), 16)
+            ),
+            "waits_for_all": lambda x: 2 * x.reshape(4, 16)[:, ::-1].reshape(-1) + x[::-1],
+            "lock_by_volatile": lambda x: x,
+            "flag_between_warps": lambda x: np.concatenate([x[:32], np.full(32, x[0])]),
+        },
+        {
+            "volatile_without_fence": Fault(RACE, ("given[0]", "Nothing orders two blocks")),
+            "volatile_sum": Fault(RACE, ("volatile_total[0]", "atomicAdd")),
+            "volatile_in_a_warp": Fault(RACE, ("all[", "__syncwarp()")),
+            "waits_for_nobody": Fault("endless in kernel"),
+        },
+        "no tool does between blocks; racecheck: hazard",
+    ),
+    Feature(
         "`__device__` and `__constant__` variables, as the source has them at every run",
         "runtime.cu",
         {
@@ -350,6 +370,9 @@ FEATURES = (
             "traps": Fault("trap in kernel", ("(5,0,0)",)),
             "divides_by_zero": Fault("division by zero in kernel", ("(5,0,0)",)),
             "too_large_an_array": Fault(
+                "too much local memory in kernel", ("(0,0,0)", "order.cu:"), placed=False
+            ),
+            "too_large_by_far": Fault(
                 "too much local memory in kernel", ("(0,0,0)", "order.cu:"), placed=False
             ),
         },

@@ -491,3 +491,182 @@ __global__ void too_large_an_array(int n, const float* x, float* y) {  // WRONG
     y[threadIdx.x] = own[threadIdx.x];
 }
 RUN(too_large_an_array, 1, 1)
+
+__global__ void too_large_by_far(int n, const float* x, float* y) {  // WRONG
+    float own[3000000];
+    own[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = own[threadIdx.x];
+}
+RUN(too_large_by_far, 1, 1)
+
+// ---- Threads that wait for each other by a volatile variable, as PTX's rules have it
+
+__device__ volatile int ready = 0;
+__device__ float given;
+
+__global__ void waits_for_a_block(int n, const float* x, float* y) {
+    const int t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        if (t == 0) {
+            given = x[0];
+            __threadfence();
+            ready = 1;
+        }
+        y[t] = x[t];
+        return;
+    }
+    if (t == 0) {
+        while (ready == 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+    y[32 + t] = given;
+}
+RUN(waits_for_a_block, 2, 32)
+
+// Each block adds to what the block before it has left.
+__device__ volatile int flags[4];
+__device__ float sums[4];
+
+__global__ void waits_its_turn(int n, const float* x, float* y) {
+    __shared__ float before;
+    const int t = threadIdx.x, b = blockIdx.x;
+    if (t == 0) {
+        float sum = 0.0f;
+        for (int i = 0; i < 16; ++i) sum += x[b * 16 + i];
+        float left = 0.0f;
+        if (b > 0) {
+            while (flags[b - 1] == 0) __nanosleep(20);
+            __threadfence();
+            left = sums[b - 1];
+        }
+        sums[b] = left + sum;
+        __threadfence();
+        flags[b] = 1;
+        before = left;
+    }
+    __syncthreads();
+    y[b * 16 + t] = before + x[b * 16 + t];
+}
+RUN(waits_its_turn, 4, 16)
+
+// A barrier of all blocks that are there at once: they all wait for the last.
+__device__ unsigned int arrived = 0;
+
+__global__ void waits_for_all(int n, const float* x, float* y) {
+    extern __shared__ float all[];
+    __shared__ float own[16];
+    const int t = threadIdx.x, i = blockIdx.x * 16 + t;
+    all[t] = own[t] = y[i] = x[i];
+    __threadfence();
+    __syncthreads();
+    if (t == 0) {
+        atomicAdd(&arrived, 1);
+        while (atomicAdd(&arrived, 0) < gridDim.x) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+    const float sum = all[15 - t] + own[15 - t] + y[63 - i];
+    __syncthreads();
+    if (t == 0) {
+        __threadfence();
+        atomicAdd(&arrived, 1);
+        while (*static_cast<volatile unsigned int*>(&arrived) < 2 * gridDim.x) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+    y[i] = sum;
+}
+extern "C" cudaError_t kata_waits_for_all(int n, const float* x, float* y) {
+    waits_for_all<<<4, 16, 16 * sizeof(float)>>>(n, x, y);
+    return cudaGetLastError();
+}
+
+__device__ int taken = 0;
+__device__ float total_of_locks = 0.0f;
+
+__global__ void lock_by_volatile(int n, const float* x, float* y) {
+    const int i = blockIdx.x * 16 + threadIdx.x;
+    if (threadIdx.x == 0) {
+        while (atomicCAS(&taken, 0, 1) != 0) {
+        }
+        __threadfence();
+        total_of_locks += x[i];
+        __threadfence();
+        *static_cast<volatile int*>(&taken) = 0;
+    }
+    y[i] = x[i];
+}
+RUN(lock_by_volatile, 4, 16)
+
+__global__ void flag_between_warps(int n, const float* x, float* y) {
+    __shared__ volatile int flag;
+    __shared__ float first;
+    const int t = threadIdx.x;
+    if (t == 0) flag = 0;
+    __syncthreads();
+    if (t == 0) {
+        first = x[0];
+        __threadfence_block();
+        flag = 1;
+    }
+    if (t >= 32) {
+        while (!flag) {
+        }
+        __threadfence_block();
+        y[t] = first;
+    } else {
+        y[t] = x[t];
+    }
+}
+RUN(flag_between_warps, 1, 64)
+
+__global__ void volatile_without_fence(int n, const float* x, float* y) {
+    const int t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        if (t == 0) {
+            given = x[0];
+            ready = 1;
+        }
+        y[t] = x[t];
+        return;
+    }
+    while (ready == 0) {
+    }
+    y[32 + t] = given;  // WRONG
+}
+RUN(volatile_without_fence, 2, 32)
+
+__device__ volatile int volatile_total = 0;
+
+__global__ void volatile_sum(int n, const float* x, float* y) {
+    volatile_total = volatile_total + 1;  // WRONG
+    y[threadIdx.x] = x[threadIdx.x];
+}
+RUN(volatile_sum, 1, 64)
+
+// Before Volta the lanes of a warp went in step, and volatile was enough.
+__global__ void volatile_in_a_warp(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    const int t = threadIdx.x;
+    all[t] = x[t];
+    __syncthreads();
+    if (t < 32) {
+        volatile float* values = all;
+        values[t] += values[t + 32];
+        for (int step = 16; step; step /= 2) values[t] += values[t + step];  // WRONG
+    }
+    __syncthreads();
+    y[t] = all[0];
+}
+RUN(volatile_in_a_warp, 1, 64)
+
+__global__ void waits_for_nobody(int n, const float* x, float* y) {
+    while (ready < 2) {  // WRONG
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+RUN(waits_for_nobody, 1, 64)

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "memory.h"
@@ -16,6 +18,13 @@ namespace simt {
 struct Published {
     uint32_t time, near, far;
 };
+
+// The last fences of the threads of a block, before a barrier. Whoever has passed the barrier hands
+// them on, as CUB does, though PTX asks for one more fence after it.
+struct Fenced {
+    uint32_t near = 0, far = 0;
+};
+using Fences = std::shared_ptr<const std::vector<Fenced>>;
 
 // A place of which a thread has seen what was published there up to a time.
 struct Learned {
@@ -44,6 +53,11 @@ class Chains {
     void publish(uint64_t place, uint32_t thread, const Published& what) { add(chains[place].threads[thread], what); }
     void publish_block(uint64_t place, uint32_t block, const Published& what) { add(chains[place].blocks[block], what); }
 
+    void publish_fences(uint64_t place, uint32_t block, uint32_t time, const Fences& fences) {
+        auto& held = chains[place].fences[block];
+        if (held.empty() || held.back().second != fences) held.emplace_back(time, fences);
+    }
+
     // The publisher knows more than its own work: whoever sees the one knows the other.
     void publish(uint64_t place, uint32_t time, const Knowledge& knowledge) {
         for (const Learned& learned : knowledge) {
@@ -51,8 +65,8 @@ class Chains {
         }
     }
 
-    // Whether someone who has `knowledge` knows of an access.
-    bool covers(const Knowledge& knowledge, const Mark& mark, uint32_t block, bool same_block) const {
+    // Whether someone who has `knowledge` knows of an access of the thread `id` of a block.
+    bool covers(const Knowledge& knowledge, const Mark& mark, uint32_t block, uint32_t id, bool same_block) const {
         Knowledge open = knowledge;
         for (size_t next = 0; next < open.size(); ++next) {
             const Learned at = open[next];
@@ -61,6 +75,12 @@ class Chains {
             const Chain& chain = found->second;
             for (const Published* entry : {last(chain.threads, mark.thread, at.time), last(chain.blocks, block, at.time)}) {
                 if (entry && (same_block ? entry->near : entry->far) >= mark.clock) return true;
+            }
+            if (const auto held = chain.fences.find(block); held != chain.fences.end()) {
+                for (const auto& [time, fences] : held->second) {
+                    const Fenced& fence = (*fences)[id];
+                    if (time <= at.time && (same_block ? fence.near : fence.far) >= mark.clock) return true;
+                }
             }
             for (const auto& [place, entries] : chain.others) {
                 const Published* entry = last(entries, at.time);
@@ -83,6 +103,7 @@ class Chains {
     struct Chain {
         std::unordered_map<uint32_t, Entries> threads, blocks;
         std::unordered_map<uint64_t, Entries> others;
+        std::unordered_map<uint32_t, std::vector<std::pair<uint32_t, Fences>>> fences;
     };
     std::unordered_map<uint64_t, Chain> chains;
 

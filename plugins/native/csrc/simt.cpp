@@ -6,7 +6,8 @@
 // Two accesses are ordered if one thread makes both, if a __syncthreads() of the block, a
 // __syncwarp() of both lanes or another barrier of both threads is between them, or if one thread
 // made a fence and then an atomic operation on a variable on which the other made one later. What
-// a thread knows of others by a barrier, its fence hands on, as PTX's causality order does.
+// a thread knows of others by a barrier, its fence hands on, as PTX's causality order does. For
+// volatile variables PTX has the same rule: a thread may wait until another has written one.
 // All others race, whatever the values; only lanes of one warp may store the same one.
 
 #include "simt.h"
@@ -86,7 +87,7 @@ struct Thread {
     void (*made)(void* const*) = nullptr;
     // The atomic operation before, to know one that is repeated.
     uintptr_t spun_at = 0;
-    uint32_t spun_place = 0, spins = 0;
+    uint32_t spun_place = 0, spins = 0, polls = 0;
     uint64_t spun_value = 0;
 
     unsigned lane() const { return id % LANES; }
@@ -159,6 +160,9 @@ struct Trial {
     bool found = false;
 };
 
+// In the place of an access: the variable is volatile.
+constexpr uint32_t VOLATILE = 1u << 31;
+
 // Threads of several warps that wait for each other, but not for their block.
 struct Tile {
     unsigned arrived = 0;
@@ -185,6 +189,9 @@ struct Block {
     std::vector<uint32_t> warps, lanes;
     uint32_t first = 0, serial = 0, barrier_clock = 0;
     Knowledge learned;
+    Fences fences;
+    // Since the last barrier.
+    bool fenced = false;
     bool stored = false, finished = false;
     size_t static_bytes = 0;
     std::set<const void*> declared;
@@ -245,6 +252,9 @@ struct Machine {
     // The blocks of the launch, in their order, and which of them runs.
     std::vector<uint32_t> numbers;
     size_t position = 0;
+    // Blocks of it that wait for others, each with its part of the stacks.
+    std::vector<std::pair<Block, size_t>> aside;
+    size_t room = 1;
     Region* dynamic = nullptr;
     // Shared memory: 256 bytes that no thread may touch lie between two variables.
     std::vector<char> shared_memory = std::vector<char>(2 * SHARED_ROOM);
@@ -275,7 +285,7 @@ std::string text(uint3 v) {
 std::string text(dim3 v) { return text(uint3{v.x, v.y, v.z}); }
 
 // Stands for file and line until `resolved`.
-std::string line_of(uint32_t place) { return "\x01" + std::to_string(place) + "\x02"; }
+std::string line_of(uint32_t place) { return "\x01" + std::to_string(place & ~VOLATILE) + "\x02"; }
 
 uint3 index_of(uint32_t id) {
     const dim3& size = machine.config.block;
@@ -350,11 +360,11 @@ enum class Use { Unknown, None, Trial };
 SIMT_RARE Use use_of_value(uint32_t place, uintptr_t address, uint32_t writer) {
     if (machine.trial.pipe >= 0) {
         // Elsewhere it would be another fault, about which this copy is not asked.
-        if (place != machine.trial.place) _exit(1);
+        if ((place & ~VOLATILE) != machine.trial.place) _exit(1);
         return Use::Trial;
     }
 #ifdef __linux__
-    if (machine.cooperative) return Use::Unknown;
+    if (machine.cooperative || !machine.aside.empty()) return Use::Unknown;
     constexpr int MOST_MS = 1000;
     uint64_t digests[3] = {};
     // As float these are large, as large below zero, and no number.
@@ -364,7 +374,7 @@ SIMT_RARE Use use_of_value(uint32_t place, uintptr_t address, uint32_t writer) {
         if (pipe2(ends, O_CLOEXEC)) return Use::Unknown;
         const pid_t copy = fork();
         if (copy == 0) {
-            machine.trial = {ends[1], fillers[i], place, writer, address};
+            machine.trial = {ends[1], fillers[i], place & ~VOLATILE, writer, address};
             const int nowhere = open("/dev/null", O_WRONLY);
             if (nowhere >= 0) dup2(nowhere, 1);
             return Use::Trial;
@@ -390,13 +400,17 @@ const char* const USELESS = "\nNothing that the kernel leaves depends on the val
 // ---- Races
 
 bool same_block(const Mark& mark) { return mark.thread - machine.block_first < machine.block_size; }
+bool same_warp(const Mark& mark) {
+    return same_block(mark) && (mark.thread - machine.block_first) / LANES == machine.me->id / LANES;
+}
 
 // Whether the thread has learned of the access by an atomic operation, or by a barrier object.
 SIMT_RARE bool handed_over(const Mark& mark, const Thread& me, bool same) {
     if (machine.chains.empty()) return false;
     const uint32_t block = (mark.thread - machine.launch_first) / machine.block_size;
-    return machine.chains.covers(me.learned, mark, block, same) ||
-           machine.chains.covers(machine.block.learned, mark, block, same);
+    const uint32_t id = (mark.thread - machine.launch_first) % machine.block_size;
+    return machine.chains.covers(me.learned, mark, block, id, same) ||
+           machine.chains.covers(machine.block.learned, mark, block, id, same);
 }
 
 bool ordered(const Mark& mark, const Thread& me, Space space) {
@@ -427,6 +441,7 @@ SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, cons
     }
     machine.chains.publish(place, now, me.learned);
     machine.chains.publish(place, now, machine.block.learned);
+    if (machine.block.fences) machine.chains.publish_fences(place, block, now, machine.block.fences);
 }
 
 // `change` if both read, change and write the element, as in `count += 1`.
@@ -442,7 +457,7 @@ SIMT_RARE void publish(uint64_t place, const Thread& me, const Fence& near, cons
     }
     if (!same_block(mark)) {
         found += "\nNothing orders two blocks of one launch";
-    } else if ((mark.thread - machine.block_first) / LANES == machine.me->id / LANES) {
+    } else if (same_warp(mark)) {
         found += "\nNo __syncthreads() or __syncwarp() stands between the two";
     } else {
         found += "\nNo __syncthreads() stands between the two";
@@ -468,7 +483,7 @@ const char* verb_of(Kind kind) {
 
 // Whether lanes of one warp store, each to the same place: the value decides.
 SIMT_RARE bool perhaps_same(const Mark& mark, Region& region, uintptr_t address, uint32_t place) {
-    if (!same_block(mark) || (mark.thread - machine.block_first) / LANES != machine.me->id / LANES) return false;
+    if (!same_warp(mark)) return false;
     Same& same = machine.same;
     if (!same.bytes) same = {.address = address, .value = {}, .region = &region, .mark = mark, .place = place};
     const unsigned step = 1u << region.shift;
@@ -491,6 +506,14 @@ SIMT_RARE void replace(const Region& region, uintptr_t address) {
     same.bytes = static_cast<unsigned>(address + step - same.address);
 }
 
+// Whether the thread, or its block by a barrier, has looked at the variable since it was stored to.
+SIMT_RARE bool seen(const Mark& write, const Thread& me, const Region& region, uintptr_t address) {
+    const uint64_t place = chain_of(reinterpret_cast<const void*>(address), region.space);
+    const auto since = [&](const Learned& what) { return what.place == place && what.time >= write.clock; };
+    return std::any_of(me.learned.begin(), me.learned.end(), since) ||
+           std::any_of(machine.block.learned.begin(), machine.block.learned.end(), since);
+}
+
 // Runs the block again, with another value for the read that came before the write: what else it finds in
 // memory is the same in all copies.
 void run_block_again();
@@ -503,7 +526,12 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     // The other thread has read the element where this one does, and then written it.
     const auto read_here = [&](const Mark& read) { return read.thread == cell.write.thread && read.place == place; };
     const bool change = kind == Kind::Read && (read_here(cell.read) || read_here(cell.other));
-    if (unordered(cell.write)) {
+    // A load of a volatile variable that another warp stores to is no race, nor is an atomic operation
+    // on it: so threads wait for each other. Two stores are, for what one adds the other loses, unless
+    // one thread has seen what the other stored after a fence.
+    const bool waits = place & VOLATILE || kind == Kind::Atomic;
+    const auto handed = [&](const Mark& mark) { return waits && mark.place & VOLATILE && !same_warp(mark); };
+    if (unordered(cell.write) && !(handed(cell.write) && (kind != Kind::Write || seen(cell.write, me, region, address)))) {
         if (kind != Kind::Write || !perhaps_same(cell.write, region, address, place)) {
             const Use use = kind == Kind::Read ? use_of_value(place, address, cell.write.thread) : Use::Unknown;
             if (use != Use::Trial) race(region, address, cell.write, "writes", verb_of(kind), place, change && use != Use::None, use == Use::None);
@@ -512,7 +540,7 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
         }
         now.lanes = cell.write.lanes | 1u << (cell.write.thread - machine.block_first) % LANES | 1u << me.lane();
     }
-    if (kind != Kind::Atomic && unordered(cell.atomic)) {
+    if (kind != Kind::Atomic && unordered(cell.atomic) && !(waits && !same_warp(cell.atomic))) {
         race(region, address, cell.atomic, verb_of(Kind::Atomic), verb_of(kind), place);
     }
     if (kind == Kind::Read) {
@@ -524,7 +552,7 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
         return;
     }
     for (const Mark* read : {&cell.read, &cell.other}) {
-        if (!unordered(*read)) continue;
+        if (!unordered(*read) || handed(*read)) continue;
         const Use use = kind == Kind::Write ? use_of_value(read->place, address, now.thread) : Use::Unknown;
         if (use != Use::Trial) race(region, address, *read, "reads", verb_of(kind), place, false, use == Use::None);
         if (!machine.trial.found) run_block_again();
@@ -584,9 +612,12 @@ bool among_variables(uintptr_t address) {
     fault(headline("endless") + at(place, myself(), std::string("is here after ") + seconds + " s of processor time"));
 }
 
-// Whether the thread repeats an operation that finds the same value again: it waits for others.
+// Whether the thread repeats an operation that finds the same value again: it waits for others. A loop
+// that looks at several variables is known by how long it does nothing else.
 SIMT_RARE bool repeated(Thread& me, uintptr_t address, unsigned bytes, uint32_t place) {
     if (bytes > 8 || !machine.regions.find(address)) return false;
+    constexpr uint32_t MOST_POLLS = 64;
+    if (++me.polls % MOST_POLLS == 0) return true;
     uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const void*>(address), bytes);
     const bool again = me.spun_at == address && me.spun_place == place && me.spun_value == value;
@@ -607,6 +638,7 @@ SIMT_RARE bool repeated(Thread& me, uintptr_t address, unsigned bytes, uint32_t 
     fault(found + "\nThe copy runs on its own until it is waited for; other threads also need a barrier after the wait.");
 }
 
+template <bool is_volatile = false>
 void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     Thread* me = machine.me;
     if (!me) {
@@ -623,7 +655,8 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     const uint32_t place = place_of(pc);
     if (machine.trial.pipe >= 0) [[unlikely]] try_read(address, bytes, kind, place);
     if (machine.late) overdue(place);
-    if (kind == Kind::Atomic && repeated(*me, address, bytes, place)) {
+    if (kind == Kind::Write) me->polls = 0;
+    if ((kind == Kind::Atomic || (is_volatile && kind == Kind::Read)) && repeated(*me, address, bytes, place)) {
         me->state = State::Spin;
         swap(me->context, machine.scheduler);
         if (machine.late) overdue(place);
@@ -662,14 +695,14 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
                 unwritten_read(*region, part, kind, place);
             }
             if (written == IN_FLIGHT) [[unlikely]] in_flight(*region, part, kind, place);
-            check_order(*region, part, kind, place);
+            check_order(*region, part, kind, is_volatile ? place | VOLATILE : place);
             if (kind != Kind::Read) written = stamp_of(*region);
         }
     }
-    if (kind == Kind::Atomic && (me->near.clock || !machine.chains.empty())) {
+    if ((kind == Kind::Atomic || is_volatile) && (me->near.clock || machine.block.fences || !machine.chains.empty())) {
         const uint64_t chain = chain_of(reinterpret_cast<const void*>(address), region->space);
-        if (machine.chains.has(chain)) learn(me->learned, {chain, machine.clock});
-        if (me->near.clock) publish(chain, *me, me->near, me->far);
+        if (kind != Kind::Write && machine.chains.has(chain)) learn(me->learned, {chain, machine.clock});
+        if (kind != Kind::Read && (me->near.clock || machine.block.fences)) publish(chain, *me, me->near, me->far);
     }
     if (region->space == Space::Global) {
         Launch& launch = machine.launches.back();
@@ -1030,6 +1063,11 @@ void release_barrier() {
         thread.state = State::Ready;
         thread.result = count << 32 | present;
     }
+    if (std::exchange(block.fenced, false)) {
+        std::vector<Fenced> fences;
+        for (const Thread& thread : block.threads) fences.push_back({thread.near.clock, thread.far.clock});
+        block.fences = std::make_shared<const std::vector<Fenced>>(std::move(fences));
+    }
     machine.barrier_clock = machine.clock;
     machine.launches.back().barriers += 1;
 }
@@ -1048,7 +1086,8 @@ void begin_block(uint64_t number, size_t first_stack) {
     machine.block_serial = ++machine.last_serial;
     machine.barrier_clock = 0;
     block.learned.clear();
-    block.stored = block.finished = false;
+    block.stored = block.finished = block.fenced = false;
+    block.fences.reset();
     block.static_bytes = 0;
     block.declared.clear();
     block.tiles.clear();
@@ -1066,7 +1105,7 @@ void begin_block(uint64_t number, size_t first_stack) {
         thread.low = machine.stacks.at(first_stack + id);
         thread.value = 0;
         thread.active = false;
-        thread.spins = 0;
+        thread.spins = thread.polls = 0;
         thread.spun_at = 0;
         if (thread.met) thread.known = {};
         if (thread.met || thread.near.clock) thread.near = thread.far = {};
@@ -1091,10 +1130,9 @@ void run_block() {
             block.finished = true;
             return;
         }
-        if (machine.cooperative) {
-            if (all(State::Grid, State::Done)) return;
-            if (!progress.moved && progress.spinning) return;
-        }
+        if (machine.cooperative && all(State::Grid, State::Done)) return;
+        // It may wait for another block.
+        if (!progress.moved && progress.spinning) return;
         if (all(State::Barrier, State::Done)) {
             release_barrier();
         } else if (!progress.moved && !progress.spinning) {
@@ -1103,15 +1141,14 @@ void run_block() {
     }
 }
 
+void run_in_turn();
+
 void again_entry() {
     machine.me = nullptr;
     // What was done before is no other thread's doing now.
     machine.grid_clock = machine.clock;
     machine.trial.found = false;
-    for (; machine.position < machine.numbers.size(); ++machine.position) {
-        begin_block(machine.numbers[machine.position], 0);
-        run_block();
-    }
+    run_in_turn();
     end_trial();
 }
 
@@ -1149,6 +1186,43 @@ void exchange(Block& other) {
     machine.block_first = block.first;
     machine.block_serial = block.serial;
     machine.barrier_clock = block.barrier_clock;
+}
+
+void forget_shared(Block& block) {
+    for (auto& [region, held] : block.shared) {
+        std::free(held.cells);
+        std::free(held.written);
+    }
+}
+
+// Blocks run one after the other. One that does nothing but wait stands aside while those after it run,
+// as many as the device has room for.
+void run_in_turn() {
+    auto& aside = machine.aside;
+    size_t& position = machine.position;
+    while (position < machine.numbers.size() || !aside.empty()) {
+        if (position < machine.numbers.size() && aside.size() < machine.room) {
+            size_t place = 0;
+            const auto taken = [&](const auto& other) { return other.second == place; };
+            while (std::any_of(aside.begin(), aside.end(), taken)) ++place;
+            begin_block(machine.numbers[position], place * machine.block_size);
+            run_block();
+            ++position;
+            if (!machine.block.finished) {
+                aside.emplace_back(Block{}, place);
+                exchange(aside.back().first);
+            }
+        }
+        for (size_t i = 0; i < aside.size(); ++i) {
+            exchange(aside[i].first);
+            run_block();
+            exchange(aside[i].first);
+        }
+        std::erase_if(aside, [](auto& waited) {
+            if (waited.first.finished) forget_shared(waited.first);
+            return waited.first.finished;
+        });
+    }
 }
 
 // All blocks of a cooperative launch are there at once: each runs until it waits for the others.
@@ -1196,12 +1270,7 @@ void run_together(const std::vector<uint32_t>& numbers) {
         machine.grid_clock = machine.clock;
         machine.launches.back().barriers += blocks.size();
     }
-    for (Block& block : blocks) {
-        for (auto& [region, held] : block.shared) {
-            std::free(held.cells);
-            std::free(held.written);
-        }
-    }
+    for (Block& block : blocks) forget_shared(block);
 }
 
 // ---- Time
@@ -1453,6 +1522,7 @@ void fence(Scope scope) {
     me.near.barrier = machine.barrier_clock;
     if (me.met) me.near.known = me.known;
     if (scope == Scope::Device) me.far = me.near;
+    machine.block.fenced = true;
 }
 
 unsigned thread_rank() { return machine.me->id; }
@@ -1648,12 +1718,12 @@ Region* placed(const Variable& about, bool is_dynamic = false) {
 void declare(Slot& slot, const Variable& variable) {
     if (slot.run == machine.runs && slot.block == machine.block_serial) return;
     Region* region = slot.run == machine.runs ? found_at(slot.address) : nullptr;
-    if (region && machine.cooperative && machine.block.declared.contains(slot.address)) {
+    if (region && machine.block.declared.contains(slot.address)) {
         slot.block = machine.block_serial;
         return;
     }
     if (!region) region = placed(variable);
-    if (machine.cooperative) machine.block.declared.insert(reinterpret_cast<void*>(region->low));
+    machine.block.declared.insert(reinterpret_cast<void*>(region->low));
     slot = {reinterpret_cast<void*>(poisoned(region)->low), machine.runs, machine.block_serial};
     machine.block.static_bytes += variable.bytes;
     Launch& launch = machine.launches.back();
@@ -1830,10 +1900,9 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
         run_together(order(blocks));
     } else {
         machine.numbers = order(blocks);
-        for (machine.position = 0; machine.position < blocks; ++machine.position) {
-            begin_block(machine.numbers[machine.position], 0);
-            run_block();
-        }
+        machine.position = 0;
+        machine.room = resident;
+        run_in_turn();
     }
     if (machine.trial.pipe >= 0) end_trial();
     machine.regions.remove(region);
@@ -2071,6 +2140,20 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
     PLAIN_ACCESS(write##BYTES, BYTES, Write)     \
     PLAIN_ACCESS(unaligned_read##BYTES, BYTES, Read) \
     PLAIN_ACCESS(unaligned_write##BYTES, BYTES, Write)
+#define VOLATILE_ACCESS(NAME, BYTES, KIND)                                                                \
+    extern "C" void __tsan_##NAME(void* address) {                                                       \
+        simt::touch<true>(reinterpret_cast<uintptr_t>(address), BYTES, simt::Kind::KIND, SIMT_HERE);     \
+    }
+#define SIZED_VOLATILE(BYTES)                                     \
+    VOLATILE_ACCESS(volatile_read##BYTES, BYTES, Read)            \
+    VOLATILE_ACCESS(volatile_write##BYTES, BYTES, Write)          \
+    VOLATILE_ACCESS(unaligned_volatile_read##BYTES, BYTES, Read)  \
+    VOLATILE_ACCESS(unaligned_volatile_write##BYTES, BYTES, Write)
+SIZED_VOLATILE(1)
+SIZED_VOLATILE(2)
+SIZED_VOLATILE(4)
+SIZED_VOLATILE(8)
+SIZED_VOLATILE(16)
 SIZED_ACCESS(1)
 SIZED_ACCESS(2)
 SIZED_ACCESS(4)
@@ -2137,6 +2220,7 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.event_waits.clear();
     machine.chains.clear();
     machine.block = {};
+    for (auto& waited : std::exchange(machine.aside, {})) simt::forget_shared(waited.first);
     simt::restore_variables();
     machine.shared_used = 0;
     machine.dynamic = nullptr;
