@@ -149,11 +149,13 @@ FEATURES = (
             "group_scan": lambda x: x,
             "tile_sync": lambda x: x.reshape(-1, 4)[:, ::-1].reshape(-1),
             "any_group": lambda x: x.reshape(-1, 2)[:, ::-1].reshape(-1),
+            "wide_tile": lambda x: np.full(64, x.sum()),
         },
         {
             "no_tile_sync": Fault("", ("part[",)),
             "tile_too_small": Fault("", ("part[",)),
             "reduce_is_no_barrier": Fault("", ("part[",)),
+            "wide_tile_is_no_barrier": Fault(RACE, ("part[",)),
             "tile_in_branch": Fault("absent lane in kernel", ("in __syncthreads",)),
             "block_sync_in_branch": Fault("divergent barrier in kernel", ("32 threads",)),
         },
@@ -245,6 +247,16 @@ FEATURES = (
             "waits_for_nobody": Fault("endless in kernel"),
         },
         "no tool does between blocks; racecheck: hazard",
+    ),
+    Feature(
+        "a plain load before an `atomicCAS` that compares the value",
+        "order.cu",
+        {"adds_by_comparing": lambda x: np.repeat(x.reshape(4, 16).sum(1), 16)},
+        {
+            "uses_before_adding": Fault(RACE, ("in_float[0]", "changes (atomically)")),
+            "compares_another": Fault(RACE, ("in_float[0]", "changes (atomically)")),
+        },
+        "racecheck: hazard",
     ),
     Feature(
         "`__device__` and `__constant__` variables, as the source has them at every run",

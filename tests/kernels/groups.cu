@@ -190,3 +190,23 @@ extern "C" cudaError_t kata_too_large_together(int n, const float* x, float* y) 
     cudaLaunchCooperativeKernel((void*)too_large_together, dim3(100), dim3(1024), args, 0, nullptr);
     return cudaSuccess;
 }
+
+// A tile of two warps, whose values meet in memory that the kernel gives.
+__global__ void wide_tile(int n, const float* x, float* y) {
+    __shared__ cg::block_tile_memory<128> memory;
+    const auto block = cg::this_thread_block(memory);
+    const auto tile = cg::tiled_partition<64>(block);
+    const float sum = cg::reduce(tile, x[tile.thread_rank()], cg::plus<float>());
+    if (tile.meta_group_rank() == 1) y[tile.thread_rank()] = sum;
+}
+RUN(wide_tile, 1, 128)
+
+__global__ void wide_tile_is_no_barrier(int n, const float* x, float* y) {
+    __shared__ float part[64];
+    const auto tile = cg::tiled_partition<64>(cg::this_thread_block());
+    const int i = tile.thread_rank();
+    part[i] = x[i];
+    const float sum = cg::reduce(tile, x[i], cg::plus<float>());
+    y[i] = part[63 - i] + sum;  // WRONG
+}
+RUN(wide_tile_is_no_barrier, 1, 64)

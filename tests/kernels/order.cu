@@ -670,3 +670,44 @@ __global__ void waits_for_nobody(int n, const float* x, float* y) {
     y[threadIdx.x] = x[threadIdx.x];
 }
 RUN(waits_for_nobody, 1, 64)
+
+// ---- A load that nobody needs to wait for: an atomic operation compares the value before it is used
+
+__device__ double in_double = 0.0;
+__device__ float in_float = 0.0f;
+
+__device__ void add_by_comparing(double* address, double value) {
+    auto* bits = reinterpret_cast<unsigned long long*>(address);
+    unsigned long long found = *bits, assumed;
+    do {
+        assumed = found;
+        found = atomicCAS(bits, assumed, __double_as_longlong(value + __longlong_as_double(assumed)));
+    } while (assumed != found);
+}
+
+__global__ void adds_by_comparing(int n, const float* x, float* y) {
+    __shared__ double all;
+    const int i = blockIdx.x * 16 + threadIdx.x;
+    if (threadIdx.x == 0) all = 0.0;
+    __syncthreads();
+    add_by_comparing(&in_double, x[i]);
+    add_by_comparing(&all, x[i]);
+    __syncthreads();
+    y[i] = static_cast<float>(all);
+}
+RUN(adds_by_comparing, 4, 16)
+
+__global__ void uses_before_adding(int n, const float* x, float* y) {
+    const float before = in_float;  // WRONG
+    atomicAdd(&in_float, x[threadIdx.x]);
+    y[threadIdx.x] = before;
+}
+RUN(uses_before_adding, 1, 64)
+
+__global__ void compares_another(int n, const float* x, float* y) {
+    auto* bits = reinterpret_cast<int*>(&in_float);
+    const int before = *bits;  // WRONG
+    atomicCAS(bits, -1, before + 1);
+    y[threadIdx.x] = x[threadIdx.x];
+}
+RUN(compares_another, 1, 64)

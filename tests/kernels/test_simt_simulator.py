@@ -233,17 +233,15 @@ def test_a_wrong_kernel_is_named(wrong: Simulator, name: str, seed: int) -> None
         assert f" in kernel {name}, block (" in problem
 
 
-def test_a_block_that_waits_for_another_is_endless_in_one_order(wrong: Simulator) -> None:
-    """Blocks run one after the other, so the first cannot wait for the second."""
+def test_a_block_may_wait_for_another_in_any_order(wrong: Simulator) -> None:
+    """Blocks run one after the other, but one that only waits stands aside."""
     x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
 
     problem = [
         wrong.run("waits_for_a_block", 64, seed, x=("in", x), y=("out", y)) for seed in (0, 1)
     ]
 
-    assert ["", "endless in kernel waits_for_a_block"] == [
-        text.partition(",")[0] for text in problem
-    ]
+    assert ["", ""] == problem
 
 
 def test_an_error_that_the_source_asks_for_is_no_fault(wrong: Simulator) -> None:

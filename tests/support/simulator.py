@@ -70,8 +70,6 @@ class Simulator:
         library: Any = ctypes.CDLL(str(self.library))
         library.kata_simt_run.restype = ctypes.c_char_p
         seconds = ctypes.c_double(self.seconds)
-        # By CUDA's rules, where the course has its own habit.
-        library.kata_simt_habit(0)
         if strict:
             library.kata_simt_strict(3)
         library.kata_simt_begin(ctypes.c_uint64(seed), seconds, find_addr2line().encode())

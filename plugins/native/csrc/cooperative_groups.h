@@ -82,6 +82,16 @@ class thread_block : public thread_group {
 };
 SIMT_PLAIN inline thread_block this_thread_block() { return {}; }
 
+// What tiles of several warps exchange values through on a GPU, in the block's shared memory.
+template <unsigned MaxBlockSize = 1024>
+struct alignas(8) block_tile_memory {
+    char bytes[(MaxBlockSize + 31) / 32 * 16];
+};
+template <unsigned MaxBlockSize>
+SIMT_PLAIN thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) {
+    return {};
+}
+
 class grid_group : public thread_group {
   public:
     SIMT_PLAIN grid_group() {

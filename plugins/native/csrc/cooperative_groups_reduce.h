@@ -59,8 +59,26 @@ SIMT_PLAIN void fold(void* const* given) {
     }
 }
 
+// Of a tile of several warps: each thread folds what all have laid out.
+template <class Group, class T, class Op>
+SIMT_PLAIN T folded_widely(const Group& group, T value, Op& op, bool scan, bool exclusive, const void* here) {
+    const auto count = static_cast<unsigned>(group.count);
+    std::memcpy(simt::board(group.first + static_cast<unsigned>(group.rank), sizeof(T)), static_cast<const void*>(&value), sizeof(T));
+    simt::tile_sync(group.first, count, here, false);
+    T all{}, before{}, other{};
+    for (unsigned i = 0; i < count; ++i) {
+        std::memcpy(static_cast<void*>(&other), simt::board(group.first + i, sizeof(T)), sizeof(T));
+        before = all;
+        all = i ? op(all, other) : other;
+        if (scan && i == group.rank) break;
+    }
+    simt::tile_sync(group.first, count, here, false);
+    return exclusive ? before : all;
+}
+
 template <class Group, class T, class Op>
 SIMT_PLAIN T folded(const Group& group, T value, Op& op, bool scan, bool exclusive, const char* what, const void* here) {
+    if (group.count > LANES) return folded_widely(group, value, op, scan, exclusive, here);
     Share<T, Op> share{value, &op, group.mask, scan, exclusive};
     simt::warp_call(group.mask, &share, &fold<T, Op>, what, here);
     return share.value;

@@ -60,6 +60,17 @@ struct Fence {
     std::array<uint32_t, LANES> known{};
 };
 
+// A load of what others change by atomic operations. It is no race if all the thread does with the value
+// is to compare it, in an operation that changes nothing if it is old: so CUDA's guide makes atomic
+// operations that the device lacks.
+struct Doubt {
+    Region* region = nullptr;
+    uintptr_t address = 0;
+    char value[4] = {};
+    Mark mark;
+    uint32_t place = 0, loads = 0;
+};
+
 struct Thread {
     Context context;
     char* low = nullptr;
@@ -79,6 +90,7 @@ struct Thread {
     bool met = false;  // whether `known` has anything
     Knowledge learned;
     Fence near, far;
+    Doubt doubt;
     bool (*ready)(void*) = nullptr;
     void* waits_for = nullptr;
     const char* waits_in = "";
@@ -199,6 +211,7 @@ struct Block {
     std::vector<Copy> copies;
     std::map<std::pair<const Thread*, const void*>, uint32_t> batches;
     std::map<const void*, unsigned> counts;
+    std::map<unsigned, std::array<char, 64>> board;
     struct Shared {
         std::vector<char> bytes;
         Cell* cells;
@@ -230,7 +243,7 @@ struct Machine {
     bool refused = false;
     // Whether all threads must come to each barrier, and no lane that has left be in a mask.
     bool strict = false, strict_masks = false;
-    int asked = -1, habit = 1;
+    int asked = -1, habit = 0;
     std::vector<Stream*> streams;
     std::vector<double*> events;
     std::map<const void*, bool> event_waits;
@@ -249,6 +262,8 @@ struct Machine {
     uint32_t barrier_clock = 0, grid_clock = 0;
     Same same;
     Trial trial;
+    // What an atomic operation that compares expects to find.
+    const void* compare = nullptr;
     // The blocks of the launch, in their order, and which of them runs.
     std::vector<uint32_t> numbers;
     size_t position = 0;
@@ -541,6 +556,12 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
         now.lanes = cell.write.lanes | 1u << (cell.write.thread - machine.block_first) % LANES | 1u << me.lane();
     }
     if (kind != Kind::Atomic && unordered(cell.atomic) && !(waits && !same_warp(cell.atomic))) {
+        if (kind == Kind::Read && !me.doubt.region) {
+            me.doubt = {&region, address, {}, cell.atomic, place, 0};
+            std::memcpy(me.doubt.value, reinterpret_cast<const void*>(address), size_t{1} << region.shift);
+            return;
+        }
+        if (kind == Kind::Read && me.doubt.place == place) return;
         race(region, address, cell.atomic, verb_of(Kind::Atomic), verb_of(kind), place);
     }
     if (kind == Kind::Read) {
@@ -600,6 +621,33 @@ SIMT_RARE void try_read(uintptr_t address, unsigned bytes, Kind kind, uint32_t p
     if (region && region->cells && region->written[(trial.address - region->low) >> region->shift] == stamp_of(*region)) replace(*region, trial.address);
 }
 
+// A thread has read what others change: is it for a comparison? If so nobody needs to wait for the load.
+SIMT_RARE void doubted(Thread& me, uintptr_t address, unsigned bytes, Kind kind) {
+    constexpr uint32_t MOST_LOADS = 16;
+    const Doubt doubt = me.doubt;
+    if (kind == Kind::Read && ++me.doubt.loads < MOST_LOADS) return;
+    me.doubt = {};
+    if (kind == Kind::Atomic && machine.compare && doubt.address - address < bytes &&
+        std::memcmp(static_cast<const char*>(machine.compare) + (doubt.address - address), doubt.value, size_t{1} << doubt.region->shift) == 0) {
+        return;
+    }
+    race(*doubt.region, doubt.address, doubt.mark, verb_of(Kind::Atomic), verb_of(Kind::Read), doubt.place);
+}
+
+// The thread compares, and need not have read the same before.
+SIMT_RARE void forget_reads(const Thread& me, uintptr_t address, unsigned bytes) {
+    const Region* region = machine.regions.find(address);
+    if (!region || !region->cells || address + bytes > region->high) return;
+    for (uintptr_t part = address; part < address + bytes; part += uintptr_t{1} << region->shift) {
+        Cell& cell = region->cells[(part - region->low) >> region->shift];
+        const size_t step = size_t{1} << region->shift;
+        if (std::memcmp(reinterpret_cast<const void*>(part), static_cast<const char*>(machine.compare) + (part - address), step) != 0) continue;
+        for (Mark* read : {&cell.read, &cell.other}) {
+            if (read->thread == machine.block_first + me.id) *read = {};
+        }
+    }
+}
+
 // Whether the address is beside a variable at file scope, in what nothing may touch.
 bool among_variables(uintptr_t address) {
     const auto low = reinterpret_cast<uintptr_t>(__start_simt_device), high = reinterpret_cast<uintptr_t>(__stop_simt_device);
@@ -652,6 +700,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     }
     if (address - reinterpret_cast<uintptr_t>(me->low) < STACK) return;
     if (machine.same.bytes) [[unlikely]] settle();
+    if (me->doubt.region) [[unlikely]] doubted(*me, address, bytes, kind);
     const uint32_t place = place_of(pc);
     if (machine.trial.pipe >= 0) [[unlikely]] try_read(address, bytes, kind, place);
     if (machine.late) overdue(place);
@@ -718,6 +767,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
 void wait(State state, const void* pc) {
     Thread& me = *machine.me;
     if (machine.same.bytes) settle();
+    if (me.doubt.region) doubted(me, 0, 0, Kind::Write);
     me.state = state;
     me.place = place_of(pc);
     swap(me.context, machine.scheduler);
@@ -727,6 +777,7 @@ void wait(State state, const void* pc) {
 void entry() {
     machine.run(machine.arguments);
     if (machine.same.bytes) settle();
+    if (machine.me->doubt.region) doubted(*machine.me, 0, 0, Kind::Write);
     machine.me->state = State::Done;
     swap(machine.me->context, machine.scheduler);
     std::abort();
@@ -1094,6 +1145,7 @@ void begin_block(uint64_t number, size_t first_stack) {
     block.copies.clear();
     block.batches.clear();
     block.counts.clear();
+    block.board.clear();
     block.threads.resize(machine.block_size);
     if (machine.dynamic) poisoned(machine.dynamic);
     for (Region* region : machine.file_shared) poisoned(region);
@@ -1110,6 +1162,7 @@ void begin_block(uint64_t number, size_t first_stack) {
         if (thread.met) thread.known = {};
         if (thread.met || thread.near.clock) thread.near = thread.far = {};
         thread.met = false;
+        thread.doubt = {};
         thread.learned.clear();
         prepare(thread.context, thread.low, entry);
     }
@@ -1505,6 +1558,17 @@ void access(const void* address, unsigned bytes, Kind kind, const void* here) {
     touch(reinterpret_cast<uintptr_t>(address), bytes, kind, here);
 }
 
+void access_compare(const void* address, unsigned bytes, const void* compare, const void* here) {
+    machine.compare = compare;
+    const auto low = reinterpret_cast<uintptr_t>(address);
+    if (machine.me) {
+        if (machine.me->doubt.region) doubted(*machine.me, low, bytes, Kind::Atomic);
+        forget_reads(*machine.me, low, bytes);
+    }
+    machine.compare = nullptr;
+    touch(low, bytes, Kind::Atomic, here);
+}
+
 void begin_value(const void* address, unsigned bytes) {
     const auto low = reinterpret_cast<uintptr_t>(address);
     const Region* region = machine.regions.find(low);
@@ -1565,14 +1629,19 @@ void wait_until(bool (*ready)(void*), void* argument, const char* what, const vo
     wait(State::Poll, here);
 }
 
-void tile_sync(unsigned first, unsigned count, const void* here) {
+void* board(unsigned thread, size_t bytes) {
+    if (bytes > sizeof machine.block.board[thread]) fault(headline("too large a value") + "\nA tile of several warps exchanges up to 64 bytes.");
+    return machine.block.board[thread].data();
+}
+
+void tile_sync(unsigned first, unsigned count, const void* here, bool order) {
     struct Wait {
         Tile* tile;
         uint32_t generation;
     };
     Tile& tile = machine.block.tiles[{first, count}];
     Wait self{&tile, tile.generation};
-    release(&tile);
+    if (order) release(&tile);
     unsigned left = 0;
     for (unsigned id = first; id < first + count && id < machine.block_size; ++id) left += machine.block.threads[id].state != State::Done;
     if (++tile.arrived >= left) {
@@ -1581,7 +1650,7 @@ void tile_sync(unsigned first, unsigned count, const void* here) {
     }
     wait_until([](void* given) { return static_cast<Wait*>(given)->tile->generation != static_cast<Wait*>(given)->generation; },
                &self, "sync of a tile", here);
-    acquire(&tile);
+    if (order) acquire(&tile);
 }
 
 void warp_call(unsigned mask, void* given, void (*made)(void* const*), const char* what, const void* here) {
@@ -2234,8 +2303,8 @@ extern "C" void kata_simt_set(uint64_t stream, int processors, unsigned most_thr
 }
 
 // What is stricter than on a GPU since Volta in the runs from now on: 1 if barriers want all threads
-// of a block, 2 if a mask may name no lane that has returned. The habit is 1 unless who runs kernels
-// says otherwise, once; a test asks by the first function, and -1 is back to the habit.
+// of a block, 2 if a mask may name no lane that has returned. A test asks by the first function, and
+// -1 is back to the habit, which the course sets to 1 for its operators.
 extern "C" void kata_simt_strict(int what) { machine.asked = what; }
 extern "C" void kata_simt_habit(int what) { machine.habit = what; }
 

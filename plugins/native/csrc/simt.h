@@ -161,6 +161,8 @@ dim3 block_size();
 dim3 grid_size();
 
 void access(const void* address, unsigned bytes, Kind kind, const void* here);
+// An atomic operation that changes nothing unless it finds `compare`.
+void access_compare(const void* address, unsigned bytes, const void* compare, const void* here);
 // Memory that an atomic store is about to write, whatever it held.
 void begin_value(const void* address, unsigned bytes);
 // The widest load has 16 bytes: two of them make a double4.
@@ -189,8 +191,11 @@ uint64_t block_sync(uint64_t value, const void* here);
 // Waits for all threads of the grid, which cudaLaunchCooperativeKernel has launched.
 void grid_sync(const void* here);
 bool cooperative();
-// Waits for `count` threads of the block, of which `first` is the first, that are several warps.
-void tile_sync(unsigned first, unsigned count, const void* here);
+// Waits for `count` threads of the block, of which `first` is the first, that are several warps; not
+// for each other's memory unless `order` says so.
+void tile_sync(unsigned first, unsigned count, const void* here, bool order = true);
+// Where a thread of the block lays out what others read.
+void* board(unsigned thread, size_t bytes);
 // What this thread did before `release` comes before what another does after `acquire`.
 void release(const void* object);
 void acquire(const void* object);
@@ -408,7 +413,7 @@ SIMT_ATOMIC(atomicDec, old == 0 || old > value ? value : T(old - 1))
 #define SIMT_CAS(NAME)                                                                      \
     template <class T>                                                                      \
     SIMT_PLAIN T NAME(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) { \
-        simt::access(address, sizeof(T), simt::Kind::Atomic, SIMT_HERE);                    \
+        simt::access_compare(address, sizeof(T), &compare, SIMT_HERE);                      \
         T old = *address;                                                                   \
         if (std::memcmp(&old, &compare, sizeof old) == 0) *address = value;                 \
         return old;                                                                         \
