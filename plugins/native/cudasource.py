@@ -47,6 +47,8 @@ STORAGE = ("extern", "static", "inline", "__shared__", "__device__", "__constant
 # Words that no declaration begins before.
 ENDS = ("else", "do", "return", "public", "private", "protected")
 OPEN, CLOSE = "([{", ")]}"
+# Editors that know C++ only put a blank into them, which nvcc takes.
+OPENING, CLOSING = re.compile(r"<<\s?<"), re.compile(r">>\s?>")
 
 
 class CudaError(Exception):
@@ -89,34 +91,35 @@ def _line_number(text: str, position: int) -> int:
 
 
 def _rewrite_launches(text: str, code: str) -> Iterator[Edit]:
-    position = code.find("<<<")
-    while position >= 0:
-        end = _find_end(code, position + 3)
+    found = OPENING.search(code)
+    while found:
+        position = found.start()
+        end, closed = _find_end(code, found.end())
         start = _find_name(code, position)
         name = " ".join(text[start:position].replace("\\\n", " ").split())
         if end < 0 or not name:
             what = "has no >>>" if name else "follows no kernel's name"
             raise CudaError(_line_number(text, position), f"<<< {what}")
-        config = text[position + 3 : end]
+        config = text[found.end() : end]
         call = f"[=](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
-        yield start, end + 3, f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})"
-        position = code.find("<<<", end)
+        yield start, closed, f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})"
+        found = OPENING.search(code, end)
 
 
-def _find_end(code: str, position: int) -> int:
-    """Return the position of the first ``>>>`` outside brackets, or -1."""
+def _find_end(code: str, position: int) -> tuple[int, int]:
+    """Return where the first ``>>>`` outside brackets begins and ends, or -1."""
     depth = 0
     while position < len(code):
         if code[position] in OPEN:
             depth += 1
         elif code[position] in CLOSE:
             depth -= 1
-        elif depth == 0 and code.startswith(">>>", position):
-            return position
+        elif depth == 0 and (found := CLOSING.match(code, position)):
+            return found.span()
         if depth < 0 or (depth == 0 and code[position] == ";"):
             break
         position += 1
-    return -1
+    return -1, -1
 
 
 def _find_name(code: str, position: int) -> int:

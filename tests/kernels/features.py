@@ -395,6 +395,7 @@ FEATURES = (
         "runtime.cu",
         {
             "intrinsics": intrinsics,
+            "more_intrinsics": lambda x: x + 12 - 2 - 2050 - 2048 + 3 - 1 + 0.25 + 4,
             "three_floats": lambda x: np.repeat(6 * x[:16][::-1] + 3, 4),
         },
         {"float3_past_the_end": Fault("out of bounds in kernel", ("reads x[",))},
@@ -408,12 +409,16 @@ FEATURES = (
             "by_variable": lambda x: x + 1,
             "own_stream": lambda x: x + 1,
             "managed": lambda x: x + (np.arange(64) == 0),
+            "pitched": lambda x: x,
         },
         {
             "stream_that_waits_for_none": Fault(
                 "another stream", ("waits for no other",), placed=False
             ),
             "managed_never_freed": Fault("device memory is not freed", placed=False),
+            "launches_a_kernel": Fault(
+                "dynamic parallelism in kernel", ("not supported",), placed=False
+            ),
         },
         "memcheck --leak-check: leaked bytes; of streams nothing",
     ),

@@ -1,6 +1,8 @@
 // The rest of the runtime and of the language; a line that says WRONG is the one to be named.
 
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <iostream>
 
 #include "run.cuh"
 
@@ -41,6 +43,30 @@ __global__ void intrinsics(int n, const float* x, float* y) {
 }
 RUN(intrinsics, 1, 64)
 
+// What whole numbers of 8 and 16 bits do side by side, and sixteen bits that are rounded down or up.
+__global__ void more_intrinsics(int n, const float* x, float* y) {
+    const int i = threadIdx.x;
+    int whole = static_cast<int>(__vadd4(0x01ff7f80u, 0x01010101u) == 0x02008081u);
+    whole += static_cast<int>(__vsubss2(0x80000005u, 0x00010007u) == 0x8000fffeu);
+    whole += static_cast<int>(__vmaxu4(0x01ff7f80u, 0x80808080u) == 0x80ff8080u);
+    whole += static_cast<int>(__vcmpgts4(0x01ff7f80u, 0u) == 0xff00ff00u);
+    whole += static_cast<int>(__vabsdiffu2(0x00010005u, 0x00030002u) == 0x00020003u);
+    whole += static_cast<int>(__vsadu4(0x01020304u, 0u) == 10u) + static_cast<int>(__brevll(1ull) == 1ull << 63);
+    whole += static_cast<int>(__mul64hi(-1ll, 1ll) == -1ll) + static_cast<int>(__rhadd(3, 4) == 4) + __hadd(3, 4);
+    float v = __half2float(__float2half_rz(2049.0f)) - __half2float(__float2half_ru(2049.0f));
+    v += __half2float(__float2half_rd(-2049.0f)) + __half2float(__float2half_rz(-2049.0f));
+    v += static_cast<float>(__half2ll_ru(__half(2.5f)) + __half2short_rd(__half(-0.5f)));
+    v += roundf(1000.0f * erfinvf(erff(0.25f))) / 1000.0f + norm4df(2.0f, 2.0f, 2.0f, 2.0f);
+    y[i] = x[i] + v + static_cast<float>(whole);
+}
+RUN(more_intrinsics, 1, 64)
+
+__global__ void launched(float* y) { y[threadIdx.x] = 0.0f; }
+__global__ void launches_a_kernel(int n, const float* x, float* y) {
+    launched<<<1, 64>>>(y);  // WRONG
+}
+RUN(launches_a_kernel, 1, 1)
+
 __global__ void three_floats(int n, const float* x, float* y) {
     __shared__ float3 points[16];
     const int i = threadIdx.x;
@@ -55,6 +81,21 @@ RUN(three_floats, 1, 16)
 __global__ void adds(int n, float by, const float* from, float* to) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) to[i] = from[i] + by;
+}
+
+// Rows that are further apart on the device, copied and summed.
+__global__ void sums_rows(size_t pitch, const float* rows, float* y) {
+    const int i = threadIdx.x;
+    y[i] = rows[i / 16 * (pitch / sizeof(float)) + i % 16];
+}
+extern "C" cudaError_t kata_pitched(int n, const float* x, float* y) {
+    float* rows;
+    size_t pitch = 0;
+    cudaMallocPitch(&rows, &pitch, 16 * sizeof(float), 4);
+    cudaMemcpy2D(rows, pitch, x, 16 * sizeof(float), 16 * sizeof(float), 4, cudaMemcpyDeviceToDevice);
+    sums_rows<<<1, 64>>>(pitch, rows, y);
+    cudaFree(rows);
+    return cudaGetLastError();
 }
 extern "C" cudaError_t kata_by_address(int n, const float* x, float* y) {
     float by = 1.0f;

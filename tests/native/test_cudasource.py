@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ("axpy <<<dim3(2, (n + 1) / 2), block>>> (n, x);", "axpy", "dim3(2, (n + 1) / 2), block"),
         ("my::sum<float, 32><<<g, b, 4 * n, s>>>(x);", "my::sum<float, 32>", "g, b, 4 * n, s"),
         ("k<Pair<int, 2>><<<{1, 2}, sizes[0]>>>(x);", "k<Pair<int, 2>>", "{1, 2}, sizes[0]"),
+        ("axpy << <4, 256 >> > (n, x);", "axpy", "4, 256 "),
         ("k<(N)> \\\n    <<<grid, block>>>(x);", "k<(N)>", "grid, block"),
     ],
 )  # fmt: skip
@@ -32,7 +33,7 @@ def test_a_launch_is_a_call(launch: str, name: str, config: str) -> None:
 
     call = f"[=](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
     assert new.startswith(f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})")
-    assert new.endswith(launch.rpartition(">>>")[2])
+    assert new.endswith(launch.rpartition(">")[2])
 
 
 def test_lines_stay_lines() -> None:

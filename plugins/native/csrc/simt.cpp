@@ -68,8 +68,9 @@ struct Doubt {
     uintptr_t address = 0;
     char value[4] = {};
     Mark mark;
-    uint32_t place = 0, loads = 0;
+    uint32_t place = 0;
 };
+constexpr size_t MOST_DOUBTS = 8;
 
 struct Thread {
     Context context;
@@ -90,7 +91,8 @@ struct Thread {
     bool met = false;  // whether `known` has anything
     Knowledge learned;
     Fence near, far;
-    Doubt doubt;
+    std::array<Doubt, MOST_DOUBTS> doubts;
+    uint32_t doubted = 0, loads = 0;
     bool (*ready)(void*) = nullptr;
     void* waits_for = nullptr;
     const char* waits_in = "";
@@ -556,12 +558,13 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
         now.lanes = cell.write.lanes | 1u << (cell.write.thread - machine.block_first) % LANES | 1u << me.lane();
     }
     if (kind != Kind::Atomic && unordered(cell.atomic) && !(waits && !same_warp(cell.atomic))) {
-        if (kind == Kind::Read && !me.doubt.region) {
-            me.doubt = {&region, address, {}, cell.atomic, place, 0};
-            std::memcpy(me.doubt.value, reinterpret_cast<const void*>(address), size_t{1} << region.shift);
+        if (kind == Kind::Read && me.doubted < MOST_DOUBTS) {
+            Doubt& doubt = me.doubts[me.doubted++];
+            doubt = {&region, address, {}, cell.atomic, place};
+            std::memcpy(doubt.value, reinterpret_cast<const void*>(address), size_t{1} << region.shift);
+            me.loads = 0;
             return;
         }
-        if (kind == Kind::Read && me.doubt.place == place) return;
         race(region, address, cell.atomic, verb_of(Kind::Atomic), verb_of(kind), place);
     }
     if (kind == Kind::Read) {
@@ -624,13 +627,19 @@ SIMT_RARE void try_read(uintptr_t address, unsigned bytes, Kind kind, uint32_t p
 // A thread has read what others change: is it for a comparison? If so nobody needs to wait for the load.
 SIMT_RARE void doubted(Thread& me, uintptr_t address, unsigned bytes, Kind kind) {
     constexpr uint32_t MOST_LOADS = 16;
-    const Doubt doubt = me.doubt;
-    if (kind == Kind::Read && ++me.doubt.loads < MOST_LOADS) return;
-    me.doubt = {};
-    if (kind == Kind::Atomic && machine.compare && doubt.address - address < bytes &&
-        std::memcmp(static_cast<const char*>(machine.compare) + (doubt.address - address), doubt.value, size_t{1} << doubt.region->shift) == 0) {
-        return;
+    if (kind == Kind::Read && ++me.loads < MOST_LOADS) return;
+    auto* const end = me.doubts.begin() + me.doubted;
+    const auto here = [&](const Doubt& doubt) { return doubt.address - address < bytes; };
+    const auto compared = [&](const Doubt& doubt) {
+        return here(doubt) &&
+               std::memcmp(static_cast<const char*>(machine.compare) + (doubt.address - address), doubt.value, size_t{1} << doubt.region->shift) == 0;
+    };
+    if (machine.compare) {
+        auto* const left = std::remove_if(me.doubts.begin(), end, compared);
+        me.doubted = static_cast<uint32_t>(left - me.doubts.begin());
+        if (std::none_of(me.doubts.begin(), left, here)) return;
     }
+    const Doubt doubt = me.doubts[0];
     race(*doubt.region, doubt.address, doubt.mark, verb_of(Kind::Atomic), verb_of(Kind::Read), doubt.place);
 }
 
@@ -700,7 +709,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
     }
     if (address - reinterpret_cast<uintptr_t>(me->low) < STACK) return;
     if (machine.same.bytes) [[unlikely]] settle();
-    if (me->doubt.region) [[unlikely]] doubted(*me, address, bytes, kind);
+    if (me->doubted) [[unlikely]] doubted(*me, address, bytes, kind);
     const uint32_t place = place_of(pc);
     if (machine.trial.pipe >= 0) [[unlikely]] try_read(address, bytes, kind, place);
     if (machine.late) overdue(place);
@@ -767,7 +776,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
 void wait(State state, const void* pc) {
     Thread& me = *machine.me;
     if (machine.same.bytes) settle();
-    if (me.doubt.region) doubted(me, 0, 0, Kind::Write);
+    if (me.doubted) doubted(me, 0, 0, Kind::Write);
     me.state = state;
     me.place = place_of(pc);
     swap(me.context, machine.scheduler);
@@ -777,7 +786,7 @@ void wait(State state, const void* pc) {
 void entry() {
     machine.run(machine.arguments);
     if (machine.same.bytes) settle();
-    if (machine.me->doubt.region) doubted(*machine.me, 0, 0, Kind::Write);
+    if (machine.me->doubted) doubted(*machine.me, 0, 0, Kind::Write);
     machine.me->state = State::Done;
     swap(machine.me->context, machine.scheduler);
     std::abort();
@@ -1162,7 +1171,7 @@ void begin_block(uint64_t number, size_t first_stack) {
         if (thread.met) thread.known = {};
         if (thread.met || thread.near.clock) thread.near = thread.far = {};
         thread.met = false;
-        thread.doubt = {};
+        thread.doubted = 0;
         thread.learned.clear();
         prepare(thread.context, thread.low, entry);
     }
@@ -1561,12 +1570,14 @@ void access(const void* address, unsigned bytes, Kind kind, const void* here) {
 void access_compare(const void* address, unsigned bytes, const void* compare, const void* here) {
     machine.compare = compare;
     const auto low = reinterpret_cast<uintptr_t>(address);
-    if (machine.me) {
-        if (machine.me->doubt.region) doubted(*machine.me, low, bytes, Kind::Atomic);
-        forget_reads(*machine.me, low, bytes);
-    }
+    Thread* me = machine.me;
+    if (!me) return touch(low, bytes, Kind::Atomic, here);
+    if (me->doubted) doubted(*me, low, bytes, Kind::Atomic);
+    forget_reads(*me, low, bytes);
     machine.compare = nullptr;
+    const uint32_t left = std::exchange(me->doubted, 0);
     touch(low, bytes, Kind::Atomic, here);
+    me->doubted = left;
 }
 
 void begin_value(const void* address, unsigned bytes) {
@@ -1918,6 +1929,10 @@ void place_file_shared(Launch& launch) {
 }  // namespace
 
 void launch(const char* kernel, const Config& asked, void (*run)(void*), void* arguments, size_t bytes, bool together) {
+    if (machine.me) {
+        fault(headline("dynamic parallelism") + at(place_of(SIMT_HERE), myself(), std::string("launches ") + kernel) +
+              "\nA kernel that launches another is not supported on the CPU.");
+    }
     Config config = asked;
     if (machine.wanted.grid) config.grid = dim3(machine.wanted.grid);
     if (machine.wanted.block) config.block = dim3(machine.wanted.block);
@@ -2280,6 +2295,7 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     machine.clock = 0;
     machine.runs += 1;
     machine.same.bytes = 0;
+    machine.compare = nullptr;
     machine.cooperative = false;
     const int rules = machine.asked < 0 ? machine.habit : machine.asked;
     machine.strict = rules & 1;

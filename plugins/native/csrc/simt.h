@@ -19,6 +19,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+// Clang 19 takes two declarations of va_list for different types if a precompiled header has <math.h>
+// and a source then includes <string>, so that is in the header; so is what most sources want.
+#include <iostream>
 #include <limits>
 // As nvcc does, for names without std: abs, exp, isnan of a float are overloads, not C's functions.
 // C++20's lerp, which comes with them, is hidden: kernels have functions of that name.
@@ -28,9 +31,11 @@ void simt_no_lerp();
 #define lerp simt_no_lerp
 #include <math.h>
 #undef lerp
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // Functions that access memory for the caller's line report it themselves, with its address.
 #define SIMT_PLAIN __attribute__((no_sanitize("thread"), noinline))
@@ -48,6 +53,7 @@ void simt_no_lerp();
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#define __block_size__(...)
 #define __align__(bytes) alignas(bytes)
 #define __builtin_align__(bytes) alignas(bytes)
 #define CUDART_VERSION 13000

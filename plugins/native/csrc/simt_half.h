@@ -284,6 +284,12 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
     SIMT_BOTH(ONE, PAIR, __hmul2, __hmul)                                                       \
     SIMT_BOTH(ONE, PAIR, __hmul2_rn, __hmul)                                                    \
     SIMT_BOTH(ONE, PAIR, __h2div, __hdiv)                                                       \
+    SIMT_BOTH(ONE, PAIR, __hsub2_rn, __hsub)                                                    \
+    SIMT_BOTH(ONE, PAIR, __hadd2_sat, __hadd_sat)                                               \
+    SIMT_BOTH(ONE, PAIR, __hsub2_sat, __hsub_sat)                                               \
+    SIMT_BOTH(ONE, PAIR, __hmul2_sat, __hmul_sat)                                               \
+    SIMT_BOTH(ONE, PAIR, __hmax2_nan, __hmax_nan)                                               \
+    SIMT_BOTH(ONE, PAIR, __hmin2_nan, __hmin_nan)                                               \
     SIMT_BOTH(ONE, PAIR, __hmax2, __hmax)                                                       \
     SIMT_BOTH(ONE, PAIR, __hmin2, __hmin)                                                       \
     SIMT_BOTH_OF(ONE, PAIR, operator-, __hneg)                                                  \
@@ -291,6 +297,13 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
     SIMT_BOTH_OF(ONE, PAIR, __habs2, __habs)                                                    \
     SIMT_BOTH_OF(ONE, PAIR, h2exp, hexp)                                                        \
     SIMT_BOTH_OF(ONE, PAIR, h2exp2, hexp2)                                                      \
+    SIMT_BOTH_OF(ONE, PAIR, h2exp10, hexp10)                                                    \
+    SIMT_BOTH_OF(ONE, PAIR, h2log10, hlog10)                                                    \
+    SIMT_BOTH_OF(ONE, PAIR, h2tanh_approx, htanh_approx)                                        \
+    SIMT_BOTH_OF(ONE, PAIR, h2ceil, hceil)                                                      \
+    SIMT_BOTH_OF(ONE, PAIR, h2floor, hfloor)                                                    \
+    SIMT_BOTH_OF(ONE, PAIR, h2rint, hrint)                                                      \
+    SIMT_BOTH_OF(ONE, PAIR, h2trunc, htrunc)                                                    \
     SIMT_BOTH_OF(ONE, PAIR, h2log, hlog)                                                        \
     SIMT_BOTH_OF(ONE, PAIR, h2log2, hlog2)                                                      \
     SIMT_BOTH_OF(ONE, PAIR, h2sin, hsin)                                                        \
@@ -306,10 +319,22 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
     SIMT_BOTH_COMPARED(ONE, PAIR, le)                                                           \
     SIMT_BOTH_COMPARED(ONE, PAIR, gt)                                                           \
     SIMT_BOTH_COMPARED(ONE, PAIR, ge)                                                           \
+    SIMT_BOTH_COMPARED(ONE, PAIR, equ)                                                          \
+    SIMT_BOTH_COMPARED(ONE, PAIR, neu)                                                          \
+    SIMT_BOTH_COMPARED(ONE, PAIR, ltu)                                                          \
+    SIMT_BOTH_COMPARED(ONE, PAIR, leu)                                                          \
+    SIMT_BOTH_COMPARED(ONE, PAIR, gtu)                                                          \
+    SIMT_BOTH_COMPARED(ONE, PAIR, geu)                                                          \
     SIMT_PLAIN inline bool operator==(PAIR a, PAIR b) { return __hbeq2(a, b); }                 \
     SIMT_PLAIN inline bool operator!=(PAIR a, PAIR b) { return !__hbeq2(a, b); }                \
     SIMT_PLAIN inline PAIR __hfma2(PAIR a, PAIR b, PAIR c) {                                    \
         return PAIR(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));                              \
+    }                                                                                           \
+    SIMT_PLAIN inline PAIR __hfma2_sat(PAIR a, PAIR b, PAIR c) {                                \
+        return PAIR(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));                      \
+    }                                                                                           \
+    SIMT_PLAIN inline PAIR __hisnan2(PAIR a) {                                                  \
+        return PAIR(ONE(__hisnan(a.x) ? 1.0f : 0.0f), ONE(__hisnan(a.y) ? 1.0f : 0.0f));        \
     }                                                                                           \
     SIMT_PLAIN inline PAIR __hfma2_relu(PAIR a, PAIR b, PAIR c) {                               \
         return PAIR(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));                    \
@@ -323,6 +348,34 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
     SIMT_PLAIN inline float __low2float(PAIR a) { return a.x; }                                 \
     SIMT_PLAIN inline float __high2float(PAIR a) { return a.y; }
 
+// Conversions that say how they round. Beside what is nearest lies what is next to it.
+namespace simt {
+inline unsigned short towards(unsigned short near, double found, double value, Round way) {
+    if (found == value || std::isnan(found)) return near;
+    const bool up = way == Round::Up || (way == Round::Zero && value < 0);
+    if ((found > value) == up) return near;
+    // The bits of numbers of one sign rise with their size; zero has two of them.
+    if ((near & 0x7fff) == 0) return up ? 0x0001 : 0x8001;
+    const bool larger = near & 0x8000 ? !up : up;
+    return static_cast<unsigned short>(larger ? near + 1 : near - 1);
+}
+}  // namespace simt
+#define SIMT_TO_WHOLE(ONE, KIND, SUFFIX, WAY)                                                   \
+    SIMT_PLAIN inline int __##KIND##2int_##SUFFIX(ONE v) { return simt::whole<int>(simt::wide(v), WAY); } \
+    SIMT_PLAIN inline unsigned __##KIND##2uint_##SUFFIX(ONE v) { return simt::whole<unsigned>(simt::wide(v), WAY); } \
+    SIMT_PLAIN inline short __##KIND##2short_##SUFFIX(ONE v) { return simt::whole<short>(simt::wide(v), WAY); } \
+    SIMT_PLAIN inline unsigned short __##KIND##2ushort_##SUFFIX(ONE v) { return simt::whole<unsigned short>(simt::wide(v), WAY); } \
+    SIMT_PLAIN inline long long __##KIND##2ll_##SUFFIX(ONE v) { return simt::whole<long long>(simt::wide(v), WAY); } \
+    SIMT_PLAIN inline unsigned long long __##KIND##2ull_##SUFFIX(ONE v) { return simt::whole<unsigned long long>(simt::wide(v), WAY); }
+#define SIMT_NEXT(ONE, VALUE, WAY)                                                              \
+    simt::with_bits(static_cast<ONE*>(nullptr), simt::towards(ONE(VALUE).x, simt::wide(ONE(VALUE)), VALUE, WAY))
+#define SIMT_TOWARDS(ONE, KIND, SUFFIX, WAY)                                                    \
+    SIMT_PLAIN inline ONE __float2##KIND##_##SUFFIX(float v) { return SIMT_NEXT(ONE, v, WAY); } \
+    SIMT_PLAIN inline ONE __int2##KIND##_##SUFFIX(int v) { return SIMT_NEXT(ONE, v, WAY); } \
+    SIMT_PLAIN inline ONE __uint2##KIND##_##SUFFIX(unsigned v) { return SIMT_NEXT(ONE, v, WAY); } \
+    SIMT_PLAIN inline ONE __short2##KIND##_##SUFFIX(short v) { return SIMT_NEXT(ONE, v, WAY); } \
+    SIMT_PLAIN inline ONE __ushort2##KIND##_##SUFFIX(unsigned short v) { return SIMT_NEXT(ONE, v, WAY); }
+
 // The conversions whose names say the type, here KIND.
 #define SIMT_NAMED(ONE, PAIR, KIND)                                                             \
     SIMT_PLAIN inline ONE __float2##KIND(float v) { return ONE(v); }                            \
@@ -333,12 +386,17 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
     SIMT_PLAIN inline ONE __uint2##KIND##_rn(unsigned v) { return ONE(v); }                     \
     SIMT_PLAIN inline ONE __short2##KIND##_rn(short v) { return ONE(v); }                       \
     SIMT_PLAIN inline ONE __ll2##KIND##_rn(long long v) { return ONE(v); }                      \
-    SIMT_PLAIN inline int __##KIND##2int_rn(ONE v) { return __float2int_rn(v); }                \
-    SIMT_PLAIN inline int __##KIND##2int_rz(ONE v) { return __float2int_rz(v); }                \
-    SIMT_PLAIN inline int __##KIND##2int_rd(ONE v) { return __float2int_rd(v); }                \
-    SIMT_PLAIN inline int __##KIND##2int_ru(ONE v) { return __float2int_ru(v); }                \
-    SIMT_PLAIN inline unsigned __##KIND##2uint_rn(ONE v) { return __float2uint_rn(v); }         \
-    SIMT_PLAIN inline unsigned __##KIND##2uint_rz(ONE v) { return __float2uint_rz(v); }         \
+    SIMT_TO_WHOLE(ONE, KIND, rn, simt::Round::Nearest)                                          \
+    SIMT_TO_WHOLE(ONE, KIND, rz, simt::Round::Zero)                                             \
+    SIMT_TO_WHOLE(ONE, KIND, ru, simt::Round::Up)                                               \
+    SIMT_TO_WHOLE(ONE, KIND, rd, simt::Round::Down)                                             \
+    SIMT_TOWARDS(ONE, KIND, rz, simt::Round::Zero)                                              \
+    SIMT_TOWARDS(ONE, KIND, ru, simt::Round::Up)                                                \
+    SIMT_TOWARDS(ONE, KIND, rd, simt::Round::Down)                                              \
+    SIMT_PLAIN inline signed char __##KIND##2char_rz(ONE v) { return simt::whole<signed char>(simt::wide(v), simt::Round::Zero); } \
+    SIMT_PLAIN inline unsigned char __##KIND##2uchar_rz(ONE v) { return simt::whole<unsigned char>(simt::wide(v), simt::Round::Zero); } \
+    SIMT_PLAIN inline ONE __ushort2##KIND##_rn(unsigned short v) { return ONE(v); }             \
+    SIMT_PLAIN inline ONE __ull2##KIND##_rn(unsigned long long v) { return ONE(v); }            \
     SIMT_PLAIN inline short __##KIND##_as_short(ONE v) { return static_cast<short>(v.x); }      \
     SIMT_PLAIN inline unsigned short __##KIND##_as_ushort(ONE v) { return v.x; }                \
     SIMT_PLAIN inline ONE __short_as_##KIND(short v) {                                          \

@@ -62,6 +62,7 @@ struct cudaDeviceProp {
     int warpSize, maxThreadsPerBlock, multiProcessorCount, maxThreadsPerMultiProcessor;
     int major, minor, cooperativeLaunch, managedMemory, concurrentKernels;
     size_t totalGlobalMem, totalConstMem, sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
+    int clockRate, memoryClockRate, streamPrioritiesSupported, unifiedAddressing, integrated, canMapHostMemory;
     int regsPerBlock, l2CacheSize, memoryBusWidth;
     int maxGridSize[3], maxThreadsDim[3];
 };
@@ -92,6 +93,71 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to);
+
+// Work of the host in a stream runs where it stands, after what the stream was given before.
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
+    call(stream, cudaSuccess, data);
+    return cudaSuccess;
+}
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*call)(void*), void* data) {
+    call(data);
+    return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+    return cudaEventRecord(event, stream);
+}
+
+// ---- What is asked of the device, and has no effect here.
+
+inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
+inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+inline cudaError_t cudaRuntimeGetVersion(int* version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+inline cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+inline cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+    *can = 0;
+    return cudaSuccess;
+}
+
+// ---- Rows with room between them.
+
+template <class T>
+cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+    *pitch = (width + 511) / 512 * 512;
+    return cudaMalloc(pointer, *pitch * height);
+}
+inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+    for (size_t row = 0; row < height; ++row) {
+        const cudaError_t error = cudaMemcpyAsync(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind, stream);
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind);
+}
+inline cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream = nullptr) {
+    for (size_t row = 0; row < height; ++row) {
+        const cudaError_t error = cudaMemsetAsync(static_cast<char*>(pointer) + row * pitch, value, width, stream);
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
+    return cudaMemset2DAsync(pointer, pitch, value, width, height);
+}
 
 // ---- Memory that the host may touch too.
 

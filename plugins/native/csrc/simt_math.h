@@ -29,6 +29,42 @@ inline double normcdf(double x) { return 0.5 * std::erfc(-x * 0.7071067811865475
 inline float norm3df(float x, float y, float z) { return std::sqrt(x * x + y * y + z * z); }
 inline float rnorm3df(float x, float y, float z) { return 1.0f / norm3df(x, y, z); }
 
+inline double rcbrt(double x) { return 1.0 / std::cbrt(x); }
+inline double rhypot(double x, double y) { return 1.0 / std::hypot(x, y); }
+inline float rhypotf(float x, float y) { return 1.0f / std::hypot(x, y); }
+inline double norm3d(double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); }
+inline double rnorm3d(double x, double y, double z) { return 1.0 / norm3d(x, y, z); }
+inline double norm4d(double x, double y, double z, double w) { return std::sqrt(x * x + y * y + z * z + w * w); }
+inline float norm4df(float x, float y, float z, float w) { return std::sqrt(x * x + y * y + z * z + w * w); }
+inline double rnorm4d(double x, double y, double z, double w) { return 1.0 / norm4d(x, y, z, w); }
+inline float rnorm4df(float x, float y, float z, float w) { return 1.0f / norm4df(x, y, z, w); }
+// By Newton's method, whose first guess is Winitzki's; both tails are exact enough for a float.
+inline double erfinv(double x) {
+    if (!(std::fabs(x) < 1.0)) return std::fabs(x) == 1.0 ? std::copysign(INFINITY, x) : NAN;
+    const double a = 0.147, log = std::log1p(-x * x), half = 2.0 / (3.14159265358979323846 * a) + log / 2.0;
+    double found = std::copysign(std::sqrt(std::sqrt(half * half - log / a) - half), x);
+    for (int i = 0; i < 4; ++i) found -= (std::erf(found) - x) * 0.88622692545275801365 * std::exp(found * found);
+    return found;
+}
+inline float erfinvf(float x) { return static_cast<float>(erfinv(x)); }
+inline double erfcinv(double x) { return erfinv(1.0 - x); }
+inline float erfcinvf(float x) { return static_cast<float>(erfcinv(x)); }
+inline double normcdfinv(double x) { return 1.41421356237309504880 * erfinv(2.0 * x - 1.0); }
+inline float normcdfinvf(float x) { return static_cast<float>(normcdfinv(x)); }
+inline long long llmin(long long a, long long b) { return b < a ? b : a; }
+inline long long llmax(long long a, long long b) { return a < b ? b : a; }
+inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return b < a ? b : a; }
+inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+inline double fdivide(double a, double b) { return a / b; }
+inline void sincospi(double x, double* sine, double* cosine) {
+    *sine = sinpi(x);
+    *cosine = cospi(x);
+}
+inline void sincospif(float x, float* sine, float* cosine) {
+    *sine = sinpif(x);
+    *cosine = cospif(x);
+}
+
 // The suffix says how the result is rounded. The host rounds to nearest; the other directions are
 // the neighbour of that result, where it is inexact.
 namespace simt {
@@ -133,6 +169,111 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
         found |= byte << (8 * i);
     }
     return found;
+}
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+    return shift < 32 ? __funnelshift_l(low, high, shift) : low;
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+    return shift < 32 ? __funnelshift_r(low, high, shift) : high;
+}
+inline unsigned long long __brevll(unsigned long long x) {
+    unsigned long long found = 0;
+    for (int i = 0; i < 64; ++i) found |= (x >> i & 1u) << (63 - i);
+    return found;
+}
+inline long long __mul64hi(long long a, long long b) { return static_cast<long long>(static_cast<__int128>(a) * b >> 64); }
+inline int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
+inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
+inline unsigned __uhadd(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<uint64_t>(a) + b) >> 1); }
+inline unsigned __urhadd(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<uint64_t>(a) + b + 1) >> 1); }
+
+// Two or four numbers in one of 32 bits. PART is one of them, EXPRESSION what becomes of a and b.
+namespace simt {
+template <class Part, class Function>
+inline unsigned in_parts(unsigned a, unsigned b, Function each) {
+    constexpr unsigned width = 8 * sizeof(Part), mask = (1u << width) - 1;
+    unsigned found = 0;
+    for (unsigned at = 0; at < 32; at += width) {
+        const int left = static_cast<Part>(a >> at & mask), right = static_cast<Part>(b >> at & mask);
+        found |= (static_cast<unsigned>(each(left, right)) & mask) << at;
+    }
+    return found;
+}
+template <class Part>
+inline int within(int value) {
+    return std::min<int>(std::max<int>(value, std::numeric_limits<Part>::min()), std::numeric_limits<Part>::max());
+}
+}  // namespace simt
+#define SIMT_PARTS(NAME, TWO, FOUR, EXPRESSION)                                                             \
+    inline unsigned NAME##2(unsigned left, unsigned right) {                                                \
+        using Part = TWO;                                                                                   \
+        return simt::in_parts<Part>(left, right, [](int a, int b) -> int { return (void)a, (void)b, EXPRESSION; }); \
+    }                                                                                                       \
+    inline unsigned NAME##4(unsigned left, unsigned right) {                                                \
+        using Part = FOUR;                                                                                  \
+        return simt::in_parts<Part>(left, right, [](int a, int b) -> int { return (void)a, (void)b, EXPRESSION; }); \
+    }
+#define SIMT_SIGNED_PARTS(NAME, EXPRESSION) SIMT_PARTS(NAME, short, signed char, EXPRESSION)
+#define SIMT_UNSIGNED_PARTS(NAME, EXPRESSION) SIMT_PARTS(NAME, unsigned short, unsigned char, EXPRESSION)
+#define SIMT_COMPARED_PARTS(NAME, OP)                                                                       \
+    SIMT_SIGNED_PARTS(__vcmp##NAME##s, a OP b ? -1 : 0) SIMT_UNSIGNED_PARTS(__vcmp##NAME##u, a OP b ? -1 : 0) \
+    SIMT_SIGNED_PARTS(__vset##NAME##s, a OP b ? 1 : 0) SIMT_UNSIGNED_PARTS(__vset##NAME##u, a OP b ? 1 : 0)
+SIMT_UNSIGNED_PARTS(__vadd, a + b)
+SIMT_UNSIGNED_PARTS(__vsub, a - b)
+SIMT_SIGNED_PARTS(__vaddss, simt::within<Part>(a + b))
+SIMT_UNSIGNED_PARTS(__vaddus, simt::within<Part>(a + b))
+SIMT_SIGNED_PARTS(__vsubss, simt::within<Part>(a - b))
+SIMT_UNSIGNED_PARTS(__vsubus, simt::within<Part>(a - b))
+SIMT_SIGNED_PARTS(__vmaxs, std::max(a, b))
+SIMT_UNSIGNED_PARTS(__vmaxu, std::max(a, b))
+SIMT_SIGNED_PARTS(__vmins, std::min(a, b))
+SIMT_UNSIGNED_PARTS(__vminu, std::min(a, b))
+SIMT_SIGNED_PARTS(__vabsdiffs, std::abs(a - b))
+SIMT_UNSIGNED_PARTS(__vabsdiffu, std::abs(a - b))
+SIMT_SIGNED_PARTS(__vavgs, (a + b + (a + b >= 0)) >> 1)
+SIMT_UNSIGNED_PARTS(__vavgu, (a + b + 1) / 2)
+SIMT_UNSIGNED_PARTS(__vhaddu, (a + b) / 2)
+SIMT_UNSIGNED_PARTS(__vcmpeq, a == b ? -1 : 0)
+SIMT_UNSIGNED_PARTS(__vcmpne, a != b ? -1 : 0)
+SIMT_UNSIGNED_PARTS(__vseteq, a == b ? 1 : 0)
+SIMT_UNSIGNED_PARTS(__vsetne, a != b ? 1 : 0)
+SIMT_COMPARED_PARTS(ge, >=)
+SIMT_COMPARED_PARTS(gt, >)
+SIMT_COMPARED_PARTS(le, <=)
+SIMT_COMPARED_PARTS(lt, <)
+#undef SIMT_PARTS
+#undef SIMT_SIGNED_PARTS
+#undef SIMT_UNSIGNED_PARTS
+#undef SIMT_COMPARED_PARTS
+#define SIMT_OF_ONE(NAME, PART, EXPRESSION)                                                                 \
+    inline unsigned NAME(unsigned value) {                                                                  \
+        using Part = PART;                                                                                  \
+        return simt::in_parts<Part>(value, 0, [](int a, int) -> int { return EXPRESSION; });                \
+    }
+SIMT_OF_ONE(__vabs2, short, std::abs(a))
+SIMT_OF_ONE(__vabs4, signed char, std::abs(a))
+SIMT_OF_ONE(__vabsss2, short, simt::within<Part>(std::abs(a)))
+SIMT_OF_ONE(__vabsss4, signed char, simt::within<Part>(std::abs(a)))
+SIMT_OF_ONE(__vneg2, short, -a)
+SIMT_OF_ONE(__vneg4, signed char, -a)
+SIMT_OF_ONE(__vnegss2, short, simt::within<Part>(-a))
+SIMT_OF_ONE(__vnegss4, signed char, simt::within<Part>(-a))
+#undef SIMT_OF_ONE
+inline unsigned __vsadu4(unsigned a, unsigned b) {
+    const unsigned parts = __vabsdiffu4(a, b);
+    return (parts & 255u) + (parts >> 8 & 255u) + (parts >> 16 & 255u) + (parts >> 24);
+}
+inline unsigned __vsads4(unsigned a, unsigned b) {
+    const unsigned parts = __vabsdiffs4(a, b);
+    return (parts & 255u) + (parts >> 8 & 255u) + (parts >> 16 & 255u) + (parts >> 24);
+}
+inline unsigned __vsadu2(unsigned a, unsigned b) {
+    const unsigned parts = __vabsdiffu2(a, b);
+    return (parts & 65535u) + (parts >> 16);
+}
+inline unsigned __vsads2(unsigned a, unsigned b) {
+    const unsigned parts = __vabsdiffs2(a, b);
+    return (parts & 65535u) + (parts >> 16);
 }
 inline int __dp4a(int a, int b, int c) {
     for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
