@@ -62,7 +62,7 @@ FULL = (
 # of the source is one of the machine, with either compiler.
 SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
 # A function with many variables touches each page of the stack in turn, so a large array ends in
-# the gap below it, however large: else it may reach over the gap. Clang has no such option on macOS.
+# the gap below it, however large: else it reaches over the gap. Clang lacks the option on macOS.
 PROBES = "-fstack-clash-protection"
 SIMT_CLANG = (
     "-tsan-instrument-func-entry-exit=0",

@@ -229,7 +229,7 @@ FEATURES = (
         "no tool does: racecheck sees shared memory only",
     ),
     Feature(
-        "`volatile` variables to wait for; blocks that wait for others, as many as there is room for",
+        "`volatile` variables to wait for; blocks that wait for others, if there is room for all",
         "order.cu",
         {
             "waits_for_a_block": lambda x: np.concatenate([x[:32], np.full(32, x[0])]),
