@@ -423,6 +423,29 @@ FEATURES = (
         "memcheck --leak-check: leaked bytes; of streams nothing",
     ),
     Feature(
+        "streams of the source's own among themselves, and with the caller's",
+        "runtime.cu",
+        {
+            "event_between": lambda x: 2 * x + 2,
+            "host_between": lambda x: 2 * x + 2,
+            "default_between": lambda x: 2 * x + 2,
+            "fork_and_join": lambda x: 2 * x + 2,
+        },
+        {
+            "no_event_between": Fault(
+                "race between streams", ("doubles", "kernel adds on another"), placed=False
+            ),
+            "event_too_early": Fault(
+                "race between streams", ("kernel adds on another",), placed=False
+            ),
+            "copies_too_early": Fault("race between streams", ("cudaMemcpy reads",), placed=False),
+            "never_joined": Fault(
+                "another stream", ("nobody waits for kernel adds",), placed=False
+            ),
+        },
+        "nothing",
+    ),
+    Feature(
         "`cuda::barrier`, `cuda::memcpy_async`",
         "async.cu",
         {

@@ -160,3 +160,95 @@ __global__ void float3_past_the_end(int n, const float* x, float* y) {
     y[threadIdx.x] = v.x;
 }
 RUN(float3_past_the_end, 1, 22)
+
+// ---- Streams among themselves
+
+__global__ void doubles(int n, float* values) { values[blockIdx.x * blockDim.x + threadIdx.x] *= 2.0f; }
+
+struct Two {
+    cudaStream_t a, b;
+    cudaEvent_t event;
+    explicit Two(unsigned flags = cudaStreamDefault) {
+        cudaStreamCreateWithFlags(&a, flags);
+        cudaStreamCreateWithFlags(&b, flags);
+        cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    }
+    ~Two() {
+        cudaStreamDestroy(a);
+        cudaStreamDestroy(b);
+        cudaEventDestroy(event);
+    }
+};
+
+extern "C" cudaError_t kata_event_between(int n, const float* x, float* y) {
+    Two two;
+    adds<<<2, 32, 0, two.a>>>(n, 1.0f, x, y);
+    cudaEventRecord(two.event, two.a);
+    cudaStreamWaitEvent(two.b, two.event, 0);
+    doubles<<<2, 32, 0, two.b>>>(n, y);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_host_between(int n, const float* x, float* y) {
+    Two two;
+    cudaMemsetAsync(y, 0, n * sizeof(float), two.a);
+    cudaStreamSynchronize(two.a);
+    adds<<<2, 32, 0, two.b>>>(n, 1.0f, x, y);
+    cudaDeviceSynchronize();
+    doubles<<<2, 32, 0, two.a>>>(n, y);
+    return cudaGetLastError();
+}
+// The default stream waits for both, and the second for it.
+extern "C" cudaError_t kata_default_between(int n, const float* x, float* y) {
+    Two two;
+    adds<<<1, 32, 0, two.a>>>(32, 0.5f, x, y);
+    adds<<<1, 32, 0, two.b>>>(32, 0.5f, x + 32, y + 32);
+    doubles<<<2, 32>>>(n, y);
+    adds<<<2, 32, 0, two.b>>>(n, 1.0f, y, y);
+    return cudaGetLastError();
+}
+// Streams that do not block start after an event of the caller's, and the caller waits for theirs.
+extern "C" cudaError_t kata_fork_and_join(int n, const float* x, float* y) {
+    Two two(cudaStreamNonBlocking);
+    cudaEventRecord(two.event, nullptr);
+    for (cudaStream_t stream : {two.a, two.b}) {
+        cudaStreamWaitEvent(stream, two.event, 0);
+        const int from = stream == two.a ? 0 : 32;
+        adds<<<1, 32, 0, stream>>>(32, 1.0f, x + from, y + from);
+    }
+    for (cudaStream_t stream : {two.a, two.b}) {
+        cudaEventRecord(two.event, stream);
+        cudaStreamWaitEvent(nullptr, two.event, 0);
+    }
+    doubles<<<2, 32>>>(n, y);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_no_event_between(int n, const float* x, float* y) {
+    Two two;
+    adds<<<2, 32, 0, two.a>>>(n, 1.0f, x, y);
+    doubles<<<2, 32, 0, two.b>>>(n, y);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_event_too_early(int n, const float* x, float* y) {
+    Two two;
+    cudaEventRecord(two.event, two.a);
+    adds<<<2, 32, 0, two.a>>>(n, 1.0f, x, y);
+    cudaStreamWaitEvent(two.b, two.event, 0);
+    doubles<<<2, 32, 0, two.b>>>(n, y);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_copies_too_early(int n, const float* x, float* y) {
+    Two two;
+    float* held;
+    cudaMalloc(&held, n * sizeof(float));
+    adds<<<2, 32, 0, two.a>>>(n, 1.0f, x, held);
+    cudaMemcpyAsync(y, held, n * sizeof(float), cudaMemcpyDeviceToDevice, two.b);
+    cudaFree(held);
+    return cudaGetLastError();
+}
+extern "C" cudaError_t kata_never_joined(int n, const float* x, float* y) {
+    Two two(cudaStreamNonBlocking);
+    cudaEventRecord(two.event, nullptr);
+    cudaStreamWaitEvent(two.a, two.event, 0);
+    adds<<<2, 32, 0, two.a>>>(n, 1.0f, x, y);
+    return cudaGetLastError();
+}

@@ -222,9 +222,32 @@ struct Block {
     std::map<Region*, Shared> shared;
 };
 
-// A stream of the source's own, and whether it waits for the caller's.
+// A stream of the source's own: its number (0 is the caller's), whether it waits for the caller's, and
+// whether the default stream and it wait for each other.
 struct Stream {
-    bool waits;
+    uint32_t id;
+    bool waits, blocking;
+};
+
+// For each stream, the number of its last piece of work that is done before one begins.
+using Done = std::map<uint32_t, uint32_t>;
+void merge(Done& into, const Done& from) {
+    for (const auto& [stream, number] : from) into[stream] = std::max(into[stream], number);
+}
+
+// A kernel, or a copy that counts as one thread. The first of the threads tells whose an access is.
+struct Work {
+    uint32_t first_thread, stream, number;
+    std::string what;
+};
+
+// What streams do, once the source has one of its own.
+struct Streams {
+    uint32_t last_id = 0;
+    std::vector<Work> works;
+    std::map<uint32_t, Done> done;
+    std::map<const void*, Done> events;
+    Done host;
 };
 
 struct Machine {
@@ -247,6 +270,7 @@ struct Machine {
     bool strict = false, strict_masks = false;
     int asked = -1, habit = 0;
     std::vector<Stream*> streams;
+    Streams order;
     std::vector<double*> events;
     std::map<const void*, bool> event_waits;
 
@@ -523,6 +547,44 @@ SIMT_RARE void replace(const Region& region, uintptr_t address) {
     same.bytes = static_cast<unsigned>(address + step - same.address);
 }
 
+// The work that an access belongs to; none if it is older than the first stream of the source's own.
+const Work* work_of(uint32_t thread) {
+    const auto after = std::upper_bound(machine.order.works.begin(), machine.order.works.end(), thread,
+                                        [](uint32_t t, const Work& work) { return t < work.first_thread; });
+    return after == machine.order.works.begin() ? nullptr : &*std::prev(after);
+}
+
+// The work of another stream that made the access and may still run; `now` is what runs.
+const Work* still_running(const Mark& mark, const Work& now) {
+    if (!mark.thread || mark.thread >= now.first_thread) return nullptr;
+    const Work* work = work_of(mark.thread);
+    if (!work || work->stream == now.stream) return nullptr;
+    const Done& done = machine.order.done[now.stream];
+    const auto found = done.find(work->stream);
+    return found != done.end() && found->second >= work->number ? nullptr : work;
+}
+
+const char* const STREAMS =
+    "\nNothing orders two streams: cudaStreamWaitEvent makes one wait for an event of the other, and"
+    " cudaStreamSynchronize the host for all of it.";
+
+// A kernel on one stream touches what work on another may still use.
+SIMT_RARE void check_streams(const Region& region, const Cell& cell, uintptr_t address, Kind kind, uint32_t place) {
+    const Work& now = machine.order.works.back();
+    const auto other = [&](const Mark& mark, const char* deed) {
+        const Work* work = still_running(mark, now);
+        if (!work) return;
+        fault(headline("race between streams") + at(place, myself(), std::string(verb_of(kind)) + " " + region.element_at(address)) +
+              (mark.place ? at(mark.place, work->what, std::string("on another stream ") + deed + " it")
+                          : "\n  " + work->what + " on another stream " + deed + " it") + STREAMS);
+    };
+    other(cell.write, "writes");
+    other(cell.atomic, "changes");
+    if (kind == Kind::Read) return;
+    other(cell.read, "reads");
+    other(cell.other, "reads");
+}
+
 // Whether the thread, or its block by a barrier, has looked at the variable since it was stored to.
 SIMT_RARE bool seen(const Mark& write, const Thread& me, const Region& region, uintptr_t address) {
     const uint64_t place = chain_of(reinterpret_cast<const void*>(address), region.space);
@@ -539,6 +601,7 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
     Thread& me = *machine.me;
     Cell& cell = region.cells[(address - region.low) >> region.shift];
     Mark now{machine.block_first + me.id, 0, ++machine.clock, place};
+    if (!machine.order.works.empty()) [[unlikely]] check_streams(region, cell, address, kind, place);
     const auto unordered = [&](const Mark& mark) { return mark.thread && !ordered(mark, me, region.space); };
     // The other thread has read the element where this one does, and then written it.
     const auto read_here = [&](const Mark& read) { return read.thread == cell.write.thread && read.place == place; };
@@ -1911,6 +1974,45 @@ void need_stream(const char* what, cudaStream_t stream) {
 
 namespace {
 
+uint32_t id_of(cudaStream_t stream) {
+    for (const Stream* own : machine.streams) {
+        if (own == reinterpret_cast<const Stream*>(stream)) return own->id;
+    }
+    return 0;
+}
+
+// Work begins in a stream; with the source's first stream of its own this begins to matter.
+void begin_work(cudaStream_t stream, const std::string& what) {
+    if (machine.streams.empty() && machine.order.works.empty()) return;
+    Streams& order = machine.order;
+    const uint32_t id = id_of(stream);
+    Done& done = order.done[id];
+    merge(done, order.host);
+    // The default stream and those that block wait for each other.
+    for (const Stream* own : machine.streams) {
+        if (!own->blocking || (id && own->id != id)) continue;
+        merge(done, order.done[id ? 0 : own->id]);
+    }
+    const uint32_t number = static_cast<uint32_t>(order.works.size()) + 1;
+    order.works.push_back({machine.next_thread, id, number, what});
+    done[id] = number;
+}
+
+// What the caller's stream does not wait for is still running when it goes on.
+void check_joined() {
+    Streams& order = machine.order;
+    Done& done = order.done[0];
+    merge(done, order.host);
+    for (const Stream* own : machine.streams) {
+        if (own->blocking) merge(done, order.done[own->id]);
+    }
+    for (const Work& work : order.works) {
+        if (!work.stream || done[work.stream] >= work.number || order.done[work.stream].empty()) continue;
+        machine.problem = "another stream: nobody waits for " + work.what + ", which is on a stream of its own\nThe caller goes on while it may still run." + STREAMS;
+        return;
+    }
+}
+
 // Shared variables at file scope count for every kernel that the source has, as nvcc would count
 // those only that a kernel uses.
 void place_file_shared(Launch& launch) {
@@ -1961,6 +2063,7 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
         return;
     }
     need_stream(call.c_str(), config.stream);
+    begin_work(config.stream, std::string("kernel ") + kernel);
     machine.on_host = false;
     machine.cooperative = together;
     machine.kernel = kernel;
@@ -2112,6 +2215,7 @@ cudaError_t simt_malloc(void** pointer, size_t bytes, bool managed) {
 
 cudaError_t cudaFree(void* pointer) {
     if (!pointer) return cudaSuccess;
+    cudaDeviceSynchronize();
     for (simt::Region* region : machine.regions.all) {
         if (region->low == reinterpret_cast<uintptr_t>(pointer) && region->mode == simt::Mode::Scratch) {
             machine.regions.remove(region);
@@ -2134,8 +2238,30 @@ static bool inside(const void* pointer, size_t bytes, bool write) {
     return !write || region->mode != simt::Mode::In || region->variable;
 }
 
+// A copy is one access to each granule, by a thread of its own.
+static void copied(const void* pointer, size_t bytes, bool write) {
+    const auto low = reinterpret_cast<uintptr_t>(pointer);
+    simt::Region* region = machine.regions.find(low);
+    if (machine.order.works.empty() || !region || !region->cells || low + bytes > region->high) return;
+    const simt::Work& now = machine.order.works.back();
+    for (uintptr_t part = low; part < low + bytes; part += uintptr_t{1} << region->shift) {
+        simt::Cell& cell = region->cells[(part - region->low) >> region->shift];
+        for (const simt::Mark* mark : {&cell.write, &cell.atomic, &cell.read, &cell.other}) {
+            const bool reads = mark == &cell.read || mark == &cell.other;
+            const simt::Work* work = reads && !write ? nullptr : simt::still_running(*mark, now);
+            if (!work) continue;
+            simt::fault("race between streams: " + now.what + (write ? " writes " : " reads ") + region->element_at(part) + ", and " + work->what +
+                        " on another stream " + (reads ? "reads" : "writes") + " it" + simt::STREAMS);
+        }
+        (write ? cell.write : cell.read) = {machine.next_thread, 0, ++machine.clock, 0};
+    }
+}
+
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
     simt::need_stream("a cudaMemset", stream);
+    simt::begin_work(stream, "cudaMemset");
+    copied(pointer, bytes, true);
+    machine.next_thread += 1;
     if (bytes && !inside(pointer, bytes, true)) return machine.error = cudaErrorInvalidValue;
     std::memset(pointer, value, bytes);
     return cudaSuccess;
@@ -2143,6 +2269,10 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     simt::need_stream("a cudaMemcpy", stream);
+    simt::begin_work(stream, "cudaMemcpy");
+    copied(from, bytes, false);
+    copied(to, bytes, true);
+    machine.next_thread += 1;
     // By default the addresses say where the copy goes.
     if (kind == cudaMemcpyDefault) {
         const bool to_any = machine.regions.find(reinterpret_cast<uintptr_t>(to)), from_any = machine.regions.find(reinterpret_cast<uintptr_t>(from));
@@ -2165,7 +2295,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 // ---- Streams and events
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-    auto* made = new simt::Stream{!(flags & cudaStreamNonBlocking) && machine.wanted.stream == 0};
+    const bool blocking = !(flags & cudaStreamNonBlocking) && machine.wanted.stream == 0;
+    auto* made = new simt::Stream{++machine.order.last_id, blocking, blocking};
     machine.streams.push_back(made);
     *stream = reinterpret_cast<cudaStream_t>(made);
     return cudaSuccess;
@@ -2173,14 +2304,32 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     auto* own = reinterpret_cast<simt::Stream*>(stream);
     if (std::erase(machine.streams, own) == 0) return cudaErrorInvalidValue;
+    // The default stream goes on waiting for what it was given.
+    if (own->blocking) simt::merge(machine.order.done[0], machine.order.done[own->id]);
     delete own;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    simt::Done& done = machine.order.done[simt::id_of(stream)];
+    for (const simt::Stream* own : machine.streams) {
+        if (own->blocking && !simt::id_of(stream)) simt::merge(done, machine.order.done[own->id]);
+    }
+    simt::merge(machine.order.host, done);
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+    for (const auto& [stream, done] : machine.order.done) simt::merge(machine.order.host, done);
+    return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    simt::merge(machine.order.host, machine.order.events[event]);
+    return cudaSuccess;
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     for (simt::Stream* own : machine.streams) {
         if (own == reinterpret_cast<simt::Stream*>(stream)) own->waits |= machine.event_waits[event];
     }
+    simt::merge(machine.order.done[simt::id_of(stream)], machine.order.events[event]);
     return cudaSuccess;
 }
 
@@ -2198,6 +2347,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     auto* own = reinterpret_cast<double*>(event);
     if (std::erase(machine.events, own) == 0) return cudaErrorInvalidValue;
     machine.event_waits.erase(event);
+    machine.order.events.erase(event);
     delete own;
     return cudaSuccess;
 }
@@ -2206,6 +2356,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     bool waits = reinterpret_cast<uint64_t>(stream) == machine.wanted.stream;
     for (const simt::Stream* own : machine.streams) waits |= own == reinterpret_cast<simt::Stream*>(stream) && own->waits;
     machine.event_waits[event] = waits;
+    machine.order.events[event] = machine.order.done[simt::id_of(stream)];
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
@@ -2303,6 +2454,7 @@ extern "C" void kata_simt_begin(uint64_t seed, double seconds, const char* addr2
     for (simt::Stream* own : std::exchange(machine.streams, {})) delete own;
     for (double* own : std::exchange(machine.events, {})) delete own;
     machine.event_waits.clear();
+    machine.order = {};
     machine.chains.clear();
     machine.block = {};
     for (auto& waited : std::exchange(machine.aside, {})) simt::forget_shared(waited.first);
@@ -2374,6 +2526,7 @@ extern "C" const char* kata_simt_run(int (*thunk)(void*), void* closure, int* st
     }
     if (machine.problem.empty() && machine.status == 0) simt::check_outputs();
     if (machine.problem.empty() && machine.status == 0) simt::check_freed();
+    if (machine.problem.empty() && machine.status == 0) simt::check_joined();
     // The refused launch behind an error that the host code returned.
     if (machine.problem.empty() && machine.status == cudaErrorInvalidConfiguration) machine.problem = machine.pending;
     // A launch that ended early has left its logs.

@@ -16,8 +16,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 inline cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
     return cudaMemsetAsync(pointer, value, bytes);
 }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    return cudaMemcpyAsync(to, from, bytes, kind);
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind);
+    cudaStreamSynchronize(nullptr);
+    return error;
 }
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t bytes) {
@@ -72,8 +75,8 @@ inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return cudaFree(pointer);
 }
 
-// ---- Streams and events. Work runs when it is given, so whatever waits for it finds it done: an
-// event measures the time of the host. A stream of the source's own starts after what the default
+// ---- Streams and events. Work runs when it is given; what another stream may touch before it is
+// waited for is a race. An event measures the time of the host. A stream of the source's own starts after what the default
 // stream has been given, and before what it is given next, unless it is made not to block.
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
@@ -82,16 +85,15 @@ inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned f
     return cudaStreamCreateWithFlags(stream, flags);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
-cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
-inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+inline cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to);
 
 // Work of the host in a stream runs where it stands, after what the stream was given before.
