@@ -4,8 +4,10 @@
 
 FOLDER holds checkouts, named OWNER+NAME, of the repositories in ``benchmarks/kernels.json``, each
 at the commit that stands there; WORDs choose cases whose kernel or file contains one. A file's
-kernels are compiled unchanged, up to the first line that names torch or cuBLAS: its host code is
-not. Every kernel runs in three orders of threads, and its outputs are compared with NumPy's.
+kernels are compiled unchanged, up to the first line that names torch or cuBLAS, or that matches
+`until`: its host code is not. Every kernel runs in three orders of threads, and its outputs are
+compared with NumPy's. A verdict other than "right" has a `cause`, read off the source. With
+``--write`` the list gets the verdicts.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ HOST = re.compile(r"^.*(?:torch::|PYBIND11|cublas\w*\().*$", re.MULTILINE)
 DROPPED = re.compile(
     r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|cublas|helper_|omp\.h)[^\n]*$", re.MULTILINE
 )
+# What a message adds if the value of a read is not used.
+USELESS = "Nothing that the kernel leaves depends on the value"
 Case = dict[str, Any]
 
 
@@ -188,7 +192,8 @@ def verdict(library: Path, case: Case, number: int) -> str:
         problem = loaded.kata_simt_run(function, given, ctypes.byref(status)).decode()
         loaded.kata_simt_end()
         if problem:
-            return " / ".join(line.strip() for line in problem.splitlines()[:3])
+            lines = [line.strip() for line in problem.splitlines()]
+            return " / ".join(lines[:3] + [line for line in lines[3:] if line.startswith(USELESS)])
         kinds = [argument[1] for argument in case["arguments"] if isinstance(argument, list)]
         known = {
             name: decoded(kind, array) for kind, (name, _, array) in zip(kinds, made, strict=True)
