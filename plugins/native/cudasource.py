@@ -296,8 +296,6 @@ def _declaration_end(code: str, position: int) -> int:
             before = TOKEN.findall(code, position, token.start())[-1]
             if before not in ALIGNING and not (word == "{" and re.match(r"\w|\]", before)):
                 return -1
-            if word == "{" and ")" in code[position : token.start()]:
-                return -1
         depth += (word in OPEN) - (word in CLOSE)
         if depth < 0:
             return -1
@@ -305,14 +303,13 @@ def _declaration_end(code: str, position: int) -> int:
 
 
 def _matching(tokens: list[re.Match[str]], i: int) -> int:
-    """Return the index of the token that closes the bracket at `i`."""
+    """Return the index of the token that closes the bracket at `i`, or of the last."""
     depth = 0
-    while i < len(tokens) - 1:
-        depth += (tokens[i][0] in OPEN) - (tokens[i][0] in CLOSE)
+    for at in range(i, len(tokens)):
+        depth += (tokens[at][0] in OPEN) - (tokens[at][0] in CLOSE)
         if depth == 0:
-            break
-        i += 1
-    return i
+            return at
+    return len(tokens) - 1
 
 
 def _first_name(tokens: list[re.Match[str]]) -> int:

@@ -314,7 +314,7 @@ FEATURES = (
             "other_values": Fault(RACE, ("any",)),
             "same_value_of_warps": Fault(RACE, ("first",)),
         },
-        "racecheck: hazard; a warning if the values are the same",
+        "racecheck: hazard, with the note that identical data is written if it is",
     ),
     Feature(
         "a value that is read too early, or was never written, and is not used",
@@ -370,7 +370,7 @@ FEATURES = (
             "strict_barrier": Fault("divergent barrier in kernel", ("stricter than a GPU",)),
             "strict_mask": Fault("absent lane in kernel", ("stricter than a GPU",)),
         },
-        "synccheck: divergent thread(s), on older devices",
+        "synccheck, if at all: divergent thread(s)",
         strict=True,
     ),
     Feature(
@@ -443,7 +443,7 @@ FEATURES = (
                 "another stream", ("nobody waits for kernel adds",), placed=False
             ),
         },
-        "nothing",
+        "nothing: memcheck --track-stream-ordered-races is about cudaMallocAsync",
     ),
     Feature(
         "`cuda::barrier`, `cuda::memcpy_async`",

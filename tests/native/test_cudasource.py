@@ -165,3 +165,42 @@ def test_headers_of_kernels_are_rewritten_too(tmp_path: Path) -> None:
     assert ["k.cu.cpp", "k.cuh"] == [file.copy for file in unit.files]
     assert ["k.cu"] == [file.name for file in unit.sources]
     assert all("__shared__" not in file.numbered for file in unit.files)
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        # One variable with two words; one of dynamic shared memory that is no array.
+        ("__device__ __managed__ int a;", 'SIMT_WATCH(Device, a, "a")'),
+        ("void f() { extern __shared__ int a; }", "int& a = *static_cast<int*>(simt::dynamic"),
+        # A template's parameters, and a bracket that closes nothing, are no part of a type.
+        ("template <class T> __device__ T a;", "template <class T> SIMT_DEVICE __device__ T a;"),
+        (") __device__ int a;", ") SIMT_DEVICE __device__ int a;"),
+        ("__device__ __align__(8) int a{3};", 'SIMT_WATCH(Device, a, "a")'),
+        ("alignas(8 __device__ int a;", "alignas(8 SIMT_DEVICE __device__ int a;"),
+    ],
+)
+def test_words_around_a_variable(text: str, new: str) -> None:
+    """Each belongs to the declaration or does not."""
+    assert new in rewrite_cuda(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__device__ int f() const {}",
+        "__device__ __attribute__((noinline)) int f() {}",
+        "__device__ int a",
+        "{ __device__ int a } ;",
+    ],
+)
+def test_what_is_no_variable_stays(text: str) -> None:
+    """A function, and what does not end."""
+    assert text == rewrite_cuda(text)
+
+
+@pytest.mark.parametrize("text", ["__shared__ a;", "__shared__ alignas;"])
+def test_a_variable_needs_a_type_and_a_name(text: str) -> None:
+    """The compiler would not know what to say about it."""
+    with pytest.raises(CudaError, match="expected a type and a name"):
+        rewrite_cuda(text)
