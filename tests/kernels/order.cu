@@ -555,10 +555,10 @@ RUN(waits_its_turn, 4, 16)
 __device__ unsigned int arrived = 0;
 
 __global__ void waits_for_all(int n, const float* x, float* y) {
-    extern __shared__ float all[];
+    extern __shared__ float given_all[];
     __shared__ float own[16];
     const int t = threadIdx.x, i = blockIdx.x * 16 + t;
-    all[t] = own[t] = y[i] = x[i];
+    given_all[t] = own[t] = y[i] = x[i];
     __threadfence();
     __syncthreads();
     if (t == 0) {
@@ -568,7 +568,7 @@ __global__ void waits_for_all(int n, const float* x, float* y) {
         __threadfence();
     }
     __syncthreads();
-    const float sum = all[15 - t] + own[15 - t] + y[63 - i];
+    const float sum = given_all[15 - t] + own[15 - t] + y[63 - i];
     __syncthreads();
     if (t == 0) {
         __threadfence();
