@@ -391,11 +391,12 @@ FEATURES = (
         "memcheck: the launch failed; nothing of a division by zero",
     ),
     Feature(
-        "intrinsics, `clock64`, `__CUDA_ARCH__`, names that `std` has too, `float3`",
+        "intrinsics, `clock64`, `__CUDA_ARCH__`, names that `std` has too, `float3`, `cuComplex.h`",
         "runtime.cu",
         {
             "intrinsics": intrinsics,
             "more_intrinsics": lambda x: x + 12 - 2 - 2050 - 2048 + 3 - 1 + 0.25 + 4,
+            "complex_numbers": lambda x: (x.reshape(32, 2)[::-1] * [1, -1] + [5, 0.5]).reshape(-1),
             "three_floats": lambda x: np.repeat(6 * x[:16][::-1] + 3, 4),
         },
         {"float3_past_the_end": Fault("out of bounds in kernel", ("reads x[",))},

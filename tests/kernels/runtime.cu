@@ -1,5 +1,6 @@
 // The rest of the runtime and of the language; a line that says WRONG is the one to be named.
 
+#include <cuComplex.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <iostream>
@@ -60,6 +61,18 @@ __global__ void more_intrinsics(int n, const float* x, float* y) {
     y[i] = x[i] + v + static_cast<float>(whole);
 }
 RUN(more_intrinsics, 1, 64)
+
+__global__ void complex_numbers(int n, const float* x, float* y) {
+    __shared__ cuFloatComplex all[32];
+    const int i = threadIdx.x;
+    all[i] = reinterpret_cast<const cuFloatComplex*>(x)[i];
+    __syncthreads();
+    const cuFloatComplex product = cuCmulf(all[31 - i], make_cuFloatComplex(0.0f, 1.0f));
+    const cuDoubleComplex half = cuCdiv(make_cuDoubleComplex(0.0, 2.0), make_cuDoubleComplex(0.0, 4.0));
+    y[2 * i] = cuCimagf(product) + cuCabsf(make_cuComplex(3.0f, -4.0f));
+    y[2 * i + 1] = cuCrealf(cuConjf(product)) + static_cast<float>(cuCreal(half) + cuCimag(half));
+}
+RUN(complex_numbers, 1, 32)
 
 // nvcc takes it with -rdc=true only.
 #ifndef __NVCC__
