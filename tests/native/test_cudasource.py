@@ -156,13 +156,14 @@ def test_incomplete_cuda_is_an_error_with_its_line(text: str, message: str, tmp_
 
 def test_headers_of_kernels_are_rewritten_too(tmp_path: Path) -> None:
     """A source includes them by quotes; the copy of a source has a name of C++."""
-    (tmp_path / "k.cu").write_text('#include "k.cuh"\n')
+    (tmp_path / "k.cu").write_text('#include "k.cuh"\n#include "k.h"\n')
     (tmp_path / "k.cuh").write_text("void f() { __shared__ int a; }")
+    (tmp_path / "k.h").write_text("void g() { __shared__ int b; }")
 
     unit = read_unit("k", [tmp_path / "k.cu"], tmp_path, tmp_path)
 
     assert "simt" == unit.tier
-    assert ["k.cu.cpp", "k.cuh"] == [file.copy for file in unit.files]
+    assert ["k.cu.cpp", "k.cuh", "k.h"] == [file.copy for file in unit.files]
     assert ["k.cu"] == [file.name for file in unit.sources]
     assert all("__shared__" not in file.numbered for file in unit.files)
 
