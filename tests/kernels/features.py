@@ -244,7 +244,7 @@ FEATURES = (
             "volatile_without_fence": Fault(RACE, ("given[0]", "Nothing orders two blocks")),
             "volatile_sum": Fault(RACE, ("volatile_total[0]", "atomicAdd")),
             "volatile_in_a_warp": Fault(RACE, ("all[", "__syncwarp()")),
-            "waits_for_nobody": Fault("endless in kernel"),
+            "waits_for_no_one": Fault("endless in kernel"),
         },
         "no tool does between blocks; racecheck: hazard",
     ),
@@ -441,7 +441,7 @@ FEATURES = (
             ),
             "copies_too_early": Fault("race between streams", ("cudaMemcpy reads",), placed=False),
             "never_joined": Fault(
-                "another stream", ("nobody waits for kernel adds",), placed=False
+                "another stream", ("no one waits for kernel adds",), placed=False
             ),
         },
         "nothing: memcheck --track-stream-ordered-races is about cudaMallocAsync",

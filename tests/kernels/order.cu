@@ -664,12 +664,12 @@ __global__ void volatile_in_a_warp(int n, const float* x, float* y) {
 }
 RUN(volatile_in_a_warp, 1, 64)
 
-__global__ void waits_for_nobody(int n, const float* x, float* y) {
+__global__ void waits_for_no_one(int n, const float* x, float* y) {
     while (ready < 2) {  // WRONG
     }
     y[threadIdx.x] = x[threadIdx.x];
 }
-RUN(waits_for_nobody, 1, 64)
+RUN(waits_for_no_one, 1, 64)
 
 // ---- A load that nobody needs to wait for: an atomic operation compares the value before it is used
 

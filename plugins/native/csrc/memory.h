@@ -11,7 +11,7 @@
 namespace simt {
 
 enum class Space : uint8_t { Global, Shared, Arguments };
-// In `written`: a copy that nobody has waited for will write the granule.
+// In `written`: a copy that no thread has waited for will write the granule.
 constexpr uint32_t IN_FLIGHT = 0xffffffffu;
 
 // In must not be written; Out has no values until it is written, and must be written whole.

@@ -19,7 +19,7 @@ struct Published {
     uint32_t time, near, far;
 };
 
-// The last fences of the threads of a block, before a barrier. Whoever has passed the barrier hands
+// The last fences of the threads of a block, before a barrier. A thread that has passed it hands
 // them on, as CUB does, though PTX asks for one more fence after it.
 struct Fenced {
     uint32_t near = 0, far = 0;
@@ -58,7 +58,7 @@ class Chains {
         if (held.empty() || held.back().second != fences) held.emplace_back(time, fences);
     }
 
-    // The publisher knows more than its own work: whoever sees the one knows the other.
+    // The publisher knows more than its own work: a thread that sees the one knows the other.
     void publish(uint64_t place, uint32_t time, const Knowledge& knowledge) {
         for (const Learned& learned : knowledge) {
             if (learned.place != place) add(chains[place].others[learned.place], {time, learned.time, learned.time});

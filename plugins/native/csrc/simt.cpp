@@ -687,7 +687,7 @@ SIMT_RARE void try_read(uintptr_t address, unsigned bytes, Kind kind, uint32_t p
     if (region && region->cells && region->written[(trial.address - region->low) >> region->shift] == stamp_of(*region)) replace(*region, trial.address);
 }
 
-// A thread has read what others change: is it for a comparison? If so nobody needs to wait for the load.
+// A thread has read what others change: is it for a comparison? Then no one needs to wait for the load.
 SIMT_RARE void doubted(Thread& me, uintptr_t address, unsigned bytes, Kind kind) {
     constexpr uint32_t MOST_LOADS = 16;
     if (kind == Kind::Read && ++me.loads < MOST_LOADS) return;
@@ -1153,12 +1153,12 @@ std::string plural(const std::vector<const Thread*>& threads, const char* one, c
         }
     }
     if (!done.empty()) found += "\n  " + several(done) + " " + plural(done, "has", "have") + " returned";
-    if (!polls.empty()) fault(found + "\nNobody is left who could end the wait.");
+    if (!polls.empty()) fault(found + "\nNo thread is left that could end the wait.");
     found += grids.empty() ? "\nAll threads of a block must come to the same __syncthreads()."
                            : "\nAll threads of the grid must come to the same grid.sync().";
     if (grids.empty() && barriers.size() > 1) {
         found += " CUDA's guide allows it in a branch only if the whole block takes the branch: else the code is likely to hang,"
-                 " or to do what nobody meant. Where whole warps take a branch each, a GPU that counts arrivals may go on.";
+                 " or to do what no one meant. Where whole warps take a branch each, a GPU that counts arrivals may go on.";
     }
     if (!done.empty() && machine.strict) {
         found += "\nThis is stricter than a GPU: since Volta it waits for those only that have not returned. But CUDA's guide"
@@ -1782,7 +1782,7 @@ void complete(const void* owner, unsigned leave) {
     std::erase_if(block.copies, [&](const Copy& copy) {
         if (copy.owner != owner || (!owner && (copy.thread != machine.me || copy.batch + leave >= committed))) return false;
         perform(copy);
-        // Whoever waits for the owner sees the copy, though another thread began it.
+        // A thread that waits for the owner sees the copy, though another thread began it.
         if (owner) {
             const Published seen{machine.clock, machine.clock, machine.clock};
             machine.chains.publish(chain_of(owner, Space::Shared), machine.block_first + copy.thread->id, seen);
@@ -2008,7 +2008,7 @@ void check_joined() {
     }
     for (const Work& work : order.works) {
         if (!work.stream || done[work.stream] >= work.number || order.done[work.stream].empty()) continue;
-        machine.problem = "another stream: nobody waits for " + work.what + ", which is on a stream of its own\nThe caller goes on while it may still run." + STREAMS;
+        machine.problem = "another stream: no one waits for " + work.what + ", which is on a stream of its own\nThe caller goes on while it may still run." + STREAMS;
         return;
     }
 }
