@@ -70,6 +70,7 @@ class CudaExtension(Extension):
         refuse: int = 0,
         grid: int = 0,
         block: int = 0,
+        strict: bool | None = None,
     ) -> Iterator[None]:
         """Run the kernels on the CPU as on another device, or for another caller, in a ``with``.
 
@@ -89,15 +90,21 @@ class CudaExtension(Extension):
             with "launch refused".
         grid, block
             So many blocks and threads along x, instead of what a launch says.
+        strict
+            Whether every thread of a block must come to each ``__syncthreads()``, and no mask may
+            name a lane that has returned. With False both wait for the threads that are left, as a
+            GPU does since Volta. None is the course's habit: barriers are strict, masks are not.
         """
         self.check()
         number = ORDERS.index(order) if order else -1
         library = ctypes.CDLL(str(self.kernels))
         wanted = processors, most_threads, number, refuse, grid, block
         library.kata_simt_set(ctypes.c_uint64(stream), *wanted)
+        library.kata_simt_strict(-1 if strict is None else 3 * strict)
         try:
             yield
         finally:
+            library.kata_simt_strict(-1)
             library.kata_simt_set(ctypes.c_uint64(0), 8, 1024, -1, 0, 0, 0)
 
     @contextmanager
@@ -130,7 +137,8 @@ def pytest_kata_cuda_extension(
 
 
 def bind_cpu_kernels(extension: CudaExtension, config: pytest.Config) -> None:
-    """Give the operator in `extension` the path of its kernels for the CPU."""
+    """Give the operator in `extension` the path of its kernels, which run by the course's habit."""
+    ctypes.CDLL(str(extension.kernels)).kata_simt_habit(1)
     library = ctypes.CDLL(str(extension.path))
     seed = ctypes.c_uint64(config.getoption("seed") % 3)
     paths = str(extension.kernels).encode(), find_addr2line().encode()

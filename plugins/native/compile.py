@@ -88,6 +88,7 @@ def compile_headers(recipe: Recipe, folder: Path) -> Path:
             # A new folder each time: compilers of a killed build may still write to the old one.
             work = Path(tempfile.mkdtemp(dir=home, prefix="tier-"))
             for name, text in recipe.files.items():
+                (work / name).parent.mkdir(parents=True, exist_ok=True)
                 (work / name).write_text(text, encoding="utf-8")
             for command in recipe.prepare():
                 check_status(*run_tool(command, work, folder), command)

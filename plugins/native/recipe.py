@@ -91,8 +91,8 @@ class Recipe:
     @cached_property
     def files(self) -> dict[str, str]:
         """The files that the first command needs: the same text that `name` is the hash of."""
-        files = (HERE / "native" / FAULTS, *self.tier.files)
-        own = {file.name: file.read_text(encoding="utf-8") for file in files}
+        files = {FAULTS: HERE / "native" / FAULTS, **self.tier.named}
+        own = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
         return {"tier.h": self.tier.text, "exports": EXPORTS, "empty.cpp": "", **own}
 
     @property
@@ -104,7 +104,7 @@ class Recipe:
         return LIBRARIES if self.tier.torch else ()
 
     def _sources(self) -> list[str]:
-        return [FAULTS, *(file.name for file in self.tier.files if file.suffix == ".cpp")]
+        return [FAULTS, *(name for name in self.tier.named if name.endswith(".cpp"))]
 
     def prepare(self) -> list[list[str]]:
         """Return the commands that run once per tier."""
@@ -136,7 +136,9 @@ class Recipe:
 
     def link(self, objects: Iterable[Path], target: Path) -> list[str]:
         """Return the command that links the library."""
-        parts = [*map(str, objects), *self.objects, "-o", str(target)]
+        # Ours first: of a function that both have, such as one of std::string, the linker takes the
+        # first, and a kernel's is full of calls of the sanitizer, which would call themselves.
+        parts = [*self.objects, *map(str, objects), "-o", str(target)]
         if self.platform == "darwin":
             exports = ["-Wl,-exported_symbol,_kata_*", "-Wl,-dead_strip"]
             return [*self._shared(), *parts, *exports, "-Wl,-undefined,dynamic_lookup"]

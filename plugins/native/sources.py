@@ -48,11 +48,15 @@ def library_sources(kata: Kata) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file as it was read; `shown` is its name in messages, `name` is relative to its folder."""
+    """A file as it was read; `shown` is its name in messages, `name` is relative to its folder.
+
+    `cuda` says whether a source of kernels includes it, whatever its own name is.
+    """
 
     name: str
     shown: str
     text: str
+    cuda: bool = False
 
     @property
     def copy(self) -> str:
@@ -62,7 +66,7 @@ class SourceFile:
     @property
     def numbered(self) -> str:
         """The text for the compiler, whose messages then name the learner's file, not the copy."""
-        text = rewrite_cuda(self.text) if self.name.endswith(CUDA) else self.text
+        text = rewrite_cuda(self.text) if self.cuda or self.name.endswith(CUDA) else self.text
         return f'#line 1 "{self.shown}"\n{text}'
 
 
@@ -107,7 +111,8 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
         if path and wanted not in files:
             text = path.read_text(encoding="utf-8", errors="replace")
             shown = path.relative_to(root) if path.is_relative_to(root) else path
-            files[wanted] = file = SourceFile(wanted, shown.as_posix(), text)
+            kernels = sources[0].name.endswith(CUDA)
+            files[wanted] = file = SourceFile(wanted, shown.as_posix(), text, kernels)
             waiting += _read_includes(file)
             _check_rewriting(file)
     return Unit(name, _read_tier(next(iter(files.values()))), folders, tuple(files.values()))

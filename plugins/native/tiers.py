@@ -61,8 +61,28 @@ FULL = (
 # CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. With -O0, each load and store
 # of the source is one of the machine, with either compiler.
 SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
-SIMT_CLANG = ("-tsan-instrument-func-entry-exit=0", "-tsan-instrument-read-before-write=1")
-SIMT_GXX = ("--param=tsan-instrument-func-entry-exit=0",)
+# A function with many variables touches each page of the stack in turn, so a large array ends in
+# the gap below it, however large: else it reaches over the gap. Clang lacks the option on macOS.
+PROBES = "-fstack-clash-protection"
+SIMT_CLANG = (
+    "-tsan-instrument-func-entry-exit=0",
+    "-tsan-instrument-read-before-write=1",
+    "-tsan-distinguish-volatile=1",
+)
+SIMT_GXX = (
+    "--param=tsan-instrument-func-entry-exit=0",
+    "--param=tsan-distinguish-volatile=1",
+)
+# CUDA has these headers in folders; ours lie side by side, so whatever reads `csrc` reads all.
+# None of our names may be that of a header of CUDA's, as ``cuda_pipeline.h`` is.
+NESTED = {
+    "cooperative_groups_memcpy_async.h": "cooperative_groups/memcpy_async.h",
+    "cooperative_groups_reduce.h": "cooperative_groups/reduce.h",
+    "cooperative_groups_scan.h": "cooperative_groups/scan.h",
+    "libcu_atomic.h": "cuda/atomic",
+    "libcu_barrier.h": "cuda/barrier",
+    "libcu_pipeline.h": "cuda/pipeline",
+}
 VEC = (
     "ATen/cpu/vec/vec.h",
     "ATen/cpu/vec/functional.h",
@@ -92,6 +112,11 @@ class Tier:
     gxx: tuple[str, ...] = ()
 
     @property
+    def named(self) -> dict[str, Path]:
+        """Our own files by the names that sources include them by."""
+        return {NESTED.get(file.name, file.name): file for file in self.files}
+
+    @property
     def text(self) -> str:
         """The header that includes all of them."""
         return "".join(f"#include <{header}>\n" for header in self.headers)
@@ -101,7 +126,7 @@ def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
     vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
     clang = tuple(word for option in SIMT_CLANG for word in ("-mllvm", option))
-    files = tuple(sorted((HERE / "native/csrc").iterdir()))
+    files = tuple(sorted(set((HERE / "native/csrc").iterdir()) - {HERE / "native/csrc/README.md"}))
     every = (
         Tier("stable", STABLE, (2, 3)),
         Tier("small", SMALL, (8, 13)),
@@ -112,7 +137,7 @@ def tiers() -> dict[str, Tier]:
             "simt",
             ("simt.h",),
             (6, 6),
-            SIMT,
+            (*SIMT, *[PROBES] * (platform.system() == "Linux")),
             compiled=False,
             torch=False,
             files=files,

@@ -29,7 +29,7 @@ MODULES = sorted(
     if file.parent != wing or file.stem != "__init__"
 )
 # The one wing that has more modules on purpose: from a source to something that can be called.
-LARGE = {"native": 14}
+LARGE = {"native": 15}
 MOST = 12
 # pytest's own small plugins have 30 to 320 lines.
 LINES = 300

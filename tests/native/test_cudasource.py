@@ -23,15 +23,17 @@ if TYPE_CHECKING:
         ("axpy <<<dim3(2, (n + 1) / 2), block>>> (n, x);", "axpy", "dim3(2, (n + 1) / 2), block"),
         ("my::sum<float, 32><<<g, b, 4 * n, s>>>(x);", "my::sum<float, 32>", "g, b, 4 * n, s"),
         ("k<Pair<int, 2>><<<{1, 2}, sizes[0]>>>(x);", "k<Pair<int, 2>>", "{1, 2}, sizes[0]"),
+        ("axpy << <4, 256 >> > (n, x);", "axpy", "4, 256 "),
+        ("k<(N)> \\\n    <<<grid, block>>>(x);", "k<(N)>", "grid, block"),
     ],
 )  # fmt: skip
 def test_a_launch_is_a_call(launch: str, name: str, config: str) -> None:
     """Of an object with the kernel and its configuration; the arguments stay."""
     new = rewrite_cuda(launch)
 
-    call = f"[](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
+    call = f"[=](auto... simt_arguments) {{ {name}(simt_arguments...); }}"
     assert new.startswith(f"simt::kernel(SIMT_NAME({name}), simt::Config({config}), {call})")
-    assert new.endswith(launch.rpartition(">>>")[2])
+    assert new.endswith(launch.rpartition(">")[2])
 
 
 def test_lines_stay_lines() -> None:
@@ -44,24 +46,25 @@ def test_lines_stay_lines() -> None:
     assert "b();" == new.splitlines()[4]
 
 
-def test_a_shared_variable_is_placed_by_name() -> None:
-    """Each variable of a declaration on its own, with the type of all."""
+def test_a_kernel_that_is_launched_by_address_keeps_its_type() -> None:
+    """The cast to a pointer to anything is what has to go."""
     new = rewrite_cuda(
-        "void f() { __shared__ float as[16][17], bs[N]; static __shared__ bool last; }"
+        "cudaLaunchCooperativeKernel((void*)k<float, 3>, grid, block, args);\n"
+        "cudaLaunchKernel(reinterpret_cast<const void*>(&k), 1);\ncudaLaunchKernel(k, 1);"
     )
 
-    assert "struct simt_as { float as[16][17]; }; auto& as = simt::shared(&simt_as::as, " in new
-    assert "struct simt_bs { float bs[N]; }; auto& bs = simt::shared(&simt_bs::bs, " in new
-    assert "struct simt_last { bool last; };" in new
-    assert "__shared__" not in new
+    assert "(simt::named(SIMT_NAME(k<float, 3>), k<float, 3>), grid" in new
+    assert 2 == new.count("(simt::named(SIMT_NAME(k), k), 1)")
 
 
-def test_dynamic_shared_memory_is_a_pointer() -> None:
-    """Of the launch's size, which the declaration does not know."""
-    new = rewrite_cuda("void f() { extern __shared__ __align__(16) unsigned char raw[]; }")
+def test_inline_ptx_becomes_a_call_that_is_refused() -> None:
+    """Also in a macro, whose lines stay its lines; what is no text is no assembly."""
+    text = '#define A(x) asm volatile("a" \\\n : "=r"(x)); f()\nvoid g() { asm("b;"); asm(x); }\n'
 
-    place = 'unsigned char* raw = static_cast<unsigned char*>(simt::dynamic("raw", '
-    assert f"void f() {{ {place}sizeof(unsigned char))); }}" == new
+    new = rewrite_cuda(text)
+
+    assert new.startswith("#define A(x) simt::inline_ptx()\\\n; f()\n")
+    assert "void g() { simt::inline_ptx(); asm(x); }" in new
 
 
 def test_comments_and_texts_are_left_alone() -> None:
@@ -78,8 +81,7 @@ def test_comments_and_texts_are_left_alone() -> None:
         ("\n\nk<<<1, f(2;", "<<< has no >>>"),
         ("\n\n  <<<1, 2>>>(x);", "<<< follows no kernel's name"),
         ("\n\nx> <<<1, 2>>>(x);", "<<< follows no kernel's name"),
-        ("\n\nextern __shared__ float a[];", "declare extern __shared__ a inside the kernel"),
-        ("\n\n__shared__ float a[3];", "declare __shared__ variables inside the kernel"),
+        ("\n\nvoid f(texture<float, 2> t);", "textures and surfaces are not supported on the CPU"),
         ("void f() {\n\n__shared__ int a = 3; }", "expected __shared__ TYPE NAME"),
     ],
 )
@@ -97,12 +99,13 @@ def test_incomplete_cuda_is_an_error_with_its_line(text: str, message: str, tmp_
 
 def test_headers_of_kernels_are_rewritten_too(tmp_path: Path) -> None:
     """A source includes them by quotes; the copy of a source has a name of C++."""
-    (tmp_path / "k.cu").write_text('#include "k.cuh"\n')
+    (tmp_path / "k.cu").write_text('#include "k.cuh"\n#include "k.h"\n')
     (tmp_path / "k.cuh").write_text("void f() { __shared__ int a; }")
+    (tmp_path / "k.h").write_text("void g() { __shared__ int b; }")
 
     unit = read_unit("k", [tmp_path / "k.cu"], tmp_path, tmp_path)
 
     assert "simt" == unit.tier
-    assert ["k.cu.cpp", "k.cuh"] == [file.copy for file in unit.files]
+    assert ["k.cu.cpp", "k.cuh", "k.h"] == [file.copy for file in unit.files]
     assert ["k.cu"] == [file.name for file in unit.sources]
     assert all("__shared__" not in file.numbered for file in unit.files)

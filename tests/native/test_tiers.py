@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from plugins.native.tiers import DEFAULT
+from plugins.native.tiers import NESTED
 from plugins.native.tiers import tiers
 from plugins.native.tiers import vector_options
 
@@ -58,7 +59,19 @@ def test_the_simulator_comes_with_its_own_files() -> None:
     names = {file.name for file in tiers()["simt"].files}
 
     assert {"simt.cpp", "simt.h", "cuda_runtime.h"} <= names
+    assert "README.md" not in names
     assert not [tier.name for tier in tiers().values() if tier.files and tier.name != "simt"]
+
+
+def test_headers_in_folders_have_the_names_of_cudas() -> None:
+    """A kernel includes them as nvcc finds them, and by no other name."""
+    files = tiers()["simt"].named
+
+    assert set(NESTED.values()) <= set(files)
+    assert not set(NESTED) & set(files)
+    assert {"cooperative_groups_reduce.h", "libcu_atomic.h"} == {
+        files[name].name for name in ("cooperative_groups/reduce.h", "cuda/atomic")
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in tiers() if name != "simt"])

@@ -53,14 +53,25 @@ class Simulator:
         """The same as the fixture of a kata's tests would be."""
         return CudaExtension(self.library, "tests", "tests", "", self.library)
 
-    def run(self, function: str, n: int, seed: int = 0, **arrays: tuple[str, Any]) -> str:
+    def run(
+        self,
+        function: str,
+        n: int,
+        seed: int = 0,
+        *,
+        strict: bool = False,
+        **arrays: tuple[str, Any],
+    ) -> str:
         """Call ``kata_<function>(n, *arrays)``; return the problem, empty if there is none.
 
-        Each array comes with the access that kernels have: ``x=("in", values)``.
+        Each array comes with the access that kernels have: ``x=("in", values)``. `strict` is what
+        `simulated` asks for.
         """
         library: Any = ctypes.CDLL(str(self.library))
         library.kata_simt_run.restype = ctypes.c_char_p
         seconds = ctypes.c_double(self.seconds)
+        if strict:
+            library.kata_simt_strict(3)
         library.kata_simt_begin(ctypes.c_uint64(seed), seconds, find_addr2line().encode())
         for name, (mode, array) in arrays.items():
             address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)
@@ -74,6 +85,8 @@ class Simulator:
         run = library.kata_simt_run(library.kata_call, ctypes.byref(call), ctypes.byref(status))
         problem: str = run.decode()
         library.kata_simt_end()
+        if strict:
+            library.kata_simt_strict(-1)
         return problem or (f"status {status.value}" if status.value else "")
 
     def launches(self) -> list[Launch]:

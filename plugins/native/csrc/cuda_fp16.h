@@ -1,34 +1,18 @@
-// __half on the host: 16 bits of memory, arithmetic in float, rounded to nearest even.
+// __half and __half2 on the host: 5 bits of exponent, 11 significant ones.
 #pragma once
-#include "simt.h"
+#include "simt_half.h"
 
-struct __half {
-    uint16_t x;
-};
-
-SIMT_PLAIN inline __half __float2half(float value) {
-    const uint32_t bits = static_cast<uint32_t>(simt::bits(value));
-    const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u);
-    const float size = std::fabs(value);
-    if (std::isnan(value)) return {0x7fff};
-    if (size >= 65520.0f) return {static_cast<uint16_t>(sign | 0x7c00u)};
-    // Below 2^-14 the step is 2^-24; above, 11 significant bits are left. nearbyint rounds
-    // halfway cases to even.
-    int exponent = 0;
-    std::frexp(size, &exponent);
-    const int step = exponent - 11 < -24 ? -24 : exponent - 11;
-    const float rounded = std::ldexp(std::nearbyint(std::ldexp(size, -step)), step);
-    if (rounded < std::ldexp(1.0f, -14)) {
-        return {static_cast<uint16_t>(sign | static_cast<unsigned>(std::ldexp(rounded, 24)))};
-    }
-    const uint32_t normal = static_cast<uint32_t>(simt::bits(rounded));
-    return {static_cast<uint16_t>(sign | ((normal >> 13) - (112u << 10)))};
-}
-
-SIMT_PLAIN inline float __half2float(__half value) {
-    const int exponent = value.x >> 10 & 31, fraction = value.x & 1023;
-    const float sign = value.x & 0x8000 ? -1.0f : 1.0f;
-    if (exponent == 31) return fraction ? NAN : sign * INFINITY;
-    if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
-    return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-}
+SIMT_SIXTEEN(__half, __half_raw, half_bits, half_value)
+SIMT_PAIR(__half, __half2)
+SIMT_NAMED(__half, __half2, half)
+SIMT_PLAIN inline __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
+SIMT_PLAIN inline __half2 make_half2(__half a, __half b) { return __half2(a, b); }
+using half = __half;
+using half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
+#define CUDART_INF_FP16 __ushort_as_half(0x7c00)
+#define CUDART_NAN_FP16 __ushort_as_half(0x7fff)
+#define CUDART_ZERO_FP16 __ushort_as_half(0)
+#define CUDART_ONE_FP16 __ushort_as_half(0x3c00)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half(0x7bff)

@@ -21,7 +21,11 @@
 
 namespace simt {
 
-constexpr size_t STACK = 64 << 10;
+// A thread's own variables may have 512 KB, as on a GPU; only the pages that are used cost memory.
+constexpr size_t STACK = 576 << 10;
+// A larger array ends in the gap below, which belongs to nothing. The odd page keeps the stacks of
+// a block from sharing the same lines of the processor's caches.
+constexpr size_t STACK_GAP = (1 << 20) + (4 << 10);
 
 #ifdef SIMT_UCONTEXT
 
@@ -85,17 +89,16 @@ inline void swap(Context& from, Context& to) { simt_switch(&from.top, to.top); }
 
 #endif
 
-// Stacks with a guard page below each, kept for the next launch.
+// Stacks with a gap below each, kept for the next launch.
 class Stacks {
   public:
     char* at(size_t index) {
-        const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
         while (lows.size() <= index) {
-            void* found = mmap(nullptr, STACK + page, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void* found = mmap(nullptr, STACK_GAP + STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (found == MAP_FAILED) std::abort();
-            mprotect(found, page, PROT_NONE);
-            lows.push_back(static_cast<char*>(found) + page);
+            char* low = static_cast<char*>(found) + STACK_GAP;
+            if (mprotect(low, STACK, PROT_READ | PROT_WRITE)) std::abort();
+            lows.push_back(low);
         }
         return lows[index];
     }

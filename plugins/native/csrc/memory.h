@@ -11,13 +11,17 @@
 namespace simt {
 
 enum class Space : uint8_t { Global, Shared, Arguments };
+// In `written`: a copy that no thread has waited for will write the granule.
+constexpr uint32_t IN_FLIGHT = 0xffffffffu;
+
 // In must not be written; Out has no values until it is written, and must be written whole.
 enum class Mode : uint8_t { In, Out, InOut, Scratch };
 
-// An access: `thread` counts the threads of all launches from 1, `clock` all accesses.
+// An access: `thread` counts the threads of all launches from 1, `clock` all accesses. `lanes` are
+// those of the same warp that have written the same value.
 struct Mark {
     uint32_t thread = 0;
-    uint32_t epoch = 0;
+    uint32_t lanes = 0;
     uint32_t clock = 0;
     uint32_t place = 0;
 };
@@ -31,6 +35,8 @@ struct Region {
     uintptr_t low = 0, high = 0;
     Space space = Space::Global;
     Mode mode = Mode::InOut;
+    // Whether the host may touch it, and whether it is a variable of the source.
+    bool managed = false, variable = false;
     std::string name;
     unsigned element = 4;
     unsigned rank = 1;

@@ -3,24 +3,39 @@
 // A .cu file is compiled against this header by the C++ compiler of the machine, with
 // -fsanitize=thread, and linked with simt.cpp instead of a sanitizer's runtime: every load and
 // store of a kernel is a call there, which checks and counts it. plugins/native/cudasource.py
-// rewrites the three things that are not C++: <<<...>>>, __shared__ and extern __shared__.
+// rewrites what is not C++: <<<...>>>, variables of the memory spaces, inline PTX.
 // nvcc never sees this file; the names are those of the CUDA Runtime API and of the CUDA C++
 // Programming Guide.
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cfloat>
 #include <climits>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
+// Clang 19 takes two declarations of va_list for different types if a precompiled header has <math.h>
+// and a source then includes <string>, so that is in the header; so is what most sources want.
+#include <iostream>
+#include <limits>
 // As nvcc does, for names without std: abs, exp, isnan of a float are overloads, not C's functions.
+// C++20's lerp, which comes with them, is hidden: kernels have functions of that name.
+namespace std {
+void simt_no_lerp();
+}
+#define lerp simt_no_lerp
 #include <math.h>
+#undef lerp
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // Functions that access memory for the caller's line report it themselves, with its address.
 #define SIMT_PLAIN __attribute__((no_sanitize("thread"), noinline))
@@ -32,10 +47,22 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__ static
+#define __constant__
+#define __managed__
 #define __forceinline__ inline
+#define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __block_size__(...)
 #define __align__(bytes) alignas(bytes)
+#define __builtin_align__(bytes) alignas(bytes)
+#define CUDART_VERSION 13000
+#define CUDART_CB
+#define CUDART_INF_F INFINITY
+#define CUDART_NAN_F NAN
+// As for `nvcc -arch=sm_80`: kernels then use bfloat16, reductions of a warp, and no TMA.
+#define __CUDA_ARCH__ 800
+#define __CUDACC__ 1
 
 struct uint3 {
     unsigned x, y, z;
@@ -48,6 +75,7 @@ struct dim3 {
 };
 
 using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
 
 // The numbers are those of driver_types.h.
 enum cudaError_t {
@@ -56,7 +84,9 @@ enum cudaError_t {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorNotYetImplemented = 31,
+    cudaErrorNotReady = 600,
     cudaErrorLaunchOutOfResources = 701,
+    cudaErrorCooperativeLaunchTooLarge = 720,
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
@@ -65,15 +95,26 @@ enum cudaMemcpyKind {
     cudaMemcpyDeviceToDevice,
     cudaMemcpyDefault,
 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
+constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
+constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2;
+constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
 
 constexpr int warpSize = 32;
 
 namespace simt {
 
 enum class Kind : uint8_t { Read, Write, Atomic };
-enum class Warp : uint8_t { Sync, Index, Up, Down, Xor, Ballot, All, Any, Reduce };
+enum class Warp : uint8_t { Sync, Index, Up, Down, Xor, Ballot, All, Any, Reduce, Match, Active, Call };
 enum class Reduce : uint8_t { Add, Min, Max, And, Or, Xor };
+// What a variable at file scope is to kernels.
+enum class Where : uint8_t { Device, Constant, Shared };
 
 // The configuration of a launch: by default no dynamic shared memory, and the default stream.
 struct Config {
@@ -99,20 +140,88 @@ struct Variable {
     size_t extents[3];
 };
 
+// The content of a shared array with rows, whose first bound the launch decides.
+template <class T>
+using Element = T;
+
+// A variable at file scope, known to the simulator since its library was loaded.
+struct Static {
+    Static(Where where, void* address, const Variable& variable);
+};
+
+template <class T>
+Variable variable_of(const char* name) {
+    using Element = std::remove_all_extents_t<T>;
+    return {name, sizeof(T), sizeof(Element), std::rank_v<T>,
+            {std::extent_v<T, 0>, std::extent_v<T, 1>, std::extent_v<T, 2>}};
+}
+
+template <class T>
+Static watch(Where where, T& variable, const char* name) {
+    return {where, const_cast<void*>(static_cast<const volatile void*>(&variable)), variable_of<T>(name)};
+}
+
 uint3 thread_index();
 uint3 block_index();
 dim3 block_size();
 dim3 grid_size();
 
 void access(const void* address, unsigned bytes, Kind kind, const void* here);
+// An atomic operation that changes nothing unless it finds `compare`.
+void access_compare(const void* address, unsigned bytes, const void* compare, const void* here);
+// Memory that an atomic store is about to write, whatever it held.
+void begin_value(const void* address, unsigned bytes);
+// The widest load has 16 bytes: two of them make a double4.
+inline void access_vector(const void* address, unsigned bytes, Kind kind, const void* here) {
+    for (unsigned at = 0; at < bytes; at += 16) {
+        access(static_cast<const char*>(address) + at, bytes < 16 ? bytes : 16, kind, here);
+    }
+}
 void declare(Slot& slot, const Variable& variable);
 void* dynamic(const char* name, unsigned element);
+void* dynamic_file(const char* name, unsigned element);
 uint64_t warp(Warp operation, unsigned mask, uint64_t value, int argument, int width,
               Reduce reduce, bool is_signed, const void* here);
-void fence();
+enum class Scope : uint8_t { Block, Device };
+void fence(Scope scope);
 void launch(const char* kernel, const Config& config, void (*run)(void*), void* arguments,
-            size_t bytes);
+            size_t bytes, bool cooperative = false);
 void allow_dynamic(size_t bytes);
+
+// ---- What the headers of synchronisation are made of.
+
+// The index of the thread in its block.
+unsigned thread_rank();
+// __syncthreads(), for the caller's line.
+uint64_t block_sync(uint64_t value, const void* here);
+// Waits for all threads of the grid, which cudaLaunchCooperativeKernel has launched.
+void grid_sync(const void* here);
+bool cooperative();
+// Waits for `count` threads of the block, of which `first` is the first, that are several warps; not
+// for each other's memory unless `order` says so.
+void tile_sync(unsigned first, unsigned count, const void* here, bool order = true);
+// Where a thread of the block lays out what others read.
+void* board(unsigned thread, size_t bytes);
+// What this thread did before `release` comes before what another does after `acquire`.
+void release(const void* object);
+void acquire(const void* object);
+// Waits until `ready` is true of the argument; `what` is the call that messages name.
+void wait_until(bool (*ready)(void*), void* argument, const char* what, const void* here);
+// Makes the lanes of a mask meet, and calls `made` once with what each has given.
+// The memory of the lanes is not ordered by it.
+void warp_call(unsigned mask, void* given, void (*made)(void* const* given), const char* what, const void* here);
+// Copies `bytes` when `complete` says so: until then a read of `to` is a fault.
+void copy_later(void* to, const void* from, size_t bytes, size_t zeros, unsigned step, const void* owner,
+                const void* here);
+// Makes this thread's copies visible to it: those of `owner` but the last `leave` batches.
+void commit(const void* owner);
+void complete(const void* owner, unsigned leave);
+// Counts those who have come to a place of the block's shared memory, and waits for so many.
+void count(const void* place);
+unsigned counted(const void* place);
+void wait_count(const void* place, unsigned wanted, const char* what, const void* here);
+// Ends the run with a message that begins with `what`, about the caller's line.
+[[noreturn]] void report(const char* what, const void* here, const char* why, ...);
 void need_stream(const char* what, cudaStream_t stream);
 
 // Stands for a __shared__ variable, which is the only member of a structure. Its place, with
@@ -120,9 +229,7 @@ void need_stream(const char* what, cudaStream_t stream);
 template <class Holder, class T>
 SIMT_PLAIN T& shared(T Holder::*member, const char* name) {
     static Slot slot;
-    using Element = std::remove_all_extents_t<T>;
-    declare(slot, {name, sizeof(T), sizeof(Element), std::rank_v<T>,
-                   {std::extent_v<T, 0>, std::extent_v<T, 1>, std::extent_v<T, 2>}});
+    declare(slot, variable_of<T>(name));
     return static_cast<Holder*>(slot.address)->*member;
 }
 
@@ -147,11 +254,12 @@ struct Kernel {
     const char* name;
     Config config;
     Function function;
+    bool cooperative = false;
 
     template <class... Args>
     SIMT_PLAIN void operator()(Args... args) const {
         Call<Function, Args...> call{function, {args...}};
-        launch(name, config, &Call<Function, Args...>::run, &call, sizeof call);
+        launch(name, config, &Call<Function, Args...>::run, &call, sizeof call, cooperative);
     }
 };
 
@@ -160,22 +268,48 @@ SIMT_PLAIN Kernel<Function> kernel(const char* name, Config config, Function fun
     return {name, config, function};
 }
 
+// A kernel and its name, for the calls that launch one by its address.
+template <class Function>
+struct Named {
+    const char* name;
+    Function* function;
+};
+template <class Function>
+SIMT_PLAIN Named<Function> named(const char* name, Function* function) {
+    return {name, function};
+}
+template <class... Args, size_t... I>
+SIMT_PLAIN void launch_pointers(Named<void(Args...)> kernel, const Config& config, void** args, bool cooperative,
+                                std::index_sequence<I...>) {
+    Kernel<void (*)(Args...)> made{kernel.name, config, kernel.function, cooperative};
+    made.template operator()<Args...>(*static_cast<std::remove_reference_t<Args>*>(args[I])...);
+}
+
+// The compiler refuses what calls these.
+[[gnu::error("inline PTX is not supported on the CPU: only the GPU's assembler knows it")]] void inline_ptx();
+
 template <class T>
 SIMT_PLAIN uint64_t bits(T value) {
     static_assert(sizeof(T) <= 8, "a shuffle moves 4 or 8 bytes");
     uint64_t found = 0;
-    std::memcpy(&found, &value, sizeof value);
+    std::memcpy(&found, static_cast<const void*>(&value), sizeof value);
     return found;
 }
 
 template <class T>
 SIMT_PLAIN T from_bits(uint64_t value) {
     T found;
-    std::memcpy(&found, &value, sizeof found);
+    std::memcpy(static_cast<void*>(&found), &value, sizeof found);
     return found;
 }
 
 }  // namespace simt
+
+#define SIMT_DEVICE __attribute__((section("simt_device"), aligned(16)))
+#define SIMT_WATCH(WHERE, NAME, TEXT)                                                         \
+    SIMT_DEVICE static char simt_after_##NAME[64];                                            \
+    static const simt::Static simt_static_##NAME =                                            \
+        (static_cast<void>(simt_after_##NAME), simt::watch(simt::Where::WHERE, NAME, TEXT))
 
 #define threadIdx (simt::thread_index())
 #define blockIdx (simt::block_index())
@@ -186,8 +320,11 @@ void __syncthreads();
 int __syncthreads_count(int predicate);
 int __syncthreads_and(int predicate);
 int __syncthreads_or(int predicate);
-void __threadfence();
-inline void __threadfence_block() {}
+inline void __threadfence() { simt::fence(simt::Scope::Device); }
+inline void __threadfence_system() { simt::fence(simt::Scope::Device); }
+inline void __threadfence_block() { simt::fence(simt::Scope::Block); }
+
+[[noreturn]] void __trap();
 
 // ---- Warps. Every lane named in the mask must come to the same call with the same mask.
 
@@ -206,6 +343,24 @@ SIMT_SHUFFLE(__shfl_up_sync, simt::Warp::Up)
 SIMT_SHUFFLE(__shfl_down_sync, simt::Warp::Down)
 SIMT_SHUFFLE(__shfl_xor_sync, simt::Warp::Xor)
 #undef SIMT_SHUFFLE
+
+SIMT_PLAIN inline unsigned __activemask() {
+    return static_cast<unsigned>(
+        simt::warp(simt::Warp::Active, 0, 0, 0, 32, simt::Reduce::Add, false, SIMT_HERE));
+}
+template <class T>
+SIMT_PLAIN unsigned __match_any_sync(unsigned mask, T value) {
+    return static_cast<unsigned>(simt::warp(simt::Warp::Match, mask, simt::bits(value), 0, 32,
+                                            simt::Reduce::Add, false, SIMT_HERE));
+}
+template <class T>
+SIMT_PLAIN unsigned __match_all_sync(unsigned mask, T value, int* all) {
+    const auto same = simt::warp(simt::Warp::Match, mask, simt::bits(value), 0, 32, simt::Reduce::Add,
+                                 false, SIMT_HERE);
+    // The upper half has the lanes that took part.
+    *all = (same >> 32) == (same & 0xffffffffu);
+    return *all ? static_cast<unsigned>(same) : 0u;
+}
 
 #define SIMT_VOTE(TYPE, NAME, OPERATION)                                                    \
     SIMT_PLAIN inline TYPE NAME(unsigned mask, int predicate) {                             \
@@ -235,14 +390,19 @@ SIMT_REDUCE(__reduce_xor_sync, simt::Reduce::Xor)
 
 // ---- Atomics. They return what was there before.
 
-#define SIMT_ATOMIC(NAME, NEW)                                                              \
+#define SIMT_ATOMIC_OF(NAME, NEW)                                                           \
     template <class T>                                                                      \
     SIMT_PLAIN T NAME(T* address, std::type_identity_t<T> value) {                          \
         simt::access(address, sizeof(T), simt::Kind::Atomic, SIMT_HERE);                    \
-        T old = *address;                                                                   \
-        *address = NEW;                                                                     \
+        T old;                                                                              \
+        std::memcpy(static_cast<void*>(&old), address, sizeof old);                         \
+        const T made = NEW;                                                                 \
+        std::memcpy(static_cast<void*>(address), &made, sizeof made);                       \
         return old;                                                                         \
     }
+// Their scopes are not told apart: what is atomic for a block is for the device.
+#define SIMT_ATOMIC(NAME, NEW)                                                              \
+    SIMT_ATOMIC_OF(NAME, NEW) SIMT_ATOMIC_OF(NAME##_block, NEW) SIMT_ATOMIC_OF(NAME##_system, NEW)
 SIMT_ATOMIC(atomicAdd, static_cast<T>(old + value))
 SIMT_ATOMIC(atomicSub, static_cast<T>(old - value))
 SIMT_ATOMIC(atomicMax, old < value ? value : old)
@@ -254,150 +414,50 @@ SIMT_ATOMIC(atomicExch, value)
 SIMT_ATOMIC(atomicInc, old >= value ? T(0) : T(old + 1))
 SIMT_ATOMIC(atomicDec, old == 0 || old > value ? value : T(old - 1))
 #undef SIMT_ATOMIC
+#undef SIMT_ATOMIC_OF
 
-template <class T>
-SIMT_PLAIN T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
-    simt::access(address, sizeof(T), simt::Kind::Atomic, SIMT_HERE);
-    T old = *address;
-    if (old == compare) *address = value;
-    return old;
-}
+#define SIMT_CAS(NAME)                                                                      \
+    template <class T>                                                                      \
+    SIMT_PLAIN T NAME(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) { \
+        simt::access_compare(address, sizeof(T), &compare, SIMT_HERE);                      \
+        T old = *address;                                                                   \
+        if (std::memcmp(&old, &compare, sizeof old) == 0) *address = value;                 \
+        return old;                                                                         \
+    }
+SIMT_CAS(atomicCAS)
+SIMT_CAS(atomicCAS_block)
+SIMT_CAS(atomicCAS_system)
+#undef SIMT_CAS
 
-template <class T>
-SIMT_PLAIN T __ldg(const T* address) {
-    simt::access(address, sizeof(T), simt::Kind::Read, SIMT_HERE);
-    return *address;
-}
+// ---- Loads and stores with a hint for the caches, which are accesses like any other.
 
-// ---- Vector types: one access of all their bytes, which must be aligned to them.
+#define SIMT_LOAD(NAME)                                                                     \
+    template <class T>                                                                      \
+    SIMT_PLAIN T NAME(const T* address) {                                                   \
+        simt::access_vector(address, sizeof(T), simt::Kind::Read, SIMT_HERE);               \
+        T found;                                                                            \
+        std::memcpy(static_cast<void*>(&found), address, sizeof found);                     \
+        return found;                                                                       \
+    }
+SIMT_LOAD(__ldg)
+SIMT_LOAD(__ldca)
+SIMT_LOAD(__ldcg)
+SIMT_LOAD(__ldcs)
+SIMT_LOAD(__ldlu)
+SIMT_LOAD(__ldcv)
+#undef SIMT_LOAD
+#define SIMT_STORE(NAME)                                                                    \
+    template <class T>                                                                      \
+    SIMT_PLAIN void NAME(T* address, std::type_identity_t<T> value) {                       \
+        simt::access_vector(address, sizeof(T), simt::Kind::Write, SIMT_HERE);              \
+        std::memcpy(static_cast<void*>(address), &value, sizeof value);                     \
+    }
+SIMT_STORE(__stwb)
+SIMT_STORE(__stcg)
+SIMT_STORE(__stcs)
+SIMT_STORE(__stwt)
+#undef SIMT_STORE
 
-#define SIMT_VECTOR(NAME, T, COUNT, FIELDS, PARAMETERS, INITIAL)                            \
-    struct alignas(sizeof(T) * COUNT) NAME {                                                \
-        T FIELDS;                                                                           \
-        NAME() = default;                                                                   \
-        SIMT_PLAIN NAME PARAMETERS : INITIAL {}                                             \
-        SIMT_PLAIN NAME(const NAME& other) {                                                \
-            simt::access(&other, sizeof other, simt::Kind::Read, SIMT_HERE);                \
-            simt::access(this, sizeof other, simt::Kind::Write, SIMT_HERE);                 \
-            std::memcpy(static_cast<void*>(this), &other, sizeof other);                    \
-        }                                                                                   \
-        SIMT_PLAIN NAME& operator=(const NAME& other) {                                     \
-            simt::access(&other, sizeof other, simt::Kind::Read, SIMT_HERE);                \
-            simt::access(this, sizeof other, simt::Kind::Write, SIMT_HERE);                 \
-            std::memmove(static_cast<void*>(this), &other, sizeof other);                   \
-            return *this;                                                                   \
-        }                                                                                   \
-    };
-#define SIMT_LIST(...) __VA_ARGS__
-#define SIMT_VECTOR2(NAME, T)                                                               \
-    SIMT_VECTOR(NAME, T, 2, SIMT_LIST(x, y), (T x, T y), SIMT_LIST(x(x), y(y)))             \
-    SIMT_PLAIN inline NAME make_##NAME(T x, T y) { return {x, y}; }
-#define SIMT_VECTOR4(NAME, T)                                                               \
-    SIMT_VECTOR(NAME, T, 4, SIMT_LIST(x, y, z, w), (T x, T y, T z, T w),                    \
-                SIMT_LIST(x(x), y(y), z(z), w(w)))                                          \
-    SIMT_PLAIN inline NAME make_##NAME(T x, T y, T z, T w) { return {x, y, z, w}; }
-SIMT_VECTOR2(float2, float)
-SIMT_VECTOR4(float4, float)
-SIMT_VECTOR2(double2, double)
-SIMT_VECTOR2(int2, int)
-SIMT_VECTOR4(int4, int)
-SIMT_VECTOR2(uint2, unsigned)
-SIMT_VECTOR4(uint4, unsigned)
-SIMT_VECTOR4(uchar4, unsigned char)
-#undef SIMT_VECTOR2
-#undef SIMT_VECTOR4
-#undef SIMT_VECTOR
-
-// ---- Arithmetic of CUDA that C++ lacks.
-
-template <class A, class B>
-constexpr std::common_type_t<A, B> min(A a, B b) {
-    using T = std::common_type_t<A, B>;
-    return T(b) < T(a) ? T(b) : T(a);
-}
-template <class A, class B>
-constexpr std::common_type_t<A, B> max(A a, B b) {
-    using T = std::common_type_t<A, B>;
-    return T(a) < T(b) ? T(b) : T(a);
-}
-inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
-inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
-inline int __ffs(int x) { return __builtin_ffs(x); }
-inline unsigned __brev(unsigned x) {
-    unsigned found = 0;
-    for (int i = 0; i < 32; ++i) found |= (x >> i & 1u) << (31 - i);
-    return found;
-}
-inline int __float_as_int(float x) { return simt::from_bits<int>(simt::bits(x)); }
-inline float __int_as_float(int x) { return simt::from_bits<float>(simt::bits(x)); }
-inline unsigned __float_as_uint(float x) { return simt::from_bits<unsigned>(simt::bits(x)); }
-inline float __uint_as_float(unsigned x) { return simt::from_bits<float>(simt::bits(x)); }
-// Macros, since the C library declares functions of these names.
-#define __expf(x) std::exp(static_cast<float>(x))
-#define __logf(x) std::log(static_cast<float>(x))
-#define __powf(x, y) std::pow(static_cast<float>(x), static_cast<float>(y))
-#define __sinf(x) std::sin(static_cast<float>(x))
-#define __cosf(x) std::cos(static_cast<float>(x))
-
-// ---- The host's side. Device memory is memory of this process, but kernels may touch only the
-// buffers that were given to them or allocated here.
-
-cudaError_t cudaGetLastError();
-cudaError_t cudaPeekAtLastError();
-const char* cudaGetErrorString(cudaError_t error);
-cudaError_t simt_malloc(void** pointer, size_t bytes);
-cudaError_t cudaFree(void* pointer);
-cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream = nullptr);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream = nullptr);
-inline cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-    return cudaMemsetAsync(pointer, value, bytes);
-}
-inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    return cudaMemcpyAsync(to, from, bytes, kind);
-}
-template <class T>
-cudaError_t cudaMalloc(T** pointer, size_t bytes) {
-    return simt_malloc(reinterpret_cast<void**>(pointer), bytes);
-}
-template <class T>
-cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
-    simt::need_stream("cudaMallocAsync", stream);
-    return simt_malloc(reinterpret_cast<void**>(pointer), bytes);
-}
-// A small device: eight multiprocessors, unless a test asks for others, each with room for eight
-// blocks of 256 threads.
-enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxSharedMemoryPerBlock = 8,
-    cudaDevAttrWarpSize = 10,
-    cudaDevAttrMultiProcessorCount = 16,
-    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-};
-inline cudaError_t cudaGetDevice(int* device) {
-    *device = 0;
-    return cudaSuccess;
-}
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
-struct cudaDeviceProp {
-    char name[256];
-    size_t sharedMemPerBlock;
-    int warpSize, maxThreadsPerBlock, multiProcessorCount, maxThreadsPerMultiProcessor;
-};
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device);
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-    simt::need_stream("cudaFreeAsync", stream);
-    return cudaFree(pointer);
-}
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-template <class Function>
-cudaError_t cudaFuncSetAttribute(Function, cudaFuncAttribute, int bytes) {
-    simt::allow_dynamic(static_cast<size_t>(bytes));
-    return cudaSuccess;
-}
+#include "simt_vectors.h"
+#include "simt_math.h"
+#include "simt_host.h"
