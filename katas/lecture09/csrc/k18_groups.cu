@@ -5,16 +5,16 @@
 //   lanes  0 .. 15   row 0   found in step 1, on to the barrier
 //   lanes 16 .. 31   row 1   step 2, step 3, ...
 //
-// In step 2 a shuffle with the mask 0xffffffff waits for lanes that wait elsewhere. A tile has a mask
-// of its own:
+// In step 2 a shuffle with the mask 0xffffffff waits for lanes that wait elsewhere. A tile has a
+// mask of its own:
 //
-//   tile.thread_rank()    tile.ballot(p)    tile.shfl_xor(v, 8)    cg::reduce(tile, v, cg::less<int>())
+//   tile.thread_rank()   tile.ballot(p)   tile.shfl_xor(v, 8)   cg::reduce(tile, v, op)
 //
 // Write first_above, about 7 lines.
 //
 // Begin on paper: which lane is bit 0 of tile.ballot, asked by lane 20?
-// Afterwards read warp_reduce in aten/src/ATen/native/cuda/PersistentSoftmax.cuh: it has a width, and
-// the full mask. Why may it?
+// Afterwards read warp_reduce in aten/src/ATen/native/cuda/PersistentSoftmax.cuh: it has a width,
+// and the full mask. Why may it?
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
