@@ -11,6 +11,9 @@ from hypothesis import example
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
+from plugins.kit import forbids_tokens
+
 
 if TYPE_CHECKING:
     from plugins.kit import CudaExtension
@@ -112,6 +115,22 @@ def test_a_row_is_read_until_one_is_above(extension: CudaExtension, order: str) 
         f"8 rows that take {steps} steps of 16 loads: yours loads {loads} elements, expected"
         f" {TILE * sum(steps)}. A tile stops when its row is done\n{launch.table()}"
     )
+
+
+def test_the_mask_does_not_depend_on_who_comes_together(extension: CudaExtension) -> None:
+    """CUDA does not promise that the lanes of a tile are at a line together: a mask names them."""
+    check(extension, rows_with([3, 20], 40))
+    try:
+        forbids_tokens(
+            source("katas.lecture09", "csrc/k18_groups.cu"), "__activemask", "coalesced_threads"
+        )
+    except AssertionError as error:
+        used = str(error).partition("\n")[0]
+        pytest.fail(
+            f"{used}: yours asks which lanes are there, expected a tile, which names those that"
+            " have to come",
+            pytrace=False,
+        )
 
 
 @pytest.mark.backend("nvcc")
