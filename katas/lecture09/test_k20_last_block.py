@@ -113,16 +113,16 @@ def test_the_bits_do_not_depend_on_the_order(extension: CudaExtension) -> None:
 
 
 def test_one_launch_that_counts_each_block(extension: CudaExtension) -> None:
-    """As many atomic operations as blocks, all on the counter."""
+    """An atomic operation for each block, and each element loaded a single time."""
     x = torch.randn(GRID)
     summed(extension, x, counter())
     launches = extension.launches()
     assert len(launches) == 1, f"yours launches {len(launches)} kernels, expected 1"
     launch = launches[0]
     atomics = launch.count("global", "atomic").accesses
-    assert atomics == MOST_BLOCKS, (
+    assert MOST_BLOCKS <= atomics <= MOST_BLOCKS + 1, (
         f"{MOST_BLOCKS} blocks: yours has {atomics} atomic operations, expected one for each block"
-        f"\n{launch.table()}"
+        f" to count it, and at most one more to reset the counter\n{launch.table()}"
     )
     written = launch.count("global", "write").accesses
     assert written <= MOST_BLOCKS + 2, (
