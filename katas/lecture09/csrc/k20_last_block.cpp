@@ -1,6 +1,6 @@
 // tier: small
 // Given: the operator around the kernel. lecture09_k20::grid_sum takes a tensor of the CPU or of
-// CUDA, and a counter, which is 0 and stays the caller's.
+// CUDA, and a counter that is 0 before and after the call.
 
 #include "launch.h"
 
@@ -15,7 +15,7 @@ static Tensor grid_sum_meta(const Tensor& x, const Tensor& arrived) {
 static Tensor grid_sum(const Tensor& x, const Tensor& arrived) {
     const Tensor out = grid_sum_meta(x, arrived), xs = x.contiguous();
     TORCH_CHECK(xs.numel() <= 1 << 30, "grid_sum: expected at most 2**30 elements");
-    // A block for each 64 elements, at least 1; 1,024 fill a GPU, and 150 are quick on the CPU.
+    // A block for each 64 elements, at least 1; 1,024 keep a GPU busy, and 150 are quick on the CPU.
     const int most = xs.is_cpu() ? 150 : 1024;
     const int n = static_cast<int>(xs.numel()), full = (n + 63) / 64;
     const int blocks = full < 1 ? 1 : full > most ? most : full;

@@ -1,8 +1,8 @@
 // Add up a whole grid in one launch: the block that arrives last does the rest.
 //
 // k05_block_sum launches twice, since no block knows when the others are done. One atomicAdd of a
-// float per block is one launch, but in the order in which blocks come: other last bits each time.
-// So count the blocks:
+// float per block would do, but blocks come in any order: other last bits each time. So count the
+// blocks:
 //
 //   block 3   partial[3] = 2.5   fence   arrived 0 -> 1
 //   block 0   partial[0] = 1.0   fence   arrived 1 -> 2
@@ -11,16 +11,17 @@
 // 1. is_last: publish the block's sum, count it, and tell all threads of the block.
 // 2. grid_sum: a sum for each block, then the sum of the sums, by the last block.
 //
-// - The fence stands between the write and the count: without it the count may be seen first.
-// - The fence after the count is for what is read afterwards.
-// - The next launch finds arrived as this one did: 0.
+// - Without the first fence the count may be seen before the write.
+// - The fence after the count keeps partial from being read before it.
+// - The next launch wants arrived to be 0 again.
 //
 // About 20 lines. Begin on paper: which threads know what atomicAdd returned?
 // Afterwards find your steps in global_reduce and mark_block_finished, in
 // aten/src/ATen/native/cuda/Reduce.cuh.
 //
-// Real life differs: PyTorch sets its counters to 0 before each launch. The simulator asks for the
-// first fence alone; where nvcc is installed, a test looks for both.
+// Real life differs: PyTorch sets its counters to 0 before each launch, and all threads of its last
+// block take the second fence. The simulator asks for the first one alone; where nvcc is there, a
+// test looks for both.
 
 #include <cuda_runtime.h>
 

@@ -26,7 +26,7 @@ __device__ int first_above(int columns, float limit, const float* row) {
 __global__ void search(int rows, int columns, float limit, const float* x, int* out) {
     __shared__ int found[ROWS];
     const int thread = threadIdx.x, row = blockIdx.x * ROWS + thread / TILE;
-    const int first = row < rows ? first_above(columns, limit, x + row * columns) : 0;
+    const int first = first_above(row < rows ? columns : 0, limit, x + row * columns);
     if (thread % TILE == 0) found[thread / TILE] = first;
     __syncthreads();
     if (thread < ROWS && blockIdx.x * ROWS + thread < rows) out[blockIdx.x * ROWS + thread] = found[thread];
