@@ -1,0 +1,147 @@
+"""Tests of k20_last_block: one launch, one counter, the same bits in any order of the blocks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from plugins.kit import CudaExtension
+    from plugins.kit import Ptx
+
+
+pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
+
+THREADS = 64
+MOST_BLOCKS = 150
+GRID = MOST_BLOCKS * THREADS
+ORDERS = ["forwards", "backwards", "shuffled"]
+
+
+def counter(device: str = "cpu") -> torch.Tensor:
+    """Return a counter as a caller makes it, once for many calls."""
+    return torch.zeros((), dtype=torch.int32, device=device)
+
+
+def summed(extension: CudaExtension, x: torch.Tensor, arrived: torch.Tensor) -> float:
+    """Return one sum, and check what the call leaves behind."""
+    __tracebackhide__ = True
+    with unchanged(x=x):
+        yours: float = extension.op("grid_sum")(x, arrived).item()
+    left = arrived.item()
+    assert left == 0, (
+        f"{x.numel()} elements: yours leaves the counter at {left}, expected 0, or the next launch"
+        " finds its last block too early or not at all"
+    )
+    return yours
+
+
+def check(extension: CudaExtension, n: int, device: str = "cpu") -> None:
+    """Compare two sums of n small integers, which are exact in any order, with one counter."""
+    __tracebackhide__ = True
+    arrived = counter(device)
+    for call in ("first", "second"):
+        x = torch.randint(-8, 9, (n,), dtype=torch.float32, device=device)
+        right = x.sum().item()
+        yours = summed(extension, x, arrived)
+        assert yours == right, (
+            f"{n} elements, {call} call with this counter: yours is {yours}, expected {right}, as"
+            " x.sum() is: which blocks did the last one leave out?"
+        )
+
+
+@pytest.mark.parametrize("n", [1, 63, 64])
+def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
+    """A block alone is the last one, and threads without an element add 0."""
+    check(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [65, 128, 1000])
+def test_several_blocks(extension: CudaExtension, device: str, n: int) -> None:
+    """The last to arrive finds what all others have left."""
+    check(extension, n, device)
+
+
+@pytest.mark.parametrize("n", [GRID - 70, GRID, 2 * GRID + 5])
+def test_more_blocks_than_threads(extension: CudaExtension, device: str, n: int) -> None:
+    """150 sums and 64 threads: each of the last block adds up two or three."""
+    check(extension, n, device)
+
+
+def test_no_elements(extension: CudaExtension, device: str) -> None:
+    """One block, which has nothing to add; the sum is 0."""
+    check(extension, 0, device)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_any_block_may_be_last(extension: CudaExtension, order: str) -> None:
+    """The counter says who is the last to arrive, and no block's number does."""
+    with extension.simulated(order=order):
+        check(extension, 10 * THREADS)
+
+
+@given(n=st.integers(0, 2000))
+def test_any_number_of_elements(extension: CudaExtension, n: int) -> None:
+    """Any number of blocks, the last of them full or not."""
+    check(extension, n)
+
+
+def test_the_bits_do_not_depend_on_the_order(extension: CudaExtension) -> None:
+    """The last block adds in the order of partial, whichever it is."""
+    # Terms that cancel: what an addition loses is not hidden by a large sum.
+    x, arrived = torch.randn(GRID), counter()
+    found = []
+    for order in [*ORDERS, "shuffled", "shuffled"]:
+        with extension.simulated(order=order):
+            found.append(summed(extension, x, arrived).hex())
+    assert len(set(found)) == 1, (
+        f"5 orders of blocks: yours is {found}, expected the same bits: do blocks add in the order"
+        " in which they come, as atomicAdd on a float does?"
+    )
+    right = x.double().sum().item()
+    assert math.isclose(float.fromhex(found[0]), right, rel_tol=0, abs_tol=1e-3), (
+        f"yours is {float.fromhex(found[0])}, expected {right} but for rounding, as in float64"
+    )
+
+
+def test_one_launch_that_counts_each_block(extension: CudaExtension) -> None:
+    """An atomic operation for each block, and each element loaded a single time."""
+    x = torch.randn(GRID)
+    summed(extension, x, counter())
+    launches = extension.launches()
+    assert len(launches) == 1, f"yours launches {len(launches)} kernels, expected 1"
+    launch = launches[0]
+    atomics = launch.count("global", "atomic").accesses
+    assert MOST_BLOCKS <= atomics <= MOST_BLOCKS + 1, (
+        f"{MOST_BLOCKS} blocks: yours has {atomics} atomic operations, expected one for each block"
+        f" to count it, and at most one more to reset the counter\n{launch.table()}"
+    )
+    written = launch.count("global", "write").accesses
+    assert written <= MOST_BLOCKS + 2, (
+        f"{MOST_BLOCKS} blocks: yours has {written} stores, expected at most one for each block,"
+        f" one for the sum and one for the counter\n{launch.table()}"
+    )
+    loads = launch.count("global", "read").accesses
+    assert loads == GRID + MOST_BLOCKS, (
+        f"yours has {loads} loads, expected {GRID} of x and {MOST_BLOCKS} of partial, each element"
+        f" once\n{launch.table()}"
+    )
+
+
+@pytest.mark.backend("nvcc")
+def test_nvcc_makes_two_fences(ptx: Ptx) -> None:
+    """Compiled for a GPU: one before the count and one after it, as in PyTorch."""
+    fences = ptx.count("membar.gl", "membar.sys", "fence.*") + 2 * ptx.count("atom.*acq_rel*")
+    assert fences >= 2, (
+        f"yours has {fences} fences for the whole device, expected 2, or an atomic operation that"
+        " is both: the first publishes partial, the second keeps reads from coming before the count"
+        f"\n{ptx.table()}"
+    )
