@@ -29,7 +29,7 @@ constexpr int ROWS = THREADS / TILE;
 // The column of the first element of row that is greater than limit; columns if there is none. The
 // tile loads TILE neighbours a step, until one is greater than limit.
 __device__ int first_above(int columns, float limit, const float* row) {
-    // TODO: make the tile, which every thread of the block has to do; then go through the row
+    // TODO: make the tile, with all threads of the block; then go through the row
     return 0;
 }
 
