@@ -169,9 +169,12 @@ FEATURES = (
             "binary_groups": lambda x: np.concatenate(
                 [np.where(p > 0, (p > 0).sum(), (p <= 0).sum()) for p in x.reshape(2, 32)]
             ),
+            "coalesced_exchange": lambda x: np.where(
+                np.arange(64) % 2 == 0, x[np.arange(64) ^ 2], 0
+            ),
         },
-        {},
-        "",
+        {"no_coalesced_sync": Fault("", ("all[",))},
+        "racecheck: hazard",
     ),
     Feature(
         "`grid.sync()` of a cooperative launch",
@@ -283,9 +286,9 @@ FEATURES = (
         "no tool does between blocks; racecheck: hazard",
     ),
     Feature(
-        "the same, changed by kernels",
+        "`__device__` variables, changed by kernels",
         "order.cu",
-        {},
+        {"counts_into_variable": lambda x: np.full(64, (x > 0).sum())},
         {
             "sums_into_variable": Fault(RACE, ("total[0]", "atomicAdd")),
             "past_a_variable": Fault("out of bounds in kernel", ("parts has 8 elements",)),
@@ -317,9 +320,9 @@ FEATURES = (
         "racecheck: hazard, with the note that identical data is written if it is",
     ),
     Feature(
-        "a value that is read too early, or was never written, and is not used",
+        "a value that is read and not used; too early, or though it was never written",
         "order.cu",
-        {},
+        {"discards_in_time": lambda x: x},
         {
             "discards_unwritten": Fault(UNWRITTEN, ("all[", USELESS)),
             "multiplies_unwritten": Fault(UNWRITTEN, ("all[",)),
@@ -340,9 +343,9 @@ FEATURES = (
         "racecheck: hazard",
     ),
     Feature(
-        "`__syncthreads()` in each of two branches",
+        "`__syncthreads()` in each of two branches, of which the whole block takes one",
         "order.cu",
-        {},
+        {"barrier_in_one_branch": lambda x: x[::-1]},
         {
             "barriers_in_both_branches": Fault(
                 "divergent barrier in kernel", ("32 threads", "whole block takes the branch")

@@ -75,6 +75,29 @@ __global__ void coalesced(int n, const float* x, float* y) {
 }
 RUN(coalesced, 1, 64)
 
+// Every other thread takes the branch, and reads what the next of them has left.
+__global__ void coalesced_exchange(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    y[threadIdx.x] = 0.0f;
+    if (threadIdx.x % 2 == 0) {
+        cg::coalesced_group group = cg::coalesced_threads();
+        all[threadIdx.x] = x[threadIdx.x];
+        group.sync();
+        y[threadIdx.x] = all[threadIdx.x ^ 2];
+    }
+}
+RUN(coalesced_exchange, 1, 64)
+
+__global__ void no_coalesced_sync(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    if (threadIdx.x % 2 == 0) {
+        cg::coalesced_group group = cg::coalesced_threads();
+        all[threadIdx.x] = x[threadIdx.x];
+        y[threadIdx.x] = all[threadIdx.x ^ 2] * group.size();  // WRONG
+    }
+}
+RUN(no_coalesced_sync, 1, 64)
+
 __global__ void binary_groups(int n, const float* x, float* y) {
     auto tile = cg::tiled_partition<32>(cg::this_thread_block());
     auto same = cg::binary_partition(tile, x[threadIdx.x] > 0.0f);

@@ -215,6 +215,14 @@ __global__ void changes_a_constant(int n, const float* x, float* y) {
 }
 RUN(changes_a_constant, 1, 1)
 
+__device__ int positives = 0;
+__global__ void counts_into_variable(int n, const float* x, float* y) {
+    if (x[threadIdx.x] > 0.0f) atomicAdd(&positives, 1);
+    __syncthreads();
+    y[threadIdx.x] = static_cast<float>(positives);
+}
+RUN(counts_into_variable, 1, 64)
+
 // ---- Every spelling of a shared array
 
 __shared__ float at_file_scope[64];
@@ -307,6 +315,16 @@ __global__ void multiplies_unwritten(int n, const float* x, float* y) {
     y[threadIdx.x] = next * (threadIdx.x < 63 ? 1.0f : 0.0f);
 }
 RUN(multiplies_unwritten, 1, 64)
+
+// What is read and not used was written before, as all threads know.
+__global__ void discards_in_time(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    all[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    const float unused = all[63 - threadIdx.x];
+    y[threadIdx.x] = n < 0 ? unused : x[threadIdx.x];
+}
+RUN(discards_in_time, 1, 64)
 
 // The second warp comes later, but without a fence, and does not use what it reads.
 __global__ void discards_too_early(int n, const float* x, float* y) {
@@ -407,6 +425,20 @@ __global__ void lock_never_freed(int n, const float* x, float* y) {
 RUN(lock_never_freed, 1, 64)
 
 // ---- Barriers in branches
+
+// The whole block takes the one branch or the other.
+__global__ void barrier_in_one_branch(int n, const float* x, float* y) {
+    __shared__ float all[64];
+    all[threadIdx.x] = x[threadIdx.x];
+    if (n == 64) {
+        __syncthreads();
+        y[threadIdx.x] = all[63 - threadIdx.x];
+    } else {
+        __syncthreads();
+        y[threadIdx.x] = 0.0f;
+    }
+}
+RUN(barrier_in_one_branch, 1, 64)
 
 // All threads come to a barrier, but not to the same.
 __global__ void barriers_in_both_branches(int n, const float* x, float* y) {
