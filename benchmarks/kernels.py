@@ -1,4 +1,4 @@
-"""Builds and runs public kernels on the CPU, and prints a table of what became of each.
+"""Builds and runs public kernels on the CPU, and prints the verdict on each.
 
     python benchmarks/kernels.py FOLDER [WORD ...]
 

@@ -108,9 +108,7 @@ def svg_of(rows: list[Row]) -> str:
                 told.append(f"{command} moves {row.name} in {row.repository}")
             shapes.append(text(x, y, commit or "-", "" if moved else "c"))
         y += ROW
-    legend = (
-        "filled: the command moves this ref; blue, to upstream's newest; gold, to your commit"
-    )
+    legend = "filled: the command moves this ref; blue, to upstream's newest; gold, to your commit"
     shapes.append(text(EDGE, y + 14, legend, "c"))
     return document(
         IDS + STEP * (len(COMMANDS) + 1) + EDGE - 30,
