@@ -209,7 +209,8 @@ def _dynamic(declared: Declaration, declarator: str, *, outside: bool) -> str:
     bounds = declarator[len(name) :].strip()
     rows = re.sub(r"^\[[^\]]*\]\s*", "", bounds) if bounds else ""
     target = f"simt::Element<{kind}{rows}>" if rows else kind
-    place = f'simt::dynamic{"_file" if outside else ""}("{name}", sizeof({kind}))'
+    function = "simt::dynamic_file" if outside else "simt::dynamic"
+    place = f'{function}("{name}", sizeof({kind}))'
     if not bounds:
         return f"{target}& {name} = *static_cast<{target}*>({place});"
     static = "static " if outside else ""
