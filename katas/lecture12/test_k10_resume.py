@@ -67,6 +67,8 @@ def losses(run: Run, count: int = 6) -> list[float]:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two values are equal to the bit, tensors in them too."""
+    if other is None:
+        return one is None
     if isinstance(one, torch.Tensor):
         return isinstance(other, torch.Tensor) and torch.equal(one, other)
     if isinstance(one, dict):
