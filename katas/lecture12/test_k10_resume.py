@@ -67,6 +67,8 @@ def losses(run: Run, count: int = 6) -> list[float]:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two values are equal to the bit, tensors in them too."""
+    if other is None:
+        return one is None
     if isinstance(one, torch.Tensor):
         return isinstance(other, torch.Tensor) and torch.equal(one, other)
     if isinstance(one, dict):
@@ -74,6 +76,15 @@ def alike(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(alike, one, other))
     return bool(one == other)
+
+
+def leaves(value: Any) -> list[Any]:
+    """Return what the dicts, lists and tuples of a state hold."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list | tuple):
+        return [leaf for each in value for leaf in leaves(each)]
+    return [value]
 
 
 def stored(state: dict[str, Any]) -> BytesIO:
@@ -111,6 +122,24 @@ def test_each_part_is_back(part: str) -> None:
     assert alike(expected, yours), (
         f"{part}: another value than before the stop\nexpected {str(expected)[:200]}\n"
         f"yours    {str(yours)[:200]}"
+    )
+
+
+def test_a_state_is_plain() -> None:
+    """Tensors, numbers and strings, the weights among them: no pickle, and no name of a file."""
+    run = trained(4)
+    found = leaves(save(run))
+    plain = torch.Tensor | int | float | str | None
+    others = sorted({type(leaf).__name__ for leaf in found if not isinstance(leaf, plain)})
+    assert not others, f"yours holds {others}; expected tensors, numbers and strings"
+    numbers = {leaf for leaf in found if isinstance(leaf, int | float)}
+    for leaf in found:
+        numbers |= {*leaf.flatten().tolist()} if isinstance(leaf, torch.Tensor) else set()
+    weights = run.model.state_dict().items()
+    missing = [name for name, weight in weights if not {*weight.flatten().tolist()} <= numbers]
+    assert not missing, (
+        f"expected the numbers of the model in it, yours is without those of {missing}: whoever"
+        " opens the file reads numbers, and runs no pickle"
     )
 
 
@@ -153,7 +182,13 @@ def test_saving_changes_nothing() -> None:
             state = save(run)
         yours.append(run.step())
     assert expected == yours, f"expected {expected}, yours, saved at each step, {yours}"
-    assert state, "yours saves nothing"
+    new = Run(9)
+    load(new, state)
+    again = new.step()
+    assert expected[-1] == again, (
+        f"the state of the sixth call leads to {again}, expected {expected[-1]}: each call saves"
+        " the run as it is now"
+    )
 
 
 def test_two_runs_load_one_state() -> None:
@@ -167,7 +202,7 @@ def test_two_runs_load_one_state() -> None:
         new = Run(9)
         load(new, state)
         found.append(losses(new))
-        apart = [name for name, value in before.items() if not alike(value, state[name])]
+        apart = [n for n in {**before, **state} if not alike(before.get(n), state.get(n))]
         assert not apart, (
             f"a run that has loaded the state writes to {apart} in it: load_state_dict of an"
             " optimizer keeps the tensors that it is given"
