@@ -1,4 +1,4 @@
-"""Whom does a new schema break? A check, argument by argument.
+"""Say whom a new schema breaks.
 
 You give an operator one more keyword, with a default, in front of the others. Each call in Python
 still works, and CI is red. Programs that were exported or scripted with the last PyTorch hold the
@@ -19,9 +19,9 @@ old schema, and PyTorch compares it with the new one argument by argument, by po
 Begin with ``old = torch._C.parse_schema("f(Tensor x, int n=1) -> Tensor")`` and
 ``dir(old.arguments[1].type)``.
 
-Real life differs: new programs run on an old PyTorch too (``check_forward_compatible_with``), and a
+Real life differs: new programs meet an old PyTorch (``check_forward_compatible_with``), and a
 schema may end in ``...``, for any arguments.
-Afterwards open ``aten/src/ATen/core/function_schema.h``, on your disk below ``torch/include``.
+Afterwards open ``aten/src/ATen/core/function_schema.h``, below ``torch/include`` in the wheel.
 Argument and FunctionSchema each have an ``isBackwardCompatibleWith``, and one of the two comments
 has the types the wrong way round. Which?
 """

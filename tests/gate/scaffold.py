@@ -66,10 +66,10 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     told = f"{size}, {minutes} min" if size else ""
     written = _kata(root, folder, name, options.title, options.kind, (effort, told))
     lines = [str(path.relative_to(root)) for path in written]
-    told = templates.NEXT.format(
+    steps = templates.NEXT.format(
         lecture=folder.name, number=name[:3], told=_core_path(folder) if effort else ""
     )
-    sys.stdout.write("\n".join(["wrote", *lines, told.rstrip(), ""]))
+    sys.stdout.write("\n".join(["wrote", *lines, steps.rstrip(), ""]))
     return 0
 
 

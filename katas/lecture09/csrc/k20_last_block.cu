@@ -1,14 +1,13 @@
 // Add up a whole grid in one launch: the block that arrives last does the rest.
 //
-// k05_block_sum launches twice, since no block knows when the others are done. One atomicAdd of a
-// float per block would do, but blocks come in any order: other last bits each time. So count the
-// blocks:
+// k05_block_sum launches twice. One atomicAdd of a float per block would do, but blocks come in any
+// order: other last bits each time. So count the blocks:
 //
 //   block 3   partial[3] = 2.5   fence   arrived 0 -> 1
 //   block 0   partial[0] = 1.0   fence   arrived 1 -> 2
 //   ...                                  arrived n - 1 -> n   the last: adds partial[0], ...
 //
-// 1. is_last: publish the block's sum, count it, and tell all threads of the block.
+// 1. is_last: publish the block's sum, count it, and tell its threads.
 // 2. grid_sum: a sum for each block, then the sum of the sums, by the last block.
 //
 // - Without the first fence the count may be seen before the write.
@@ -19,9 +18,9 @@
 // Afterwards find your steps in global_reduce and mark_block_finished, in
 // aten/src/ATen/native/cuda/Reduce.cuh.
 //
-// Real life differs: PyTorch sets its counters to 0 before each launch, and all threads of its last
-// block take the second fence. The simulator asks for the first one alone; where nvcc is there, a
-// test looks for both.
+// Real life differs: PyTorch clears its counters before each launch, and each thread of the last
+// block takes the second fence. The simulator asks for the first alone; where nvcc is there, a test
+// looks for both.
 
 #include <cuda_runtime.h>
 
