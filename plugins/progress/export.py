@@ -21,7 +21,7 @@ from plugins.course.session import katas_among
 from plugins.guide.steps import read_steps
 from plugins.progress.standing import MODULE
 from plugins.progress.store import read_counts
-from plugins.progress.store import read_standing
+from plugins.progress.store import read_standings
 from plugins.tools.showing import configured
 from plugins.tools.showing import write_for
 
@@ -80,8 +80,7 @@ def format_progress(config: pytest.Config) -> str:
     """Return the progress in the katas on the command line, or in all, as JSON in ASCII."""
     root, start = course_root(config), config.invocation_params.dir
     katas = katas_among(config.stash[course_key], config.args, start)
-    known = [(kata, read_standing(root, kata)) for kata in katas]
-    data = describe_progress(known, read_counts(root), datetime.now(UTC))
+    data = describe_progress(read_standings(root, katas), read_counts(root), datetime.now(UTC))
     return f"{json.dumps(data, indent=2)}\n"
 
 

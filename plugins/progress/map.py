@@ -16,7 +16,7 @@ from plugins.progress.order import core_path
 from plugins.progress.order import order_katas
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
-from plugins.progress.store import read_standing
+from plugins.progress.store import read_standings
 from plugins.tools.terminal import format_duration
 from plugins.tools.terminal import shorten_words
 
@@ -82,6 +82,7 @@ def places_of(root: Path, course: Course) -> list[Place]:
     """Return all katas in teaching order, with what is stored about each."""
     hints = read_counts(root)
     skipped = {name: place for place, name in enumerate(read_bookmark(root).skipped)}
+    katas = (kata for lecture in course.lectures for kata in lecture.katas)
     return [
         Place(
             kata,
@@ -91,9 +92,7 @@ def places_of(root: Path, course: Course) -> list[Place]:
             hints.get(kata.id, 0),
             skipped.get(kata.id, -1),
         )
-        for lecture in course.lectures
-        for kata in lecture.katas
-        for standing in (read_standing(root, kata),)
+        for kata, standing in read_standings(root, katas)
     ]
 
 
@@ -102,8 +101,8 @@ def next_place(places: Sequence[Place]) -> Place | None:
 
     What is optional comes after the core path, where ``--next --all`` shows it.
     """
-    path = core_path([place.kata for place in places if not place.done])
-    left = {place.kata.id: place for place in places if place.kata in path}
+    path = {kata.id for kata in core_path([place.kata for place in places if not place.done])}
+    left = {place.kata.id: place for place in places if place.kata.id in path}
     skipped = sorted((place.skipped, name) for name, place in left.items() if place.skipped >= 0)
     ordered = order_katas((place.kata for place in left.values()), [name for _, name in skipped])
     return left[ordered[0].id] if ordered else None

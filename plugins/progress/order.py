@@ -69,12 +69,13 @@ def order_katas(
     """
     rank = {name: place for place, name in enumerate(skipped)}
     waiting = sorted(katas, key=lambda kata: rank.get(kata.id, -1))
+    left = {kata.id for kata in waiting}.difference(away)
     found: list[Kata] = []
     while waiting:
-        left = {kata.id for kata in waiting}.difference(away)
         # Of katas that wait for each other, the first goes first.
         kata = next((kata for kata in waiting if not blocking(kata, left)), waiting[0])
         waiting.remove(kata)
+        left.discard(kata.id)
         found.append(kata)
     return found
 

@@ -16,8 +16,6 @@ from typing import ClassVar
 from typing import Literal
 from typing import Self
 
-from plugins.guide.steps import current_step
-
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -161,6 +159,8 @@ class Standing:
         """Return the first unfinished of the kata's `steps`, if the kata is in progress."""
         if state not in {"open", "failing"}:
             return None
+        from plugins.guide.steps import current_step  # noqa: PLC0415 - only some katas have steps
+
         verdicts = {name: outcome.verdict for name, outcome in self.results.tests.items()}
         return current_step(steps, verdicts)
 

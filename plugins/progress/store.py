@@ -25,6 +25,8 @@ from plugins.tools.locks import locked
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Collection
+    from collections.abc import Iterable
+    from collections.abc import Iterator
     from pathlib import Path
 
     from plugins.course.model import Kata
@@ -50,8 +52,15 @@ def read_standing(root: Path, kata: Kata) -> Standing:
     has found it here: the last run that looked for it decides.
     """
     known = _read(standing_file(root, kata), Standing.from_data, Standing())
-    # Of an untouched kata nothing is stored, and a map reads them all.
+    # Of a kata that has not run there is nothing to leave out.
     return known.without(read_last_run(root).found) if known.results.tests else known
+
+
+def read_standings(root: Path, katas: Iterable[Kata]) -> Iterator[tuple[Kata, Standing]]:
+    """Return what is remembered about each of `katas`, of most of which nothing may be."""
+    stored = {f"{file.parent.name}/{file.stem}" for file in (root / FOLDER).glob("*/*.json")}
+    for kata in katas:
+        yield kata, read_standing(root, kata) if kata.id in stored else Standing()
 
 
 def change_standing(root: Path, kata: Kata, change: Callable[[Standing], Standing]) -> None:

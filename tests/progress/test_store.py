@@ -32,6 +32,7 @@ from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_last_run
 from plugins.progress.store import read_standing
+from plugins.progress.store import read_standings
 from plugins.progress.store import standing_file
 
 
@@ -65,6 +66,35 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     change_standing(tmp_path, KATA, one_second_more)
 
     assert Standing(seconds=1.0) == read_standing(tmp_path, KATA)
+
+
+def test_a_map_opens_the_files_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is stored of most katas; katas of two lectures may have one name."""
+    katas = [
+        replace(KATA, lecture=lecture, name=name)
+        for lecture in ("lecture01", "lecture77")
+        for name in ("k01_first", "k02_later")
+    ]
+    asked: list[str] = []
+
+    def read(root: Path, kata: Kata) -> Standing:
+        asked.append(kata.id)
+        return read_standing(root, kata)
+
+    monkeypatch.setattr("plugins.progress.store.read_standing", read)
+
+    assert [(kata, Standing()) for kata in katas] == list(read_standings(tmp_path, katas))
+    assert not asked
+
+    change_standing(tmp_path, katas[2], one_second_more)
+    asked.clear()
+
+    assert [0.0, 0.0, 1.0, 0.0] == [
+        standing.seconds for _, standing in read_standings(tmp_path, katas)
+    ]
+    assert [FIRST] == asked
 
 
 def test_the_format_of_the_files(tmp_path: Path) -> None:
