@@ -122,7 +122,7 @@ STATES: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.mark.parametrize("name", STATES)
 def test_a_state_that_is_left_is_caught(name: str) -> None:
-    """What whoever comes next would find changed."""
+    """State that the next caller would find changed."""
     call, words = STATES[name]
     threads, generator = torch.get_num_threads(), random.getstate()
     try:

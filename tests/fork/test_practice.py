@@ -110,7 +110,7 @@ def test_the_table_is_what_is_printed(
 def test_in_ci_the_log_of_the_job_has_everything(
     fork: PracticeFork, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There nobody would find a file."""
+    """No user would look for a file there."""
     monkeypatch.setenv("CI", "1")
     fork.edit(WRONG)
 

@@ -522,7 +522,7 @@ def test_syntax_is_the_same_in_another_layout() -> None:
 def test_an_entry_whose_counts_are_no_proof(
     small: Small, proof: Proof, counts: dict[str, dict[str, int]], says: str
 ) -> None:
-    """Whoever wrote it by hand must have counted better."""
+    """An entry written by hand must have counted better."""
     enter(small, proof, **counts)
 
     assert any(f"{says}: {COMMAND}" in problem for problem in problems(small))

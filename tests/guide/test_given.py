@@ -1,4 +1,4 @@
-"""Which katas nobody has begun, by the history of the course."""
+"""Which katas are untouched, by the history of the course."""
 
 from __future__ import annotations
 

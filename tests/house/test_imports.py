@@ -79,7 +79,7 @@ def test_pytest_can_rewrite_every_plugin() -> None:
 
 @pytest.mark.torch
 def test_collecting_the_katas_imports_no_compiler() -> None:
-    """Whoever runs a few tests of many waits for all that their modules import."""
+    """A run of a few tests waits for all that their modules import."""
     command = [sys.executable, "-c", COLLECT, *LATE]
 
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)

@@ -27,7 +27,7 @@ FAILURES = f"{' FAILURES ':=^80}"
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh clone, and the settings of nobody."""
+    """A fresh clone, with no settings of a user."""
     for name in (*CLEARED, "CI", "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", str(COLUMNS))

@@ -119,7 +119,7 @@ def test_a_module_that_cannot_be_imported_is_named() -> None:
     kata = card_for(a_place("k01_a", "failing", tests={"": TestOutcome("failed", "SyntaxError")}))
 
     assert (Alike("SyntaxError", ("test_k01_a.py cannot be imported",)),) == kata.failures
-    # How many tests there are, nobody knows.
+    # How many tests there are is not known.
     assert "" == kata.tests
 
 

@@ -1,4 +1,4 @@
-"""The page of the real course for an invented learner: as nobody would want it, or as one might."""
+"""The page of the real course for an invented learner: with every test failing, or as usual."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_a_command_that_nobody_reads_ends_quietly(unbuffered: str, status: int) 
 
 @pytest.mark.parametrize("name", ["reset", "update", "practice", "guard", "feed"])
 def test_every_command_of_the_course_does(name: str) -> None:
-    """Its help is for nobody either."""
+    """Its help has no reader either."""
     assert (0, "") == run_unread("-m", f"plugins.{name}", "--help", PYTHONUNBUFFERED="")
 
 
