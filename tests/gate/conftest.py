@@ -1,4 +1,4 @@
-"""A course of one good kata for the tests of the gate, and the warm process that runs it."""
+"""A course of one good kata for the tests of the gate, its proof, and the process that runs it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate.ledger import Proof
+from tests.gate.ledger import write_proof
+from tests.gate.prove import Prover
 from tests.gate.runner import Runner
 from tests.support.smallkata import Small
 
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.conftest import MiniCourse
+
+
+KEPT: list[Proof] = []
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +34,15 @@ def runner() -> Iterator[Runner]:
 def small(course: MiniCourse, runner: Runner) -> Small:
     """Return the course of one good kata."""
     return Small(course, runner)
+
+
+@pytest.fixture
+def proof(small: Small) -> Proof:
+    """Return the proof of the good kata, which is entered; it is made once for all tests."""
+    if not KEPT:
+        row = Prover(small.checks).prove(small.kata)
+        assert row.problems == []
+        assert row.proof
+        KEPT.append(row.proof)
+    write_proof(small.gate, small.kata, KEPT[0])
+    return KEPT[0]

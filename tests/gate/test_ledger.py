@@ -43,21 +43,8 @@ if TYPE_CHECKING:
     from tests.support.smallkata import Small
 
 
-KEPT: list[Proof] = []
 COMMAND = "nox -s verify -- lecture01 k01_clamp --write"
 TESTS = "test_k01_clamp.py"
-
-
-@pytest.fixture
-def proof(small: Small) -> Proof:
-    """Return the proof of the good kata, which is entered; it is made once for all tests."""
-    if not KEPT:
-        row = prove_it(small)
-        assert row.problems == []
-        assert row.proof
-        KEPT.append(row.proof)
-    write_proof(small.gate, small.kata, KEPT[0])
-    return KEPT[0]
 
 
 @pytest.fixture
@@ -211,7 +198,9 @@ def uses_the_kit(small: Small, imported: str) -> Proof:
     course.write("plugins/checks/other.py", "")
     small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
     found = content_of(small.gate, small.kata)
-    proof = replace(KEPT[0], key=key_of(found), content=shortened(found))
+    proof = replace(
+        read_proof(proof_file(small.gate, small.kata)), key=key_of(found), content=shortened(found)
+    )
     write_proof(small.gate, small.kata, proof)
     assert problems(small) == []
     return proof
@@ -306,7 +295,9 @@ def test_other_ways_into_the_kit(small: Small, kit: str, old: str, new: str) -> 
     uses_the_kit(small, "from plugins.kit import same_shape")
     small.course.write("plugins/kit.py", kit)
     found = content_of(small.gate, small.kata)
-    proof = replace(KEPT[0], key=key_of(found), content=shortened(found))
+    proof = replace(
+        read_proof(proof_file(small.gate, small.kata)), key=key_of(found), content=shortened(found)
+    )
     write_proof(small.gate, small.kata, proof)
     assert problems(small) == []
 
