@@ -134,6 +134,9 @@ def test_a_mask_leaves_its_dims_to_itself() -> None:
     spelled((mask, None, ..., 0), (1, 2, 4, 5), [zeros, ones, None, ALL, 0], why)
     spelled((..., mask), (4, 1, 2), [ALL, zeros, ones], why)
     spelled((mask, mask), (1, 2, 1, 2), [zeros, ones, zeros, ones], why)
+    spelled((None, mask), (1, 2), [None, zeros, ones], "None covers no dim.")
+    spelled((0, mask), (3, 1, 2), [0, zeros, ones], "An int covers a dim, though it takes it away.")
+    spelled((COLUMN, mask), (3, 1, 2), [COLUMN, zeros, ones], "A (3, 1) index covers one dim.")
 
 
 @pytest.mark.parametrize("sizes", [(2, 4), (3, 3), (2, 1)])
@@ -156,12 +159,14 @@ def test_too_many_entries_are_refused(key: tuple[object, ...]) -> None:
 def test_basic_entries_make_a_view() -> None:
     """Nothing is copied yet."""
     x = numbered((2, 3, 4), 1, "cpu")
-    view, indices = apply_basic(x, [1, slice(1, None), slice(None, None, 2)])
+    entries: list[object] = [1, slice(1, None), slice(None, None, 2)]
+    view, indices = apply_basic(x, entries)
     theirs = x[1, 1:, ::2]
 
     assert theirs.tolist() == view.tolist(), f"x[1, 1:, ::2]: yours {view}, PyTorch's {theirs}"
     assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), "yours is a copy"
     assert [None, None] == indices, f"the int's dim is gone: yours {indices}, expected two None"
+    assert 3 == len(entries), f"the list that came in is not yours to change: {entries} is left"
 
 
 def test_the_dims_of_index_tensors_stay_whole() -> None:
