@@ -5,9 +5,9 @@ A ``.pt`` file is a zip. Look into one:
     torch.save({"a": x, "b": x.t()}, "x.pt")
     print(zipfile.ZipFile("x.pt").namelist())
 
-    archive/data.pkl      the pickle: a dict, and how to rebuild two tensors
-    archive/data/0        the bytes of one storage: both tensors name it
-    archive/byteorder     and a few small ones
+    x/data.pkl      the pickle: a dict, and how to rebuild two tensors
+    x/data/0        the bytes of one storage: both tensors name it
+    x/byteorder     and a few small ones
 
 The pickle has no numbers in it. Where a tensor stands, it calls ``_rebuild_tensor_v2`` with
 sizes, strides and offset, and with a *persistent id* in the storage's place, which only the reader

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import warnings
 import zipfile
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -19,7 +21,16 @@ from plugins.kit import tensors
 from plugins.kit import unchanged
 
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 DTYPES = tuple(kata.DTYPES.values())
+# What reads archives, or hands them to what does.
+LOADS = (
+    *("torch.load", "torch.serialization", "torch.jit.load", "torch.hub", "torch.package"),
+    "torch.storage._load_from_bytes",
+)
 
 
 def saved(value: object) -> io.BytesIO:
@@ -91,6 +102,14 @@ def test_shared_storages_stay_shared() -> None:
 def test_gradients_are_asked_for() -> None:
     """A leaf that requires a gradient is one again."""
     agree(torch.ones(2, requires_grad=True), "rebuild is told requires_grad.")
+    agree(torch.ones(4)[1:].detach().requires_grad_(), "A leaf is a view of its storage, too.")
+    x = torch.zeros(3)
+    yours = load(saved({"leaf": x.detach().requires_grad_(), "plain": x}))
+    asked = yours["leaf"].requires_grad, yours["plain"].requires_grad
+    assert asked == (True, False), (
+        f"of one storage, saved with requires_grad True and False: yours {asked}. Two tensors are "
+        f"two objects, even where both show the whole storage"
+    )
 
 
 def test_no_bytes_are_a_storage_too() -> None:
@@ -101,11 +120,40 @@ def test_no_bytes_are_a_storage_too() -> None:
 
 def test_objects_keep_their_structure() -> None:
     """Lists, dicts and plain numbers are the pickle's own work."""
-    value = {"step": 3, "layers": [torch.ones(1), torch.zeros(2)]}
-    yours = load(saved(value))
+    layers = [torch.tensor([n, n + 0.5]) for n in range(12)]
+    yours = load(saved({"step": 3, "layers": layers}))
 
     assert 3 == yours["step"], f"yours {yours['step']}, expected 3"
-    assert [[1.0], [0.0, 0.0]] == [x.tolist() for x in yours["layers"]], f"yours {yours['layers']}"
+    numbers = [x.tolist() for x in yours["layers"]]
+    assert [x.tolist() for x in layers] == numbers, f"keys '0' to '11': yours {numbers}"
+
+
+def test_a_file_has_its_own_root(tmp_path: Path) -> None:
+    """Saved under a name, an archive is called by it: ``row/data.pkl``."""
+    file = tmp_path / "row.pt"
+    torch.save(torch.arange(3), file)
+    try:
+        yours = load(str(file))
+    except KeyError as error:
+        raise AssertionError(
+            f"yours looks for another name than self.root gives: {error}"
+        ) from None
+
+    assert [0, 1, 2] == yours.tolist(), f"yours {yours.tolist()}, expected [0, 1, 2]"
+
+
+def test_a_storage_can_be_written() -> None:
+    """Bytes cannot: PyTorch warns where a tensor lies in them."""
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load(saved(torch.ones(3)))
+    finally:
+        torch.set_warn_always(False)
+    says = [str(each.message) for each in caught if "writable" in str(each.message)]
+
+    assert not says, f"a write to yours would change Python's bytes, which never change: {says}"
 
 
 @given(x=tensors(DTYPES))
@@ -126,7 +174,7 @@ def test_two_archives_are_two_objects() -> None:
 
 def test_torch_load_is_not_asked() -> None:
     """It is what is written here."""
-    with forbids(kata, "torch.load", "torch.serialization", "torch.jit.load") as fresh:
+    with forbids(kata, *LOADS) as fresh:
         yours = fresh.load(saved(torch.ones(2)))
 
     assert [1.0, 1.0] == yours.tolist(), f"yours {yours.tolist()}, expected [1.0, 1.0]"
