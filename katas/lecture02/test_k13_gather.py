@@ -123,6 +123,8 @@ def test_index_tensors_are_broadcast_together() -> None:
         [None, COLUMN, None, ROWS],
         [ROWS[:0], COLUMN, None, None],
         [COLUMN, COLUMN, COLUMN, COLUMN],
+        [None, ROWS, COLUMN, None],
+        [None, COLUMN, ROWS, None],
     ],
 )
 def test_the_block_stands_where_torch_puts_it(device: str, indices: Indices) -> None:
@@ -135,6 +137,15 @@ def test_the_block_stands_where_torch_puts_it(device: str, indices: Indices) -> 
 def test_any_indices_name_what_torch_reads(drawn: tuple[torch.Tensor, Indices]) -> None:
     """Permuted tensors with gaps, index tensors of any shapes that broadcast."""
     agree(*drawn)
+
+
+def test_positions_far_away_are_exact() -> None:
+    """A storage of 16 MiB: float32 has no odd number beyond 2**24."""
+    x = torch.empty(2**24 + 9, dtype=torch.uint8)[2**24 + 1 :].reshape(2, 4)
+    yours = positions(x, [ROWS - 1, None]).tolist()
+    expected = [[2**24 + 1 + 4 * row + column for column in range(4)] for row in (1, 1)]
+
+    assert expected == yours, f"offset 2**24 + 1: yours {yours}, expected {expected}; count in int64"
 
 
 def test_positions_are_on_the_device_of_the_view(device: str) -> None:
@@ -160,7 +171,8 @@ def test_one_gather_reads_the_elements() -> None:
     """The given ``take``; your part works with positions and does not index by a tensor."""
     x = numbered((3, 3, 3), 2, "cpu")
     operators = [f"aten::{name}" for name in GATHERS]
-    with forbids(kata, "torch.Tensor.index_select", operators=operators) as fresh:
+    methods = ("torch.Tensor.index_select", "torch.Tensor.numpy")
+    with forbids(kata, *methods, operators=operators) as fresh:
         found = fresh.positions(x, [ROWS, None, COLUMN])
     expected = x[ROWS, :, COLUMN]
 
