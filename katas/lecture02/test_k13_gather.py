@@ -145,7 +145,9 @@ def test_positions_far_away_are_exact() -> None:
     yours = positions(x, [ROWS - 1, None]).tolist()
     expected = [[2**24 + 1 + 4 * row + column for column in range(4)] for row in (1, 1)]
 
-    assert expected == yours, f"offset 2**24 + 1: yours {yours}, expected {expected}; count in int64"
+    assert expected == yours, (
+        f"offset 2**24 + 1: yours {yours}, expected {expected}; count in int64"
+    )
 
 
 def test_positions_are_on_the_device_of_the_view(device: str) -> None:

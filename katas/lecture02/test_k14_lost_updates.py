@@ -63,6 +63,14 @@ def test_any_values_are_counted(values: list[int]) -> None:
     counts_agree(torch.tensor(values, dtype=torch.int64), 5, "Every occurrence counts.")
 
 
+def test_a_large_count_is_exact() -> None:
+    """A counter in float32 stands still at 2**24, one in half precision long before."""
+    values = torch.zeros(1, dtype=torch.int64).expand(2**24 + 3)
+    yours = histogram(values, 2).tolist()
+
+    assert yours == [2**24 + 3, 0], f"2**24 + 3 zeros in 2 bins: yours {yours}; count in int64"
+
+
 @pytest.mark.given
 def test_a_few_values_are_added(device: str) -> None:
     """Small sums are exact in half precision."""
@@ -76,6 +84,16 @@ def test_many_ones_are_added(dtype: torch.dtype) -> None:
     values, groups = torch.ones(9000, dtype=dtype), torch.arange(9000) % 2
     why = "Each addition is written to an element, and rounded. Which dtype has room for it?"
     totals_agree(values, groups, 2, why)
+    values = torch.arange(9000, dtype=torch.float64).sqrt().frac().to(dtype)
+    why = "Sums of parts are sums, too: the only rounding is that of the result."
+    totals_agree(values, groups, 2, why)
+
+
+@pytest.mark.given
+def test_a_group_is_no_matter_of_the_others() -> None:
+    """Infinity stays in its group: 0 times inf is NaN, and so is inf - inf."""
+    values = torch.tensor([torch.inf, 1.0, -torch.inf, 2.0, 3.0])
+    totals_agree(values, torch.tensor([0, 1, 2, 1, 3]), 4, "inf, 1 + 2, -inf, and 3.")
 
 
 def test_what_a_sum_leaves_out_comes_back() -> None:
