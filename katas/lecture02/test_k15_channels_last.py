@@ -175,6 +175,7 @@ def test_without_channels_and_pixels_row_major_is_meant() -> None:
     like((4, 1, 1, 1), (1, 1, 1, 1), "Nothing speaks for channels-last.")
     like((4, 1, 1, 1), (8, 8, 8, 8), "Nothing speaks for channels-last.")
     like((4, 1, 1, 1, 1), (1, 1, 1, 1, 1), "Nothing speaks for channels-last.")
+    like((4, 1, 1, 1), (4, 1, 1, 1), "Every fourth image: it is C, H and W that say nothing.")
     like((4, 1, 1, 1), (4, 1, 2, 1), "Here a stride does.")
 
 
