@@ -13,6 +13,7 @@ from katas.lecture02.k16_formats import OPERATORS
 from katas.lecture02.k16_formats import deciders
 from katas.lecture02.k16_formats import format_of
 from katas.lecture02.k16_formats import survey
+from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def test_the_survey_names_all_four_formats() -> None:
         "relu": lambda x: torch.empty(x.shape),
     }
     expected = {"kept": "channels_last", "lost": "contiguous", "hidden": "both", "part": "neither"}
-    yours = survey(operators)
+    # The inputs may be random numbers; grad mode is switched on here, and must stay so.
+    with torch.enable_grad(), unchanged(but=["torch.get_rng_state()"]):
+        yours = survey(operators)
 
     assert yours == {**expected, "relu": "contiguous"}, f"run what is given; yours: {yours}"
 
@@ -97,6 +100,18 @@ def test_each_operator_gets_an_input_of_its_own() -> None:
     operators = {"turn": lambda x: x.transpose_(1, 3), "look": lambda x: x}
 
     assert "channels_last" == survey(operators)["look"], "the first operator changed this input"
+    seen: list[torch.Tensor] = []
+
+    def look(x: torch.Tensor) -> torch.Tensor:
+        seen.append(x)
+        return x
+
+    survey({"one": look, "two": look})
+    shared = len({x.untyped_storage().data_ptr() for x in seen}) < len(seen)
+
+    assert not shared, (
+        "your inputs lie in one storage: what one operator writes, the next one reads"
+    )
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -123,7 +138,7 @@ def test_the_first_operand_of_add_decides() -> None:
 
 
 def test_each_experiment_has_operands_of_its_own() -> None:
-    """The operator here turns its second operand into channels-last."""
+    """The operators here turn an operand into the other format."""
 
     def turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         result = a.clone()
@@ -133,6 +148,15 @@ def test_each_experiment_has_operands_of_its_own() -> None:
     yours = deciders(turn)
 
     assert yours == {"first"}, f"the result is a clone of the first operand; yours: {yours}"
+
+    def turn_back(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        result = b.clone()
+        a.data = a.contiguous()
+        return result
+
+    yours = deciders(turn_back)
+
+    assert yours == {"second"}, f"the result is a clone of the second operand; yours: {yours}"
 
 
 def test_some_operators_need_both_and_some_one() -> None:
@@ -160,6 +184,8 @@ def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
     assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats, (
         f"two calls, one operand in channels-last each; yours: {formats}"
     )
+    storages = {x.untyped_storage().data_ptr() for pair in seen for x in pair}
+    assert len(storages) == 4, f"four operands; yours lie in {len(storages)} storages"
     for a, b in seen:
         assert a.shape == b.shape, f"operands of equal sizes; yours {a.shape} and {b.shape}"
         kinds = {(x.dtype, x.device.type) for x in (a, b)}
