@@ -168,9 +168,12 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
     expected[0, :, 1, 2] = expected[1, :, 0, 3] = 0
     mask = torch.zeros(2, 3, 4, dtype=torch.bool, device=device)
     mask[0, 1, 2] = mask[1, 0, 3] = True
-    result = blank_(x, mask)
+    view = x.permute(0, 2, 3, 1)
+    with unchanged(mask=mask):
+        result = blank_(x, mask)
 
     same(x, expected, "blank_ of two pixels; what was it that was set to 0?")
+    same(view, expected.permute(0, 2, 3, 1), "blank_, in a view that was there before")
     assert result is x, "blank_ returns the images themselves; yours returns another tensor"
     # Masked pixels are set to 0, whatever they were.
     x = torch.tensor([torch.inf, torch.nan, 5.0, -torch.inf]).reshape(1, 2, 1, 2)
@@ -192,10 +195,10 @@ def test_more_channels_are_zeros(device: str) -> None:
     assert more.is_contiguous(), "row-major images stay row-major"
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [1, 3, 9])
 def test_channels_last_stays(device: str, count: int) -> None:
     """Otherwise the next convolution copies them back."""
-    x = images(device, "channels-last").to(torch.float64)
+    x = images(device, "channels-last").to(torch.float16)
     more = add_channels(x, count)
 
     shaped(more, (2, 4 + count, 3, 4), f"add_channels of {count} to 4")
