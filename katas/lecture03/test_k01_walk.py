@@ -20,10 +20,15 @@ def compare(tensor: torch.Tensor, expected: list[str], why: str) -> None:
     """Compare the names of your nodes with those expected, in any order."""
     with unchanged(tensor=tensor):
         found = kata.nodes(tensor)
+        again = kata.nodes(tensor)
     assert isinstance(found, list), f"yours is a {type(found).__name__}, expected a list of nodes"
     names = sorted("None" if node is None else kata.label(node) for node in found)
 
     assert sorted(expected) == names, f"yours {names}\nexpected {sorted(expected)}\n{why}"
+    assert len(again) == len(found), (
+        f"the second walk of yours finds {len(again)} nodes, expected {len(found)} as the first:"
+        " it leaves nothing behind"
+    )
 
 
 def test_a_leaf_has_no_history() -> None:
@@ -60,11 +65,14 @@ def test_three_lines() -> None:
 
 
 def test_nodes_of_one_name_are_different() -> None:
-    """Three products, three nodes; two leaves, two AccumulateGrads."""
+    """Three products, three nodes; two leaves, two AccumulateGrads; three results, one node."""
     x, y = leaf(), leaf()
     expected = ["MulBackward0"] * 3 + ["AccumulateGrad"] * 2
 
     compare((x * y) * x * y, expected, "a name is no identity: ask whether the node is known")
+    stacked = torch.stack([*torch.ones(3, requires_grad=True).unbind(), y.sum()])
+    expected = ["StackBackward0", "UnbindBackward0", "SumBackward0"] + ["AccumulateGrad"] * 2
+    compare(stacked, expected, "unbind has three results and one node; stack has four inputs")
 
 
 def test_paths_that_meet_again() -> None:
