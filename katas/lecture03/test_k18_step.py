@@ -64,6 +64,21 @@ def test_a_gradient_of_several_uses_is_stepped_once() -> None:
     assert [2.0] == weight.grad.tolist(), f"removed, so the gradient stays: yours {weight.grad}"
 
 
+def test_each_backward_is_a_step() -> None:
+    """The second one too; and a removed log takes the hooks off every parameter."""
+    weights = [torch.tensor([1.0], requires_grad=True) for _ in range(3)]
+    log = step_in_backward(weights, 0.25)
+    for _ in range(2):
+        sum(weights).backward()
+    yours = [weight.item() for weight in weights]
+    assert [0.5] * 3 == yours, f"two backwards are two steps of 0.25 each: yours {yours}"
+    log.remove()
+    sum(weights).backward()
+
+    yours = [weight.item() for weight in weights]
+    assert [0.5] * 3 == yours, f"removed, so nobody steps: yours {yours}"
+
+
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
 def test_steps_are_not_recorded() -> None:
     """Not even where backward records itself, which leaves grad mode on in its hooks."""
