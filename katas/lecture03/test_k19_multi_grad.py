@@ -21,6 +21,8 @@ def test_one_norm_for_all_tensors() -> None:
     """A number for a backward, in whatever order they come."""
     leaf, tensors = branches()
     log = log_norms(iter(tensors))
+    noted: list[int] = []
+    leaf.register_hook(lambda _: noted.append(len(log.norms)))
     a, b, c = tensors
     with unchanged(leaf=leaf, tensors=tensors, but=("grad",)):
         (a * b + c).sum().backward()
@@ -30,6 +32,7 @@ def test_one_norm_for_all_tensors() -> None:
     assert [expected] == pytest.approx(log.norms, rel=1e-12), (
         f"yours {log.norms}, expected {[expected]}: one norm over three gradients"
     )
+    assert [1] == noted, "all three are there before the leaf's gradient is: yours comes later"
 
 
 def test_what_is_not_reached_counts_as_zero() -> None:
