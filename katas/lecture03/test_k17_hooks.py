@@ -111,13 +111,14 @@ class Bystander:
 
 
 def test_a_log_owns_no_graph() -> None:
-    """Hooks that were not taken off go with their nodes, by counted references."""
+    """Hooks that were not taken off go with their nodes, by counted references; the log stays."""
+    logs = []
 
     def made() -> Bystander:
         bystander = Bystander()
         y = (torch.ones(2, requires_grad=True) * 2).sum()
         with unchanged(y=y):
-            log_nodes(y)
+            logs.append(log_nodes(y))
         y.grad_fn.metadata["bystander"] = bystander
         return bystander
 
@@ -168,6 +169,19 @@ def test_a_gradient_is_clipped_before_it_goes_on(device: str, kind: str) -> None
 
     expected = [value * factor for value in (-2.5, -1.0, 2.0, 2.5)]
     assert expected == x.grad.tolist(), f"{kind}: yours {x.grad.tolist()}, expected {expected}"
+
+
+def test_another_result_of_the_node_is_not_clipped() -> None:
+    """A node may have several results, and a gradient for each: one is that of `tensor`."""
+    x = torch.ones(2, 2, requires_grad=True)
+    other, middle = x.unbind()
+    clip_gradient(middle, 2.5)
+    (other * 4 + middle * 3).sum().backward()
+
+    expected = [[4.0, 4.0], [2.5, 2.5]]
+    assert expected == x.grad.tolist(), (
+        f"yours {x.grad.tolist()}, expected {expected}: only the second row is clipped"
+    )
 
 
 def test_other_users_of_the_gradient_see_all_of_it() -> None:
