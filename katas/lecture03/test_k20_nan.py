@@ -42,6 +42,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "all is well": lambda x: x.exp().sum(),
     "NaN goes on through others": lambda x: (((x * 2).exp() - 1).sqrt() * 0).exp().sum(),
     "no spread": lambda x: (x * 0).std(),
+    "the second gradient alone": lambda x: torch.xlogy(x * 1, x * 2).sum(),
 }
 
 
@@ -98,6 +99,14 @@ def test_gradients_stay() -> None:
 
     says = "with your hooks on, the gradient is another one\n".__add__
     torch.testing.assert_close(x.grad, x.detach().exp(), msg=says)
+    x = leaf(0.0, 1.0)
+    root = (x.sqrt() * 0).sum()
+    kata.watch(root)
+    root.backward()
+
+    expected = torch.tensor([torch.nan, 0.0])
+    says = "a NaN is to be found, not mended\n".__add__
+    torch.testing.assert_close(x.grad, expected, equal_nan=True, msg=says)
 
 
 class Bystander:
