@@ -15,6 +15,7 @@ from torch.autograd import gradcheck
 from torch.autograd import gradgradcheck
 from torch.autograd.gradcheck import GradcheckError
 from torch.autograd.graph import saved_tensors_hooks
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from katas.lecture03.k23_saved_tensors import compressed
 from katas.lecture03.k23_saved_tensors import counting
@@ -89,7 +90,8 @@ def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
 def test_counting_changes_nothing(device: str) -> None:
     """Saved tensors are the very memory they were, and gradients too."""
     x = torch.linspace(0, 1, 5, device=device, requires_grad=True)
-    with counting([]):
+    sizes: list[int] = []
+    with counting(sizes):
         y = x.exp()
     saved = y.grad_fn._saved_result  # noqa: SLF001
     assert saved.data_ptr() == y.data_ptr(), "yours keeps a copy, and counting is to change nothing"
@@ -97,6 +99,7 @@ def test_counting_changes_nothing(device: str) -> None:
 
     says = "yours is not exp's gradient\n".__add__
     torch.testing.assert_close(grad, x.exp().detach(), msg=says)
+    assert [20] == sizes, f"one tensor was saved, and came back for backward: yours {sizes}"
 
 
 @pytest.mark.step(1, "count the bytes")
@@ -115,8 +118,11 @@ def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
         y = hidden.sin()
     count = len(list(tmp_path.iterdir()))
     assert 2 == count, f"yours wrote {count} files, expected 2: exp's result, for exp and for sin"
-    saved = y.grad_fn._saved_self  # noqa: SLF001
+    size = min(file.stat().st_size for file in tmp_path.iterdir())
+    assert size >= 4000, f"1000 float32 take 4000 bytes; yours wrote {size}"
+    saved, again = y.grad_fn._saved_self, y.grad_fn._saved_self  # noqa: SLF001
 
+    assert saved.data_ptr() != again.data_ptr(), "yours keeps in memory what it has read"
     assert saved.data_ptr() != hidden.data_ptr(), "yours comes from memory, not from the file"
     says = "from the file: yours is not what was saved\n".__add__
     torch.testing.assert_close(saved, hidden, rtol=0, atol=0, msg=says)
@@ -222,10 +228,31 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
     rounded = x.detach().to(torch.bfloat16).to(torch.float32)
     says = "7 elements, least 7: yours did not go through bfloat16\n".__add__
     torch.testing.assert_close(back.detach(), rounded, rtol=0, atol=0, msg=says)
+    double = x.detach().double().requires_grad_()
+    with compressed(torch.bfloat16, 7):
+        wide = double.sin()
+    back = wide.grad_fn._saved_self  # noqa: SLF001
+    assert torch.float64 == back.dtype, f"yours comes back as {back.dtype}, expected float64"
+    says = "float64 is a floating-point dtype too: yours did not go through bfloat16\n".__add__
+    torch.testing.assert_close(back.detach(), rounded.double(), rtol=0, atol=0, msg=says)
     assert torch.equal(small, x[:6]), "6 elements, least 7: yours has rounded them"
     assert small.data_ptr() == x.data_ptr(), "6 elements, least 7: yours is a copy"
     (grad,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(grad, x.cos().detach(), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.step(3, "another dtype")
+def test_what_is_compressed_is_let_go(device: str) -> None:
+    """The memory of the tensor goes with its last user: the graph has the small copy."""
+    x = torch.ones(7, device=device, requires_grad=True)
+    with compressed(torch.bfloat16, 7):
+        hidden = x.exp()
+        y = hidden.sin()
+    alive = StorageWeakRef(hidden.untyped_storage())
+    del hidden
+
+    assert alive.expired(), "what your pack returns holds the tensor in its own dtype"
+    assert y.requires_grad, "the graph is still there"
 
 
 @pytest.mark.step(3, "another dtype")
