@@ -68,6 +68,26 @@ def says(operator: Any) -> tuple[set[str], set[str]]:
     )
 
 
+def strays(operator: Any) -> list[str]:
+    """Return what in its annotations does not fit the rest."""
+    schema = operator._schema  # noqa: SLF001 - it has no other name
+    arguments = [each.alias_info for each in schema.arguments if each.alias_info]
+    results = [each.alias_info for each in schema.returns if each.alias_info]
+    found = []
+    for each in results:
+        partners = [one for one in arguments if one.before_set & each.before_set]
+        if not partners:
+            found.append("the result has a letter that no argument has: it shares with none")
+        elif {one.is_write for one in partners} != {each.is_write}:
+            found.append("the result is one with an argument, and only one of them has a !")
+    for one in arguments:
+        if not one.is_write and not any(one.before_set & each.before_set for each in results):
+            found.append("an argument has a letter, is not written to, and shares with no result")
+    if any("*" in each.before_set for each in [*arguments, *results]):
+        found.append("* may share memory with anything: a letter says with what")
+    return found
+
+
 def hold(operator: Any, name: str) -> None:
     """Compare what the schema says with what the kernel does."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
@@ -83,6 +103,7 @@ def hold(operator: Any, name: str) -> None:
             f"{schema}\n{what}: your schema says {sorted(claim) or 'none'}, the kernel does it to"
             f" {sorted(fact) or 'none'}"
         )
+    assert strays(operator) == [], "\n".join([str(schema), *strays(operator)])
 
 
 @pytest.mark.given
