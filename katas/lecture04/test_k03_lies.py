@@ -80,9 +80,9 @@ def strays(operator: Any) -> list[str]:
             found.append("the result has a letter that no argument has: it shares with none")
         elif {one.is_write for one in partners} != {each.is_write}:
             found.append("the result is one with an argument, and only one of them has a !")
-    for one in arguments:
-        if not one.is_write and not any(one.before_set & each.before_set for each in results):
-            found.append("an argument has a letter, is not written to, and shares with no result")
+    answered = set().union(*(each.before_set for each in results))
+    if any(not one.is_write and not one.before_set & answered for one in arguments):
+        found.append("an argument has a letter, is not written to, and shares with no result")
     if any("*" in each.before_set for each in [*arguments, *results]):
         found.append("* may share memory with anything: a letter says with what")
     return found
