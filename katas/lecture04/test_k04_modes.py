@@ -98,3 +98,10 @@ def test_a_mode_is_left() -> None:
     compare(mode(), torch.inference_mode(), "a mode made of another")
 
     assert seen == ["entered", "left"], f"yours has {seen}, expected entered, then left"
+
+    @contextmanager
+    def another() -> Iterator[None]:
+        with torch.autocast("cpu"):
+            yield
+
+    compare(another(), torch.autocast("cpu"), "a mode of the same class, made of another")
