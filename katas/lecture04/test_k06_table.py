@@ -59,6 +59,7 @@ def compare(registered: set[str], *keys: str, why: str = "") -> None:
     for key in keys:
         mine, theirs = kernels(registered), table.get(key, "missing")
         kernel, rule = kata.lookup(mine, dict(FALLBACKS), key)
+        assert mine == kernels(registered), f"{key}: yours has changed the kernels to {mine}"
         expected = {
             "kernel": mine.get(key),
             "default backend kernel": mine.get(EXPLICIT),
@@ -140,11 +141,15 @@ def test_a_lookup_remembers_nothing() -> None:
     """Asked again after other kernels, it answers as if for the first time, and changes nothing."""
     mine, fallbacks = {"CPU": "first"}, {"Negative": "fallback"}
     first = kata.lookup(mine, fallbacks, "CPU"), kata.lookup(mine, fallbacks, "Negative")
-    mine["CPU"], fallbacks["Negative"] = "second", "other"
+    fallbacks["Negative"] = "other"
+    other = kata.lookup(mine, fallbacks, "Negative")
+    mine["CPU"] = "second"
     then = kata.lookup(mine, fallbacks, "CPU"), kata.lookup(mine, fallbacks, "Negative")
 
     expected = (("first", "kernel"), ("fallback", "backend fallback"))
     assert first == expected, f"yours {first}, expected {expected}"
+    expected = ("other", "backend fallback")
+    assert other == expected, f"with another fallback: yours {other}, expected {expected}"
     expected = (("second", "kernel"), ("other", "backend fallback"))
     assert then == expected, f"with other kernels: yours {then}, expected {expected}"
     found = mine, fallbacks
