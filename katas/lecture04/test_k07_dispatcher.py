@@ -78,6 +78,13 @@ def test_a_missing_kernel_is_named() -> None:
     with pytest.raises(NotImplementedError, match=r"mine::f(.|\n)*CUDA"):
         operator.call(on("CPU", "CUDA"))
 
+    def fails(keys: Keys, *_: Any) -> Any:
+        raise KeyError(keys)
+
+    operator.kernels["CUDA"] = fails
+    with pytest.raises(KeyError):  # the kernel is there: what it raises is the caller's to see
+        operator.call(on("CPU", "CUDA"))
+
 
 def test_a_kernel_redispatches_below_itself() -> None:
     """Autograd records, then the backend computes; no tensor and no thread is asked again."""
@@ -108,6 +115,8 @@ def test_keys_that_fall_through_are_passed_over() -> None:
     yours = operator.call(on("CPU", "ADInplaceOrView", "AutogradCPU"))
     why = "ADInplaceOrView stands below AutogradCPU, and falls through all the same"
     expect(frozenset({"CPU", "AutogradCPU"}), yours, why)
+    yours = operator.redispatch(tensor.keys, tensor)
+    expect(frozenset({"CPU"}), yours, "redispatch, with keys that fall through")
     operator.kernels["ADInplaceOrView"] = kernel("views")
     expect("views", operator.call(tensor), "now ADInplaceOrView has a kernel")
 
@@ -141,6 +150,8 @@ def test_a_thread_adds_keys() -> None:
         expect("Python", operator.call(), "Python is included, and no tensor is needed")
         with exclude("Python"):
             expect("CPU", operator.call(on("CPU")), "exclusion wins over inclusion")
+    with exclude("Python"), include("Python"):
+        expect("CPU", operator.call(on("CPU")), "exclusion wins, whichever block came first")
     expect("CPU", operator.call(on("CPU")), "the block is over")
 
 
@@ -148,6 +159,9 @@ def test_a_thread_adds_keys() -> None:
 def test_blocks_nest(change: Any, name: str) -> None:
     """A block puts back what was there before, also if that was the same key."""
     other = "excluded" if name == "included" else "included"
+    with (exclude if change is include else include)("Python"), change("Python"):
+        yours = getattr(tls, other)
+        expect(frozenset({"Python"}), yours, f"this is {other}, which the inner block leaves alone")
     with change("Python", "CPU"):
         with change("Python", "Negative"):
             yours = getattr(tls, name)
