@@ -92,11 +92,20 @@ def test_every_operator_of_aten() -> None:
 
 
 def test_the_kinds_are_your_own() -> None:
-    """Read from the schema's arguments, not from torchgen."""
+    """Read from the schema's arguments, not from torchgen; of operators of your own, too."""
     with forbids(kata, "torchgen") as fresh:
         found = fresh.kind(torch.ops.aten.relu_.default._schema)
 
     assert found == "inplace", f"relu_: yours {found}"
+    for text, expected in {
+        "my::add_(Tensor x, Tensor(a!) total) -> ()": "inplace",
+        "my::half(Tensor(b) self) -> Tensor(b)": "view",
+        "my::half(Tensor self) -> Tensor": "functional",
+        "my::half(Tensor(a!) self) -> Tensor(a!)": "mutable",
+        "my::half(Tensor self, *, Tensor(b!) result) -> Tensor(b!)": "out",
+    }.items():
+        yours = kata.kind(torch._C.parse_schema(text))
+        assert yours == expected, f"{text}\nyours      {yours}\nexpected   {expected}"
 
 
 @pytest.mark.given
