@@ -82,7 +82,9 @@ def test_equal_shapes_and_dtypes(extension: Extension) -> None:
     expect([1.5, 0.0, 2.0, 0.0, 0.0, inf], found[:-1].tolist(), f"|x - y| / |y| of\n{x}\n{y}")
     assert found[-1].isnan(), f"NaN and 1: yours {found[-1]}, expected NaN"
     expect(torch.float32, found.dtype, "the dtype of two float32 tensors")
-    x, y = torch.tensor([1.0, inf, inf, -0.0, nan]), torch.tensor([inf, -inf, 1.0, 0.0, nan])
+    # The last difference is too large for a float32, not for a float64.
+    x = torch.tensor([1.0, inf, inf, -0.0, nan, nan, 3e38])
+    y = torch.tensor([inf, -inf, 1.0, 0.0, nan, 0.0, -3e38])
     found = extension.op("relative_error")(x, y)
     torch.testing.assert_close(
         found,
@@ -270,7 +272,8 @@ def test_the_formula_runs_once_for_each_element(extension: Extension, variant: s
     counts()
     forbids_tokens(source("katas.lecture04", "csrc/k13_iterator.cpp"), allow=("at::native",))
     out: dict[str, Any] = {"out": torch.empty(0)} if variant == "out" else {}
-    x, y = torch.rand(7, 1), torch.rand(1, 5)
+    # Equal numbers, zeros and a division by zero are elements as well.
+    x, y = torch.arange(7.0)[:, None], torch.arange(5.0)
     with watched_operators() as names:
         extension.op("relative_error")(x, y, **out)
     elements, threads = counts()
