@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from typing import TYPE_CHECKING
@@ -9,8 +10,11 @@ from typing import NoReturn
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas import compat
+from katas import source
+from plugins.kit import freed
 
 
 if TYPE_CHECKING:
@@ -71,6 +75,18 @@ def heard(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, list[st
         return result, on_stderr
 
     return call
+
+
+class Within(TorchDispatchMode):
+    """Calls a function within each operator; what is called in there is left alone."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.function()
+        return func(*args, **(kwargs or {}))
 
 
 def refuse(error: Exception) -> Kernel:
@@ -184,6 +200,10 @@ def test_a_thread_of_its_own_calls_python(
     for thread, more in threads:
         assert threading.get_ident() != thread, "the callback ran in the caller's thread"
         assert more == 0, f"yours adds {more} to running: that counts relay, not relay_in_thread"
+    text = source("katas.lecture04", "csrc/k25_relay.cpp").read_text(encoding="utf-8")
+    assert "detach()" not in re.sub(r"//[^\n]*", "", text), (
+        "yours lets a thread go its own way: it is to be joined before the caller goes on"
+    )
 
 
 def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
@@ -200,6 +220,7 @@ def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kern
     register(lambda x: x + 1)
     again = extension.op("relay_in_thread")(torch.ones(1)).item()
     assert again == 2.0, f"the next call returns {again}, expected 2.0"
+    freed(lambda: extension.op("relay_in_thread")(torch.ones(1)), "The caller alone owns a result.")
 
 
 @pytest.mark.given
@@ -247,4 +268,24 @@ def test_the_former_handler_comes_back(
     assert len(messages) == 1, (
         f"after a call that was left by {left_by}, zero_nan is heard to say {messages}, expected"
         " one message: your handler has stayed"
+    )
+
+
+def test_the_former_handler_need_not_be_the_default(extension: Extension) -> None:
+    """Within Tensor.add it is one that makes Python's warnings."""
+    x = torch.tensor([NAN])
+
+    def both() -> None:
+        extension.op("zero_nan_quietly")(x)
+        extension.op("zero_nan")(x)
+
+    extension.op("zero_nan_quietly")(x)
+    with warnings.catch_warnings(record=True) as caught, Within(both):
+        warnings.simplefilter("always")
+        x.add(1)
+
+    found = [str(warning.message) for warning in caught if "zero_nan" in str(warning.message)]
+    assert len(found) == 1, (
+        f"after zero_nan_quietly, zero_nan warns within Tensor.add, and Python hears {found}: put"
+        " back the handler that was there, not the default one"
     )
