@@ -57,14 +57,15 @@ def test_a_launch_on_another_device_fails(chips: Any) -> None:
 def test_a_kernel_runs_on_the_device_of_its_tensor(chips: Any) -> None:
     """On the current device, and on any other."""
     ops = chips()
-    for index in (0, 1, 7):
+    for current, index in ((0, 0), (0, 1), (0, 7), (3, 0)):
         x = ops.upload(torch.tensor([1.0, -2.0]), index)
+        ops.set_current(current)
         ops.scale_(x, 3.0)
 
         yours = ops.download(x).tolist()
         assert yours == [3.0, -6.0], f"yours {yours}, expected [3.0, -6.0]: x on maia:{index}"
     yours = ops.launches()
-    assert yours == [0, 1, 7], f"launches, yours on {yours}, expected one each on [0, 1, 7]"
+    assert yours == [0, 1, 7, 0], f"launches, yours on {yours}, expected one each on [0, 1, 7, 0]"
 
 
 def test_the_callers_device_comes_back(chips: Any) -> None:
@@ -92,15 +93,17 @@ def test_the_callers_device_comes_back_after_an_error(chips: Any) -> None:
 def test_a_mean_over_several_devices(chips: Any) -> None:
     """A launch for each tensor, on the device of that tensor."""
     ops = chips()
-    xs = [ops.upload(torch.full((n,), 10.0**n), i) for n, i in ((2, 2), (1, 0), (3, 2), (4, 5))]
+    xs = [ops.upload(torch.full((n,), 10.0**n), i) for n, i in ((2, 2), (1, 0), (3, 2), (4, 2))]
     ops.set_current(4)
     yours = ops.mean(xs)
 
     assert yours == 4321.0, f"yours {yours}, expected 4321.0: the sum of 10 elements is 43210"
     launches = ops.launches()
-    assert launches == [2, 0, 2, 5], f"launches, yours on {launches}, expected on [2, 0, 2, 5]"
+    assert launches == [2, 0, 2, 2], f"launches, yours on {launches}, expected on [2, 0, 2, 2]"
     after = ops.current()
     assert after == 4, CAME_BACK.format(4, after)
+    yours = ops.mean([ops.upload(torch.tensor([value]), 1) for value in (2.0**24, 1.0)])
+    assert yours == 8388608.5, f"yours {yours}, expected 8388608.5: launch_sum returns a double"
 
 
 def test_a_mean_of_nothing(chips: Any) -> None:
