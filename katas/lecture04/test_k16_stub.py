@@ -82,6 +82,22 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
 
     more = extension.op("asked")() - before
     assert more == 0, f"yours has asked the processor {more} times for a kernel of kCUDA"
+    _, asked = extension.op("scale_there")(0, torch.device("cuda"), X, 3.0)
+    assert asked == 0, "where nothing has run on the CPU yet, yours asks for a kernel of kCUDA"
+
+
+@pytest.mark.parametrize(("level", "name"), enumerate(["DEFAULT", "AVX2", "AVX512"]))
+def test_each_processor_has_its_kernel(extension: Extension, level: int, name: str) -> None:
+    """At the first call of a stub: scale has a kernel for each of them."""
+    extension.op("ran")()
+    _, asked = extension.op("scale_there")(level, torch.device("cpu"), X, 3.0)
+    ran, expected = extension.op("ran")(), f"scale_{name.lower()}"
+
+    assert [expected] == ran, (
+        f"on a processor with {name} yours ran {ran}, expected {expected}: is it registered, at"
+        " its level, and is it the level of ask_processor() that counts?"
+    )
+    assert asked == 1, f"yours has asked the processor {asked} times at the first call, expected 1"
 
 
 @pytest.mark.parametrize(
@@ -102,4 +118,12 @@ def test_the_dispatcher_has_a_row_for_cuda(extension: Extension) -> None:
     assert found, (
         "scale has no kernel for the key CUDA in the dispatcher's table: see the block for CPU at"
         " the end of the file, and torch/include/torch/library.h"
+    )
+    extension.op("ran")()
+    cuda = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)  # noqa: SLF001 - as above
+    extension.op("scale").default.redispatch(cuda, X, 3.0)
+    ran = extension.op("ran")()
+    assert ran == ["scale_avx2"], (
+        f"the kernel for the key CUDA ran {ran} for a tensor on the CPU, expected scale_avx2: it is"
+        " the host function for all devices, and the stub looks at the tensor"
     )

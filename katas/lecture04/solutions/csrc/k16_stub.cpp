@@ -3,8 +3,11 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -95,9 +98,11 @@ Stub shift_stub;
 std::vector<std::string> ran;
 int64_t asked = 0;
 
+Level processor = AVX2;
+
 Level ask_processor() {
   ++asked;
-  return AVX2;
+  return processor;
 }
 
 Kernel refuse(c10::DeviceType type) {
@@ -141,7 +146,8 @@ void shift_avx512(const Tensor& out, const Tensor& x, double by) {
 static const Register shift_1(shift_stub, c10::kCPU, &shift_default);
 static const Register shift_2(shift_stub, c10::kCPU, &shift_avx512, AVX512);
 
-Tensor call(Stub& stub, c10::DeviceType type, const Tensor& x, double by) {
+Tensor call(Stub& stub, c10::DeviceType type, const Tensor& x, double by, Level level = AVX2) {
+  processor = level;
   const auto out = at::empty_like(x);
   stub.find(type)(out, x, by);
   return out;
@@ -164,11 +170,26 @@ Tensor shift_on(c10::Device device, const Tensor& x, double by) {
   return call(shift_stub, device.type(), x, by);
 }
 
+// As at the first call on a machine with another processor; and how often that was asked.
+std::tuple<Tensor, int64_t> scale_there(
+    int64_t level, c10::Device device, const Tensor& x, double by) {
+  const auto before = asked;
+  Stub stub;
+  std::copy(std::begin(scale_stub.cpu), std::end(scale_stub.cpu), stub.cpu);
+  std::copy(std::begin(scale_stub.others), std::end(scale_stub.others), stub.others);
+  const auto out = call(stub, device.type(), x, by, static_cast<Level>(level));
+  const auto more = asked - before;
+  asked = before;
+  return {out, more};
+}
+
 TORCH_LIBRARY(lecture04_k16, m) {
   m.def("scale(Tensor x, float by) -> Tensor");
   m.def("shift(Tensor x, float by) -> Tensor");
   m.def("scale_on(Device device, Tensor x, float by) -> Tensor", &scale_on);
   m.def("shift_on(Device device, Tensor x, float by) -> Tensor", &shift_on);
+  m.def(
+      "scale_there(int level, Device device, Tensor x, float by) -> (Tensor, int)", &scale_there);
   m.def("ran() -> str[]", [] { return std::exchange(ran, {}); });
   m.def("asked() -> int", [] { return asked; });
 }
