@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 
 
 def expect(expected: list[str], arguments: list[str], formulas: list[str], why: str) -> None:
-    """Compare what is kept by these formulas with what should be."""
+    """Compare what is kept by these formulas with what should be; the lists stay as they are."""
+    given = list(arguments), list(formulas)
     yours = saved_names(arguments, formulas)
+    assert given == (arguments, formulas), (
+        f"yours has changed the lists that it was given\nnow        {arguments}; {formulas}\n"
+        f"before     {given[0]}; {given[1]}"
+    )
     assert expected == yours, (
         f"arguments  {', '.join(arguments)}\nformulas   {'; '.join(formulas)}\n"
         f"yours      {yours}\nexpected   {expected}\n{why}"
@@ -56,8 +61,11 @@ def test_a_member_is_no_variable() -> None:
     """After a dot, an arrow or two colons a name belongs to something else."""
     why = "Look at what stands before the name."
     expect(["dim"], ["self", "dim"], ["grad.self(dim)"], why)
+    expect(["dim"], ["self", "dim"], ["grad * pair.self * dim"], why)
     expect(["p"], ["self", "p"], ["p->self > std::result(grad)"], why)
     expect(["p", "self"], ["p", "self"], ["grad * (p > self)"], "A comparison is no arrow.")
+    why = "Neither > nor one colon makes a member."
+    expect(["p", "self", "q"], ["p", "self", "q"], ["grad * (p>self ? 2:q)"], why)
 
 
 def test_a_name_in_another_is_not_that_name() -> None:
@@ -65,6 +73,7 @@ def test_a_name_in_another_is_not_that_name() -> None:
     why = "A name begins and ends where no letter, digit or underscore is next to it."
     expect(["self_scale"], ["self", "self_scale"], ["grad * self_scale"], why)
     expect([], ["self", "e5", "scale"], ["grad * 1e5 * selfish * my_scale"], why)
+    expect(["A", "b_2"], ["A", "a", "b_2", "b_"], ["grad * A * b_2"], why)
 
 
 def test_metadata_needs_no_tensor() -> None:
