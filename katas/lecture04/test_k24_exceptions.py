@@ -96,6 +96,8 @@ def test_a_number_too_large_is_a_value_error(extension: Extension, text: str) ->
     yours = failure(extension.op("whole_number"), text)
 
     expect(refused(text), yours, "std::stoll throws two types: std::out_of_range is the other one.")
+    again = extension.op("whole_number")("12")
+    assert again == 12, f"yours {again} of '12', after a text that was refused"
 
 
 @pytest.mark.parametrize("text", ["12a", "1.5", "7 ", "0x10"])
@@ -106,6 +108,13 @@ def test_a_number_and_more_is_a_value_error(extension: Extension, text: str) -> 
     expect(refused(text), yours, "The second argument of std::stoll says where it has stopped.")
 
 
+def test_a_number_and_a_nul_is_a_value_error(extension: Extension) -> None:
+    """A text of Python goes on behind it, and so does a std::string."""
+    yours = failure(extension.op("whole_number"), "12\0")
+
+    assert yours[0] == "ValueError", f"yours {yours}, expected a ValueError for '12\\0'"
+
+
 def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
     """Then Python never hears of it."""
     element_or = extension.op("element_or")
@@ -114,6 +123,10 @@ def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
     yours = [element_or(x, 1, -1.0), element_or(x, 2, -1.0), element_or(torch.empty(0), 0, -2.0)]
     assert yours == [5.0, -1.0, -2.0], (
         f"yours {yours}, expected [5.0, -1.0, -2.0]: the element, or `otherwise` beyond the end"
+    )
+    yours = [element_or(x, -2, -1.0), element_or(x, -3, -1.0)]
+    assert yours == [4.0, -1.0], (
+        f"yours {yours}, expected [4.0, -1.0]: of 2 elements -2 is the first, and -3 is missing"
     )
 
 
