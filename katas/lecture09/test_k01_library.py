@@ -82,8 +82,10 @@ def test_any_number_of_leading_dims(shape: tuple[int, ...], calls: list[tuple[in
     x, total = rows(*shape, grad=False)
     calls.clear()
     result = simplex(x, total)
+    simplex(x, total)
 
-    assert [shape] == calls, f"project was called with x of the shapes {calls}"
+    # A result that is kept for the next call is wrong when project changes, and it costs memory.
+    assert [shape] * 2 == calls, f"two calls called project with x of the shapes {calls}"
     assert shape == tuple(result.shape), f"x is {shape}, yours is {tuple(result.shape)}"
     torch.testing.assert_close(result.sum(-1), total, rtol=1e-12, atol=1e-12)
 
@@ -155,6 +157,7 @@ def test_the_kernel_is_for_the_cpu() -> None:
 
     assert has_kernel(NAME, "CPU"), "no kernel is registered for the key CPU"
     assert [] == [key for key in composite if has_kernel(NAME, key)], "the kernel knows the CPU"
+    assert not has_kernel(NAME, "CUDA"), "a kernel for CUDA is registered, and .numpy() has none"
 
 
 def test_the_fake_kernel_has_no_data(calls: list[tuple[int, ...]]) -> None:
@@ -265,9 +268,10 @@ def test_backward_computes_nothing_anew(calls: list[tuple[int, ...]]) -> None:
     x, total = rows(3, 4)
     gradient = torch.randn(3, 4, dtype=torch.float64)
     calls.clear()
-    # The gradient that comes in is the caller's, too.
-    with unchanged(x=x, total=total, gradient=gradient, but=["grad"]):
-        simplex(x, total).backward(gradient)
+    # The gradient that comes in is the caller's, too, and so is the result that was saved.
+    result = simplex(x, total)
+    with unchanged(x=x, total=total, gradient=gradient, result=result, but=["grad"]):
+        result.backward(gradient)
 
     assert [(3, 4)] == calls, f"project was called with x of the shapes {calls}"
 
@@ -359,6 +363,10 @@ def test_in_place_makes_the_same_checks() -> None:
     in_place = operator("simplex_")
     with pytest.raises(TypeError, match=r"^simplex: expected two float32 or two float64 tensors"):
         in_place(torch.zeros(3, dtype=torch.int64), torch.ones(()))
+    with pytest.raises(
+        ValueError, match=r"^simplex: expected rows of one element or more, got shape"
+    ):
+        in_place(torch.zeros(3, 0), torch.ones(3))
     with pytest.raises(ValueError, match=r"^simplex: expected total of shape \(3,\), got \(1,\)$"):
         in_place(torch.zeros(3, 2), torch.ones(1))
 
@@ -379,9 +387,10 @@ def test_in_place_is_for_the_cpu() -> None:
     operator("simplex_")
 
     assert has_kernel(f"{NAME}_", "CPU"), "no kernel is registered for the key CPU"
-    assert not has_kernel(f"{NAME}_", "CompositeExplicitAutograd"), (
-        "your kernel is registered for every backend, and .numpy() knows the CPU alone"
-    )
+    for key in ("CompositeExplicitAutograd", "CUDA"):
+        assert not has_kernel(f"{NAME}_", key), (
+            f"your kernel is registered for the key {key}, and .numpy() knows the CPU alone"
+        )
 
 
 def test_autograd_notices_the_write() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,10 +134,13 @@ def growth(function: Callable[[], object]) -> int:
 
 def test_zero_and_the_ends(extension: Extension) -> None:
     """GELU keeps 0, lets large numbers pass and stops large negative ones."""
-    x = torch.tensor([-30.0, 0.0, 30.0])
+    x = torch.tensor([-3000.0, -30.0, 0.0, 30.0, 3000.0, math.nan])
 
-    found = extension.op("bias_gelu")(x, torch.zeros(3)).tolist()
-    assert [0.0, 0.0, 30.0] == found, f"gelu of -30, 0 and 30 is 0, 0 and 30, yours is {found}"
+    *found, last = extension.op("bias_gelu")(x, torch.zeros(6)).tolist()
+    assert [0.0, 0.0, 0.0, 30.0, 3000.0] == found, (
+        f"gelu of -3000, -30, 0, 30 and 3000 is 0, 0, 0, 30 and 3000, yours is {found}"
+    )
+    assert math.isnan(last), f"gelu of NaN is NaN, yours is {last}: an error would be hidden"
 
 
 def test_the_bias_is_added_first(extension: Extension) -> None:
@@ -246,13 +250,15 @@ def test_forward_takes_one_pass(extension: Extension) -> None:
 def test_the_slope_at_zero_and_at_the_ends(extension: Extension) -> None:
     """A half, as for every function that is half of a line and half of nothing; then 0 and 1."""
     backward = extension.op("bias_gelu_backward")
-    x = torch.tensor([[-30.0, 0.0, 30.0]])
-    for_input, for_bias = backward(torch.ones(1, 3), x, torch.zeros(3))
+    x = torch.tensor([[-3000.0, -30.0, 0.0, 30.0, 3000.0, math.nan]])
+    for_input, for_bias = backward(torch.ones(1, 6), x, torch.zeros(6))
 
     for name, found in (("grad_input", for_input[0]), ("grad_bias", for_bias)):
-        assert [0.0, 0.5, 1.0] == found.tolist(), (
-            f"{name} at -30, 0 and 30 is 0, 0.5 and 1, yours is {found.tolist()}"
+        assert [0.0, 0.0, 0.5, 1.0, 1.0] == found[:5].tolist(), (
+            f"{name} at -3000, -30, 0, 30 and 3000 is 0, 0, 0.5, 1 and 1, yours is"
+            f" {found[:5].tolist()}"
         )
+        assert found[5].isnan(), f"{name} at NaN is NaN, yours is {found[5]}"
 
 
 def test_backward_is_what_autograd_gives(extension: Extension) -> None:
@@ -416,8 +422,9 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
 
 def test_only_the_inputs_are_saved(extension: Extension) -> None:
-    """Not their sum: it would have to be written, and to live until backward."""
-    x, bias = leaves(2, 3)
+    """Not their sum, nor a copy that is contiguous: it would have to live until backward."""
+    x = torch.randn(3, 2, dtype=torch.float64).t().requires_grad_()
+    bias = torch.randn(6, dtype=torch.float64)[::2].requires_grad_()
     saved: list[int] = []
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
@@ -445,16 +452,21 @@ def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> N
 
 
 def test_each_direction_is_one_operator(extension: Extension) -> None:
-    """That is the fusion as a program sees it: one kernel forward, one backward."""
+    """One kernel forward, one backward: what has to be contiguous, the kernel makes so."""
     bias_gelu = extension.op("bias_gelu")
     x, bias = leaves(2, 3)
-    with Log() as log:
-        output = bias_gelu(x, bias)
-    assert [FORWARD] == log.names, f"forward ran {log.names}"
-    grad = torch.randn_like(output)
-    with Log() as log:
-        torch.autograd.grad(output, (x, bias), grad)
-    assert [BACKWARD] == log.names, f"backward ran {log.names}"
+    transposed = torch.randn(3, 2, dtype=torch.float64).t().requires_grad_()
+    for leaf in (x, transposed):
+        with Log() as log:
+            output = bias_gelu(leaf, bias)
+        assert [FORWARD] == log.names, f"forward ran {log.names}"
+        # The gradient of a sum is one element, expanded.
+        for grad in (torch.randn(2, 3).double(), torch.ones((), dtype=torch.float64).expand(2, 3)):
+            with Log() as log:
+                torch.autograd.grad(output, (leaf, bias), grad, retain_graph=True)
+            assert [BACKWARD] == log.names, (
+                f"backward ran {log.names} for a gradient of strides {grad.stride()}"
+            )
 
 
 def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:

@@ -10,6 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
+from plugins.kit import forbids_tokens
+
 
 if TYPE_CHECKING:
     from plugins.kit import CudaExtension
@@ -75,21 +78,19 @@ def test_no_elements(extension: CudaExtension, device: str) -> None:
 
 
 def test_special_values_are_computed_like_others(extension: CudaExtension, device: str) -> None:
-    """No element is skipped: 3 * 0 + y, infinities, NaN, -0.0 and denormals, to the bit."""
+    """No element is skipped: 3 * 0 + y, infinities, NaN, -0.0 and denormals, to the bit.
+
+    Nor is a: 0 * x is NaN where x is infinite or NaN, though BLAS leaves x alone where a is 0.
+    """
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
     x = torch.tensor(special, device=device).repeat_interleave(len(special))
     y = torch.tensor(special, device=device).repeat(len(special))
-    # 3 * x is exact for denormals too, so a fused multiply-add rounds as two operations do.
-    actual, expected = extension.op("axpy")(x, y, 3.0), 3.0 * x + y
-    for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
-        torch.testing.assert_close(
-            one,
-            other,
-            rtol=0,
-            atol=0,
-            equal_nan=True,
-            msg=lambda found: f"yours differs from PyTorch's 3 * x + y on special values: {found}",
-        )
+    # Both products are exact for denormals too: a fused multiply-add rounds as two operations do.
+    for a in (3.0, 0.0):
+        what = f"yours differs from PyTorch's {a:g} * x + y on special values: ".__add__
+        actual, expected = extension.op("axpy")(x, y, a), a * x + y
+        for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
+            torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True, msg=what)
 
 
 @given(n=st.integers(1, 40_000))
@@ -111,7 +112,7 @@ def test_blocks_are_as_many_as_needed_but_never_more_than_64(
 
 
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
-    """2 n loads and n stores, no more: nothing is computed twice."""
+    """2 n loads and n stores, no more: nothing is computed twice, or copied before."""
     n = 3 * MOST_BLOCKS * THREADS
     launch = launched(extension, n)
     for kind, expected in (("read", 2 * n), ("write", n)):
@@ -120,6 +121,7 @@ def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None
             f"{found} accesses of the kind {kind!r} for {n} elements, expected"
             f" {expected}\n{launch.table()}"
         )
+    forbids_tokens(source("katas.lecture09", "csrc/k03_axpy.cu"), "cudaMemcpy", "cudaMemcpyAsync")
 
 
 def test_a_warp_touches_neighbouring_elements(extension: CudaExtension) -> None:
