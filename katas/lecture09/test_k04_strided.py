@@ -68,9 +68,12 @@ def test_every_other_element(extension: CudaExtension, device: str) -> None:
 
 
 def test_part_of_a_matrix(extension: CudaExtension, device: str) -> None:
-    """A slice of both dims: rows begin where those of the whole matrix do."""
+    """A slice of both dims: rows begin where those of the whole matrix do, however long it is."""
     x, y = numbers(9, 10, device=device), numbers(4, 8, device=device)
     check(extension, x[2:8:2, 3:9], y[1:, 1:7])
+    # Equal strides do not make them contiguous.
+    check(extension, x[2:5, 3:9], x[5:8, 2:8])
+    check(extension, *numbers(2, 2, 70_000, device=device)[:, :, ::69_999])
 
 
 @pytest.mark.parametrize("which", ["x", "y", "both"])
@@ -120,8 +123,10 @@ def test_five_dims(extension: CudaExtension, device: str, order: tuple[int, ...]
 
 
 def test_x_and_y_share_memory(extension: CudaExtension, device: str) -> None:
-    """Two views of the same memory, which is only read."""
+    """Two views of the same memory, which is only read; inf - inf is NaN there too."""
     memory = numbers(6, 6, device=device)
+    memory[2, 3] = math.inf
+    check(extension, memory, memory)
     check(extension, memory, memory.t())
     check(extension, memory[1:], memory[:-1])
 
@@ -132,6 +137,8 @@ def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ..
     x = numbers(*shape, device=device)
     actual = extension.op("sub")(x, x)
     assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    if device == "cpu":
+        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
 
 
 def layout(sizes: Sequence[int], draw: st.DrawFn) -> torch.Tensor:
@@ -193,6 +200,7 @@ def test_a_thread_goes_on_to_further_elements(
     """As many elements as threads, and more: the loop goes on in steps of the whole grid."""
     x = numbers(256, rows, device=device).t()
     check(extension, x, numbers(rows, 1, device=device))
+    check(extension, numbers(70_000, device=device), numbers(1, device=device))
 
 
 @pytest.mark.parametrize(
