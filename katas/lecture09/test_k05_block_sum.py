@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from katas import source
 
 
 if TYPE_CHECKING:
@@ -55,8 +58,15 @@ def test_blocks_put_their_sums_together(extension: CudaExtension, device: str, n
 
 @pytest.mark.parametrize("n", [GRID + 1, 3 * GRID - 5])
 def test_a_thread_adds_up_several_elements(extension: CudaExtension, device: str, n: int) -> None:
-    """More elements than threads: each thread first adds up its own ones."""
+    """More elements than threads: each thread first adds up its own ones, in steps of the grid."""
     check(extension, n, device)
+    code = re.sub(
+        r"//.*", "", source("katas.lecture09", "csrc/k05_block_sum.cu").read_text("utf-8")
+    )
+    assert "gridDim.x" in code, (
+        "yours never asks for gridDim.x: 64 blocks are the most on the CPU, and 1,024 on a GPU,"
+        " where steps of 64 blocks would add elements several times"
+    )
 
 
 def test_no_elements(extension: CudaExtension, device: str) -> None:
@@ -95,14 +105,15 @@ def test_infinity_and_nan_reach_the_sum(
 @pytest.mark.parametrize("n", [2, 1000, 2 * GRID])
 def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: int) -> None:
     """Fractions too: but for what float32 rounds, it is the sum in float64."""
-    x = torch.rand(n, device=device)
-    torch.testing.assert_close(
-        extension.op("block_sum")(x).double(),
-        x.double().sum(),
-        rtol=1e-5,
-        atol=0.0,
-        msg=lambda found: f"the sum of {n} fractions is not the one of float64: {found}",
-    )
+    for scale in (1.0, 1e-20):
+        x = scale * torch.rand(n, device=device)
+        torch.testing.assert_close(
+            extension.op("block_sum")(x).double(),
+            x.double().sum(),
+            rtol=1e-5,
+            atol=0.0,
+            msg=f"the sum of {n} fractions of {scale:g} is not the one of float64: ".__add__,
+        )
 
 
 def test_the_bits_are_the_same_at_every_call(extension: CudaExtension, device: str) -> None:
@@ -187,9 +198,13 @@ def test_no_bank_conflicts(extension: CudaExtension) -> None:
         )
 
 
-def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension) -> None:
-    """Neighbours stay at work, so that whole warps are done: at most 64 wavefronts per block."""
-    check(extension, GRID)
+@pytest.mark.parametrize("n", [GRID, 3 * GRID])
+def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension, n: int) -> None:
+    """Neighbours stay at work, so that whole warps are done: at most 64 wavefronts per block.
+
+    However many elements a thread has: it adds them up in a register.
+    """
+    check(extension, n)
     for launch in extension.launches():
         each = launch.count("shared").wavefronts / launch.grid[0]
         assert each <= MOST_WAVEFRONTS, (
