@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from katas import source
 
 
 if TYPE_CHECKING:
@@ -85,6 +88,8 @@ def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, in
     """No rows or no columns, no launch: a grid or a block of nothing is an error."""
     actual = extension.op("scan")(torch.empty(shape, device=device))
     assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    if device == "cpu":
+        assert [] == extension.launches(), "there is nothing to launch, not even one idle warp"
 
 
 @given(rows=st.integers(1, 3), columns=st.integers(1, 1024))
@@ -124,14 +129,15 @@ def test_opposite_infinities_are_nan_from_the_second_on(
 @pytest.mark.parametrize("columns", [5, 100])
 def test_numbers_that_round_are_added(extension: CudaExtension, device: str, columns: int) -> None:
     """Fractions too: but for what float32 rounds, they are the running sums in float64."""
-    x = torch.rand(2, columns, device=device)
-    torch.testing.assert_close(
-        extension.op("scan")(x).double(),
-        x.double().cumsum(1),
-        rtol=1e-5,
-        atol=0.0,
-        msg=lambda found: f"running sums of fractions are not those of float64: {found}",
-    )
+    for scale in (1.0, 1e-20):
+        x = scale * torch.rand(2, columns, device=device)
+        torch.testing.assert_close(
+            extension.op("scan")(x).double(),
+            x.double().cumsum(1),
+            rtol=1e-5,
+            atol=0.0,
+            msg=f"running sums of fractions of {scale:g} are not those of float64: ".__add__,
+        )
 
 
 @pytest.mark.parametrize(
@@ -207,6 +213,11 @@ def test_five_shuffles_make_a_warps_sums(extension: CudaExtension, columns: int)
     assert launch.warp_operations <= MOST_SHUFFLES * warps, (
         f"{launch.warp_operations} shuffles and votes by {warps} warps, at most"
         f" {MOST_SHUFFLES * warps} are allowed: how far does the d-th shuffle have to reach?"
+    )
+    code = re.sub(r"//.*", "", source("katas.lecture09", "csrc/k06_warp.cu").read_text("utf-8"))
+    assert "__activemask" not in code, (
+        "__activemask() says which lanes are here at the moment, and not which ones are to come:"
+        " nothing keeps lanes together that went the same way"
     )
 
 
