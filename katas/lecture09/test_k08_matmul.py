@@ -28,8 +28,8 @@ SERVED = 16
 # Elements of out along an edge of what one block may do.
 EDGE = 64
 WHOLE = [(64, 64, 64), (32, 96, 64), (96, 32, 128)]
-# Along k, m and n one more than whole tiles, or one less.
-ODD = [(65, 63, 33), (31, 97, 65)]
+# Along k, m and n one more than whole tiles, or one less; and less than a tile along one of them.
+ODD = [(65, 63, 33), (31, 97, 65), (15, 40, 70), (70, 15, 40), (40, 70, 15)]
 
 
 def matrices(
@@ -108,11 +108,18 @@ def test_edges(extension: CudaExtension, device: str, m: int, k: int, n: int) ->
 def test_no_elements(extension: CudaExtension, device: str, m: int, k: int, n: int) -> None:
     """No rows or no columns: no launch, but the shape is right."""
     check(extension, m, k, n, device)
+    if device == "cpu":
+        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
 
 
 def test_nothing_to_sum(extension: CudaExtension, device: str) -> None:
     """Where k is 0 all sums are empty, and the kernel stores them: zeros."""
     check(extension, 35, 0, 20, device)
+    if device == "cpu":
+        count = len(extension.launches())
+        assert 1 == count, (
+            f"out has elements, so a kernel is launched: once, and yours {count} times"
+        )
 
 
 def test_infinities_do_not_meet_the_padding(extension: CudaExtension, device: str) -> None:
@@ -155,14 +162,15 @@ def test_any_sizes(extension: CudaExtension, m: int, k: int, n: int) -> None:
 
 def test_numbers_that_round_are_multiplied(extension: CudaExtension, device: str) -> None:
     """Fractions too: but for what float32 rounds, it is the product in float64."""
-    a, b = torch.rand(20, 40, device=device), torch.rand(40, 30, device=device)
-    torch.testing.assert_close(
-        extension.op("matmul")(a, b).double(),
-        a.double() @ b.double(),
-        rtol=1e-5,
-        atol=0.0,
-        msg=lambda found: f"the product of fractions is not the one of float64: {found}",
-    )
+    for scale in (1.0, 1e-20):
+        a, b = scale * torch.rand(20, 40, device=device), torch.rand(40, 30, device=device)
+        torch.testing.assert_close(
+            extension.op("matmul")(a, b).double(),
+            a.double() @ b.double(),
+            rtol=1e-5,
+            atol=0.0,
+            msg=f"a product of fractions of {scale:g} is not the one of float64: ".__add__,
+        )
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [*WHOLE, *ODD])
