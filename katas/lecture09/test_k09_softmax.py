@@ -36,6 +36,8 @@ def check(extension: CudaExtension, x: torch.Tensor) -> None:
         f" {actual[tuple(wrong[0])].item():.7g}, expected {expected[tuple(wrong[0])].item():.7g};"
         f" its row sums to {actual[tuple(wrong[0][:-1])].sum().item():.7g}"
     )
+    masked = actual[(x == -INF) & (expected == 0)]
+    assert not masked.any(), f"what is masked is 0, and not {masked.max().item():.3g}"
 
 
 def one_launch(extension: CudaExtension) -> Launch:
@@ -69,6 +71,8 @@ def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ..
     """No rows, or rows of nothing: no launch, since a grid of no blocks is an error."""
     actual = extension.op("softmax")(torch.empty(shape, device=device))
     assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    if device == "cpu":
+        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
 
 
 @pytest.mark.parametrize("offset", [1000.0, -1000.0])
@@ -171,6 +175,12 @@ def test_a_warp_or_more_shares_a_row(extension: CudaExtension, shape: tuple[int,
     launch = one_launch(extension)
     assert 32 * shape[0] <= launch.threads, (
         f"expected at least {32 * shape[0]} threads for {shape[0]} rows, found {launch.threads}"
+    )
+    check(extension, torch.randn(2 * shape[0], shape[1]))
+    grids = launch.grid, one_launch(extension).grid
+    assert grids[0][1:] == grids[1][1:], (
+        f"the grids of {shape[0]} rows and of twice as many are {grids[0]} and {grids[1]}: along y"
+        " and z a grid ends at 65535, and there may be more rows than that"
     )
 
 
