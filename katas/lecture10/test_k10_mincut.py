@@ -287,6 +287,12 @@ def test_a_view_counts_as_what_it_shows() -> None:
 
     assert ["slow"] == build.choose(small, build.back(small), None), "4 bytes, not 64, or 16"
 
+    build = Builder(2)
+    turned = build.call("view", aten.t.default, build.slow(*build.primals, size=64), size=64)
+    small = build.cheap(turned, size=16)
+    saved = build.choose(small, build.back(small), None)
+    assert ["cheap"] == saved, f"yours saves {saved}: a view of 64 bytes costs 64, and cheap 16"
+
 
 def test_one_value_for_many() -> None:
     """Two values that backward needs come from one: greed would save both."""
@@ -346,23 +352,45 @@ def test_backward_may_use_what_depends_on_a_tangent_far_away() -> None:
     assert ["slow"] == build.choose(product, gradient, None)
 
 
+def test_an_input_may_stand_in_a_list_or_have_a_name() -> None:
+    """``cat`` takes a list, and any argument may go by keyword: both are computed from."""
+    build = Builder(2)
+    first, second = build.slow(*build.primals), build.slow(*build.primals)
+    listed = build.call("listed", aten.cat.default, [build.back(), first], size=1)
+    named = build.call("named", aten.add.Tensor, listed, size=1)
+    named.kwargs = {"other": second}
+    saved = build.choose(first, listed, named)
+
+    assert ["slow", "slow_1"] == saved, (
+        f"yours saves {saved}: the inputs of a node are node.all_input_nodes"
+    )
+
+
 def test_a_gradient_may_depend_on_no_tangent() -> None:
     """It is what backward returns: saved, or computed again."""
     build = Builder(2)
     product = build.slow(*build.primals)
 
     assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1])
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    saved = build.choose(product, product, None)
+    assert ["slow"] == saved, f"yours saves {saved}: an output that is a gradient too is saved"
 
 
 def test_every_output_has_a_tangent() -> None:
     """With two outputs the last two inputs are tangents, and gradients begin behind the second."""
     build = Builder(2)
-    other = build.named("tangents_2", 8)
+    other = build.named("arriving", 8)
     first, second = build.slow(*build.primals), build.slow(*build.primals)
-    gradient = build.call("back", aten.mul.Tensor, other, build.back(first))
-    build.graph.output((first, second, gradient, None))
+    third = build.call("product", aten.mm.default, *build.primals)
+    gradient = build.call("back", aten.mul.Tensor, other, third, size=1)
+    build.graph.output((first, second, gradient, build.back(first)))
+    saved = [node.name for node in saved_values(build.graph, 2)]
 
-    assert ["slow"] == [node.name for node in saved_values(build.graph, 2)]
+    assert ["slow", "product"] == saved, (
+        f"yours saves {saved}: the last two inputs are the tangents, whatever their names"
+    )
 
 
 def test_a_tuple_is_not_saved() -> None:
@@ -373,6 +401,20 @@ def test_a_tuple_is_not_saved() -> None:
     item = build.call("item", operator.getitem, pair, 0, size=800)
 
     assert ["item"] == build.choose(item, build.back(item)), "a tuple cannot be saved: its item is"
+
+
+def test_a_tuple_may_be_computed_again() -> None:
+    """If what makes it is cheap; if not, an item costs its bytes, and what is smaller is saved."""
+    for target, expected in ((aten.sin.default, "primals_1"), (aten.mm.default, "cheap")):
+        build = Builder()
+        pair = build.call("pair", target, build.primals[0])
+        pair.meta["val"] = (torch.empty(2, device="meta"), torch.empty(2, device="meta"))
+        small = build.cheap(build.call("item", operator.getitem, pair, 0, size=800), size=8)
+        saved = build.choose(small, build.back(small))
+
+        assert [expected] == saved, (
+            f"yours saves {saved}: the pair is made by {target}, its item has 800 bytes"
+        )
 
 
 @PATIENT
@@ -407,6 +449,7 @@ def test_the_graph_is_not_changed() -> None:
     """The choice is made on it, and nothing is cut."""
     build = Builder(2)
     product = build.slow(*build.primals)
+    build.cheap(product)
     build.graph.output((product, build.back(build.cheap(product)), None))
     before = [(str(node), str(node.args), sorted(node.meta)) for node in build.graph.nodes]
     saved_values(build.graph, 1)
