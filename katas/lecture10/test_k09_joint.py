@@ -422,8 +422,9 @@ def test_dead_code_is_in_neither_graph() -> None:
     """What no output and no gradient depends on is not computed, nor is an unused item."""
 
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        x.cos()
-        return (x.topk(2)[0] * x.split(2)[0].detach(),)
+        first, second = x.split(2)
+        second.cos()
+        return (x.topk(2)[0] * first.detach(),)
 
     x = leaf(4)
     forward, backward = partition(joint_graph(function, (x,)), 1)
@@ -435,6 +436,8 @@ def test_dead_code_is_in_neither_graph() -> None:
         assert ["output"] == [name for name in unused if name not in inputs], (
             "every node is used by another, or by the output"
         )
+    idle = [node.name for node in backward.graph.nodes if not node.users][:-1]
+    assert not idle, f"backward takes {idle}, which dead code alone would use"
 
 
 def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
@@ -449,6 +452,20 @@ def test_the_last_inputs_are_the_tangents_whatever_their_names() -> None:
 
     assert ["x", "idle"] == placeholders(forward), "forward takes all primals, used or not"
     assert ["x", "arriving"] == placeholders(backward), "what is saved, then the tangents"
+
+
+def test_forward_holds_no_more_than_outputs_need() -> None:
+    """Wherever it stands: this slope is computed before the output, and only backward uses it."""
+    graph = fx.Graph()
+    x, arriving = graph.placeholder("x"), graph.placeholder("arriving")
+    cosine = graph.call_function(torch.ops.aten.cos.default, (x,))
+    sine = graph.call_function(torch.ops.aten.sin.default, (x,))
+    graph.output((sine, graph.call_function(torch.ops.aten.mul.Tensor, (arriving, cosine))))
+    forward, backward = partition(fx.GraphModule({}, graph), 1)
+    found = dict(operators(forward))
+
+    assert {"aten.sin.default": 1} == found, f"forward holds {found}: no output needs a cosine"
+    assert ["x", "arriving"] == placeholders(backward), f"backward takes {placeholders(backward)}"
 
 
 def test_inputs_have_the_names_of_nodes() -> None:
