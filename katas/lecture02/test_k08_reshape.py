@@ -168,7 +168,10 @@ def test_the_view_shows_the_same_elements(device: str, reshape: tuple[Shape, Sha
 
 def test_no_tensor_is_made() -> None:
     """Asking ``view`` would skip the kata: the answer follows from the ints."""
+    numbers = torch.randint(2, 9, (8, 3)).tolist()
     with forbids(kata) as fresh:
-        yours = fresh.view_strides((2, 3), (3, 1), (6,)), fresh.view_strides((3, 2), (1, 3), (6,))
-
-    assert ((1,), None) == yours, f"yours {yours}, expected ((1,), None)"
+        for a, b, c in numbers:
+            cut = fresh.view_strides((a, b * c), (b * c + 1, 1), (a, b, c))
+            assert (b * c + 1, c, 1) == cut, f"{a} rows of {b * c}, a gap after each: yours {cut}"
+            merged = fresh.view_strides((b, a), (1, b), (a * b,))
+            assert merged is None, f"a transpose of ({a}, {b}) as a row: yours {merged}, not None"
