@@ -95,7 +95,8 @@ def test_no_shapes_and_scalars() -> None:
 
 
 @pytest.mark.parametrize(
-    "shapes", [((2,), (3,)), ((3,), (2,)), ((0,), (2,)), ((1, 4), (3, 4), (5, 1))]
+    "shapes",
+    [((2,), (3,)), ((3,), (2,)), ((0,), (2,)), ((1, 4), (3, 4), (5, 1)), ((3,), (1,), (2,))],
 )
 def test_other_sizes_do_not_agree(shapes: tuple[tuple[int, ...], ...]) -> None:
     """In whatever order they come, and whichever shapes they are in."""
@@ -203,11 +204,13 @@ def test_samples_of_pytorchs_own_tests() -> None:
 
 def test_torch_is_not_asked() -> None:
     """``torch.broadcast_shapes`` and ``Tensor.expand`` are the kata."""
+    shapes = torch.randint(2, 99, (8, 3)).tolist()
     with forbids(kata) as fresh:
-        yours = (
-            fresh.broadcast_shapes((2, 1), (3,)),
-            fresh.expand_strides((1, 4), (4, 1), (3, 4)),
-            fresh.reduce_dims((1, 4), (3, 4)),
-        )
-
-    assert ((2, 3), (0, 1), (0,)) == yours, f"yours {yours}, expected ((2, 3), (0, 1), (0,))"
+        for a, b, c in shapes:
+            yours = (
+                fresh.broadcast_shapes((a, 1, c), (b, 1)),
+                fresh.expand_strides((b, 1), (7, c), (a, b, c)),
+                fresh.reduce_dims((b, 1), (a, b, c)),
+            )
+            expected = (a, b, c), (0, 7, 0), (0, 2)
+            assert expected == yours, f"({b}, 1) as {(a, b, c)}: yours {yours}, not {expected}"
