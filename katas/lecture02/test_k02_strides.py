@@ -88,6 +88,7 @@ def test_gaps_and_repeats_are_not_contiguous() -> None:
     contiguity_agrees((4,), (2,), "Between two elements lies one that is not shown.")
     contiguity_agrees((4,), (0,), "Four times the same element are not four in a row.")
     contiguity_agrees((2, 3), (4, 1), "A row of 3 that starts every 4 leaves a gap.")
+    contiguity_agrees((2, 3, 2), (4, 3, 1), "12 places, 12 elements: 2 is left out, 4 comes twice.")
 
 
 def test_the_stride_of_a_size_one_dim_does_not_matter() -> None:
@@ -114,7 +115,13 @@ def test_contiguity_is_what_torch_says(
 
 def test_no_tensor_is_made() -> None:
     """The answer is arithmetic on ints: asking a tensor for it would skip the kata."""
+    tensors = [torch.empty(sizes) for sizes in torch.randint(1, 9, (8, 3)).tolist()]
+    facts = [(tuple(x.shape), x.stride(), x.is_contiguous()) for x in tensors]
+    facts += [(tuple(x.mT.shape), x.mT.stride(), x.mT.is_contiguous()) for x in tensors]
     with forbids(kata) as fresh:
-        yours = fresh.contiguous_strides((2, 3)), fresh.is_contiguous((2, 3), (3, 1))
-
-    assert ((3, 1), True) == yours, f"yours {yours}, expected ((3, 1), True)"
+        for sizes, strides, contiguous in facts:
+            yours = fresh.is_contiguous(sizes, strides)
+            assert contiguous is yours, f"{sizes}, {strides}: yours {yours}, not {contiguous}"
+        for sizes, strides, _ in facts[: len(tensors)]:
+            new = fresh.contiguous_strides(sizes)
+            assert strides == new, f"{sizes}: yours {new}, PyTorch's {strides}"
