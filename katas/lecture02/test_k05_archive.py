@@ -47,6 +47,7 @@ def agree(x: torch.Tensor, why: str) -> torch.Tensor:
     case = f"{x.dtype}, sizes {tuple(x.shape)}, strides {x.stride()}, offset {x.storage_offset()}"
     assert isinstance(yours, torch.Tensor), f"{case}: yours is a {type(yours)}, not a tensor"
     for name, fact in {
+        "type": type,
         "dtype": lambda t: t.dtype,
         "sizes": lambda t: tuple(t.shape),
         "strides": lambda t: t.stride(),
@@ -71,7 +72,8 @@ def agree(x: torch.Tensor, why: str) -> torch.Tensor:
 
 def test_a_row_comes_back() -> None:
     """Three numbers, whose bytes are data/0."""
-    agree(torch.tensor([1.5, -2.0, 3.25]), "The bytes of data/0 are three float32.")
+    with unchanged():
+        agree(torch.tensor([1.5, -2.0, 3.25]), "The bytes of data/0 are three float32.")
 
 
 def test_each_dtype_has_its_bytes() -> None:
