@@ -73,6 +73,7 @@ def test_a_chunk_can_be_split_beside_another() -> None:
     agree((4, 6), (7, 1), (2, 2, 2, 3), why)
     agree((4, 6), (7, 1), (3, 8), f"{why} A new dim may not reach across their border.")
     agree((4, 6), (7, 1), (24,), f"{why} A new dim may not reach across their border.")
+    agree((2, 3, 2), (15, 5, 1), (6, 2), "The chunks are 2 elements, step 1, and 2 * 3, step 5.")
 
 
 def test_old_dims_of_size_one_do_not_matter() -> None:
