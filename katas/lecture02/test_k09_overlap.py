@@ -108,6 +108,9 @@ def test_gaps_and_repeats_are_not_dense() -> None:
     dense(
         (2, 3), (5, 0), "The stretch is 6 long, as there are elements; 4 are gaps.", expected=False
     )
+    why = "The stretch is 12 long, as there are elements; 2 is a gap, 4 is shown twice."
+    dense((2, 2, 3), (1, 4, 3), why, expected=False)
+    dense((2, 2, 2), (1, 3, 4), "Place 2 is a gap, place 4 is shown twice.", expected=False)
 
 
 def test_dims_of_size_one_do_not_matter() -> None:
@@ -203,6 +206,8 @@ def test_windows_with_gaps_are_too_hard() -> None:
     status(even, even, Overlap.TOO_HARD, "Not dense comes before the comparison.")
     status(even, odd, Overlap.TOO_HARD, "Not dense: nothing is compared.")
     status(even, row, Overlap.TOO_HARD, "One that is not dense is enough.")
+    later = Window((4,), (1,), 4)
+    status(even, later, Overlap.TOO_HARD, "Not dense: its 4 elements end at 6, not at 3.")
 
 
 @given(pair=PAIRS)
@@ -233,10 +238,14 @@ def test_no_tensor_is_made_and_nothing_is_counted() -> None:
     """PyTorch checks before it touches memory: 2**60 elements are judged at once."""
     with forbids(kata) as fresh:
         huge = fresh.Window((2**30, 2**30), (2**30, 1))
-        yours = (
-            fresh.is_dense(huge),
-            fresh.internal_overlap(huge).name,
-            fresh.overlap_status(huge, huge).name,
-        )
-
-    assert (True, "NO", "FULL") == yours, f"2**60 elements: yours {yours}, expected True, NO, FULL"
+        padded = fresh.Window((2**30, 2**30), (2**31, 1))
+        for window, expected in [
+            (huge, (True, "NO", "FULL")),
+            (padded, (False, *2 * ["TOO_HARD"])),
+        ]:
+            yours = (
+                fresh.is_dense(window),
+                fresh.internal_overlap(window).name,
+                fresh.overlap_status(window, window).name,
+            )
+            assert expected == yours, f"2**60 elements, {window}: yours {yours}, not {expected}"
