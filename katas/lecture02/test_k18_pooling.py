@@ -62,16 +62,28 @@ def agree(yours: torch.Tensor, layers: list[Layer], x: torch.Tensor) -> None:
 
 
 class Copies(TorchDispatchMode):
-    """Lists the operators that do nothing but copy."""
+    """Lists the operators that work on elements between the layers: each is a copy."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
+        self.inside = False
+
+    def leave_out(self, layer: Layer) -> Layer:
+        """Return the layer; what it does itself is not listed."""
+
+        def call(x: torch.Tensor) -> torch.Tensor:
+            self.inside = True
+            result = layer(x)
+            self.inside = False
+            return result
+
+        return call
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note a copy and go on."""
+        """Note the name and go on; views and storage without a value are free."""
         name = func.overloadpacket.__name__
-        if name in {"clone", "_to_copy", "copy_", "copy", "contiguous"}:
+        if not (self.inside or func.is_view or name.startswith(("empty", "new_empty"))):
             self.names.append(name)
         return func(*args, **(kwargs or {}))
 
@@ -79,7 +91,7 @@ class Copies(TorchDispatchMode):
 def copied(layers: list[Layer], x: torch.Tensor, expected: int, why: str) -> None:
     """Count the copies."""
     with forbids(kata, *THREADS) as fresh, Copies() as copies:
-        fresh.run(layers, x)
+        fresh.run([copies.leave_out(layer) for layer in layers], x)
 
     yours = len(copies.names)
     assert yours == expected, (
@@ -94,8 +106,11 @@ def test_layers_run_in_turn(device: str) -> None:
         [],
         [pool],
         [lambda x: x + 1, lambda x: x * 2, lambda x: x.amax(1, keepdim=True)],
+        [pool, part],
     ):
         agree(run(layers, x), layers, x)
+    x = x.contiguous(memory_format=LAST)
+    agree(run([], x), [], x)
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["row-major", "channels-last"])
@@ -134,6 +149,19 @@ def test_the_right_format_is_never_copied() -> None:
     last = images().contiguous(memory_format=LAST)
     copied([pool, pool], last, 1, "The images are in channels-last: only the result is converted.")
     copied([], images(), 0, "Row-major images and no layers: there is nothing to do.")
+    one = images(sizes=(2, 1, 6, 8))
+    copied(
+        [pool, pool], one, 0, "One channel: the images are in both formats, whatever strides say."
+    )
+
+
+def test_gradients_reach_the_images() -> None:
+    """A chain of layers is trained, too: grad mode is the caller's."""
+    x = images().requires_grad_()
+    with torch.enable_grad():
+        result = run([pool, part], x)
+
+    assert result.requires_grad, "yours is cut off from the images: no gradient will reach them"
 
 
 def test_doubles_stay_doubles_and_the_images_stay() -> None:
