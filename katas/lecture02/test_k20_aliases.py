@@ -169,6 +169,24 @@ def test_a_schema_can_keep_a_secret() -> None:
     assert seen.writes == honest, f"the operator that replaces it says so: yours {set(honest)}"
 
 
+def test_what_happens_counts_whatever_is_announced() -> None:
+    """Three operators that lie: no write where one is announced, and views without a word."""
+    x = torch.arange(3.0)
+    with torch.library._scoped_library("lecture02_k20", "DEF") as library:  # noqa: SLF001
+        library.define("idle(Tensor(a!) x) -> Tensor")
+        library.define("first(Tensor x) -> (Tensor, Tensor)")
+        library.define("second(Tensor x) -> (Tensor, Tensor)")
+        every = "CompositeExplicitAutograd"
+        library.impl("idle", torch.clone, every)
+        library.impl("first", lambda x: (x[1:], x.clone()), every)
+        library.impl("second", lambda x: (x.clone(), x[1:]), every)
+        lies = torch.ops.lecture02_k20
+
+        does(Effects(NONE, NONE), lies.idle.default, x)
+        does(Effects(NONE, frozenset({"x"})), lies.first.default, x)
+        does(Effects(NONE, frozenset({"x"})), lies.second.default, x=x)
+
+
 def test_a_small_change_is_a_write() -> None:
     """The running statistics move by less than any tolerance, and no version tells."""
     x = torch.arange(12.0, dtype=torch.float64).sqrt().reshape(4, 3)
