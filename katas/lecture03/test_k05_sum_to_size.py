@@ -22,7 +22,8 @@ from plugins.kit import unchanged
 
 ENGINE = (
     *("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad"),
-    *("autograd.Variable", "func", "Tensor.backward"),
+    *("autograd.Variable", "autograd.graph._engine_run_backward", "func", "Tensor.backward"),
+    "Tensor.grad_fn",
 )
 SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 
@@ -106,6 +107,7 @@ def test_nothing_repeated_is_nothing_done(device: str) -> None:
     tensor = torch.ones(2, 1, 3, device=device)
 
     assert tensor is sum_to_size(tensor, (2, 1, 3)), "return the tensor itself"
+    assert tensor is sum_to_size(tensor, [2, 1, 3]), "a shape may be a list: the tensor itself too"
     scalar = torch.ones((), device=device)
     assert scalar is sum_to_size(scalar, ()), "a scalar was not repeated either"
 
@@ -160,6 +162,7 @@ def test_expand_is_a_view_with_a_gradient(device: str) -> None:
     """Three uses of each element are a gradient of three."""
     x = torch.tensor([[1.0], [2.0]], device=device, requires_grad=True)
     result = Expand.apply(x, (4, 2, 3))
+    Expand.apply(x[0], (2,))  # a second call has a ctx of its own
 
     assert x.data_ptr() == result.data_ptr(), "expand does not copy"
     assert (4, 2, 3) == tuple(result.shape), f"yours has shape {tuple(result.shape)}"
@@ -189,6 +192,7 @@ def test_add_sums_to_both_shapes(
             leaves.reverse()
         weight = torch.randn(large, device=device)
         result = Add.apply(*leaves)
+        Add.apply(torch.ones(2), torch.ones(2))  # a second call has a ctx of its own
         about = f"{tuple(leaves[0].shape)} + {tuple(leaves[1].shape)}: yours is not PyTorch's"
         torch.testing.assert_close(result, sum(leaves), msg=f"{about} sum\n".__add__)
         expected = torch.autograd.grad((sum(leaves) * weight).sum(), leaves)
@@ -221,17 +225,18 @@ def test_no_input_is_kept_for_backward() -> None:
     """Shapes are enough, and nothing that the caller has is written to."""
     a, b = double(2, 1) * 1, double(3) * 1
     grad = torch.full((2, 3), 2**0.5, dtype=torch.float64)
-    expanded = Expand.apply(double(2, 1), (2, 3))
+    x = double(2, 1) * 1
+    expanded = Expand.apply(x, (2, 3)).grad_fn
     with unchanged(a=a, b=b):
         result = Add.apply(a, b)
     with unchanged(a=a, b=b, grad=grad, result=result):
         torch.autograd.grad(result, (a, b), grad, retain_graph=True)
-    for name, node in {"Expand": expanded.grad_fn, "Add": result.grad_fn}.items():
+    for name, node in {"Expand": expanded, "Add": result.grad_fn}.items():
         kept = len(node.saved_tensors)
         assert 0 == kept, f"{name}: yours saves {kept} tensors, expected none: shapes are enough"
-    alive = {"a": weakref.ref(a), "b": weakref.ref(b)}
-    del a, b
+    alive = {"a": weakref.ref(a), "b": weakref.ref(b), "x of Expand": weakref.ref(x)}
+    del a, b, x
     kept = [name for name, reference in alive.items() if reference() is not None]
 
-    assert not kept, f"yours keeps {kept} alive on the node of the sum: the shapes are enough"
+    assert not kept, f"yours keeps {kept} alive on its node: the shapes are enough"
     assert result.requires_grad, "yours has cut the sum off from its history"
