@@ -81,13 +81,16 @@ def test_every_edge_counts() -> None:
     """``x * x`` sends two gradients to x, and a root is an edge too."""
     x = leaf(2.0)
     y = x * x
-    dependencies = count_dependencies(edges(y, y.exp(), y))
+    roots = edges(y, y.exp(), y)
+    kept = list(roots)
+    dependencies = count_dependencies(roots)
     product = y.grad_fn
 
     to_product, to_leaf = dependencies[product], dependencies[product.next_functions[0][0]]
     assert 3 == to_product, f"yours {to_product}, expected 3: two roots and exp lead to x * x"
     assert 2 == to_leaf, f"yours {to_leaf}, expected 2: both factors of x * x are x"
     assert 3 == len(dependencies), f"yours has {names(list(dependencies))}, expected 3 nodes"
+    assert kept == roots, f"yours leaves {len(roots)} of the caller's 3 roots: walk a list of your own"
 
 
 @pytest.mark.step(1, "count the edges")
@@ -200,6 +203,13 @@ def test_roots_may_be_leaves_and_each_other() -> None:
     run(y, y.square(), x)
 
     assert [3.0 + 36.0 + 1.0] == x.grad.tolist(), f"yours {x.grad}, expected 3 + 36 + 1"
+    x = leaf(1.0, 2.0, 3.0)
+    second = x.unbind()[1]
+    run(second, second)
+    assert [0.0, 2.0, 0.0] == x.grad.tolist(), (
+        f"x.unbind()[1], a root twice: yours {x.grad.tolist()}, expected [0, 2, 0]: a root is an"
+        " edge, it names an input, and what goes along it is added"
+    )
 
 
 @pytest.mark.step(2, "buffers and counts")
@@ -307,12 +317,17 @@ def test_order_and_gradients_are_those_of_pytorch(program: list[tuple[str, int, 
 
 @pytest.mark.step(4, "leave everything as it was")
 def test_grad_mode_is_off() -> None:
-    """The gradients have no history: nothing is to be differentiated again."""
+    """The gradients have no history, and are plain tensors: an optimizer will write to them."""
     x = leaf(2.0)
-    run(x * x)
+    y = x * x
+    run(y)
 
     assert not x.grad.requires_grad, "with grad mode on, backward records a graph of its own"
     assert torch.is_grad_enabled(), "yours leaves grad mode off: it is on again afterwards"
+    assert not x.grad.is_inference(), "yours is an inference tensor, which nobody may write to"
+    with torch.no_grad():
+        run(y)
+        assert not torch.is_grad_enabled(), "grad mode was off before, and yours has switched it on"
 
 
 @pytest.mark.step(4, "leave everything as it was")
@@ -336,5 +351,6 @@ def test_what_the_caller_has_stays() -> None:
 def test_pytorch_is_not_asked() -> None:
     """You are the engine."""
     engine = ("autograd.grad", "autograd.backward", "autograd.Variable", "func", "Tensor.backward")
-    with forbids(kata, *(f"torch.{name}" for name in engine)) as fresh:
+    names = (*engine, "autograd.graph._engine_run_backward")
+    with forbids(kata, *(f"torch.{name}" for name in names)) as fresh:
         fresh.run_backward(edges(leaf(1.0).exp()), [torch.ones(1)])
