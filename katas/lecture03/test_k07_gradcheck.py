@@ -197,15 +197,18 @@ def test_nothing_depends_on_nothing() -> None:
         "a constant": lambda x: vector(5.0),
         "of another": lambda x: other * 2,
     }.items():
-        yours = analytical_jacobian(fn, x).tolist()
+        with unchanged(x=x, other=other):
+            yours = analytical_jacobian(fn, x).tolist()
         assert [[0.0, 0.0]] == yours, f"{name}: yours {yours}, expected one row of zeros"
 
 
 @pytest.mark.step(2, "backwards")
 def test_grad_is_left_alone() -> None:
-    """A check leaves no trace in the leaves."""
+    """A check leaves no trace in the leaves, nor in those that only `fn` knows."""
     x = vector(1.0, 2.0).requires_grad_()
-    analytical_jacobian(torch.exp, x)
+    weight = vector(3.0, 4.0).requires_grad_()
+    with unchanged(weight=weight):
+        analytical_jacobian(lambda x: x.exp() * weight, x)
 
     assert x.grad is None, f"yours left x.grad = {x.grad}"
     assert x.requires_grad, "yours switched x.requires_grad off"
@@ -248,7 +251,9 @@ def test_conjugation_and_parts_have_derivatives() -> None:
 
     close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
     close([[2.0, 4.0]], numerical_jacobian(lambda z: (z * z.conj()).real, z))
-    close([[1.0], [0.0]], numerical_jacobian(lambda x: torch.complex(x, x * 0), vector(1.0)))
+    for jacobian in (numerical_jacobian, analytical_jacobian):
+        # The input is real: it is the result that has two rows.
+        close([[1.0], [2.0]], jacobian(lambda x: torch.complex(x, x * 2), vector(1.0)))
 
 
 @pytest.mark.step(3, "complex numbers")
@@ -280,6 +285,10 @@ def test_a_wrong_backward_is_found() -> None:
     """By one percent, and where only the imaginary part is wrong."""
     refused("mismatch", lambda x: Wrong.apply(x, 1.01), vector(1.0, 2.0))
     refused("mismatch", lambda x: Wrong.apply(x, 1.0), vector(1 + 1j))
+    # Each place has its own tolerance, and a NaN is within none.
+    slopes = vector(1000.0, 1.0)
+    refused("mismatch", lambda x: Wrong.apply(x, 2.0) * slopes + x * slopes, vector(0.0, 0.1))
+    refused("mismatch", torch.sqrt, vector(0.0))
 
 
 @pytest.mark.step(4, "compare")
@@ -293,6 +302,9 @@ def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> N
     yours = gradcheck(fn, vector(10.0), atol=atol, rtol=rtol)
     assert yours is True, f"0.2 off is within atol {atol}, rtol {rtol}: yours returns {yours!r}"
     refused("mismatch", fn, vector(10.0), atol=atol / 4, rtol=rtol / 4)
+    # The bound itself is allowed: here both are exactly 2.
+    exact = gradcheck(lambda x: x * 2, vector(1.0), eps=0.25, atol=0.0, rtol=0.0)
+    assert exact is True, f"no difference is within a tolerance of 0: yours returns {exact!r}"
 
 
 @pytest.mark.step(4, "compare")
@@ -311,6 +323,8 @@ def test_the_nudge_is_the_one_that_was_asked_for() -> None:
 def test_a_restless_backward_is_found() -> None:
     """However little it changes: float atomics on a GPU are such a case."""
     refused("not deterministic", Restless.apply, vector(1.0, 2.0))
+    both = vector(1.0, 2.0)
+    refused("not deterministic", lambda x: Restless.apply(Wrong.apply(x, 2.0)), both)
 
 
 @pytest.mark.given
