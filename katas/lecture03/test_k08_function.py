@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,6 +148,15 @@ def test_once_has_a_first_derivative() -> None:
     differentiable(CubeOnce.apply, double(2.0, -3.0), twice=False)
 
 
+def test_once_saves_its_input() -> None:
+    """And nothing else, by ``save_for_backward``: then a write to it does not go unnoticed."""
+    x = double(2.0)
+    kept = saved(CubeOnce.apply(x))
+
+    assert 1 == len(kept), f"yours saves {len(kept)} tensors by save_for_backward, expected 1"
+    assert x.data_ptr() == kept[0].data_ptr(), "yours saves another tensor than the input"
+
+
 def test_once_is_an_error_the_second_time() -> None:
     """Better than a second derivative that leaves out what the kernel did; the first one passes."""
     x = double(2.0)
@@ -168,7 +178,9 @@ def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
             kata, name, lambda *args, name=name, kernel=kernel: calls.append(name) or kernel(*args)
         )
     x = double(2.0)
-    torch.autograd.grad(CubeOnce.apply(x), x, create_graph=True)
+    result = CubeOnce.apply(x)
+    assert ["cube_kernel"] == calls, f"forward of yours calls {calls}, expected cube_kernel alone"
+    torch.autograd.grad(result, x, create_graph=True)
 
     assert ["cube_kernel", "cube_grad_kernel"] == calls, (
         f"yours calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward"
@@ -188,6 +200,21 @@ def test_what_the_caller_has_stays(name: str) -> None:
         result = FUNCTIONS[name].apply(*inputs)
     with unchanged(*inputs, result=result, grad=grad):
         torch.autograd.grad(result, inputs, grad, create_graph=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_inputs_are_let_go_after_backward(name: str) -> None:
+    """Autograd lets go of what ``save_for_backward`` got; of attributes of ctx it knows nothing."""
+    count = 2 if name == "Mul" else 1
+    inputs = [double(0.7) * 1 for _ in range(count)]
+    alive = [weakref.ref(x) for x in inputs]
+    result = FUNCTIONS[name].apply(*inputs)
+    result.sum().backward()
+    del inputs
+
+    kept = sum(reference() is not None for reference in alive)
+    assert 0 == kept, f"backward has run, and yours keeps {kept} inputs: what is on ctx stays"
+    assert result.requires_grad, "yours has cut the result off"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
