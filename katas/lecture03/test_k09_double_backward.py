@@ -76,13 +76,15 @@ def test_the_derivative_honours_what_is_needed(needed: tuple[bool, bool], produc
 
 
 def test_cube_has_two_derivatives() -> None:
-    """The second one too, against finite differences."""
+    """The second one too, against finite differences, and those of `CubeGrad` go on."""
     x = double(2.0, -3.0)
 
     differentiable(Cube.apply, x)
     (first,) = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
     assert [12.0, -18.0] == second.tolist(), f"6 x at [2, -3]: yours {second.tolist()}"
+    grad = double(0.5, 1.5)
+    differentiable(lambda grad, x: CubeGrad.apply(grad, x).exp(), grad, x)
 
 
 def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,11 +95,13 @@ def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             kata, name, lambda *args, name=name, kernel=kernel: calls.append(name) or kernel(*args)
         )
-    x = double(2.0)
-    torch.autograd.grad(Cube.apply(x), x, create_graph=True)
+    x, grad = double(2.0), double(1.0)
+    (first,) = torch.autograd.grad(Cube.apply(x), x, grad, create_graph=True)
+    torch.autograd.grad(first, (x, grad))
 
     assert ["cube_kernel", "cube_grad_kernel"] == calls, (
-        f"yours calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward"
+        f"yours calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward;"
+        " what comes after is made of operators of torch"
     )
 
 
@@ -123,6 +127,23 @@ def test_what_the_caller_has_stays(name: str) -> None:
         result = FUNCTIONS[name].apply(*inputs)
     with unchanged(*inputs, result=result, grad=grad):
         torch.autograd.grad(result, inputs, grad, create_graph=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_write_to_an_input_is_noticed(name: str) -> None:
+    """Autograd compares the versions of what ``save_for_backward`` got, and of nothing on ctx."""
+    x = double(2.0) * 1
+    result = Cube.apply(x) if name == "Cube" else CubeGrad.apply(double(0.5), x)
+    x.mul_(3)
+
+    outcome = "a wrong gradient, and no error"
+    try:
+        result.backward()
+    except RuntimeError as error:
+        outcome = str(error)
+    assert "modified by an inplace operation" in outcome, (
+        f"{name}: x was written to before backward. Yours: {outcome}; save_for_backward notices"
+    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
