@@ -113,6 +113,18 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
         torch.testing.assert_close(entry, unroll(x, weight, count)[0].detach(), msg=says)
     assert last.requires_grad, "your last h is cut off from its history"
     assert [] == unroll(x, weight, 0)[1], "no step, no entry: yours has one"
+    expected = torch.autograd.grad(last.sum(), x, retain_graph=True)
+    for entry in log:
+        entry.zero_()
+    try:
+        actual = torch.autograd.grad(last.sum(), x)
+    except RuntimeError as error:
+        assert "modified by an inplace operation" in str(error), f"yours: {error}"  # noqa: PT017
+    else:
+        says = (
+            "somebody wrote to your log, and the gradient is silently wrong: a write is noticed\n"
+        )
+        torch.testing.assert_close(actual, expected, msg=says.__add__)
 
 
 def test_players_move_together(device: str) -> None:
@@ -126,6 +138,7 @@ def test_players_move_together(device: str) -> None:
     first.requires_grad_()
     second.requires_grad_()
     places = [first.data_ptr(), second.data_ptr()]
+    graph = x @ first @ second
     moved = ("value", "storage", "version")
     try:
         # The weights move, and that is all: no .grad, no history, no other requires_grad.
@@ -144,6 +157,9 @@ def test_players_move_together(device: str) -> None:
     assert first.is_leaf, "the update itself is not recorded"
     assert second.is_leaf, "the update itself is not recorded"
     assert [first.data_ptr(), second.data_ptr()] == places, "the weights move in place"
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        # A graph from before has saved the weights: no write to them goes unnoticed.
+        torch.autograd.grad(graph.sum(), first)
 
 
 FUNCTIONS = {
@@ -173,8 +189,9 @@ def test_values_that_bite(x: torch.Tensor) -> None:
     plain = {
         "gated": (lambda x: gated(x, x), lambda x: x * x + x.relu()),
         "limited_tanh": (lambda x: limited_tanh(x, 0.5), lambda x: x.tanh().clamp(-0.5, 0.5)),
-        "add_bias": (lambda x: add_bias(x, x.new_ones(x.shape[-1:])), lambda x: x + 1),
     }
+    if x.dim() == 2:
+        plain["add_bias"] = (lambda x: add_bias(x, x.new_ones(x.shape[1])), lambda x: x + 1)
     for name, (function, formula) in plain.items():
         with unchanged(x=x):
             result = function(x)

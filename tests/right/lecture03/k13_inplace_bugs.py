@@ -1,0 +1,64 @@
+"""Debug: six functions, each broken by a single write in place. With other operators."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def softplus(x: Tensor) -> Tensor:
+    """Return log(1 + exp(x)), element by element."""
+    return torch.nn.functional.softplus(x)
+
+
+def gated(a: Tensor, b: Tensor) -> Tensor:
+    """Return a * b + relu(a), element by element."""
+    # The product needs a for the gradient of b, and a is the caller's.
+    product = a * b
+    return product + a.relu()
+
+
+def limited_tanh(x: Tensor, limit: float) -> Tensor:
+    """Return tanh(x) cut off at -limit and limit; no gradient flows where it is cut off."""
+    y = x.tanh()
+    return torch.nn.functional.hardtanh(y, -limit, limit)
+
+
+def add_bias(rows: Tensor, bias: Tensor) -> Tensor:
+    """Return rows (n, m) plus bias (m,), which is added to each row."""
+    # What repeat returns is a copy, with room for n sums.
+    total = bias.repeat(rows.shape[0], 1)
+    total += rows
+    return total
+
+
+def unroll(x: Tensor, weight: Tensor, steps: int) -> tuple[Tensor, list[Tensor]]:
+    """Apply h = tanh(h @ weight) `steps` times, from h = x (n, m); weight is (m, m).
+
+    Return the last h, and a log of every h after a step, in order, that requires no grad.
+    The gradient flows through all steps, back to x; the log does not change what flows.
+    """
+    h = x
+    log = []
+    for _ in range(steps):
+        h = (h @ weight).tanh()
+        log.append(h.detach())
+    return h, log
+
+
+def players(first: Tensor, second: Tensor, x: Tensor, rate: float) -> None:
+    """Let two players take a step of gradient descent together, in place.
+
+    With out = x @ first @ second, `second` wants mean(out²) to be small, and `first` wants
+    mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate
+    times the gradient of its own loss, and both gradients are taken before anyone moves.
+    """
+    out = x @ first @ second
+    mine = (out - 1).square().mean()
+    yours = out.square().mean()
+    # The gradient of first flows through second: take both before either is written.
+    (move_second,) = torch.autograd.grad(yours, second, retain_graph=True)
+    (move_first,) = torch.autograd.grad(mine, first)
+    with torch.no_grad():
+        second -= rate * move_second
+        first -= rate * move_first
