@@ -90,7 +90,9 @@ def test_every_edge_counts() -> None:
     assert 3 == to_product, f"yours {to_product}, expected 3: two roots and exp lead to x * x"
     assert 2 == to_leaf, f"yours {to_leaf}, expected 2: both factors of x * x are x"
     assert 3 == len(dependencies), f"yours has {names(list(dependencies))}, expected 3 nodes"
-    assert kept == roots, f"yours leaves {len(roots)} of the caller's 3 roots: walk a list of your own"
+    assert kept == roots, (
+        f"yours leaves {len(roots)} of the caller's 3 roots: walk a list of your own"
+    )
 
 
 @pytest.mark.step(1, "count the edges")
