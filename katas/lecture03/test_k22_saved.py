@@ -12,6 +12,7 @@ from torch import nn
 from torch.autograd.graph import disable_saved_tensors_hooks
 from torch.autograd.graph import saved_tensors_hooks
 
+from katas.lecture03.k22_saved import nodes
 from katas.lecture03.k22_saved import roles
 from katas.lecture03.k22_saved import saved
 from katas.lecture03.k22_saved import saved_bytes
@@ -50,20 +51,16 @@ def test_a_product_saves_both_factors() -> None:
 
 
 def test_exp_saves_its_result_and_a_sum_nothing() -> None:
-    """Sizes are saved by a sum, but these are no tensors."""
+    """Sizes are saved by a sum, but these are no tensors; what is not needed is None."""
     x = vector()
 
     leaf = torch.ones(1, requires_grad=True).view(1).grad_fn.next_functions[0][0]
     cases = {"exp": (x.exp().grad_fn, {"result"}), "sum": (x.sum().grad_fn, set())}
+    # The gradient of the first factor alone is asked for, and needs the second.
+    cases["x * ones"] = ((x * torch.ones(3)).grad_fn, {"other"})
     for name, (node, expected) in {**cases, "a leaf": (leaf, set())}.items():
         yours = set(saved(node))
         assert expected == yours, f"{name}: yours {yours}, expected {expected}: only tensors count"
-
-
-def test_what_is_not_needed_is_none() -> None:
-    """A factor whose partner needs no gradient is not saved."""
-    yours = set(saved((vector() * torch.ones(3)).grad_fn))
-    assert {"other"} == yours, f"yours {yours}, expected other alone: _saved_self is None"
 
 
 def test_lists_are_numbered() -> None:
@@ -75,6 +72,25 @@ def test_lists_are_numbered() -> None:
     yours = {name: tensor.tolist() for name, tensor in found.items()}
     expected = {"indices[0]": [0, 1], "indices[2]": [2, 3]}
     assert expected == yours, f"yours {yours}, expected {expected}"
+
+
+def test_nodes_of_any_operator_are_read() -> None:
+    """By their attributes, whatever these are called: as many as the hooks see."""
+    square = torch.rand(3, 3, dtype=torch.float64) + 3 * torch.eye(3, dtype=torch.float64)
+    for call in (
+        lambda x: torch.linalg.solve(x, x),
+        lambda x: torch.linalg.svd(x)[1],
+        lambda x: x.cumprod(0),
+        lambda x: torch.cdist(x, x),
+        lambda x: nn.functional.prelu(x, x[0, :1]),
+        lambda x: nn.functional.cross_entropy(x, torch.tensor([0, 2, 1])),
+    ):
+        result, tensors = packed(lambda call=call: call(square.clone().requires_grad_()))
+        found = {node.name(): saved(node) for node in nodes(result)}
+        yours = sum(map(len, found.values()))
+
+        names = {name: list(each) for name, each in found.items()}
+        assert len(tensors) == yours, f"the hooks saw {len(tensors)} tensors, yours are {names}"
 
 
 class Keeps(torch.autograd.Function):
@@ -152,7 +168,8 @@ def test_own_storages_do_not_count() -> None:
 
     yours = saved_bytes(y, own=[torch.ones(7)])
     assert everything == yours, f"own is not saved here: yours {yours}, without own {everything}"
-    for root, own in [(x.sin(), x), (x[2:].sin(), x.detach()[:1])]:
+    result = x.exp()
+    for root, own in [(x.sin(), x), (x[2:].sin(), x.detach()[:1]), (result.sin(), result)]:
         yours = saved_bytes(root, own=[own])
         assert yours == 0, f"yours {yours}, expected 0: it lies in the storage of own"
 
@@ -253,13 +270,15 @@ def test_roles(name: str) -> None:
 
 
 def test_an_input_comes_before_the_result() -> None:
-    """A result that is a view of an input lies in the input's storage, the first one's if two."""
+    """Whether it requires grad or not, and the first one if two lie in one storage."""
     x = vector(4)
 
     yours = roles(lambda x: x.exp_().view(2, 2), x)
     assert {"input 0"} == yours, f"yours {yours}: exp_ saves its result, which lies in x"
     yours = roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
     assert {"input 0"} == yours, f"yours {yours}: both inputs lie in one storage, the first counts"
+    yours = roles(torch.mul, vector(), torch.rand(3))
+    assert {"input 1"} == yours, f"yours {yours}, expected input 1: only the first requires grad"
 
 
 def test_the_graph_is_read_and_no_hook_is_set() -> None:
