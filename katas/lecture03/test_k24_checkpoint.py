@@ -13,6 +13,7 @@ from torch.autograd import gradcheck
 from torch.autograd import gradgradcheck
 from torch.autograd.gradcheck import GradcheckError
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture03 import k24_checkpoint as kata
 from katas.lecture03.k24_checkpoint import checkpoint
@@ -64,18 +65,34 @@ def test_the_gradient_is_that_of_the_function(device: str) -> None:
     assert not z.requires_grad, "yours made z require grad: it is the caller's"
 
 
+class Made(TorchDispatchMode):
+    """Notes the float64 tensors that operators make meanwhile, copies too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.storages: set[StorageWeakRef] = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note what comes out."""
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.dtype == torch.float64:
+            self.storages.add(StorageWeakRef(result.untyped_storage()))
+        return result
+
+
 def alive_after(call: Callable[[Callable, torch.Tensor], torch.Tensor]) -> int:
-    """Return how many of ten tensors made within a function a graph keeps alive."""
-    made: list[StorageWeakRef] = []
+    """Return how many tensors a graph of ten steps keeps alive, result and input aside."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for _ in range(10):
             x = x.exp()
-            made.append(StorageWeakRef(x.untyped_storage()))
         return x * 2
 
-    result = call(function, leaf(3))
-    count = sum(not each.expired() for each in made)
+    x = leaf(3)
+    with Made() as made:
+        result = call(function, x)
+    known = [StorageWeakRef(each.untyped_storage()) for each in (x, result)]
+    count = sum(not each.expired() and each not in known for each in made.storages)
     assert result.requires_grad, "the result has a graph"
     return count
 
@@ -86,7 +103,9 @@ def test_nothing_made_within_is_kept() -> None:
     yours = alive_after(checkpoint)
 
     assert plain == 10, f"the plain graph keeps {plain} of 10 results"
-    assert yours == 0, f"yours keeps {yours} of 10 results alive between forward and backward"
+    assert yours == 0, (
+        f"yours keeps {yours} tensors alive between forward and backward, copies of the 10 or they"
+    )
 
 
 def test_the_function_runs_again_when_backward_asks() -> None:
@@ -107,9 +126,11 @@ def test_the_function_runs_again_when_backward_asks() -> None:
 def test_other_arguments_are_handed_on() -> None:
     """Numbers and strings, before, between and behind the tensors, twice."""
     seen = []
+    tensors = []
 
     def function(power: int, x: torch.Tensor, name: str, y: torch.Tensor, last: None) -> object:
         seen.append((power, name, last))
+        tensors.extend([x, y])
         return x**power * y
 
     x, y = leaf(3), leaf(3)
@@ -118,6 +139,8 @@ def test_other_arguments_are_handed_on() -> None:
     assert [(3, "name", None)] * 2 == seen, (
         f"forward and backward: the function of yours got {seen}"
     )
+    theirs = [each is expected for each, expected in zip(tensors, [x, y] * 2, strict=True)]
+    assert theirs == [True] * 4, f"x and y as they came, forward and backward: yours {theirs}"
     for yours, theirs in [(x.grad, 3 * x**2 * y), (y.grad, x**3)]:
         says = "x**3 * y: yours is not the gradient\n".__add__
         torch.testing.assert_close(yours, theirs.detach(), msg=says)
@@ -144,6 +167,7 @@ def test_parameters_get_their_gradients(device: str) -> None:
 def test_dropout_drops_the_same_elements_again() -> None:
     """Where the value is 0 the gradient is 0, though random numbers were drawn in between."""
     x = torch.ones(1000, requires_grad=True)
+    torch.rand(7)
     result = checkpoint(lambda x: nn.functional.dropout(x, 0.5), x)
     torch.rand(17)
     result.sum().backward()
@@ -202,30 +226,60 @@ def test_checkpoints_nest() -> None:
 def test_a_retained_graph_runs_twice() -> None:
     """With the same numbers both times, not twice as large ones."""
     x = torch.ones(100, requires_grad=True)
-    result = checkpoint(lambda x: nn.functional.dropout(x, 0.5), x)
+    calls = []
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        calls.append("call")
+        return nn.functional.dropout(x, 0.5)
+
+    result = checkpoint(function, x)
     result.sum().backward(retain_graph=True)
     first = x.grad.clone()
     x.grad = None
     result.sum().backward()
 
     assert torch.equal(first, x.grad), f"yours {first[:5]} first, then {x.grad[:5]}"
+    assert 3 == len(calls), (
+        f"forward, and again in each backward: yours calls it {len(calls)} times, expected 3. What"
+        " has been used goes"
+    )
 
 
-def test_backward_lets_go_of_the_inputs() -> None:
-    """When backward has run, hooks and what they hold are gone, though the result lives."""
+class Bystander:
+    """Something whose life shows the life of the node that holds it."""
+
+
+def test_backward_lets_go() -> None:
+    """Of the inputs when it has run, though the result lives, and of the second run's graph."""
     x = leaf(3) * 1
     result = checkpoint(chain, x)
     alive = weakref.ref(x)
     result.sum().backward()
     del x
-
     assert alive() is None, "backward has run, and yours still keeps the input alive"
+    assert result.requires_grad, "the result is still there"
+    # A backward to y alone leaves what x needs.
+    seen: list[weakref.ref[Bystander]] = []
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        unused = x.exp()
+        bystander = Bystander()
+        unused.grad_fn.metadata["bystander"] = bystander
+        seen.append(weakref.ref(bystander))
+        return unused + y.exp()
+
+    x, y = leaf(3), leaf(3)
+    result = checkpoint(function, x, y)
+    torch.autograd.grad(result.sum(), y, retain_graph=True)
+
+    assert 2 == len(seen), f"a forward and a backward: yours calls the function {len(seen)} times"
+    assert seen[1]() is None, "yours collects tensors with their graph: keep them detached"
     assert result.requires_grad, "the result is still there"
 
 
 def test_nothing_ready_made_is_called() -> None:
     """PyTorch's checkpoint is what is being written here."""
-    with forbids(kata, "torch.utils.checkpoint") as fresh:
+    with forbids(kata, "torch.utils.checkpoint", "torch.distributed") as fresh:
         x = leaf(3)
         fresh.checkpoint(chain, x).sum().backward()
 
