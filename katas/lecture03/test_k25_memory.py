@@ -54,8 +54,9 @@ def trained(how: Callable, count: int) -> Blocks:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 17])
 def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
-    """For any number of blocks, each with a factor of its own."""
+    """For any number of blocks, each with a factor of its own; and their list stays."""
     blocks = Blocks(count).blocks
+    given = list(blocks)
     x = leaf()
     expected = chain(blocks, x)
     with unchanged(x=x):
@@ -66,6 +67,18 @@ def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
     for what, pair in {"value": (yours, expected), "gradient": (mine, theirs)}.items():
         says = f"{count} blocks, {what}: yours is not that of the chain; bound too late?\n".__add__
         torch.testing.assert_close(*pair, rtol=1e-12, atol=1e-12, msg=says)
+    assert given == blocks, f"{count} blocks: yours leaves {len(blocks)} in the caller's list"
+
+
+def test_random_blocks_draw_again_what_they_drew() -> None:
+    """Where dropout has dropped, the gradient is 0."""
+    x = torch.ones(100, requires_grad=True)
+    result = run([torch.nn.Dropout(0.3)] * 4, x)
+    torch.rand(3)
+    result.sum().backward()
+
+    wrong = int((x.grad != result.detach()).sum())
+    assert wrong == 0, f"yours drops {wrong} of 100 elements otherwise the second time"
 
 
 def test_no_blocks() -> None:
@@ -75,7 +88,7 @@ def test_no_blocks() -> None:
     torch.testing.assert_close(yours, x, msg="no blocks: yours is not x\n".__add__)
 
 
-@pytest.mark.parametrize("count", [16, 100])
+@pytest.mark.parametrize("count", [16, 100, 625])
 def test_few_results_are_alive_at_a_time(count: int) -> None:
     """An input for each segment, and the inside of one."""
     plain = trained(chain, count).peak
@@ -93,3 +106,6 @@ def test_each_block_runs_twice_at_most() -> None:
     runs = trained(run, 16).runs
 
     assert max(runs.values()) <= 2, f"runs of each block: yours {dict(runs)}, expected at most 2"
+    assert sum(runs.values()) >= 20, (
+        f"runs of each block: yours {dict(runs)}; who computes nothing again has kept it, as a copy"
+    )
