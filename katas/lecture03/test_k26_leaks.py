@@ -190,7 +190,11 @@ def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
     with torch.no_grad():
         x.mul_(10)
     loss.backward()
+    zero, ratios = torch.zeros(2, requires_grad=True), []
+    watch(zero, ratios)
+    zero.sum().backward()
 
+    assert ratios == [torch.inf], f"over a norm of 0, PyTorch's ratio is inf: yours {ratios}"
     assert log == pytest.approx([3**0.5 / norm]), (
         f"yours noted {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
     )
@@ -231,6 +235,7 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
     """The parameters die with their last owner, after a backward through the penalty, too."""
     one = torch.tensor([2.0], device=device, requires_grad=True)
     other = torch.tensor([5.0], device=device, requires_grad=True)
+    one.grad = torch.tensor([7.0], device=device)
     loss = (one**2 * other).sum()
     node = bystander(loss)
     with warnings.catch_warnings(), unchanged(one=one, other=other, loss=loss):
@@ -238,10 +243,14 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
         result = penalty(loss, [one, other])
     # The gradients are 2 one other = 20 and one² = 4.
     assert 20.0**2 + 4.0**2 == float(result.detach()), f"yours {result}, expected 20**2 + 4**2"
-    assert one.grad is None, "yours wrote to .grad"
+    assert [7.0] == one.grad.tolist(), "yours wrote to .grad"
     assert other.grad is None, "yours wrote to .grad"
     (gradient,) = torch.autograd.grad(result, other, retain_graph=True)
     assert [2 * 20.0 * 4.0] == gradient.tolist(), f"penalty's gradient is 160, yours {gradient}"
+    try:
+        torch.autograd.grad(loss, other, retain_graph=True)
+    except RuntimeError as error:
+        raise AssertionError(f"yours leaves the caller's graph unusable: {error}") from error
     alive = weakref.ref(one)
     del loss, result, one, other, gradient
 
@@ -266,6 +275,7 @@ def test_a_kept_loss_keeps_nothing_else(x: torch.Tensor) -> None:
         return box
 
     y = torch.ones(3, requires_grad=True)
+    y.grad = torch.full((3,), 7.0)
     with saved_tensors_hooks(pack, lambda box: box.tensor):
         loss = (x.exp() * y.sin()).sum()
     assert all(box() is not None for box in boxes)
