@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from katas.lecture03.k18_step import step_in_backward
 
@@ -37,6 +38,11 @@ def test_parameters_step_in_backward(device: str) -> None:
 def test_gradients_are_freed_one_by_one(device: str) -> None:
     """When a later gradient is accumulated, the earlier ones are gone already."""
     model, batch = model_and_data(device)
+    made: list[StorageWeakRef] = []
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(
+            lambda p: made.append(StorageWeakRef(p.grad.untyped_storage()))
+        )
     step_in_backward(model.parameters(), 0.5)
     alive = []
     for parameter in model.parameters():
@@ -49,6 +55,8 @@ def test_gradients_are_freed_one_by_one(device: str) -> None:
         f"gradients alive after each step: yours {alive}, expected 0 each time, plain training"
         " [1, 2, 3, 4]"
     )
+    kept = sum(not each.expired() for each in made)
+    assert 0 == kept, f"yours keeps {kept} of {len(made)} gradients elsewhere: let them go"
 
 
 def test_a_gradient_of_several_uses_is_stepped_once() -> None:
