@@ -14,8 +14,10 @@ import torch
 import torchgen
 from torch import rand
 
+from katas.lecture03 import k27_formulas as kata
 from katas.lecture03.k27_formulas import gradients
 from katas.lecture03.k27_formulas import parts
+from plugins.kit import forbids
 from plugins.kit import unchanged
 
 
@@ -197,6 +199,8 @@ def test_other_errors_pass_through() -> None:
     """Shapes that do not fit say nothing of derivatives, in forward or in backward."""
     with pytest.raises(RuntimeError, match="must match the size"):
         gradients(overload("mul.Tensor"), rand(3), rand(2))
+    with pytest.raises(RuntimeError, match="not implemented for 'Half'"):
+        gradients(overload("geqrf"), rand(3, 3).half())
 
 
 def test_an_error_in_backward_passes_through() -> None:
@@ -276,3 +280,12 @@ def test_parts_without_a_gradient_are_parts() -> None:
     assert torch.ops.aten.isclose(x.requires_grad_(), x).grad_fn is None, "a bool has no gradient"
     assert {"autograd"} == {chosen(part)["CPU"] for part in found}, f"yours {found}"
     assert {"aten::eq.Tensor", "aten::le.Tensor"} <= set(found), f"yours {found}: eq and le ran"
+
+
+def test_no_list_is_asked() -> None:
+    """Neither derivatives.yaml nor the code generator: autograd knows."""
+    with forbids(kata, "torchgen", "pathlib", "builtins.open") as fresh:
+        yours = fresh.gradients(overload("igamma"), rand(3), rand(3))
+        fresh.parts(overload("mul.Tensor"), rand(3), rand(3))
+
+    assert {"self", "other"} == set(yours), f"yours has {yours}"
