@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture04.k08_torch_dispatch import OperatorLog
 from plugins.kit import freed
+from plugins.kit import watched_operators
 
 
 class Names(TorchDispatchMode):
@@ -115,12 +116,16 @@ def test_a_view_is_marked() -> None:
         empty.view(0, 1)
         torch.neg(a)
         a.split(1)
+        torch.neg(empty)
+        torch.ops.aten._unsafe_view(a, [6])  # noqa: SLF001 - a view, and its schema does not say so
 
     expected = {
         1: "$1: float32[6] = aten.view.default($0, [6])  # alias of $0",
         3: "$3: float32[0, 1] = aten.view.default($2, [0, 1])  # alias of $2",
         4: "$4: float32[2, 3] = aten.neg.default($0)",
         5: "$5: float32[1, 3], $6: float32[1, 3] = aten.split.Tensor($0, 1)  # alias of $0",
+        6: "$7: float32[0] = aten.neg.default($2)",
+        7: "$8: float32[6] = aten._unsafe_view.default($0, [6])  # alias of $0",
     }
     yours = {number: log.lines[number] for number in expected}
     expect(expected, yours, "a new result in an old storage has a remark, and one only")
@@ -142,7 +147,13 @@ def test_an_alias_names_the_first_argument_that_it_shares() -> None:
         library.impl("flat", lambda x, y: x.view(-1), "CompositeExplicitAutograd")
         with OperatorLog() as log:
             torch.ops.lecture04_k08_test.flat(b, a)
-    assert log.lines[-1].endswith("# alias of $0"), f"both arguments share it: {log.lines[-1]}"
+        assert log.lines[-1].endswith("# alias of $0"), f"both arguments share it: {log.lines[-1]}"
+        library.define("pair(Tensor x, Tensor(a) y) -> (Tensor, Tensor(a))")
+        library.impl("pair", lambda x, y: (x.clone(), y.view(-1)), "CompositeExplicitAutograd")
+        with OperatorLog() as log:
+            torch.ops.lecture04_k08_test.pair(index, b)
+    why = "the second of its results lies in the storage of the second argument"
+    assert log.lines[-1].endswith("# alias of $1"), f"{why}: {log.lines[-1]}"
 
 
 def test_lists_are_looked_into() -> None:
@@ -190,11 +201,13 @@ def test_results_may_be_several_or_none() -> None:
         a[0].item()
         torch.ops.aten._assert_async(a[0])  # noqa: SLF001 - returns nothing
         torch.empty(2, 0)
+        torch.ops.aten.is_same_size(a, a[1:])
 
     expected = {
         1: "$1: float32[4], $2: int64[4] = aten.sort.default($0)",
         3: "1.0 = aten._local_scalar_dense.default($3)",
         5: "aten._assert_async.default($4)",
+        8: "False = aten.is_same_size.default($0, $6)",
     }
     expect(expected, {number: log.lines[number] for number in expected}, "several, a number, none")
     yours = log.lines[6].partition("(")[0]
@@ -253,6 +266,9 @@ def test_a_mode_around_the_log_sees_the_same() -> None:
 
     expect(["aten.neg.default"], called(log), "what the log has seen")
     expect(["aten.neg.default"], outer.names, "what the mode around it has seen")
+    with watched_operators() as names, OperatorLog():
+        torch.neg(a)
+    expect({"aten::neg"}, set(names), "what the profiler has seen: a log computes nothing")
 
 
 def test_a_call_that_raises_leaves_no_line() -> None:
@@ -279,3 +295,7 @@ def test_two_logs_number_on_their_own() -> None:
     expect("$1: float32[2] = aten.neg.default($0)", first.lines[1], "the first log")
     expected = ["$0: float32[2] = input", "$1: float32[2] = aten.neg.default($0)"]
     expect(expected, second.lines, "the second log counts from 0")
+    for _ in range(10):
+        with OperatorLog() as log:
+            torch.neg(b)
+        expect(expected, log.lines, "a log may stand at the address of one that is gone")
