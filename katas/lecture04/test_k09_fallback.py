@@ -161,6 +161,8 @@ def test_its_own_operators_are_not_counted(extension: Extension) -> None:
         torch.relu(x)
         calls = extension.op("calls")()
         tensors = extension.op("tensors")()
+        with pytest.raises(RuntimeError, match="already counting"):
+            extension.op("start")(inner=False)
 
     expect({"aten::relu": 1}, calls, "calls() itself is not counted")
     expect({"aten::relu": 1}, tensors, "tensors() itself is not counted")
@@ -218,6 +220,13 @@ def test_returned_tensors_are_counted(extension: Extension) -> None:
     yours = {name: tensors[name] for name in ("aten::max.dim", "aten::relu", "aten::item")}
     expected = {"aten::max.dim": 4, "aten::relu": 1, "aten::item": 0}
     expect(expected, yours, "two calls of max return two tensors each, item returns a number")
+
+    x, weight, y = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)
+    numbers = [0], [1, 1], [0, 0], [1, 1], False, [0, 0], 1
+    with counting(extension):
+        torch.ops.aten.convolution_backward(y, x, weight, *numbers, [False, True, False])
+    yours = extension.op("tensors")()["aten::convolution_backward"]
+    expect(1, yours, "asked for the gradient of weight alone, it returns two undefined tensors")
 
 
 def test_each_tensor_of_a_list_counts(extension: Extension) -> None:
@@ -312,3 +321,19 @@ def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: b
     assert expected == counted, (
         f"seen by the profiler alone: {expected - counted}; counted alone: {counted - expected}"
     )
+
+
+def test_the_stack_may_hold_more(extension: Extension) -> None:
+    """Its end is the call's: below lies what the caller needs later."""
+    with torch.library._scoped_library("lecture04_k09_test", "DEF") as library:  # noqa: SLF001
+        library.define("plus(Tensor x, Tensor y) -> Tensor")
+        library.impl("plus", lambda x, y: x + y, "CompositeExplicitAutograd")
+        x = torch.ones(3, 2)
+        with counting(extension, inner=True):
+            # Without a batching rule, vmap calls it for each row, on the stack of its own call.
+            torch.vmap(torch.ops.lecture04_k09_test.plus)(x, x)
+    calls, tensors = extension.op("calls")(), extension.op("tensors")()
+
+    name = "lecture04_k09_test::plus"
+    assert calls.get(name, 0) > 3, f"vmap calls plus for each of 3 rows; yours has counted {calls}"
+    expect(calls[name], tensors[name], "plus returns one tensor a call: torch::jit::last has it")
