@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from math import nan
 from typing import TYPE_CHECKING
 from typing import Any
@@ -100,6 +101,15 @@ def test_int64_is_exact(extension: Extension) -> None:
 
     yours = extension.op("banded_mv")(band, vec, 0, 0)
     expect([2**53 + 1, 3], yours, "Multiply and add in scalar_t: a double has 53 bits.")
+
+
+def test_infinity_times_zero_is_nan(extension: Extension) -> None:
+    """So a zero in vec may not be passed over."""
+    band = torch.tensor([[inf, 3.0]])
+    yours = extension.op("banded_mv")(band, torch.tensor([0.0, 0.0]), 0, 0)
+
+    found = yours.isnan().tolist()
+    assert found == [True, False], f"inf * 0 is NaN, 3 * 0 is 0: yours {yours.tolist()}"
 
 
 def test_in_place_adds(extension: Extension) -> None:
