@@ -87,7 +87,7 @@ class OperatorLog(TorchDispatchMode):
         result = func(*args, **kwargs)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         new = [each for each in tensors_in(results) if each not in self._numbers]
-        shared = [tensor for each in new for tensor in inputs if share(each, tensor)]
+        shared = [tensor for tensor in inputs for each in new if share(each, tensor)]
         remark = f"  # alias of {self.number(shared[0])}" if shared else ""
         if result is not None:
             line = f"{', '.join(self.text(value) for value in results)} = {line}"
