@@ -107,6 +107,10 @@ def test_an_in_place_operator_returns_what_it_was_given() -> None:
     expect("$0 = aten.add_.Tensor($0, 1)", log.lines[-1], "the result has a number already")
     expect([2.0, 2.0], a.tolist(), "ones plus 1: the kernel runs, and runs one time")
 
+    with OperatorLog() as log:
+        a.unsqueeze_(0)
+    expect("$0: float32[2] = input", log.lines[0], "its sizes before the call")
+
 
 def test_a_view_is_marked() -> None:
     """It is a new tensor on a storage that is not new, also where there is no element."""
