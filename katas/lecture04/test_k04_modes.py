@@ -82,6 +82,9 @@ def test_a_mode_within_a_mode() -> None:
         compare(torch.inference_mode(mode=False), torch.inference_mode(mode=False), why)
         compare(torch.autocast("cpu", enabled=False), torch.autocast("cpu", enabled=False), why)
         compare(torch.inference_mode(), torch.inference_mode(), why)
+    away = torch._C.DispatchKeySet(torch._C._parse_dispatch_key("BackendSelect"))
+    yours, theirs = (torch._C._ExcludeDispatchKeyGuard(away) for _ in range(2))
+    compare(yours, theirs, "a key that is excluded may be included all the while: two sets")
 
 
 def test_a_mode_is_left() -> None:
