@@ -155,13 +155,13 @@ def test_the_largest_element(extension: Extension) -> None:
 
 
 def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:
-    """In any lane of any vector, and in what is left over."""
-    n = 2 * width(extension) + 3
-    for i in range(n):
-        x = torch.zeros(n)
-        x[i] = 1.0
-        yours = reduced(extension, "max", x)
-        assert 1.0 == yours, f"element {i} of {n} is 1, the others are 0: yours {yours}"
+    """In any lane of any vector, and in what is left over; of several vectors in one step, too."""
+    for n in (2 * width(extension) + 3, 16 * width(extension) + 3):
+        for i in range(n):
+            x = torch.zeros(n)
+            x[i] = 1.0
+            yours = reduced(extension, "max", x)
+            assert 1.0 == yours, f"element {i} of {n} is 1, the others are 0: yours {yours}"
 
 
 def test_the_largest_element_may_be_negative(extension: Extension) -> None:
@@ -177,8 +177,10 @@ def test_the_largest_element_may_be_negative(extension: Extension) -> None:
 
 def test_the_largest_of_nothing(extension: Extension) -> None:
     """There is a number below all others; of infinities the largest is one of them."""
-    cases = {-INFINITY: [torch.empty(0), torch.full((5,), -INFINITY)]}
+    lanes = 2 * width(extension)
+    cases = {-INFINITY: [torch.full((n,), -INFINITY) for n in (0, 5, lanes)]}
     cases[INFINITY] = [torch.tensor([1.0, INFINITY, 3e38])]
+    cases[INFINITY] += [torch.tensor([INFINITY, -INFINITY]).repeat_interleave(lanes)]
     for expected, x in ((value, x) for value, every in cases.items() for x in every):
         yours = reduced(extension, "max", x)
         assert expected == yours, f"of {x.tolist()}: yours {yours}, expected {expected}"
@@ -186,7 +188,7 @@ def test_the_largest_of_nothing(extension: Extension) -> None:
 
 def test_nan_is_the_largest(extension: Extension) -> None:
     """Wherever it stands, whatever comes after it, as in torch.max."""
-    for n in (3, 3 * width(extension) + 1):
+    for n in (3, 3 * width(extension) + 1, 16 * width(extension) + 3):
         for i in range(n):
             x = torch.arange(float(n))
             x[i] = NAN
