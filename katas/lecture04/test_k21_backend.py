@@ -165,6 +165,8 @@ def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
     found = x.device, y.device
     assert found == (torch.device(CHIP, 0),) * 2, f"yours are on {found}"
     count(unloaded, "memory", 0, "no bytes, no block of memory")
+    address = x.untyped_storage().data_ptr()
+    assert address == 0, f"yours has asked the chip for a block of no bytes, at {address:#x}"
     same(x, torch.empty(0, 3), "an empty tensor, brought back")
     same(y.clone(), torch.empty(2, 0), "the clone of an empty tensor, brought back")
 
@@ -187,6 +189,9 @@ def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
     wide = torch.zeros(3, 2, dtype=torch.int64).to(CHIP)
     wide.copy_(x)
     same(wide, torch.tensor([[1, -2]] * 3), "floats copied to int64, one row to three")
+    as_wide = torch.zeros(1, 2, dtype=torch.int32).to(CHIP)
+    as_wide.copy_(x)
+    same(as_wide, torch.tensor([[1, -2]], dtype=torch.int32), "floats copied to int32")
     back = torch.zeros(2, 3, 2)
     back.copy_(wide)
     same(back, torch.tensor([[[1.0, -2.0]] * 3] * 2), "int64 copied to floats, and broadcast")
@@ -316,6 +321,8 @@ def test_a_view_does_not_fall_back(unloaded: Extension) -> None:
     """A view that no kernel makes would silently be a copy: it is refused."""
     with pytest.raises(RuntimeError, match="appears to be a view operator"):
         torch.zeros(6).to(CHIP).unfold(0, 2, 1)
+
+    count(unloaded, "fallen", {"aten::unfold": 1}, "it is counted first, then refused")
 
 
 @pytest.mark.step(5, "relu")
