@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
+from plugins.kit import freed
 from plugins.kit import unchanged
+from plugins.kit import watched_operators
 
 
 if TYPE_CHECKING:
@@ -54,12 +56,16 @@ def test_the_larger_one_wins(extension: Extension) -> None:
     why = "the larger of what self holds, and row[i] + col[j]"
     expect([[11.0, 25.0, 31.0], [12.0, 22.0, 100.0]], found.tolist(), why)
     expect(torch.float32, found.dtype, "the dtype of three float32 tensors")
+    x, y = torch.ones(2, 2), torch.ones(2)
+    freed(lambda: extension.op("tropical_addr")(x, y, y), "The caller alone owns a new result.")
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1), (1, 3), (2, 1), (2, 3)], ids=str)
 def test_self_is_expanded(extension: Extension, shape: tuple[int, ...]) -> None:
     """From any shape that broadcasts to a row for each of row and a column for each of col."""
-    known = 2 * torch.randn(shape, dtype=torch.float64)
+    # In column order: that of self is not that of the result.
+    known = 2 * torch.randn(shape[::-1], dtype=torch.float64)
+    known = known.permute(list(range(len(shape)))[::-1])
     row, col = torch.randn(2, dtype=torch.float64), torch.randn(3, dtype=torch.float64)
     earlier = extension.op("tropical_addr")(-known, row, col)
     with unchanged(self=known, row=row, col=col, earlier=earlier):
@@ -68,6 +74,7 @@ def test_self_is_expanded(extension: Extension, shape: tuple[int, ...]) -> None:
     expect((2, 3), tuple(found.shape), f"self of {shape}, row of 2, col of 3")
     says = f"self of {shape}\n".__add__
     torch.testing.assert_close(found, reference(known, row, col), rtol=0, atol=0, msg=says)
+    expect((3, 1), found.stride(), f"a new result is contiguous; self has strides {known.stride()}")
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(0, 0), (0, 3), (2, 0), (1, 1)])
@@ -149,6 +156,20 @@ def test_out_may_be_self(extension: Extension) -> None:
     extension.op("tropical_addr")(known, torch.tensor([1.0]), torch.tensor([1.0, 2.0]), out=known)
 
     expect([[2.0, 5.0]], known.tolist(), "self is out")
+
+
+@pytest.mark.parametrize("variant", ["out", "in place"])
+def test_impl_writes_to_what_was_asked_for(extension: Extension, variant: str) -> None:
+    """A second result, to be copied afterwards, would take its memory and its time again."""
+    known, row, col = torch.ones(2, 3), torch.ones(2), torch.ones(3)
+    with watched_operators() as names:
+        if variant == "out":
+            extension.op("tropical_addr")(known, row, col, out=torch.ones(2, 3))
+        else:
+            extension.op("tropical_addr_")(known, row, col)
+
+    copied = names.count("aten::copy_")
+    expect(0, copied, f"copies, {variant}: all dtypes are alike, so nothing is to be copied")
 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
@@ -249,6 +270,8 @@ def test_the_meta_key_computes_nothing(extension: Extension) -> None:
     found = extension.op("tropical_addr")(torch.empty((), device="meta"), x, x)
 
     expect("meta", found.device.type, "the device")
+    mixed = extension.op("tropical_addr")(found[0, 0], torch.ones(2), torch.ones(3))
+    expect("meta", mixed.device.type, "self is on meta, row and col are not: that of self counts")
     expect((2**20, 2**20), tuple(found.shape), "row and col of 2**20 elements")
     assert found is extension.op("tropical_addr_")(found, x, x), "self itself must come back"
 
