@@ -254,6 +254,13 @@ def test_a_program_knows_its_block_alone() -> None:
     # No memory holds a list of all of these, however it is made.
     far = kata.lanes(2**30, 2**44, 1000, 3000, 2)
     assert 2**30 * BLOCK == int(far.out[0]), f"program 2^30 begins at {int(far.out[0])}"
+    row, column = divmod(2**30 * BLOCK, 1000)
+    for name, there in (("left", column), ("right", column + 1000)):
+        place = int(getattr(far, name)[0])
+        assert row * 3000 + there * 2 == place, (
+            f"element 2^40 is in row {row}, column {column}: its {name} half is at"
+            f" {row * 3000 + there * 2}, yours at {place}. A division of floats rounds"
+        )
 
 
 # Part one: how many lanes one instruction serves.
@@ -430,6 +437,8 @@ def touched(launch: TritonLaunch, kind: str, program: int) -> list[int]:
 def test_one_full_block(device: str) -> None:
     """32 rows of 32 results are 1024: one program, and no lane is masked."""
     check(torch.randn(32, 64, device=device))
+    # Of a large gate the sigmoid is 0 or 1, though exp(89) is infinite.
+    check(100 * torch.randn(32, 64, device=device))
 
 
 @triton
