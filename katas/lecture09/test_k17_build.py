@@ -180,14 +180,19 @@ def test_the_texts_follow_the_arguments() -> None:
 
     for word in ("tanh_shrink", "kernel.cpp", "KATA_NAMESPACE=somewhere"):
         assert word in text, f"{word} is missing in\n{text}"
-    assert torch.utils.cmake_prefix_path not in text, "CMake is told by the command, not the text"
+    for folder in (torch.utils.cmake_prefix_path, str(Path(torch.__file__).parent)):
+        assert folder not in text, f"CMake is told by the command where PyTorch is, not by\n{text}"
     for folder in ("/here", "/there"):
         assert any(word.endswith(folder) for word in command), f"{folder} is not in {command}"
+    optimized = any(re.search("CMAKE_BUILD_TYPE(:STRING)?=Release$", word) for word in command)
+    assert optimized, f"the build type is the command's to say, and is not in {command}"
     oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+3\.(\d+)", text, re.IGNORECASE)
     assert oldest, f"no cmake_minimum_required(VERSION 3.18) says which CMake is needed in\n{text}"
     assert int(oldest[1]) <= 18, f"CMake 3.18 is to do, and yours wants 3.{oldest[1]}"
     command = kata.build_command(Path("/there"))
     assert "/there" in command, f"the folder /there is not in {command}"
+    tools = [Path(word).name.partition(".")[0] for word in command]
+    assert "cmake" in tools, f"CMake knows which generator was taken, and is not asked: {command}"
 
 
 @needs_cmake
@@ -197,7 +202,8 @@ def test_cmake_finds_torch(workshop: Workshop) -> None:
     build = workshop.configured()
     lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
     cached = dict(line.split("=", 1) for line in lines if "=" in line)
-    found = cached.get("Torch_DIR:PATH", "")
+    # Of the type PATH where CMake has looked for it, of none where the command says where it is.
+    found = cached.get("Torch_DIR:PATH", cached.get("Torch_DIR:UNINITIALIZED", ""))
     compilers = [name for name in cached if re.match("CMAKE_[A-Za-z]+_COMPILER:", name)]
 
     assert found, "CMake has not looked for the package Torch: find_package(Torch REQUIRED)"
@@ -238,6 +244,42 @@ def test_cmake_compiles_as_asked(workshop: Workshop) -> None:
     include = str(Path(torch.utils.cmake_prefix_path).parents[1] / "include")
     folders = [flag.removeprefix("-I") for flag in flags]
     assert include in folders, "PyTorch's headers come with ${TORCH_LIBRARIES}"
+
+
+# As if the compiler were one of 2018: CMake reads this when it has found out about it.
+OLD_COMPILER = """\
+foreach(standard 20 23 26)
+  unset(CMAKE_CXX${standard}_STANDARD_COMPILE_OPTION)
+  unset(CMAKE_CXX${standard}_EXTENSION_COMPILE_OPTION)
+  list(REMOVE_ITEM CMAKE_CXX_COMPILE_FEATURES cxx_std_${standard})
+endforeach()
+set(CMAKE_CXX_STANDARD_LATEST 17)
+"""
+
+
+@needs_cmake
+@slow
+def test_cmake_fails_without_cxx20(workshop: Workshop, tmp_path: Path) -> None:
+    """By itself CMake takes the newest standard that there is, and the headers do not compile."""
+    workshop.configured()
+    text = kata.cmake_lists(CMAKE, "squared_relu.cpp", space(CMAKE))
+    (tmp_path / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "squared_relu.cpp").write_text(kata.SOURCE, encoding="utf-8")
+    (tmp_path / "old.cmake").write_text(OLD_COMPILER, encoding="utf-8")
+    build = tmp_path / "build"
+    command = kata.configure_command(tmp_path, build)
+    command += [f"-DCMAKE_USER_MAKE_RULES_OVERRIDE_CXX={tmp_path / 'old.cmake'}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the learner's own command
+
+    # A flag of one's own is an error later, of the compiler.
+    late = run.returncode == 0 and re.search(
+        r"-std=(c|gnu)\+\+20", (build / "build.ninja").read_text(encoding="utf-8")
+    )
+    assert run.returncode or late, (
+        f"the compiler does not know C++20, and CMake goes on with what it knows:\n{text}"
+    )
+    known = re.search("CXX20|cxx_std_20", run.stderr)
+    assert late or known, f"it fails for another reason:\n{run.stderr}"
 
 
 @needs_cmake
@@ -299,7 +341,8 @@ def test_setup_has_one_extension() -> None:
     modules, command = arguments["ext_modules"], arguments["cmdclass"]["build_ext"]
 
     names = [module.name for module in modules]
-    assert "other" == arguments["name"], f"the project is called {arguments['name']!r}"
+    project = arguments.get("name", "other")
+    assert "other" == project, f"the project is called {project!r}"
     assert ["other"] == names, f"the extension modules are {names}, expected one, other"
     assert ["other.cpp"] == modules[0].sources, f"its sources are {modules[0].sources}"
     assert issubclass(command, cpp_extension.BuildExtension), f"build_ext is {command}"
