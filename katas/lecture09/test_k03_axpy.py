@@ -75,6 +75,8 @@ def test_no_elements(extension: CudaExtension, device: str) -> None:
     """No elements, no launch: a grid of no blocks is an error."""
     actual = extension.op("axpy")(torch.empty(0, device=device), torch.empty(0, device=device), 3.0)
     assert (0,) == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
+    if device == "cpu":
+        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
 
 
 def test_special_values_are_computed_like_others(extension: CudaExtension, device: str) -> None:
