@@ -123,10 +123,8 @@ def test_five_dims(extension: CudaExtension, device: str, order: tuple[int, ...]
 
 
 def test_x_and_y_share_memory(extension: CudaExtension, device: str) -> None:
-    """Two views of the same memory, which is only read; inf - inf is NaN there too."""
+    """Two views of the same memory, which is only read."""
     memory = numbers(6, 6, device=device)
-    memory[2, 3] = math.inf
-    check(extension, memory, memory)
     check(extension, memory, memory.t())
     check(extension, memory[1:], memory[:-1])
 
@@ -173,6 +171,7 @@ def test_special_values_are_subtracted_like_others(extension: CudaExtension, dev
     """No element is skipped: inf - inf is NaN and x - x is +0, to the bit, and denormals stay."""
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-140), 1.0]
     x = torch.tensor(special, device=device)[:, None].expand(-1, len(special))
+    check(extension, x, x)
     actual, expected = extension.op("sub")(x, x.t()), x - x.t()
     for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
         torch.testing.assert_close(
