@@ -226,6 +226,7 @@ def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> Non
     torch.testing.assert_close(
         found.double(), expected, rtol=1e-4, atol=1e-12, msg=lambda text: f"{what}\n{text}"
     )
+    assert not found[expected == 0].any(), f"{what}: 0 is expected, and not nearly 0: {found}"
 
 
 def test_a_full_block() -> None:
@@ -261,6 +262,8 @@ def test_the_maximum_is_taken_off_first() -> None:
     """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
     compare(*lanes_of([300.0, 299, 301], 4, nan))
     compare(*lanes_of([-300.0, -299, -301], 4, nan))
+    # Large scores have large units: a factor such as log2(e) rounds them before they cancel.
+    compare(*lanes_of([199_990 + each / 64 for each in (0, 50, 101, 7, 64)], 8, nan))
 
 
 @pytest.mark.parametrize("scale", [0.125, 3.0, -2.0, 100.0])
@@ -304,6 +307,8 @@ class Refused(TorchFunctionMode):
             self.found.append(func.__name__)
         elif isinstance(result, torch.Tensor) and result.numel().bit_count() != 1:
             self.found.append(f"{func.__name__} that returns {result.numel()} elements")
+        elif isinstance(result, torch.Tensor) and result.dtype == torch.float64:
+            self.found.append(f"{func.__name__} that returns float64: float32 is enough")
         return result
 
 
@@ -407,6 +412,8 @@ def test_padding_is_no_element(device: str) -> None:
 def test_the_maximum_is_taken_off(device: str) -> None:
     """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
     check(torch.tensor([[300.0, 299, 301], [-300, -299, -301]], device=device))
+    # Large scores have large units: a factor such as log2(e) rounds them before they cancel.
+    check(199_990 + torch.randint(0, 128, (4, 30), device=device) / 64)
 
 
 @triton
@@ -594,6 +601,7 @@ def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> 
         assert stores, f"{call}: no store to global memory"
         # Where n is known to be a power of 2 there is nothing to mask.
         assert [] == always or call not in {"odd", "transposed"}, f"no predicate: {always[0]}"
+        assert ".f64" not in kernel(compiled, call).ptx, f"{call}: float32 is what it computes in"
 
 
 @triton
