@@ -317,6 +317,17 @@ def by_steps(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> torch.Tens
     return out
 
 
+def close(found: torch.Tensor, expected: torch.Tensor) -> None:
+    """Compare with float64 where float32 rounds."""
+    torch.testing.assert_close(
+        found.double(),
+        expected,
+        rtol=1e-5,
+        atol=1e-4,
+        msg=lambda text: f"float32 is multiplied and summed as float32: {text}",
+    )
+
+
 def equals(x: torch.Tensor, w: torch.Tensor, other: float = nan) -> None:
     """Compare with float64: not a bit may differ, since all sums are exact in float32."""
     found, expected = by_steps(x, w, other).double(), x.double() @ w.double().t()
@@ -337,6 +348,9 @@ def test_one_step_is_a_product() -> None:
 def test_steps_are_added() -> None:
     """To what the steps before have left."""
     equals(*matrices(TILE, 3 * STEP, TILE)[:2])
+    # Numbers that round: nothing of float32 is cut before it is multiplied.
+    x, w = torch.randn(TILE, 3 * STEP), torch.randn(TILE, 3 * STEP)
+    close(by_steps(x, w), x.double() @ w.double().t())
 
 
 @pytest.mark.parametrize("other", [0.0, 1.0, nan, inf])
@@ -529,6 +543,12 @@ def test_bias_and_relu(device: str) -> None:
     check(x, w, bias)
     check(x, w, relu=True)
     check(x, w, bias, relu=True)
+    # Numbers that round: nothing of float32 is cut before it is multiplied or added.
+    x, w, bias = (torch.randn(shape, device=device) for shape in ((70, 40), (100, 40), (100,)))
+    close(
+        kata.linear(x, w, bias),
+        torch.nn.functional.linear(*(x.double(), w.double(), bias.double())),
+    )
 
 
 @triton
