@@ -86,17 +86,31 @@ def stepwise(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return y / x
 
 
+def exchanged(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    # Three values lie on the stack, and the first is stored first.
+    a, _, _ = x - y, x, y
+    return a
+
+
+def texts(x: torch.Tensor, name: str) -> torch.Tensor:
+    if name.startswith("row"):
+        return x.reshape(x.shape.numel()) * (2, 3).index(3)
+    return x
+
+
 def methods(x: torch.Tensor) -> torch.Tensor:
     y = x.sin()
     return y.sum(1, keepdim=True).mul(y)
 
 
 def functions(x: torch.Tensor) -> torch.Tensor:
-    return torch.sum(torch.exp(input=x), dim=-1)
+    return torch.sum(torch.exp(input=torch.cat(tensors=[x, x])), dim=-1)
 
 
 def shapes(x: torch.Tensor) -> torch.Tensor:
     rows, columns = x.shape
+    if x.is_cuda or not x.is_floating_point():
+        return x
     if x.dim() == 2 and x.size(0) == rows and x.dtype is torch.float32:
         return x.reshape(columns, rows) / (x.shape[-1] * x.ndim)
     return x.exp()
@@ -263,11 +277,17 @@ def test_one_operator_becomes_one_node() -> None:
     torch.testing.assert_close(graph(x, y), x + y)
     torch.testing.assert_close(graph(y, y), y + y)
 
+    same = capture(add, x, x).graph
+    names = [node.target for node in same.graph.nodes if node.op == "placeholder"]
+    assert ["x", "y"] == names, f"one tensor for two parameters: two placeholders, not {names}"
+    torch.testing.assert_close(same(x, y), x + y)
+
 
 @pytest.mark.parametrize(
     ("function", "args"),
     [
         pytest.param(stepwise, (torch.rand(3), torch.rand(3)), id="variables"),
+        pytest.param(exchanged, (torch.rand(3), torch.rand(3)), id="exchange"),
         pytest.param(negative, (torch.rand(3), 4), id="unary"),
         pytest.param(methods, (torch.rand(2, 3),), id="methods"),
         pytest.param(functions, (torch.rand(2, 3),), id="functions"),
@@ -283,6 +303,7 @@ def test_one_operator_becomes_one_node() -> None:
         pytest.param(looped, (torch.rand(3), 0), id="for_never"),
         pytest.param(nested, (torch.rand(3), 4), id="nested_loops"),
         pytest.param(lists, (torch.rand(3), 3), id="lists"),
+        pytest.param(texts, (torch.rand(2, 3), "rows"), id="python_methods"),
     ],
 )
 def test_the_graph_computes_what_the_function_does(
@@ -328,6 +349,18 @@ def test_a_global_goes_before_a_builtin() -> None:
 
     torch.testing.assert_close(found.graph(x), x * 3, msg="yours takes the builtin, Python's 3.0")
     assert f"global {__name__}.len" in found.guards, f"it was pushed; yours guards {found.guards}"
+
+
+def test_a_helper_has_variables_of_its_own() -> None:
+    """It calls 5 what its caller has under the same name, which stays 2."""
+
+    def function(x: torch.Tensor, by: int) -> torch.Tensor:
+        y = helper(x, 5)
+        return y * by
+
+    x = torch.rand(3)
+    yours = capture(function, x, 2).graph(x)
+    torch.testing.assert_close(yours, x * 30, msg="the helper's `by` is not its caller's")
 
 
 def test_python_is_gone_from_the_graph() -> None:
@@ -579,6 +612,11 @@ def calls_a_class(x: torch.Tensor) -> torch.Tensor:
     return y * int(2.5)
 
 
+def calls_a_method_of_int(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    return y * SCALE.bit_length()
+
+
 def data_dependent_size(x: torch.Tensor) -> torch.Tensor:
     y = x + 1
     return y.nonzero()
@@ -601,6 +639,7 @@ def breaks_inside(x: torch.Tensor) -> torch.Tensor:
         reads_a_tensor,
         makes_a_function,
         calls_a_class,
+        calls_a_method_of_int,
         data_dependent_size,
     ],
 )
@@ -637,8 +676,13 @@ def test_other_errors_pass_through() -> None:
         rows, columns = x.shape
         return x.reshape(columns, rows)
 
+    def index(x: torch.Tensor) -> torch.Tensor:
+        return x[7]
+
     with pytest.raises(ZeroDivisionError):
         capture(function, torch.rand(3), 0)
+    with pytest.raises(IndexError):
+        capture(index, torch.rand(3))
     for shape in ((3,), (3, 4, 5)):
         with pytest.raises(ValueError):  # noqa: PT011 - of two items, by whatever words
             capture(unpack, torch.rand(shape))
