@@ -503,16 +503,17 @@ def test_kernels_are_asked_as_they_are_by_then() -> None:
 
 def test_arguments_are_not_changed() -> None:
     """Lists stay as they are."""
-    nodes, kernels = list(SOFTMAX), alone(*SOFTMAX)
+    nodes, kernels, outputs = list(SOFTMAX), alone(*SOFTMAX), ["f_div"]
     fuse(nodes)
-    prune(nodes, ["b_max"])
+    prune(nodes, outputs)
     needs(kernels)
     can_fuse(kernels, 0, 1)
-    allocate(kernels, ["f_div"])
-    traffic(kernels, ["f_div"])
+    allocate(kernels, outputs)
+    traffic(kernels, outputs)
 
     assert nodes == SOFTMAX, "the list of nodes was changed"
     assert kernels == alone(*SOFTMAX), "the list of kernels was changed"
+    assert ["f_div"] == outputs, f"the list of outputs was changed: {outputs}"
 
 
 def test_traffic_is_what_crosses_a_kernel_s_border() -> None:
