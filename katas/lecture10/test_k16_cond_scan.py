@@ -254,7 +254,9 @@ def test_a_tuple_comes_back_as_a_tuple() -> None:
         pair = cond(x.sum() > 0, lambda a: (a + 1, a * y), lambda a: (y * 1, a - 1), (x,))
         assert isinstance(pair, tuple)
         first, second = pair
-        (single,) = cond(y.sum() > 0, lambda a: (a + 1,), lambda a: (a - 1,), (first,))
+        alone = cond(y.sum() > 0, lambda a: (a + 1,), lambda a: (a - 1,), (first,))
+        assert isinstance(alone, tuple), f"a tuple of one came back as {type(alone).__name__}"
+        (single,) = alone
         return second * 10 + single
 
     module = check(function, vector(1, 2), vector(3, 4))
