@@ -246,6 +246,9 @@ def test_the_smallest_bodies() -> None:
         constant(-0.0)
     )
 
+    lines = to_text(pointwise("add", constant(1.0), constant(1.0))).splitlines()
+    assert 3 == len(lines[1:-1]), f"two constants and an add are three calls: {lines}"
+
     def body(index: Sequence[Any]) -> Any:
         first = ops.load("x", index[0])
         ops.neg(first)
@@ -348,6 +351,12 @@ def test_evaluation_is_one_call_for_each_operation() -> None:
         assert 1 == got, f"{name} ran {got} times: a value stands for all iterations at once"
     assert 12 >= log.largest, f"a tensor of {log.largest} elements, for loops of 12 iterations"
 
+    twice = pointwise("exp", X)
+    with Operators() as log:
+        evaluate(pointwise("add", twice, twice), memory)
+    got = log.names.count("exp")
+    assert 2 == got, f"the body calls exp twice, and it ran {got} times"
+
 
 def test_calls_are_counted_once() -> None:
     """In x * x + exp(x * x) - 1, the product is computed once, and x is read once."""
@@ -373,6 +382,10 @@ def test_the_place_is_a_part_of_a_read() -> None:
     )
     assert 3 * 9 == got.flops, f"two neg and an add for 9 elements: 27, not {got.flops}"
     assert 8 * (9 + 9 + 9) == got.bytes, "two reads of the same buffer are two streams of data"
+
+    product_of = Pointwise((3, 3), lambda index: ops.load("x", index[0] * (index[1] + 1)))
+    reads = count(product_of).reads
+    assert {("x", i0 * (i1 + 1))} == set(reads), f"the place as the body gives it, not {reads}"
 
 
 def test_what_a_loop_does_not_move_is_read_once() -> None:
@@ -414,6 +427,11 @@ def test_bytes_are_those_of_the_loops_not_of_the_places() -> None:
     for what, buffer in cases.items():
         got = count(pointwise("neg", buffer)).bytes
         assert 8 * (12 + 12) == got, f"a read {what} is 12 reads, of 8 bytes each; not {got - 96}"
+    eleven = Pointwise((1, 3, *[1] * 8, 2), lambda index: ops.load("x", index[10]))
+    got = count(eleven).bytes
+    assert 8 * (2 + 6) == got, (
+        f"i10 moves the place, i1 does not: 16 bytes are read, not {got - 48}"
+    )
 
 
 def test_a_reduction_counts_its_steps() -> None:
@@ -449,6 +467,10 @@ def test_the_source_of_a_reduction() -> None:
         "max of minus infinity": (
             Reduction((2,), (3,), "max", lambda index, rindex: ops.constant(-math.inf)),
             torch.full((2,), -math.inf, dtype=torch.float64),
+        ),
+        "sum of nothing": (
+            Reduction((2,), (0,), "sum", lambda index, rindex: ops.constant(1.0)),
+            torch.zeros(2, dtype=torch.float64),
         ),
         "two loops": (Reduction((), (3, 4), "sum", lambda _, rindex: load(rindex)), x.sum()),
         "the outer dim": (
