@@ -327,21 +327,24 @@ return (add, mul_1)""",
 
 
 def test_a_parameter_stands_where_the_module_reads_it() -> None:
-    """Behind the calls of the stage that came before it, not at the beginning."""
+    """Behind the calls that came before it, whether it is the module's or lies deeper."""
 
     class Late(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.scale = nn.Parameter(torch.ones(3))
+            self.norm = nn.BatchNorm1d(3)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.relu(x) * self.scale
+            return torch.relu(x) * self.norm.weight + self.norm.running_var
 
     module = fx.symbolic_trace(Late())
-    ops = [node.op for node in split(module, [calls(module)]).stage_0.graph.nodes]
+    result = split(module, [calls(module)])
+    ops = [node.op for node in result.stage_0.graph.nodes]
     expected = [node.op for node in module.graph.nodes]
 
     assert expected == ops, f"yours has {ops}; expected, as in the module: {expected}"
+    x = torch.tensor([1.0, 2.0, 3.0])
+    torch.testing.assert_close(result(x), module(x), msg="a parameter and a buffer of a layer")
 
 
 def test_a_stage_that_nobody_needs_returns_nothing() -> None:
