@@ -43,7 +43,7 @@ def test_prediction(name: str) -> None:
     result = EXPRESSIONS[name](z)
     shares = z.untyped_storage().data_ptr() == result.untyped_storage().data_ptr()
     bit = "conj" if result.is_conj() else "neg" if result.is_neg() else ""
-    # True is 1 for Python.
-    is_right = repr(row) == repr((shares, bit))
+    # True is 1 for Python, and a class of its own could equal everything.
+    is_right = [type(each) for each in row] == [bool, str] and row == (shares, bit)
 
     assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"
