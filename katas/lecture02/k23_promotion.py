@@ -7,7 +7,7 @@
 1. A higher category decides: bool, integers, floats, complex.
 2. Within one category, tensors with dims come before tensors without, and these before numbers.
 3. Otherwise the smallest dtype with room for both. The newer uint16, uint32, uint64 go with
-   floats; with another integer type the sum raises: "error".
+   floats; with bool or integers the sum raises: "error".
 
 Begin on paper: which rule decides each row?
 Afterwards: ``c10/core/ScalarType.cpp``.

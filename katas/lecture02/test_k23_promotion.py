@@ -46,6 +46,7 @@ def test_every_expression_is_predicted() -> None:
 def test_prediction(name: str) -> None:
     """The dtype is that of PyTorch's result."""
     row = predicted()[name]
-    is_right = row == found(name)
+    # A class of its own could equal everything.
+    is_right = type(row) is str and row == found(name)
 
     assert is_right, f"not what PyTorch gives for {name!r}, yours is {row!r}. Rule: {RULES[name]}"
