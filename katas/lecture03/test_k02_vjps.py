@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd.gradcheck import GradcheckError
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture03 import k02_vjps as kata
 from plugins.kit import forbids
@@ -35,6 +36,19 @@ class Wrapped(torch.autograd.Function):
     def backward(ctx, grad):  # noqa: ANN001, ANN205
         """Call the formula with the gradient, the result and the inputs."""
         return None, None, *ctx.vjp(grad, *ctx.saved_tensors)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the number of elements of the largest tensor that an operator returns."""
+
+    size = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note the size and go on."""
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.size = max(self.size, result.numel())
+        return result
 
 
 def check(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
@@ -102,8 +116,11 @@ def test_exp_uses_its_result(device: str) -> None:
     x = randn(3, device=device)
 
     compare(torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), x)
-    answer = kata.exp_vjp(torch.ones(1), torch.tensor([5.0]))
-    assert torch.equal(answer, torch.tensor([5.0])), "multiply by the result, it is the slope"
+    # No exponential is negative: only a product with the result makes this.
+    answer = kata.exp_vjp(torch.ones(2), torch.tensor([5.0, -2.0])).tolist()
+    assert [5.0, -2.0] == answer, (
+        f"result [5, -2], grad 1: yours {answer}; multiply by the result, it is the slope"
+    )
 
 
 def test_exp_can_be_differentiated_twice() -> None:
@@ -134,6 +151,15 @@ def test_softmax_couples_a_whole_dim(device: str, dim: int) -> None:
         lambda grad, result, x: (kata.softmax_vjp(grad, result, dim),),
         randn(2, 3, 2, device=device),
     )
+
+
+def test_softmax_builds_no_jacobian() -> None:
+    """A row of 500 has 250 000 slopes: no tensor is larger than the row."""
+    grad, result = randn(500), randn(500).softmax(0)
+    with Largest() as log:
+        kata.softmax_vjp(grad, result, 0)
+
+    assert log.size <= 500, f"yours makes a tensor of {log.size} elements for a row of 500"
 
 
 def test_softmax_can_be_differentiated_twice() -> None:
@@ -185,11 +211,17 @@ def test_sum_repeats_its_gradient(device: str, data: st.DataObject, *, keepdim: 
 
 def test_sum_does_not_copy_its_gradient(device: str) -> None:
     """A repeated element is a stride of 0."""
-    grad = randn(3, device=device)
-    answer = kata.sum_vjp(grad, (2, 3), [0], keepdim=False)
+    grad = randn(2, 3, device=device).T
+    for keepdim in (False, True):
+        arrives = grad.unsqueeze(0) if keepdim else grad
+        answer = kata.sum_vjp(arrives, (4, 3, 2), [0], keepdim=keepdim)
 
-    assert grad.data_ptr() == answer.data_ptr(), "expand the gradient, do not copy it"
-    assert (0, 1) == answer.stride(), f"yours has strides {answer.stride()}, expected (0, 1)"
+        assert grad.data_ptr() == answer.data_ptr(), (
+            f"{keepdim=}: yours is a copy; expand the gradient, whatever its strides"
+        )
+        assert (0, 1, 3) == answer.stride(), (
+            f"{keepdim=}: yours has strides {answer.stride()}, expected (0, 1, 3)"
+        )
 
 
 def test_sum_can_be_differentiated_twice() -> None:
@@ -251,14 +283,15 @@ def test_samples_of_pytorchs_own_tests(name: str) -> None:
 
 ENGINE = (
     *("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad"),
-    *("autograd.Variable", "func", "Tensor.backward"),
+    *("autograd.Variable", "autograd.graph._engine_run_backward", "func", "Tensor.backward"),
+    "Tensor.grad_fn",
 )
 CALLS: dict[str, Callable[[Any, torch.Tensor], object]] = {
     "mul": lambda kata, x: kata.mul_vjp(x, x, x),
     "exp": lambda kata, x: kata.exp_vjp(x, x),
     "softmax": lambda kata, x: kata.softmax_vjp(x, x, 0),
     "matmul": lambda kata, x: kata.matmul_vjp(x, x, x),
-    "sum": lambda kata, x: kata.sum_vjp(x, (2, 2), [0], keepdim=True),
+    "sum": lambda kata, x: kata.sum_vjp(x[:1], (2, 2), [0], keepdim=True),
 }
 
 
