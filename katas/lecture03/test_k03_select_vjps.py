@@ -126,12 +126,18 @@ def test_where_gives_each_side_what_it_was_chosen_for(device: str) -> None:
 
 
 def test_where_lets_no_infinity_through() -> None:
-    """The masked side gets 0, where infinity times False would be NaN."""
-    grad = torch.tensor([torch.inf, torch.inf])
-    by_a, by_b = kata.where_vjp(grad, torch.tensor([True, False]), (2,), (2,))
+    """The masked side gets 0, where infinity times False would be NaN; a chosen NaN stays one."""
+    grad = torch.tensor([torch.inf, torch.inf, torch.nan, torch.nan])
+    by_a, by_b = kata.where_vjp(grad, torch.tensor([True, False, True, False]), (4,), (4,))
 
-    assert [torch.inf, 0.0] == by_a.tolist(), f"the gradient by a is {by_a.tolist()}"
-    assert [0.0, torch.inf] == by_b.tolist(), f"the gradient by b is {by_b.tolist()}"
+    # NaN equals nothing, but it is written as itself.
+    for name, wanted, yours in [
+        ("a", [torch.inf, 0.0, torch.nan, 0.0], by_a.tolist()),
+        ("b", [0.0, torch.inf, 0.0, torch.nan], by_b.tolist()),
+    ]:
+        assert str(wanted) == str(yours), (
+            f"the gradient by {name}: yours {yours}, expected {wanted}"
+        )
 
 
 def test_where_can_be_differentiated_twice() -> None:
@@ -156,13 +162,20 @@ def test_amax_gives_to_the_largest(device: str, data: st.DataObject, dim: int) -
 
 
 def test_amax_shares_among_ties(device: str) -> None:
-    """Three largest elements get a third each."""
-    x = torch.tensor([[2.0, 1.0, 2.0, 2.0], [0.0, 0.0, 3.0, 1.0]], device=device)
-    answer = kata.amax_vjp(torch.full((2, 1), 6.0, device=device), x, x.amax(1, keepdim=True), 1)
+    """Three largest elements get a third each; the next smaller number is no tie."""
+    grad = randn(3, 1, device=device)
+    x = torch.tensor([[2.0, 1.0, 2.0, 2.0], [0.0, 0.0, 3.0, 1.0], [1.0] * 4]).to(grad)
+    x[2, 1:] = torch.nextafter(x[2, 1:], x[2, 1:] * 0)
+    answer = kata.amax_vjp(grad, x, x.amax(1, keepdim=True), 1)
 
-    assert [[2.0, 0.0, 2.0, 2.0], [0.0, 0.0, 6.0, 0.0]] == answer.tolist(), (
-        "amax shares evenly, unlike max(dim), which picks one index and gives it all"
+    winners = torch.tensor([[1, 0, 1, 1], [0, 0, 1, 0], [1, 0, 0, 0]], device=device)
+    expected = grad * winners / winners.sum(1, keepdim=True)
+    close = {"rtol": 1e-12, "atol": 0} if grad.dtype is torch.float64 else {}
+    says = (
+        f"winners {winners.tolist()}: yours is not what amax does. It shares evenly, unlike"
+        " max(dim), which picks one index and gives it all\n"
     )
+    torch.testing.assert_close(answer, expected, **close, msg=says.__add__)
 
 
 def test_amax_can_be_differentiated_twice() -> None:
@@ -212,9 +225,11 @@ def test_cat_is_cut_where_it_was_joined(device: str, dim: int) -> None:
 def test_cat_does_not_copy_its_gradient(device: str) -> None:
     """The parts are views."""
     grad = randn(2, 5, device=device)
-    parts = kata.cat_vjp(grad, (2, 3), 1)
+    sizes = [2, 3]
+    parts = kata.cat_vjp(grad, sizes, 1)
     first, second = parts
 
+    assert [2, 3] == sizes, f"yours leaves the caller's list of sizes as {sizes}"
     assert isinstance(parts, tuple), f"a tuple of views is expected, yours is a {type(parts)}"
     assert grad.data_ptr() == first.data_ptr(), "narrow the gradient, do not copy it"
     assert grad[:, 2:].data_ptr() == second.data_ptr(), "the second of yours is a copy"
@@ -295,12 +310,13 @@ def test_samples_of_pytorchs_own_tests(name: str) -> None:
 
 ENGINE = (
     *("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad"),
-    *("autograd.Variable", "func", "Tensor.backward"),
+    *("autograd.Variable", "autograd.graph._engine_run_backward", "func", "Tensor.backward"),
+    "Tensor.grad_fn",
 )
 CALLS: dict[str, Callable[[Any, torch.Tensor], object]] = {
     "div": lambda kata, x: kata.div_vjp(x, x, x),
     "where": lambda kata, x: kata.where_vjp(x, x > 0, x.shape, x.shape),
-    "amax": lambda kata, x: kata.amax_vjp(x, x, x, 0),
+    "amax": lambda kata, x: kata.amax_vjp(x[:1], x, x.amax(0, keepdim=True), 0),
     "index_select": lambda kata, x: kata.index_select_vjp(x, (2, 2), 0, torch.tensor([0, 1])),
     "cat": lambda kata, x: kata.cat_vjp(x, (1, 1), 0),
 }
