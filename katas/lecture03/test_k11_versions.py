@@ -122,6 +122,7 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
     assert x is saved.unpack(), "what was written before it was saved does not count"
     x.add_(1)
     x.mul_(2)
+    other = SavedTensor(torch.ones(2, device=device))
 
     yours = error_of(saved.unpack)
     assert "modified by an inplace operation" in yours, (
@@ -130,6 +131,9 @@ def test_an_overwritten_tensor_is_refused(device: str) -> None:
     assert "is at version 3; expected version 1 instead" in yours, (
         f"one write before x was saved, two after: expected 1, now 3; yours: {yours}"
     )
+    again = error_of(saved.unpack)
+    assert yours == again, f"x stays overwritten, whoever asks: yours, the second time: {again}"
+    assert "no error" == error_of(other.unpack), "nobody wrote to another tensor: yours refuses it"
 
 
 def test_an_output_is_kept_detached() -> None:
@@ -298,7 +302,7 @@ def test_who_complains(name: str, write: str) -> None:
 def test_autograd_is_not_asked() -> None:
     """It would do all of this for you."""
     engine = ("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad")
-    others = ("autograd.Variable", "func", "Tensor.backward")
+    others = ("autograd.Variable", "autograd.graph._engine_run_backward", "func", "Tensor.backward")
     with forbids(kata, *(f"torch.{name}" for name in (*engine, *others))) as fresh:
         for name in ("exp", "square"):
             getattr(fresh, name)(torch.ones(2))[1](torch.ones(2))
