@@ -87,6 +87,10 @@ def test_a_fallback_serves_every_operator() -> None:
     why = "PyTorch has registered a fallback for Negative"
     compare({"CPU"}, "Negative", "ADInplaceOrView", "AutocastCPU", why=why)
     compare({"Negative"}, "Negative", why="a kernel of its own goes first")
+    # PyTorch has none for a backend; a backend of your own may have one.
+    yours = kata.lookup({"CPU": "a kernel"}, {"CUDA": "a fallback"}, "CUDA")
+    expected = "a fallback", "backend fallback"
+    assert yours == expected, f"CUDA, with a fallback: yours {yours}, expected {expected}"
 
 
 def test_a_composite_explicit_kernel_serves_backends() -> None:
