@@ -29,6 +29,8 @@ NAMESPACE = "lecture04_k20"
 SELF, OTHER = ("Tensor", "self"), ("Tensor", "other")
 MUL = Entry("mul", (SELF, OTHER), {"self": "grad * other", "other": "grad * self"})
 ADD = Entry("add", (SELF, OTHER, ("Scalar", "alpha")), {"self": "grad", "other": "grad * alpha"})
+# Its alpha stands in no formula, so it was not saved.
+SUB = Entry("sub", (SELF, OTHER, ("Scalar", "alpha")), {"self": "grad"})
 EXP = Entry("exp", (SELF,), {"self": "grad * result"})
 POW = Entry(
     "pow",
@@ -65,7 +67,7 @@ SIGN = Entry("sign", (SELF,), {})
 ROUND = Entry("round", (SELF,), {"self": NO_DERIVATIVE})
 # The second argument alone has no formula.
 HYPOT = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
-ENTRIES = [MUL, ADD, EXP, POW, POW_SCALAR, SELECT, STD, WHERE, SIGN, ROUND, HYPOT]
+ENTRIES = [MUL, ADD, SUB, EXP, POW, POW_SCALAR, SELECT, STD, WHERE, SIGN, ROUND, HYPOT]
 
 cxx = pytest.mark.backend("cxx")
 
@@ -128,13 +130,15 @@ def test_a_formula_stands_as_it_is() -> None:
 
 def test_the_text_depends_on_the_entry_alone() -> None:
     """One text for one entry, another for other formulas; the entry stays as it was."""
-    entry = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
+    arguments = ("Tensor", "x"), ("Tensor", "y"), ("Tensor", "z")
+    formulas = {"x": "grad * x / result", "y": NO_DERIVATIVE}
+    entry = Entry("f", arguments, formulas.copy())
     text = backward_text(entry)
 
-    assert entry.formulas == {"self": "grad * self / result"}, f"yours has changed it: {entry}"
+    assert entry.formulas == formulas, f"yours has changed it: {entry}"
     assert text == backward_text(entry), "two calls with one entry give two texts"
-    yours = backward_text(Entry("hypot", (SELF, OTHER), {"other": "grad * other / result"}))
-    assert "grad * other / result" in yours, f"yours is the text of another entry\n{yours}"
+    yours = backward_text(Entry("f", arguments, {"y": "grad * y / result"}))
+    assert "grad * y / result" in yours, f"yours is the text of another entry\n{yours}"
 
 
 @cxx
@@ -166,6 +170,8 @@ def test_a_scalar_behind_a_tensor(operators: Any) -> None:
     assert gradgradcheck(lambda x: operators().pow(x, 3.5), (x,))
     assert gradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3)))
     assert gradgradcheck(lambda x, y: operators().add(x, y, 3), (x, leaf(2, 3)))
+    plain = leaf(2, 3).detach()
+    assert gradcheck(lambda x: operators().sub(x, plain, 3), (x,)), "alpha is in no formula of sub"
 
 
 @cxx
@@ -264,13 +270,17 @@ def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
 
 @cxx
 def test_only_wanted_gradients_are_computed(operators: Any) -> None:
-    """One product for one gradient, two for two."""
-    for wanted in (1, 2):
-        x, y = leaf(2, 3), leaf(2, 3)
-        result = operators().mul(x, y if wanted == 2 else y.detach()).sum()
+    """One product for one gradient, whichever, two for two."""
+    for places in ((0,), (1,), (0, 1)):
+        inputs = [leaf(2, 3).requires_grad_(place in places) for place in range(2)]
+        result = operators().mul(*inputs).sum()
+        asked = [inputs[place] for place in places]
         with Counter() as counter:
-            torch.autograd.grad(result, [x, y][:wanted])
-        yours = counter.names.count("mul.Tensor")
+            found = torch.autograd.grad(result, asked, allow_unused=True)
+        assert all(x is not None for x in found), (
+            f"the gradients of the arguments {places}, yours {found}"
+        )
+        wanted, yours = len(places), counter.names.count("mul.Tensor")
         assert wanted == yours, (
             f"{wanted} gradient(s) asked for, {wanted} product(s) expected, yours computes {yours}:"
             " ask ctx->needs_input_grad before each formula"
