@@ -121,14 +121,15 @@ def test_no_steps_and_one_step(extension: Extension, shape: tuple[int, ...]) -> 
 
 
 def test_the_first_decay_is_not_read(extension: Extension) -> None:
-    """NaN there spoils no gradient: 0 times NaN would."""
-    decay = torch.tensor([float("nan"), 0.5, 0.5], requires_grad=True)
-    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
-    extension.op("linear_scan")(decay, x).sum().backward()
+    """NaN there spoils no gradient: 0 times NaN would. Nor does the last output."""
+    for last in (4.0, float("inf")):
+        decay = torch.tensor([float("nan"), 0.5, 0.5], requires_grad=True)
+        x = torch.tensor([1.0, 2.0, last], requires_grad=True)
+        extension.op("linear_scan")(decay, x).sum().backward()
 
-    why = "decay[0] is NaN, and multiplies nothing: the row for it is made of zeros."
-    expect([1.75, 1.5, 1.0], x.grad, why)
-    expect([0.0, 1.5, 2.5], decay.grad, why)
+        why = f"decay[0] is NaN, the last output {last}: the row for decay[0] is made of zeros."
+        expect([1.75, 1.5, 1.0], x.grad, why)
+        expect([0.0, 1.5, 2.5], decay.grad, why)
 
 
 @st.composite
