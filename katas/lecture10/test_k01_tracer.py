@@ -233,9 +233,9 @@ def test_containers_are_recorded_as_they_were() -> None:
     """The program's list stays the program's: it holds proxies, and may change after the call."""
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Any:
-        sizes, pair = [2, 3], [x, y]
-        z = torch.cat(pair).view(sizes)
-        sizes[0] = 6
+        sizes, pair, names = [2, 3], [x, y], {"rows": 2}
+        z = torch.cat(pair).view(sizes).rename(names)
+        sizes[0] = names["rows"] = 6
         return z.expand(sizes) + pair.pop()
 
     assert_as_in_fx(function)
@@ -371,6 +371,8 @@ def test_a_subclass_of_a_leaf_is_run() -> None:
         def __init__(self) -> None:
             super().__init__()
             self.own = Own(3, 3)
+            # Run as usual, which is with its hooks.
+            self.own.register_forward_hook(lambda module, args, result: result + 1)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.own(x)
