@@ -226,16 +226,18 @@ def test_no_input_is_kept_for_backward() -> None:
     a, b = double(2, 1) * 1, double(3) * 1
     grad = torch.full((2, 3), 2**0.5, dtype=torch.float64)
     x = double(2, 1) * 1
-    expanded = Expand.apply(x, (2, 3)).grad_fn
+    expanded = Expand.apply(x, (2, 3))
     with unchanged(a=a, b=b):
         result = Add.apply(a, b)
     with unchanged(a=a, b=b, grad=grad, result=result):
         torch.autograd.grad(result, (a, b), grad, retain_graph=True)
-    for name, node in {"Expand": expanded, "Add": result.grad_fn}.items():
+    nodes = {"Expand": expanded.grad_fn, "Add": result.grad_fn}
+    for name, node in nodes.items():
         kept = len(node.saved_tensors)
         assert 0 == kept, f"{name}: yours saves {kept} tensors, expected none: shapes are enough"
     alive = {"a": weakref.ref(a), "b": weakref.ref(b), "x of Expand": weakref.ref(x)}
-    del a, b, x
+    # The nodes stay; the expanded tensor is a view, which keeps its base.
+    del a, b, x, expanded
     kept = [name for name, reference in alive.items() if reference() is not None]
 
     assert not kept, f"yours keeps {kept} alive on its node: the shapes are enough"

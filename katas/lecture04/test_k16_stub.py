@@ -86,7 +86,7 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
     assert asked == 0, "where nothing has run on the CPU yet, yours asks for a kernel of kCUDA"
 
 
-@pytest.mark.parametrize(("level", "name"), enumerate(["DEFAULT", "AVX2", "AVX512"]))
+@pytest.mark.parametrize(("level", "name"), list(enumerate(["DEFAULT", "AVX2", "AVX512"])))
 def test_each_processor_has_its_kernel(extension: Extension, level: int, name: str) -> None:
     """At the first call of a stub: scale has a kernel for each of them."""
     extension.op("ran")()
