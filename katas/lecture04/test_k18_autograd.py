@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from plugins.kit import unchanged
@@ -240,6 +241,12 @@ def test_what_backward_needs_is_saved(
     assert expected == found, (
         f"save_for_backward, yours {found}, expected {expected}: the gradient of input needs decay,"
         " that of decay needs output as well"
+    )
+    output = extension.op("linear_scan")(decay, x)
+    storage = StorageWeakRef(output.untyped_storage())
+    del output
+    assert storage.expired(), (
+        "yours keeps output elsewhere too: output keeps its node, and the node output, for ever"
     )
 
 

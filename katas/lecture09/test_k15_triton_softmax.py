@@ -307,8 +307,6 @@ class Refused(TorchFunctionMode):
             self.found.append(func.__name__)
         elif isinstance(result, torch.Tensor) and result.numel().bit_count() != 1:
             self.found.append(f"{func.__name__} that returns {result.numel()} elements")
-        elif isinstance(result, torch.Tensor) and result.dtype == torch.float64:
-            self.found.append(f"{func.__name__} that returns float64: float32 is enough")
         return result
 
 
