@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate import repeats
 from tests.gate.ledger import Proof
 from tests.gate.ledger import write_proof
 from tests.gate.prove import Prover
@@ -46,3 +47,10 @@ def proof(small: Small) -> Proof:
         KEPT.append(row.proof)
     write_proof(small.gate, small.kata, KEPT[0])
     return KEPT[0]
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof needs one repeat, where they are not what a test is about: half of its runs."""
+    monkeypatch.setattr(repeats, "LEAST", 1)
+    monkeypatch.setattr(repeats, "MOST", 1)

@@ -17,7 +17,6 @@ from plugins import ROOT
 from tests.gate import checks
 from tests.gate import content
 from tests.gate import prove
-from tests.gate import repeats
 from tests.gate.content import content_of
 from tests.gate.content import key_of
 from tests.gate.ledger import Proof
@@ -45,13 +44,6 @@ if TYPE_CHECKING:
 
 COMMAND = "nox -s verify -- lecture01 k01_clamp --write"
 TESTS = "test_k01_clamp.py"
-
-
-@pytest.fixture
-def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proof needs one repeat, where they are not what a test is about: half of its runs."""
-    monkeypatch.setattr(repeats, "LEAST", 1)
-    monkeypatch.setattr(repeats, "MOST", 1)
 
 
 def prove_it(small: Small, times: int | None = None) -> Row:
@@ -187,6 +179,16 @@ def same(first, second):
 """
 
 
+def enter_anew(small: Small) -> Proof:
+    """Enter the proof of the kata for what it rests on now."""
+    found = content_of(small.gate, small.kata)
+    known = read_proof(proof_file(small.gate, small.kata))
+    proof = replace(known, key=key_of(found), content=shortened(found))
+    write_proof(small.gate, small.kata, proof)
+    assert problems(small) == []
+    return proof
+
+
 def uses_the_kit(small: Small, imported: str) -> Proof:
     """Write a kit, let the test import from it, and enter a proof of that."""
     course = small.course
@@ -197,13 +199,7 @@ def uses_the_kit(small: Small, imported: str) -> Proof:
     course.write("plugins/checks/deep.py", "def exact(a, b):\n    return a == b\n")
     course.write("plugins/checks/other.py", "")
     small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
-    found = content_of(small.gate, small.kata)
-    proof = replace(
-        read_proof(proof_file(small.gate, small.kata)), key=key_of(found), content=shortened(found)
-    )
-    write_proof(small.gate, small.kata, proof)
-    assert problems(small) == []
-    return proof
+    return enter_anew(small)
 
 
 def change(small: Small, name: str, old: str, new: str) -> None:
@@ -294,12 +290,7 @@ def test_other_ways_into_the_kit(small: Small, kit: str, old: str, new: str) -> 
     """A definition counts with what it mentions, and a name that only a function can bring."""
     uses_the_kit(small, "from plugins.kit import same_shape")
     small.course.write("plugins/kit.py", kit)
-    found = content_of(small.gate, small.kata)
-    proof = replace(
-        read_proof(proof_file(small.gate, small.kata)), key=key_of(found), content=shortened(found)
-    )
-    write_proof(small.gate, small.kata, proof)
-    assert problems(small) == []
+    enter_anew(small)
 
     change(small, "plugins/kit.py", old, new)
     assert STALE_KIT in problems(small)[0]

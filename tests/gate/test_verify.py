@@ -14,7 +14,6 @@ import pytest
 
 from tests.gate import due
 from tests.gate import ledger
-from tests.gate import repeats
 from tests.gate import verify
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
@@ -62,11 +61,10 @@ def run(
 
 
 @pytest.fixture
-def once(proof: Proof, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A further proof needs one repeat, where they are not what a test is about: half of it."""
+def short(proof: Proof, once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove with one repeat from now on, and let the ledger take that; the first has them all."""
     assert proof
-    monkeypatch.setattr(repeats, "LEAST", 1)
-    monkeypatch.setattr(repeats, "MOST", 1)
+    assert once is None
     monkeypatch.setattr(ledger, "LEAST", 1)
 
 
@@ -223,7 +221,7 @@ def test_a_base_that_git_does_not_know(small: Small, run: Verify) -> None:
     assert out.startswith("--base origin/nowhere: git merge-base: ")
 
 
-@pytest.mark.usefixtures("once")
+@pytest.mark.usefixtures("short")
 def test_proofs_that_a_branch_changes_are_made_again(
     small: Small, run: Verify, proof: Proof, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,7 +286,7 @@ def test_the_table_is_renewed_where_nothing_is_due(small: Small, run: Verify) ->
     assert proof_table(small.gate) in (small.gate.tests / "README.md").read_text()
 
 
-@pytest.mark.usefixtures("once")
+@pytest.mark.usefixtures("short")
 def test_a_forged_entry_is_found_where_it_is_written_anew(
     small: Small, run: Verify, proof: Proof
 ) -> None:
