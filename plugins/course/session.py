@@ -18,6 +18,7 @@ from plugins.course.names import is_path
 from plugins.course.names import lecture_folders
 from plugins.course.names import path_in_course
 from plugins.course.names import resolve_argument
+from plugins.tools import private
 
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "step(number, title): this test is of a step of a lab, which fails as one."
     )
+    config.add_cleanup(private.share_trees())
     read_session_course(config)
 
 

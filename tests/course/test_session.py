@@ -50,6 +50,36 @@ def test_hook_lectures(course: MiniCourse) -> None:
     course.run("lecture50", "--unsolved").assert_outcomes(xfailed=1)
 
 
+def test_a_file_is_parsed_once_for_all_its_failures(course: MiniCourse) -> None:
+    """Each failing test shows lines of it: the stub of a kata fails all its tests."""
+    course.plugins("plugins.course.session", "counting")
+    course.kata(test="def test_one(): assert 0\n\ndef test_two(): assert 0\n")
+    code = """
+    import ast
+
+    PARSED = []
+    parse = ast.parse
+
+    def noted(text, *rest, **options):
+        PARSED.append(text if isinstance(text, str) else "")
+        return parse(text, *rest, **options)
+
+    ast.parse = noted
+
+    def pytest_terminal_summary(terminalreporter):
+        # The lines of a statement are parsed too, and by the assert rewriting all of the file.
+        files = [text for text in PARSED if "one" in text and "two" in text]
+        terminalreporter.line(f"parsed: {len(files)}")
+    """
+    course.write("counting.py", code)
+
+    result = course.run()
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*def test_one(): assert 0", "*def test_two(): assert 0"])
+    result.stdout.fnmatch_lines(["parsed: 1"])
+
+
 def test_a_session_without_lectures_has_no_katas(course: MiniCourse) -> None:
     """A test outside the lectures belongs to none."""
     course.plugins("plugins.course.session", "plugins.course.solutions")

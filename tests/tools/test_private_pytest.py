@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from _pytest._code.source import getstatementrange_ast
 
 from plugins.tools import private
 
@@ -276,3 +278,41 @@ def test_terminal_writer(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "\x1b[32mtext\x1b[0m\n"
     assert private.terminal_writer(config).markup("text", green=True) == "text"
     assert writer.fullwidth > 0
+
+
+FAILS = "def test_one(): assert 1 == 2\n\ndef test_two():\n    assert 3 == (\n        4\n    )\n"
+
+
+def test_share_trees(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two failures of one file need it parsed once, show the same, and twice after the way back."""
+    parsed: list[object] = []
+    parse: Any = ast.parse
+
+    def noted(text: Any, *rest: Any, **options: Any) -> Any:
+        if text == FAILS.rstrip():
+            parsed.append(text)
+        return parse(text, *rest, **options)
+
+    monkeypatch.setattr(ast, "parse", noted)
+    # These tests are a session of the course: its trees are shared already.
+    monkeypatch.setattr("_pytest._code.code.getstatementrange_ast", getstatementrange_ast)
+    file = pytester.makepyfile(FAILS)
+
+    def shown() -> list[str]:
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-q", file).outlines[:-1]
+
+    restore = private.share_trees()
+    shared = shown()
+    assert 1 == len(parsed)
+    restore()
+
+    assert shared == shown()
+    assert 3 == len(parsed)
+    assert "            4" in shared
+
+
+def test_share_trees_of_another_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the function there is nothing to share, and nothing that fails."""
+    monkeypatch.delattr("_pytest._code.code.getstatementrange_ast")
+
+    private.share_trees()()

@@ -15,6 +15,7 @@ from plugins.tools.private.pytest import junit_xml
 from plugins.tools.private.pytest import read_clock
 from plugins.tools.private.pytest import redirect_terminal
 from plugins.tools.private.pytest import set_session_start
+from plugins.tools.private.pytest import share_trees
 from plugins.tools.private.pytest import tear_down_for
 from plugins.tools.private.pytest import terminal_writer
 from plugins.tools.private.pytest import unconfigure
@@ -73,6 +74,7 @@ __all__ = [
     "read_clock",
     "redirect_terminal",
     "set_session_start",
+    "share_trees",
     "tear_down_for",
     "terminal_writer",
     "thread_state",

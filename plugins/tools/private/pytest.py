@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -10,6 +13,7 @@ from plugins.tools.private.missing import MissingNameError
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Generator
     from typing import TextIO
 
@@ -21,7 +25,12 @@ if TYPE_CHECKING:
 
     # Types without a public name, for the annotations of other modules.
     Instant = timing.Instant
+    Source = _code.Source
     Traceback = _code.Traceback
+
+
+# More files than the failures of a kata show; the tree of a long one takes ten megabytes.
+TREES = 8
 
 
 def redirect_terminal(config: pytest.Config, file: TextIO) -> TextIO:
@@ -147,3 +156,39 @@ def explain_asserts(item: pytest.Item) -> Generator[None, object, object]:
     explaining = assertion.pytest_runtest_protocol(item)
     next(explaining)
     return explaining
+
+
+def share_trees() -> Callable[[], None]:
+    """Let all failures share the syntax trees of the files that they show; return the way back.
+
+    `_pytest._code.code.getstatementrange_ast`: to find the lines of a statement, pytest parses
+    each file of a traceback, and forgets the trees with it. The tests of a kata all fail in the
+    same file, before it is solved: parsing it for each took half of the time (pytest 9.2.0).
+    A pytest without that function does as it does.
+    """
+    from _pytest._code import code  # noqa: PLC0415 - see `read_clock`
+
+    names = vars(code)
+    find = names.get("getstatementrange_ast")
+    if find is None:
+        return lambda: None
+
+    @lru_cache(maxsize=TREES)
+    def tree_of(text: str) -> ast.AST:
+        with warnings.catch_warnings():
+            # They were told when the file was imported.
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+
+    def find_in_shared(
+        lineno: int, source: Source, *, astnode: ast.AST | None = None
+    ) -> tuple[ast.AST, int, int]:
+        found: tuple[ast.AST, int, int]
+        found = find(lineno, source, astnode=astnode or tree_of(str(source)))
+        return found
+
+    def restore() -> None:
+        names["getstatementrange_ast"] = find
+
+    names["getstatementrange_ast"] = find_in_shared
+    return restore
