@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.course import limits
+from tests import measuring
 from tests import shards
 from tests.support.tools import TOOLS
 from tests.support.warm import Warm
@@ -74,6 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"tool(name): skip the test without one of {', '.join(TOOLS)}, and say so."
     )
+    config.pluginmanager.register(measuring.Measuring())
     if config.getoption("store_times", default=False):
         config.pluginmanager.register(shards.Times())
 
@@ -87,8 +89,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run a part of the tests, if that is asked for."""
+    """Run a part of the tests, if that is asked for, and what takes longest first."""
     shards.select(config, items)
+    shards.sort(items)
 
 
 class MiniCourse:

@@ -8,6 +8,7 @@ import pytest
 
 from plugins.course.limits import allowance
 from plugins.tools.processes import usable_memory
+from plugins.tools.processes import usable_processors
 
 
 if TYPE_CHECKING:
@@ -54,6 +55,17 @@ def test_zero_is_no_limit(printed: MiniCourse) -> None:
     result = printed.run("-s", "-o", "kata_timeout=0", "-o", "kata_memory=0%")
 
     result.stdout.fnmatch_lines(["seconds: None", "bytes: 0 0"])
+
+
+def test_workers_are_as_many_as_the_processors(printed: MiniCourse) -> None:
+    """Those that this process can use, which may be fewer than the machine has."""
+    printed.kata(test="def test_it(): pass\n")
+
+    result = printed.run("-n", "auto")
+
+    result.assert_outcomes(passed=1)
+    many = usable_processors()
+    result.stdout.fnmatch_lines([f"{many} worker{'s' * (many > 1)} [[]1 item]"])
 
 
 @pytest.mark.parametrize("option", ["--pdb", "--trace"])

@@ -37,6 +37,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     shards.select(config, items)
+    shards.sort(items)
 """
 
 
@@ -95,6 +96,18 @@ def test_the_parts_are_the_whole(project: Run) -> None:
         seen += [line.split()[0] for line in lines if " PASSED" in line]
 
     assert 3 == len(seen) == len(set(seen))
+
+
+def test_the_longest_comes_first(project: Run, pytester: pytest.Pytester) -> None:
+    """A module stays together, and one without a time comes before all, since it may be long."""
+    file = pytester.path / "times.json"
+    file.write_text('{"test_a.py": 1.0, "test_b.py": 2.0}')
+    pytester.makepyfile(test_c="def test_4(): pass")
+
+    lines = [line.split()[0] for line in project().outlines if " PASSED" in line]
+
+    order = ["test_c.py::test_4", "test_b.py::test_3", "test_a.py::test_1", "test_a.py::test_2"]
+    assert order == lines
 
 
 def test_times_are_those_of_modules_that_exist() -> None:

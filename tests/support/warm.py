@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 from typing import Any
 from typing import Self
 
+from tests import measuring
+
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,12 +124,16 @@ class Server:
 
 
 class Warm:
-    """The warm processes of a session of tests, one for each set of modules."""
+    """The warm processes of a session of tests, one for each set of modules.
+
+    Those whose forks are measured, see `tests.measuring`, are others than those whose are not.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = {**environment}
-        self.environment.pop("PYTHONPATH", None)
-        self.servers: dict[tuple[str, ...], Server] = {}
+        for name in ("PYTHONPATH", measuring.VARIABLE):
+            self.environment.pop(name, None)
+        self.servers: dict[tuple[str | None, ...], Server] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -138,6 +144,9 @@ class Warm:
 
     def popen(self, modules: tuple[str, ...], *args: Any, **options: Any) -> Fork:
         """Start a run in a process that has imported `modules`."""
-        if modules not in self.servers:
-            self.servers[modules] = Server(modules, self.environment)
-        return self.servers[modules].popen(*args, **options)
+        setting = os.environ.get(measuring.VARIABLE)
+        key = (setting, *modules)
+        if key not in self.servers:
+            settings = {measuring.VARIABLE: setting} if setting else {}
+            self.servers[key] = Server(modules, self.environment | settings)
+        return self.servers[key].popen(*args, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import runpy
 import subprocess
 import sys
 
@@ -90,3 +91,9 @@ def test_a_command_exits_with_its_status() -> None:
     done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, check=False)
 
     assert (7, b"told\n", b"") == (done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("name", ["guard", "practice", "reset", "update"])
+def test_importing_a_command_runs_nothing(name: str) -> None:
+    """Only ``python -m`` does."""
+    assert "run_command" in runpy.run_module(f"plugins.{name}")
