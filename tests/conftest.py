@@ -91,7 +91,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run a part of the tests, if that is asked for, and what takes longest first."""
     shards.select(config, items)
-    shards.sort(items)
 
 
 class MiniCourse:

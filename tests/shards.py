@@ -74,21 +74,18 @@ def read_times() -> dict[str, float]:
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests of the other parts."""
+    """Deselect the tests of the other parts, and put the units that take longest first.
+
+    Then no processor waits long for the last one. A unit without a time comes before all; the
+    tests of a unit stay together, in their order.
+    """
+    times = read_times()
     number, count = part_of(config.getoption("shard", "1/1"))
-    mine = shards((unit_of(item.nodeid) for item in items), read_times(), count)[number - 1]
+    mine = shards((unit_of(item.nodeid) for item in items), times, count)[number - 1]
     others = [item for item in items if unit_of(item.nodeid) not in mine]
     if others:
         items[:] = [item for item in items if unit_of(item.nodeid) in mine]
         config.hook.pytest_deselected(items=others)
-
-
-def sort(items: list[pytest.Item]) -> None:
-    """Put the units that take longest first: then no processor waits long for the last one.
-
-    One without a time comes first. The tests of a unit stay together, in their order.
-    """
-    times = read_times()
     items.sort(key=lambda item: -times.get(unit_of(item.nodeid), float("inf")))
 
 

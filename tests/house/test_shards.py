@@ -37,7 +37,6 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     shards.select(config, items)
-    shards.sort(items)
 """
 
 
