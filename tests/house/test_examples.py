@@ -97,18 +97,13 @@ def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
 
 
 @pytest.fixture
-def environment(
-    example: Example, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
+def environment(example: Example, request: pytest.FixtureRequest) -> dict[str, str]:
     """Return the variables that the example is run with; skip it where a program is missing."""
     for name in PROGRAMS:
         if re.search(rf"^{name} ", example.text, re.MULTILINE):
             found = shutil.which(name, path=settings({**os.environ})["PATH"])
             skip_without(name, found)
     on_cluster = example.text.startswith("srun ")
-    # Measured elsewhere, and a third of what it takes to import torch.
-    for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
-        monkeypatch.delenv(name)
     job: dict[str, str] = request.getfixturevalue("on_slurm") if on_cluster else {}
     return settings({**os.environ, **job, "PYTEST_ADDOPTS": ONE_OF_EACH})
 
