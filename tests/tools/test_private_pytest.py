@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 PASSES = "def test_it(): pass\n"
+FAILS = "def test_one(): assert 1 == 2\n\ndef test_two():\n    assert 3 == (\n        4\n    )\n"
 WRITES = "import os\n\ndef test_it():\n    os.write(1, b'one')\n    os.write(2, b'two')\n"
 FIXTURE = """
 import pytest
@@ -278,9 +279,6 @@ def test_terminal_writer(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "\x1b[32mtext\x1b[0m\n"
     assert private.terminal_writer(config).markup("text", green=True) == "text"
     assert writer.fullwidth > 0
-
-
-FAILS = "def test_one(): assert 1 == 2\n\ndef test_two():\n    assert 3 == (\n        4\n    )\n"
 
 
 def test_share_trees(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
