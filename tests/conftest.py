@@ -57,7 +57,8 @@ csrc = {csrc}
 """
 
 
-@pytest.hookimpl(tryfirst=True)
+# One test at a time needs no pytest-xdist.
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one worker more than katas have: many of these tests wait for processes."""
     return limits.pytest_xdist_auto_num_workers() + 1

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from plugins.course.model import Kata
     from tests.gate.ledger import Proof
+    from tests.gate.runner import Runner
     from tests.support.smallkata import Small
 
     Verify = Callable[..., tuple[int, str]]
@@ -47,10 +49,15 @@ PAGE = "Words.\n\n<!-- verify -->\n"
 
 @pytest.fixture
 def run(
-    small: Small, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    small: Small,
+    runner: Runner,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Verify:
     """Return a function that runs the command on the small course: the status, what it prints."""
     monkeypatch.setattr(verify, "HOME", small.course.path)
+    # A process of its own takes as long to start as the runs of most of these tests.
+    monkeypatch.setattr(verify, "Runner", lambda _: nullcontext(runner))
     small.course.write("tests/README.md", PAGE)
 
     def run(*arguments: str) -> tuple[int, str]:
