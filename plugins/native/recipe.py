@@ -93,7 +93,9 @@ class Recipe:
         """The files that the first command needs: the same text that `name` is the hash of."""
         files = {FAULTS: HERE / "native" / FAULTS, **self.tier.named}
         own = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-        return {"tier.h": self.tier.text, "exports": EXPORTS, "empty.cpp": "", **own}
+        # g++ would compile the instances into each source.
+        text = self.tier.text + self.tier.instantiated * self.compiled
+        return {"tier.h": text, "exports": EXPORTS, "empty.cpp": "", **own}
 
     @property
     def objects(self) -> list[str]:

@@ -24,6 +24,8 @@ STABLE = (
 SMALL = (
     "torch/library.h",
     "ATen/core/Tensor.h",
+    # ``a + b`` includes the headers of forty operators.
+    "ATen/TensorOperators.h",
     "ATen/core/LegacyTypeDispatch.h",
     "ATen/core/grad_mode.h",
     "ATen/Dispatch.h",
@@ -57,6 +59,19 @@ FULL = (
     *SMALL,
     "ATen/ATen.h",
     "torch/csrc/autograd/custom_function.h",
+)
+# Class templates of ``ATen/core/jit_type.h``. At the end of each source that includes it, clang
+# looks for the virtual functions of all its classes, and instantiates those of templates: half of
+# the time of a small source. An explicit instantiation is done once, with the headers.
+INSTANCES = (
+    *(
+        f"c10::SingleElementType<c10::TypeKind::{name}, c10::{name}>"
+        for name in ("ListType", "FutureType", "AwaitType", "RRefType")
+    ),
+    *(
+        f"c10::EnumerationType<c10::TypeKind::{name}>"
+        for name in ("ScalarTypeType", "MemoryFormatType", "LayoutType")
+    ),
 )
 # CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. With -O0, each load and store
 # of the source is one of the machine, with either compiler.
@@ -103,6 +118,8 @@ class Tier:
     # Inline functions of the headers go into one object file that every kata links. In katas
     # about speed they are compiled with the kata instead, at -O2, and can be inlined.
     compiled: bool = True
+    # Class templates that each source would instantiate.
+    instances: tuple[str, ...] = ()
     # Whether libraries need torch's.
     torch: bool = True
     # Our own files beside the headers; the sources among them are linked.
@@ -121,6 +138,11 @@ class Tier:
         """The header that includes all of them."""
         return "".join(f"#include <{header}>\n" for header in self.headers)
 
+    @property
+    def instantiated(self) -> str:
+        """The lines that instantiate the templates."""
+        return "".join(f"template struct {name};\n" for name in self.instances)
+
 
 def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
@@ -129,9 +151,9 @@ def tiers() -> dict[str, Tier]:
     files = tuple(sorted(set((HERE / "native/csrc").iterdir()) - {HERE / "native/csrc/README.md"}))
     every = (
         Tier("stable", STABLE, (2, 3)),
-        Tier("small", SMALL, (8, 13)),
-        Tier("iter", ITER, (10, 14), ("-O0", *DEFAULT)),
-        Tier("full", FULL, (17, 23)),
+        Tier("small", SMALL, (13, 17), instances=INSTANCES),
+        Tier("iter", ITER, (15, 20), ("-O0", *DEFAULT), instances=INSTANCES),
+        Tier("full", FULL, (17, 23), instances=INSTANCES),
         Tier("vec", VEC, (3, 5), ("-O2", *vector), compiled=False),
         Tier(
             "simt",

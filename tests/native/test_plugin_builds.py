@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.native.compile import compile_headers
+from plugins.native.recipe import Recipe
+from plugins.native.tiers import tiers
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_toolchain
 from tests.support.builds import BUILDS
@@ -121,6 +126,23 @@ def test_every_tier_compiles_loads_and_computes(native: MiniCourse) -> None:
         add(native, number, source(tier, number), test)
 
     native.run().assert_outcomes(passed=5)
+
+
+@pytest.mark.tool("clang++")
+@pytest.mark.parametrize("name", tiers())
+def test_headers_leave_no_template_to_a_source(tmp_path: Path, name: str) -> None:
+    """Else a source without a line would instantiate it, and take twice as long."""
+    recipe = Recipe(find_toolchain(), tiers()[name])
+    headers = compile_headers(recipe, share_headers(tmp_path / "builds", name))
+    source = tmp_path / "nothing.cpp"
+    source.touch()
+    trace = ["-ftime-trace", "-ftime-trace-granularity=0"]
+    command = [*recipe.compile(source, source.with_suffix(".o")), *trace]
+    subprocess.run(command, cwd=headers, check=True)
+    events = json.loads(source.with_suffix(".json").read_text())["traceEvents"]
+
+    assert [event for event in events if event["name"] == "ExecuteCompiler"]
+    assert [] == [event["args"] for event in events if event["name"] == "InstantiateFunction"]
 
 
 @pytest.mark.slow

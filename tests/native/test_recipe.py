@@ -40,6 +40,15 @@ def test_clang_compiles_the_headers_and_their_functions_once() -> None:
     assert "tier.o" in recipe().link([], Path("a.so"))
 
 
+def test_the_headers_instantiate_what_sources_would() -> None:
+    """Where their functions are compiled too; else that would be compiled in each source."""
+    tier = replace(TIER, instances=("a::B<int>",))
+    text = {made: recipe(made, tier).files["tier.h"] for made in (CLANG, GXX)}
+
+    assert text[CLANG] == "#include <torch/library.h>\ntemplate struct a::B<int>;\n"
+    assert text[GXX] == "#include <torch/library.h>\n"
+
+
 def test_gxx_compiles_the_headers_once() -> None:
     """It cannot make the object."""
     assert [*STUBS, FAULTS, "tier.h.gch", "a.o", "a.so"] == uses(GXX)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from plugins.kernels.nvcc import no_nvcc
 from plugins.kernels.triton import no_triton
+from plugins.native.toolchain import ToolchainError
+from plugins.native.toolchain import find_compiler
 from tests.support import browser
 from tests.support import slurm
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def no_clang() -> str | None:
+    """Return why C++ katas are not built by clang."""
+    with suppress(ToolchainError):
+        if find_compiler().clang:
+            return None
+    return "clang++ is not on PATH: apt install clang"
 
 
 def no_gxx() -> str | None:
@@ -23,6 +34,7 @@ def no_gxx() -> str | None:
 # By name: why it cannot be used here, or None.
 TOOLS: dict[str, Callable[[], str | None]] = {
     "chromium": browser.missing,
+    "clang++": no_clang,
     "g++": no_gxx,
     "nvcc": no_nvcc,
     "slurm": slurm.missing,
