@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -101,21 +102,32 @@ def find_compiler() -> Compiler:
 
 
 def identify_compiler(path: str) -> Compiler | None:
-    """Return the compiler at `path`, by its ``--version``; None if it is neither clang nor g++."""
+    """Return the compiler at `path`, by its ``--version``; None if it is neither clang nor g++.
+
+    It is asked once for each file: a build takes ten times as long, but a test may not.
+    """
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    version, clang, major = _ask(path, (found.st_ino, found.st_size, found.st_mtime_ns))
+    return Compiler(path, clang, major, version, find_linker(path, clang, major)) if major else None
+
+
+@cache
+def _ask(path: str, _stamp: tuple[int, ...]) -> tuple[str, bool, int]:
+    """Return the line with the version, whether it is clang's, and the major version, or 0."""
     try:
         output = subprocess.run(  # noqa: S603 - the learner's own compiler
             [path, "--version"], capture_output=True, text=True, check=False, timeout=60
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return None
+        return "", False, 0
     version = output.partition("\n")[0]
     if match := re.search(r"clang version (\d+)", version):
-        clang = True
-    elif match := re.search(r"\) (\d+)\.", version):
-        clang = False
-    else:
-        return None
-    return Compiler(path, clang, int(match[1]), version, find_linker(path, clang, int(match[1])))
+        return version, True, int(match[1])
+    match = re.search(r"\) (\d+)\.", version)
+    return version, False, int(match[1]) if match else 0
 
 
 def find_linker(path: str, clang: bool, major: int) -> str:  # noqa: FBT001 - two facts of one compiler

@@ -12,6 +12,7 @@ from plugins.native import toolchain
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_compiler
 from plugins.native.toolchain import find_torch
+from plugins.native.toolchain import identify_compiler
 
 
 if TYPE_CHECKING:
@@ -141,6 +142,23 @@ def test_another_compiler_under_the_same_name_has_another_stamp(programs: Path) 
     program(gxx, "g++ (GCC) 13.1.0")
 
     assert 3 == len({before, touched, find_compiler().stamp})
+
+
+def test_a_compiler_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each file: under --watch, each run and each build is a fork that has heard it."""
+    asked = tmp_path / "asked"
+    compiler = tmp_path / "c++"
+    for version in ("12", "13"):
+        text = f"#!/bin/sh\necho asked >> {asked}\necho 'g++ (GCC) {version}.1.0'\n"
+        compiler.write_text(text)
+        compiler.chmod(0o755)
+        monkeypatch.setenv("KATAS_CXX", str(compiler))
+
+        assert version == f"{find_compiler().major}" == f"{find_compiler().major}"
+    compiler.unlink()
+
+    assert 2 == len(asked.read_text().splitlines())
+    assert identify_compiler(str(compiler)) is None
 
 
 def stand_in_torch(
