@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # In milliseconds: how long `watchfiles` waits for another change before it reports, and how long
 # at most. An editor that truncates, writes and renames a file makes several changes.
-STEP = 20
+STEP = 10
 MOST = 100
 
 

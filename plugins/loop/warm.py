@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import re
 import sys
 import warnings
@@ -33,9 +34,19 @@ def warm_up() -> None:
             importlib.import_module(name)
     with suppress(Exception):
         draw_examples()
+    know_files()
     gc.collect()
     # Frozen objects keep the forks' garbage collectors from copying their pages.
     gc.freeze()
+
+
+def know_files() -> None:
+    """Let `inspect` read the files of all modules, and remember them.
+
+    For the source of a failing test pytest looks for its module among those of all.
+    """
+    with suppress(Exception):
+        inspect.getmodule(compile("", "of no module", "exec"))
 
 
 def draw_examples() -> None:

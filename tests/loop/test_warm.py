@@ -6,16 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+
+import pytest
 
 from plugins import ROOT
 from plugins.loop import warm
 from plugins.loop.warm import Loaded
 from plugins.loop.warm import warm_up
-
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_what_is_missing_is_for_the_run_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +54,26 @@ draw()
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
 
     assert (0, ["before"]) == (done.returncode, done.stdout.decode().split())
+
+
+@pytest.mark.parametrize(("first", "some"), [("", True), ("warm.know_files()", False)])
+def test_the_files_of_all_modules_are_known_before_the_runs(first: str, *, some: bool) -> None:
+    """The source of a failing test is then found without a look at each of them."""
+    code = f"""
+import inspect, os
+from plugins.loop import warm
+
+{first}
+looked_at = []
+before, os.path.realpath = os.path.realpath, lambda name, **_: looked_at.append(name) or name
+inspect.getmodule(compile("", "of another module", "exec"))
+os.path.realpath = before
+print(len(looked_at))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+
+    assert 0 == done.returncode, done.stderr
+    assert some == (int(done.stdout) > 0)
 
 
 def test_it_names_what_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
