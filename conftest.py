@@ -51,6 +51,7 @@ VERDICT = (
     "plugins.kernels.ptx",
 )
 SESSION = (
+    "plugins.native.ahead",
     "plugins.crash.plugin",
     "plugins.crash.pipe",
     "plugins.machine.profiler",

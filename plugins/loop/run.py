@@ -23,6 +23,7 @@ from plugins.loop.teller import Board
 from plugins.loop.teller import style_line
 from plugins.loop.teller import told_key
 from plugins.loop.walk import Order
+from plugins.loop.warm import know_files
 from plugins.tools.private import terminal_writer
 from plugins.tools.processes import GRACE
 from plugins.tools.processes import end_with_parent
@@ -77,6 +78,7 @@ class Runner:
         print_lines(self.shown, before=clear_sequence(os.environ))
         self.board.clear()
         self.began = time.monotonic()
+        self.config.hook.pytest_kata_before_fork(config=self.config, kata=order.kata)
         self.run = fork_run(blocked, begin)
         return self.run is None and self.become(order)
 
@@ -139,8 +141,8 @@ class Runner:
         self.note = []
         self.prompt()
         self.serve()
-        if not self.waiting:
-            self.late.catch_up()
+        if not self.waiting and self.late.catch_up():
+            know_files()
 
     def serve(self) -> None:
         """Serve the queued keys, until one of them runs something."""

@@ -49,6 +49,20 @@ GO = "--go is for --watch --next, which stops at each kata that you have solved"
 katas_key = pytest.StashKey["Sequence[Kata]"]()
 
 
+class WatchHooks:
+    """The hook by which other wings prepare a run, without an import."""
+
+    @pytest.hookspec
+    def pytest_kata_before_fork(self, config: pytest.Config, kata: Kata | None) -> None:
+        """Prepare a run of `kata`, in the process that stays, which forks the run next.
+
+        ``plugins.loop.run`` calls it for each run, with None for one that goes through several
+        katas. The learner waits for it, and what it raises ends ``--watch``.
+
+        It is internal to the course, and not for packages; ``plugins.native.ahead`` implements it.
+        """
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option."""
     parser.getgroup("katas").addoption(
@@ -62,6 +76,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="With --watch --next: go on to the next kata as soon as one is solved.",
     )
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the hook by which other wings prepare a run."""
+    pluginmanager.add_hookspecs(WatchHooks)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plugins.native.compile import BrokenToolError
+from plugins.native.compile import WaitingCompiler
 from plugins.native.compile import check_status
 from plugins.native.compile import compile_headers
+from plugins.native.compile import driven_by_clang
 from plugins.native.compile import forget_headers
 from plugins.native.compile import headers_ready
 from plugins.native.compile import run_tool
@@ -30,6 +32,7 @@ from plugins.native.diagnostics import read_diagnostics
 from plugins.native.recipe import Recipe
 from plugins.native.tiers import tiers
 from plugins.tools.locks import locked
+from plugins.tools.locks import slot
 
 
 if TYPE_CHECKING:
@@ -60,6 +63,8 @@ class Builder:
 
     toolchain: Toolchain
     folder: Path
+    # A compiler that was started before the source was there.
+    waiting: WaitingCompiler | None = None
     _recipes: dict[str, Recipe] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def recipe(self, unit: Unit) -> Recipe:
@@ -118,9 +123,7 @@ class Builder:
             shutil.rmtree(killed, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=prefix) as name:
             work = Path(name)
-            for file in unit.files:
-                (work / file.copy).parent.mkdir(parents=True, exist_ok=True)
-                (work / file.copy).write_text(file.numbered, encoding="utf-8")
+            write_copies(unit, work)
             objects = []
             for file in unit.sources:
                 objects.append(work / f"{file.name}.o")
@@ -128,17 +131,15 @@ class Builder:
                     (work / "failed").write_text(message, encoding="utf-8")
                     (work / "failed").replace(library.with_suffix(".failed"))
                     return
-            command = recipe.link(objects, work / "library")
+            command = self._link(recipe, objects, work / "library")
             check_status(*self._run(recipe, command), command)
             (work / "library").replace(library)
 
     def _compile(self, unit: Unit, source: Path, target: Path) -> str:
         """Return the learner's errors; raise all others."""
         recipe = self.recipe(unit)
-        command = recipe.compile(source, target)
-        for folder in unit.folders:
-            command += ["-iquote", str(folder)]
-        status, output = self._run(recipe, command)
+        command = recipe.compile(source, target, unit.folders)
+        status, output = self._compile_by_waiting(unit, target) or self._run(recipe, command)
         if status and any(words in output for words in STALE):
             forget_headers(recipe, self.folder)
             status, output = self._run(recipe, command)
@@ -148,9 +149,52 @@ class Builder:
         check_status(status, output, command)
         return ""
 
+    def _compile_by_waiting(self, unit: Unit, target: Path) -> tuple[int, str] | None:
+        """Return status and output of the compiler that waits for this; None if none does."""
+        recipe, waiting = self.recipe(unit), self.waiting
+        if not waiting or waiting.object.name != target.name:
+            return None
+        if not waiting.waits_for(recipe, unit, compile_headers(recipe, self.folder)):
+            return None
+        write_copies(unit, waiting.folder)
+        with slot(self.folder):
+            result = waiting.compile(unit.sources[0].numbered)
+        if result and waiting.object.exists():
+            waiting.object.replace(target)
+        return result
+
+    def wait_for(self, unit: Unit, folder: Path) -> WaitingCompiler | None:
+        """Start a compiler that waits for the next content of `unit`, in `folder`; g++ does not."""
+        recipe = self.recipe(unit)
+        if not self.toolchain.compiler.clang:
+            return None
+        waiting = WaitingCompiler(recipe, unit, compile_headers(recipe, self.folder), folder)
+        # Asked now, the linker's command is known then.
+        self._link(recipe, [waiting.object], folder / "library")
+        return waiting
+
+    def _link(self, recipe: Recipe, objects: list[Path], target: Path) -> list[str]:
+        """Return the command of the linker itself, where clang says what that is."""
+        if not self.toolchain.compiler.clang or recipe.platform == "darwin":
+            return recipe.link(objects, target)
+        # clang passes these on as they are, and refuses objects that are not there yet.
+        marks = [Path(f"-Wl,object{number}") for number in range(len(objects))]
+        command = tuple(recipe.link(marks, Path("target")))
+        driven = driven_by_clang(command, compile_headers(recipe, self.folder))
+        files = {f"object{number}": str(file) for number, file in enumerate(objects)}
+        files |= {f"-Wl,{mark}": file for mark, file in files.items()} | {"target": str(target)}
+        return [files.get(word, word) for word in driven]
+
     def _run(self, recipe: Recipe, command: list[str]) -> tuple[int, str]:
         """Run `command` in the folder of the tier, whose headers are compiled first."""
         return run_tool(command, compile_headers(recipe, self.folder), self.folder)
+
+
+def write_copies(unit: Unit, folder: Path) -> None:
+    """Write the files of a unit as the compiler reads them."""
+    for file in unit.files:
+        (folder / file.copy).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file.copy).write_text(file.numbered, encoding="utf-8")
 
 
 def build_folder(root: Path) -> tuple[Path, str]:

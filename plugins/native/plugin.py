@@ -26,12 +26,12 @@ from plugins.course.session import katas_among
 from plugins.course.session import stack_key
 from plugins.course.session import status_key
 from plugins.course.session import unbuilt_key
-from plugins.native import hooks
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.builder import build_folder
 from plugins.native.builder import describe_build
 from plugins.native.compile import BrokenToolError
+from plugins.native.extension import CudaHooks
 from plugins.native.extension import Extension
 from plugins.native.loader import load_library
 from plugins.native.loader import probe_library
@@ -86,6 +86,7 @@ class Native:
 
 
 native_key = pytest.StashKey[Native]()
+begun_key = pytest.StashKey[bool]()  # whether plugins.native.ahead builds for this run
 recorded_key = pytest.StashKey[bool]()
 # On a module: the test that has shown in full why there is no library.
 shown_by_key = pytest.StashKey[str]()
@@ -93,7 +94,7 @@ shown_by_key = pytest.StashKey[str]()
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the hook by which the CUDA side takes part."""
-    pluginmanager.add_hookspecs(hooks)
+    pluginmanager.add_hookspecs(CudaHooks)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -117,8 +118,8 @@ def native_katas(course: Course, args: Iterable[str], start: Path) -> tuple[Kata
 
 
 def builds_ahead(config: pytest.Config) -> bool:
-    """Whether this process runs tests itself, and is the first of those that do."""
-    if shows_only(config):
+    """Whether this process runs tests itself, is the first of those that do, and has no help."""
+    if shows_only(config) or config.stash.get(begun_key, False):
         return False
     if workerinput := getattr(config, "workerinput", None):
         return bool(workerinput["workerid"] == "gw0")

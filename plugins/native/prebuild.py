@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from plugins.course.model import Kata
+    from plugins.native.compile import WaitingCompiler
+    from plugins.native.sources import Unit
 
 
 # Builds at a time: g++ takes a gigabyte for all of PyTorch's headers.
@@ -42,14 +44,8 @@ MOST = 4
 
 def start_build(katas: Iterable[Kata], folder: Path, root: Path) -> subprocess.Popen[bytes]:
     """Start building `katas` into `folder`, in order, and return the process that does it."""
-    plan = [
-        [name, str(kata.folder), files]
-        for kata in katas
-        for name, files in library_sources(kata).items()
-    ]
-    request = json.dumps({"folder": str(folder), "root": str(root), "units": plan})
     return subprocess.Popen(  # noqa: S603 - this module
-        [sys.executable, "-m", "plugins.native.prebuild", request],
+        [sys.executable, "-m", "plugins.native.prebuild", write_request(katas, folder, root)],
         cwd=ROOT,
         # A pipe that closes with this process, however it ends: see `end_with_the_run`.
         stdin=subprocess.PIPE,
@@ -60,6 +56,16 @@ def start_build(katas: Iterable[Kata], folder: Path, root: Path) -> subprocess.P
     )
 
 
+def write_request(katas: Iterable[Kata], folder: Path, root: Path) -> str:
+    """Return what `main` is to build."""
+    plan = [
+        [name, str(kata.folder), files]
+        for kata in katas
+        for name, files in library_sources(kata).items()
+    ]
+    return json.dumps({"folder": str(folder), "root": str(root), "units": plan})
+
+
 def stop_build(process: subprocess.Popen[bytes]) -> None:
     """End the process and its compilers, if they still run."""
     with suppress(ProcessLookupError):
@@ -67,22 +73,39 @@ def stop_build(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def main(request: str) -> None:
+def main(request: str, waiting: WaitingCompiler | None = None) -> None:
     """Build what `start_build` asks for; errors are left to the tests, which meet them again."""
     plan = json.loads(request)
     with suppress(ToolchainError):
-        builder = Builder(find_toolchain(), Path(plan["folder"]))
+        builder = Builder(find_toolchain(), Path(plan["folder"]), waiting)
         with ThreadPoolExecutor(min(usable_processors(), MOST)) as pool:
             for name, folder, sources in plan["units"]:
-                pool.submit(_build, builder, name, Path(folder), sources, Path(plan["root"]))
+                pool.submit(_build, builder, name, folder, sources, plan["root"])
 
 
-def _build(builder: Builder, name: str, folder: Path, sources: list[str], root: Path) -> None:
-    # The same files as `katas.source` finds, which would import the lecture.
-    places = [Path(place) for place in overlay([str(folder)])]
-    found = [next((p / name for p in places if (p / name).is_file()), folder) for name in sources]
+def _build(builder: Builder, name: str, folder: str, sources: list[str], root: str) -> None:
     with suppress(BuildError, BrokenToolError, SourceError, OSError):
-        builder.build(read_unit(name, found, root, folder / "csrc"))
+        builder.build(_read(name, folder, sources, root))
+
+
+def _read(name: str, folder: str, sources: list[str], root: str) -> Unit:
+    # The same files as `katas.source` finds, which would import the lecture.
+    places = [Path(place) for place in overlay([folder])]
+    found = [
+        next((place / file for place in places if (place / file).is_file()), Path(folder))
+        for file in sources
+    ]
+    return read_unit(name, found, Path(root), Path(folder) / "csrc")
+
+
+def wait_for_source(request: str, folder: Path) -> WaitingCompiler | None:
+    """Start a compiler for the next content of the first source: the exercise."""
+    plan = json.loads(request)
+    with suppress(ToolchainError, BrokenToolError, SourceError, OSError):
+        builder = Builder(find_toolchain(), Path(plan["folder"]))
+        name, place, sources = plan["units"][0]
+        return builder.wait_for(_read(name, place, sources, plan["root"]), folder / "waits")
+    return None
 
 
 def end_with_the_run() -> None:

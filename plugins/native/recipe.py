@@ -125,8 +125,8 @@ class Recipe:
             commands.append([path, level, "-fPIC", *sections, "-c", "tier.pch", "-o", "tier.o"])
         return commands
 
-    def compile(self, source: Path, target: Path) -> list[str]:
-        """Return the command that compiles one source."""
+    def compile(self, source: Path, target: Path, folders: Iterable[Path] = ()) -> list[str]:
+        """Return the command that compiles one source, with local headers in `folders`."""
         if self.toolchain.compiler.clang:
             use = ["-include-pch", "tier.pch", "-fno-caret-diagnostics", f"-ferror-limit={ERRORS}"]
             use += LINES
@@ -134,7 +134,8 @@ class Recipe:
             use = ["-include", "tier.h", "-fno-diagnostics-show-caret", f"-fmax-errors={ERRORS}"]
         # A function that returns no value is legal C++ that crashes.
         use.append("-Werror=return-type")
-        return [*self.options, *use, "-c", str(source), "-o", str(target)]
+        quoted = [word for folder in folders for word in ("-iquote", str(folder))]
+        return [*self.options, *use, "-c", str(source), "-o", str(target), *quoted]
 
     def link(self, objects: Iterable[Path], target: Path) -> list[str]:
         """Return the command that links the library."""

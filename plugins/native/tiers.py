@@ -73,6 +73,7 @@ INSTANCES = (
         for name in ("ScalarTypeType", "MemoryFormatType", "LayoutType")
     ),
 )
+WANTED = HERE / "native/wanted.h"
 # CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. With -O0, each load and store
 # of the source is one of the machine, with either compiler.
 SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
@@ -120,6 +121,8 @@ class Tier:
     compiled: bool = True
     # Class templates that each source would instantiate.
     instances: tuple[str, ...] = ()
+    # What a compiler that waits for its source reads before.
+    wanted: Path | None = None
     # Whether libraries need torch's.
     torch: bool = True
     # Our own files beside the headers; the sources among them are linked.
@@ -151,9 +154,9 @@ def tiers() -> dict[str, Tier]:
     files = tuple(sorted(set((HERE / "native/csrc").iterdir()) - {HERE / "native/csrc/README.md"}))
     every = (
         Tier("stable", STABLE, (2, 3)),
-        Tier("small", SMALL, (13, 17), instances=INSTANCES),
-        Tier("iter", ITER, (15, 20), ("-O0", *DEFAULT), instances=INSTANCES),
-        Tier("full", FULL, (17, 23), instances=INSTANCES),
+        Tier("small", SMALL, (13, 17), instances=INSTANCES, wanted=WANTED),
+        Tier("iter", ITER, (15, 20), ("-O0", *DEFAULT), instances=INSTANCES, wanted=WANTED),
+        Tier("full", FULL, (17, 23), instances=INSTANCES, wanted=WANTED),
         Tier("vec", VEC, (3, 5), ("-O2", *vector), compiled=False),
         Tier(
             "simt",

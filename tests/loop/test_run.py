@@ -138,6 +138,44 @@ def runner() -> Iterator[Runner]:
     runner.board.remove()
 
 
+def test_others_prepare_a_run_before_it_is_forked(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hook has the kata of the order; nothing is prepared where nothing waits."""
+    told: list[object] = []
+    kata: Any = SimpleNamespace()
+
+    def fork(*_: object) -> Any:
+        told.append("fork")
+        return SimpleNamespace()
+
+    hook: Any = SimpleNamespace(pytest_kata_before_fork=lambda **known: told.append(known["kata"]))
+    monkeypatch.setattr(runner.config, "hook", hook, raising=False)
+    monkeypatch.setattr(run_module, "fork_run", fork)
+    assert not runner.forked([], lambda: None)
+
+    for order in (Order("kata", kata), Order("next")):
+        runner.waiting, runner.run = order, None
+        runner.forked([], lambda: None)
+
+    assert [kata, "fork", None, "fork"] == told
+
+
+def test_what_a_run_has_imported_is_known_too(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files, as those of what is imported at the start; once."""
+    known: list[int] = []
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    monkeypatch.setattr(run_module, "know_files", lambda: known.append(1))
+    for imported in (True, False):
+        monkeypatch.setattr(runner.late, "catch_up", lambda imported=imported: imported)
+        runner.run, runner.order = ended, Order("skip")
+        runner.look(lambda: None)
+
+    assert [1] == known
+
+
 def test_a_key_that_was_pressed_meanwhile_is_served_at_the_end(runner: Runner) -> None:
     """The order that it means is the next one."""
     ended: Any = SimpleNamespace(ended=lambda: True, code=0)

@@ -1,10 +1,14 @@
 #!/bin/sh
 # Stands in for clang++: it copies what it "compiles" and "links", notes each call in $CALLS,
 # fails for a source with the word WRONG, and once does what $CALLS.once says: TARGET ACTION.
+# It does not say what it would run (-###).
 if [ "$1" = --version ]; then
   echo "Stand-in clang version 19.1.7"
   exit
 fi
+case " $* " in
+  *" -### "*) exit 1 ;;
+esac
 while [ $# -gt 0 ]; do
   case "$1" in
     -c) source=$2; shift ;;

@@ -294,6 +294,15 @@ def test_headers_that_changed_since_are_compiled_again(bench: Bench) -> None:
     assert [LIBRARY[0], *HEADERS, *LIBRARY] == bench.calls()
 
 
+def test_gxx_starts_the_linker_itself(bench: Bench) -> None:
+    """Only clang says how it would."""
+    compiler = replace(bench.builder.toolchain.compiler, clang=False)
+    builder = Builder(replace(bench.builder.toolchain, compiler=compiler), bench.folder)
+
+    assert builder.build(bench.unit()).exists()
+    assert LIBRARY == bench.calls()[-2:]
+
+
 @pytest.fixture
 def no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Ask for no folder, and keep temporary files in one that is empty."""

@@ -14,6 +14,7 @@ from plugins.course.model import Lecture
 from plugins.course.session import status_key
 from plugins.native.plugin import Native
 from plugins.native.plugin import announce_build
+from plugins.native.plugin import begun_key
 from plugins.native.plugin import build_source
 from plugins.native.plugin import builds_ahead
 from plugins.native.plugin import native_katas
@@ -82,7 +83,9 @@ def config(**values: object) -> Any:
     """Return a session's options, and whether it is a worker of xdist."""
     worker = values.pop("worker", None)
     extra = {"workerinput": {"workerid": worker}} if worker else {}
-    return SimpleNamespace(getoption=values.get, **extra)
+    stash = pytest.Stash()
+    stash[begun_key] = bool(values.pop("begun", False))
+    return SimpleNamespace(getoption=values.get, stash=stash, **extra)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +101,13 @@ def config(**values: object) -> Any:
         ({"progress_json": "-"}, False),
         ({"help": True}, False),
         ({"markers": True, "worker": "gw0"}, False),
+        ({"begun": True}, False),
     ],
 )
 def test_one_process_that_runs_tests_builds_ahead(
     values: dict[str, object], *, expected: bool
 ) -> None:
-    """Not the controller of xdist, not its other workers, and not where no test is run."""
+    """Not xdist's controller or other workers, nor where no test is run or --watch has begun."""
     assert expected == builds_ahead(config(**values))
 
 

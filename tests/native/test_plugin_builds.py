@@ -38,6 +38,12 @@ PLUGINS = (
     "plugins.machine.backends",
     "plugins.native.plugin",
 )
+WATCHED = (
+    *PLUGINS_OF_NEXT,
+    "plugins.loop.watch",
+    "plugins.native.plugin",
+    "plugins.native.ahead",
+)
 HEAD = 'import pytest\nimport torch\n\npytestmark = pytest.mark.backend("cxx")\n'
 TWICE = f"""{HEAD}
 def test_twice(extension):
@@ -475,7 +481,7 @@ def test_without_fork_the_backend_is_missing(native: MiniCourse) -> None:
 @pytest.mark.slow
 def test_the_clock_of_a_watch_shows_what_is_built(late: MiniCourse) -> None:
     """In one row, with the keys; no other line about the build is drawn over it."""
-    late.plugins(*PLUGINS_OF_NEXT, "plugins.loop.watch", "plugins.native.plugin")
+    late.plugins(*WATCHED)
     conftest = late.path / "conftest.py"
     conftest.write_text(conftest.read_text() + SLOW)
     add(late, 1, source("stable") + unique(late), TWICE)
@@ -493,7 +499,7 @@ def test_a_save_in_a_watch_rebuilds_only_what_changed(native: MiniCourse, tmp_pa
     """One library is built anew: not the other kata's, not the headers; an undo builds none."""
     folder = share_headers(tmp_path / "build", "stable")
     native.monkeypatch.setenv("KATAS_BUILD", str(folder))
-    native.plugins(*PLUGINS_OF_NEXT, "plugins.loop.watch", "plugins.native.plugin")
+    native.plugins(*WATCHED)
     text = source("stable")
     for number in (1, 2):
         add(native, number, source("stable", number), TWICE)
@@ -521,3 +527,4 @@ def test_a_save_in_a_watch_rebuilds_only_what_changed(native: MiniCourse, tmp_pa
     assert before.items() <= after.items() == built().items()
     (name,) = after.keys() - before.keys()
     assert name.startswith("lecture01_k01")
+    assert [] == [*folder.glob("waits-*")]

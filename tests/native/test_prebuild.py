@@ -3,53 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from plugins import ROOT
 from plugins.native.prebuild import end_with_the_run
 from plugins.native.prebuild import main
 from plugins.native.prebuild import start_build
 from plugins.native.prebuild import stop_build
+from plugins.native.prebuild import wait_for_source
+from tests.support.native import built
 from tests.support.native import native_kata
+from tests.support.native import running
+from tests.support.native import until
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-COMPILER = Path(__file__).with_name("compiler.sh")
-
-
-@pytest.fixture
-def lecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a lecture with two sources, a stand-in compiler and a stand-in torch."""
-    folder = tmp_path / "katas/lecture01"
-    (folder / "csrc").mkdir(parents=True)
-    (folder / "csrc/k01.cpp").write_text("// tier: small\n")
-    (folder / "csrc/k02.cpp").write_text("// tier: small\nWRONG")
-    shutil.copy(COMPILER, tmp_path / "clang++")
-    (tmp_path / "torch").mkdir()
-    (tmp_path / "torch/__init__.py").write_text("")
-    (tmp_path / "torch/version.py").write_text("")
-    (tmp_path / "build").mkdir()
-    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
-    monkeypatch.setenv("KATAS_CXX", str(tmp_path / "clang++"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(ROOT))))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
-    for name in ("KATAS_SOLUTIONS", "KATAS_OVERLAY"):
-        monkeypatch.delenv(name, raising=False)
-    return folder
+    import pytest
 
 
 def request(lecture: Path, *sources: str) -> str:
@@ -57,11 +29,6 @@ def request(lecture: Path, *sources: str) -> str:
     root = lecture.parents[1]
     units = [[f"lecture01_{Path(name).stem}", str(lecture), [name]] for name in sources]
     return json.dumps({"folder": str(root / "build"), "root": str(root), "units": units})
-
-
-def built(lecture: Path, pattern: str) -> list[str]:
-    """Return the names of the units in the build folder."""
-    return sorted(file.name[:13] for file in (lecture.parents[1] / "build").glob(pattern))
 
 
 def test_everything_is_built_silently(lecture: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -91,23 +58,7 @@ def test_without_a_compiler_it_is_silent(lecture: Path, monkeypatch: pytest.Monk
     main(request(lecture, "csrc/k01.cpp"))
 
     assert [] == built(lecture, "*.so")
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for another process."""
-    while not condition():
-        time.sleep(0.01)
-
-
-def running(group: int) -> list[str]:
-    """Return the processes of a group that have not ended."""
-    found = []
-    for about in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _parent, leader = about.read_text().rpartition(")")[2].split()[:3]
-            if int(leader) == group and state != "Z":
-                found.append(about.parent.name)
-    return found
+    assert wait_for_source(request(lecture, "csrc/k01.cpp"), lecture) is None
 
 
 def test_the_process_builds_beside_the_run(lecture: Path) -> None:
@@ -141,7 +92,10 @@ RUN = """
 import sys, time
 from pathlib import Path
 from plugins.native.prebuild import start_build
+from tests.support.native import built
 from tests.support.native import native_kata
+from tests.support.native import running
+from tests.support.native import until
 
 root = Path(sys.argv[1])
 katas = [native_kata(root / "katas/lecture01", "k01_cpp", "csrc/k01.cpp")]

@@ -1,7 +1,10 @@
-"""Katas in C++ and CUDA whose lecture has no table."""
+"""Katas in C++ and CUDA whose lecture has no table, and the processes that build them."""
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -9,10 +12,32 @@ from plugins.course.model import Kata
 
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 
 def native_kata(folder: Path, name: str, *csrc: str) -> Kata:
     """Return a kata of the lecture in `folder`, with these sources."""
     nothing: Any = ()
     return Kata(folder.name, name, "", "cpp", (), nothing, nothing, (), (), (), csrc, folder)
+
+
+def built(lecture: Path, pattern: str) -> list[str]:
+    """Return the names of the units in the build folder."""
+    return sorted(file.name[:13] for file in (lecture.parents[1] / "build").glob(pattern))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for another process."""
+    while not condition():
+        time.sleep(0.01)
+
+
+def running(group: int) -> list[str]:
+    """Return the processes of a group that have not ended."""
+    found = []
+    for about in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _parent, leader = about.read_text().rpartition(")")[2].split()[:3]
+            if int(leader) == group and state != "Z":
+                found.append(about.parent.name)
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plugins.native import hooks
+from plugins.native.extension import CudaHooks
 from plugins.native.extension import Extension
 
 
@@ -38,7 +38,7 @@ def call() -> Callable[..., Any]:
 
     def ask(*plugins: object) -> Any:
         manager = pytest.PytestPluginManager()
-        manager.add_hookspecs(hooks)
+        manager.add_hookspecs(CudaHooks)
         for plugin in plugins:
             manager.register(plugin)
         return manager.hook.pytest_kata_cuda_extension(
