@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins import ROOT
+from tests.measured import main
+from tests.measured import unmeasured
 
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 SETTINGS = """
 [tool.coverage.run]
-source = ["plugins"]
+include = ["*/plugins/*"]
 patch = ["subprocess", "fork", "_exit"]
 parallel = true
 """
@@ -67,3 +70,26 @@ def test_lines_count_where_a_wing_runs_them(tmp_path: Path, workers: str) -> Non
     functions = report["files"]["plugins/lines.py"]["functions"]
     found = {name for name, each in functions.items() if name and each["executed_lines"]}
     assert {"feed_itself", "feed_child", "loop_itself", "loop_child"} == found
+
+
+def test_a_module_that_no_test_imports_is_named(tmp_path: Path) -> None:
+    """Coverage itself would not miss it."""
+    for name in ("plugins/loop/watch.py", "plugins/loop/new.py", "tests/other.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    measured = [str(tmp_path / "plugins/loop/watch.py"), "/elsewhere/plugins/loop/new.py"]
+
+    assert ["plugins/loop/new.py"] == unmeasured(measured, tmp_path)
+
+
+@pytest.mark.parametrize("lacks", ["", "plugins/loop/watch.py"])
+def test_the_command_reads_the_measurement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lacks: str
+) -> None:
+    """It fails if a module is missing, and so does tox."""
+    files = {str(file) for file in (ROOT / "plugins").rglob("*.py") if file != ROOT / lacks}
+    data = SimpleNamespace(read=lambda: None, measured_files=lambda: files)
+    monkeypatch.setitem(sys.modules, "coverage", SimpleNamespace(CoverageData=lambda: data))
+
+    assert bool(lacks) == main()
+    assert capsys.readouterr().out == (f"{lacks}: imported by no test\n" if lacks else "")
