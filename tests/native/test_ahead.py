@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
@@ -55,7 +55,7 @@ class Watch:
     def built(self, number: int) -> None:
         """Wait until so many libraries are there, and the process waits."""
         until(lambda: number == len([*self.folder.glob("*.so")]))
-        time.sleep(0.3)
+        assert select.select([self.ahead._ended], [], [], 60)[0]  # noqa: SLF001 - reading takes it
 
     def places(self) -> list[Path]:
         """Return the folders in which compilers wait."""
