@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import tempfile
-import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -67,10 +66,7 @@ class BuildAhead:
         wait, self._go = os.pipe()
         self._ended, tell = os.pipe()
         os.set_blocking(self._ended, False)
-        with warnings.catch_warnings():
-            # Python 3.12 and newer warn about the threads of torch, which only wait for work.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.process = fork_process(partial(self._stay, request, wait, tell))
+        self.process = fork_process(partial(self._stay, request, wait, tell))
         self.request = request
         # The fork does so too: either may come first.
         with suppress(OSError):

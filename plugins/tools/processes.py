@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,10 @@ PHASES = "KATAS_PHASES"
 
 def fork_process(work: Callable[[], object]) -> int:
     """Fork a process that does `work` and exits, and return its id."""
-    return os.fork() or run_and_exit(work)
+    with warnings.catch_warnings():
+        # Python 3.12 and newer warn about the threads of torch, which only wait for work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork() or run_and_exit(work)
 
 
 def run_and_exit(work: Callable[[], object]) -> NoReturn:
