@@ -29,7 +29,7 @@ from plugins.kernels.nvcc import find_nvcc
 from plugins.kernels.nvcc import no_nvcc
 from plugins.machine.builtin import cuda_architecture
 from plugins.native.builder import Builder
-from plugins.native.builder import build_folder
+from plugins.native.folder import build_folder
 from plugins.native.loader import load_library
 from plugins.native.sources import read_unit
 from plugins.native.toolchain import find_toolchain

@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from plugins.kernels.launches import find_addr2line  # noqa: E402
 from plugins.native.builder import Builder  # noqa: E402
 from plugins.native.builder import BuildError  # noqa: E402
-from plugins.native.builder import build_folder  # noqa: E402
+from plugins.native.folder import build_folder  # noqa: E402
 from plugins.native.sources import SourceError  # noqa: E402
 from plugins.native.sources import read_unit  # noqa: E402
 from plugins.native.toolchain import find_toolchain  # noqa: E402

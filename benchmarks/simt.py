@@ -61,7 +61,7 @@ import ctypes, sys
 from pathlib import Path
 import torch
 from plugins.native.builder import Builder
-from plugins.native.builder import build_folder
+from plugins.native.folder import build_folder
 from plugins.native.loader import load_library
 from plugins.native.sources import read_unit
 from plugins.native.toolchain import find_toolchain

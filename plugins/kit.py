@@ -45,8 +45,8 @@ from plugins.kernels.launches import Launch
 from plugins.kernels.ptx import Ptx
 from plugins.kernels.simt import CudaExtension
 from plugins.native.builder import BuildError
-from plugins.native.builder import build_folder
 from plugins.native.extension import Extension
+from plugins.native.folder import build_folder
 from plugins.native.loader import load_library
 from plugins.native.plugin import build_source
 from plugins.ranks.rank import loopback

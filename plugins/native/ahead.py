@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.course.session import course_root
-from plugins.native.builder import build_folder
+from plugins.native.folder import build_folder
 from plugins.native.plugin import begun_key
 from plugins.native.prebuild import main
 from plugins.native.prebuild import wait_for_source

@@ -3,8 +3,6 @@
 A library is named by the hash of everything that went into it. One process at a time makes it,
 under another name, and moves it to its own when it is complete. The errors of a source that does
 not compile are kept in the same way.
-
-Builds are kept in ``.katas/build`` under the root, or in the folder that ``KATAS_BUILD`` names.
 """
 
 from __future__ import annotations
@@ -12,38 +10,42 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plugins.native.compile import BrokenToolError
+from plugins.native.compile import HeadersError
 from plugins.native.compile import WaitingCompiler
 from plugins.native.compile import check_status
 from plugins.native.compile import compile_headers
 from plugins.native.compile import driven_by_clang
 from plugins.native.compile import forget_headers
 from plugins.native.compile import headers_ready
+from plugins.native.compile import refusal
 from plugins.native.compile import run_tool
 from plugins.native.diagnostics import format_diagnostics
 from plugins.native.diagnostics import read_diagnostics
+from plugins.native.folder import VARIABLE
+from plugins.native.folder import prune
 from plugins.native.recipe import Recipe
 from plugins.native.tiers import tiers
+from plugins.native.toolchain import HOW
+from plugins.native.toolchain import VARIABLE as NAMED
 from plugins.tools.locks import locked
 from plugins.tools.locks import slot
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from plugins.native.sources import Unit
     from plugins.native.toolchain import Toolchain
 
 
-VARIABLE = "KATAS_BUILD"
-# A library takes about a megabyte, and each version of a source has one.
-MEGABYTES = 500
-DAYS = 30
 # How clang complains about a header that has changed since it was compiled, as after an update
 # of the system.
 STALE = ("precompiled header", "precompiled file", "PCH file", "AST file")
@@ -69,9 +71,25 @@ class Builder:
 
     def recipe(self, unit: Unit) -> Recipe:
         """Return how `unit` is built."""
-        if unit.tier not in self._recipes:
-            self._recipes[unit.tier] = Recipe(self.toolchain, tiers()[unit.tier])
-        return self._recipes[unit.tier]
+        return self.recipe_of(unit.tier)
+
+    def recipe_of(self, tier: str) -> Recipe:
+        """Return how a tier is built: with the first compiler that has not refused its headers."""
+        if (recipe := self._recipes.get(tier)) is None:
+            usable = (item for item in self._possible(tier) if not refusal(item, self.folder))
+            recipe = next(usable, None) or next(self._possible(tier))
+            self._recipes[tier] = recipe
+        return recipe
+
+    def _possible(self, tier: str) -> Iterator[Recipe]:
+        for compiler in self.toolchain.compilers():
+            yield Recipe(replace(self.toolchain, compiler=compiler), tiers()[tier])
+
+    def passed_over(self, tier: str) -> list[str]:
+        """Return the names of the compilers that come before the one of the tier."""
+        chosen = self.recipe_of(tier).toolchain.compiler
+        before = takewhile(lambda compiler: compiler != chosen, self.toolchain.compilers())
+        return [compiler.name for compiler in before]
 
     def library(self, unit: Unit) -> Path:
         """Return where the library of `unit` is, or will be."""
@@ -96,8 +114,10 @@ class Builder:
         BrokenToolError
             If the compiler, the linker or the disk fails.
         """
-        library = self.library(unit)
         try:
+            if not self.ready(unit):
+                self._settle(unit)
+            library = self.library(unit)
             # A lock file must never be removed, so builds share a few names.
             with locked(self.folder / f"{library.stem[-2:]}.lock"):
                 if not self.ready(unit):
@@ -112,6 +132,24 @@ class Builder:
             raise BrokenToolError(self._advice(error.strerror or str(error))) from error
         except BrokenToolError as error:
             raise BrokenToolError(self._advice(str(error))) from error
+
+    def _settle(self, unit: Unit) -> None:
+        """Compile the headers of the tier, with the next compiler where one cannot."""
+        failed: dict[str, str] = {}
+        while (recipe := self.recipe(unit)).name not in failed:
+            try:
+                compile_headers(recipe, self.folder)
+            except HeadersError as error:
+                name = recipe.toolchain.compiler.name
+                failed[recipe.name] = f"{name} cannot compile them:\n{error}"
+                self._recipes.pop(unit.tier, None)
+            else:
+                return
+        trouble = "\n".join(failed.values())
+        raise BrokenToolError(
+            f"the fault is not in your code, but in the headers of the tier {unit.tier}\n"
+            f"{trouble}\ninstall another compiler, or name one by {NAMED}: {HOW}"
+        )
 
     def _advice(self, trouble: str) -> str:
         return f"{trouble}\n(builds are in {self.folder}, or where {VARIABLE} says)"
@@ -166,7 +204,7 @@ class Builder:
     def wait_for(self, unit: Unit, folder: Path) -> WaitingCompiler | None:
         """Start a compiler that waits for the next content of `unit`, in `folder`; g++ does not."""
         recipe = self.recipe(unit)
-        if not self.toolchain.compiler.clang:
+        if not recipe.toolchain.compiler.clang:
             return None
         waiting = WaitingCompiler(recipe, unit, compile_headers(recipe, self.folder), folder)
         # Asked now, the linker's command is known then.
@@ -175,7 +213,7 @@ class Builder:
 
     def _link(self, recipe: Recipe, objects: list[Path], target: Path) -> list[str]:
         """Return the command of the linker itself, where clang says what that is."""
-        if not self.toolchain.compiler.clang or recipe.platform == "darwin":
+        if not recipe.toolchain.compiler.clang or recipe.platform == "darwin":
             return recipe.link(objects, target)
         # clang passes these on as they are, and refuses objects that are not there yet.
         marks = [Path(f"-Wl,object{number}") for number in range(len(objects))]
@@ -197,55 +235,11 @@ def write_copies(unit: Unit, folder: Path) -> None:
         (folder / file.copy).write_text(file.numbered, encoding="utf-8")
 
 
-def build_folder(root: Path) -> tuple[Path, str]:
-    """Return a writable folder for builds, and a warning if it is not the one asked for.
-
-    Raises
-    ------
-    OSError
-        If there is none.
-    """
-    asked = Path(os.environ.get(VARIABLE) or root / ".katas/build").absolute()
-    if (reason := _make_writable(asked)) is None:
-        return asked, ""
-    other = Path(tempfile.gettempdir()) / f"katas-build-{os.getuid()}"
-    again = _make_writable(other)
-    if again is None and other.stat().st_uid != os.getuid():
-        # Libraries are loaded from here, and everybody can write to the folder above it.
-        again = "it belongs to another user"
-    if again:
-        raise OSError(f"neither {asked} ({reason}) nor {other} ({again}) can hold builds")
-    return other, f"C++ katas are built in {other}: {asked} cannot be written to ({reason})"
-
-
-def _make_writable(folder: Path) -> str | None:
-    """Make `folder` and a file in it; return why that fails."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return None
-    except OSError as error:
-        return error.strerror or str(error)
-
-
-def prune(folder: Path, megabytes: float = MEGABYTES, days: float = DAYS) -> None:
-    """Remove the libraries and headers that were used longest ago."""
-    with suppress(FileNotFoundError):  # another process prunes too
-        built = [*folder.glob("*.so"), *folder.glob("*.failed")]
-        kept = 0
-        for file in sorted(built, key=lambda file: -file.stat().st_mtime):
-            kept += file.stat().st_size
-            if kept > megabytes * 1e6:
-                file.unlink()
-        for ready in folder.glob("*/ready"):
-            if time.time() - ready.stat().st_mtime > days * 86400:
-                shutil.rmtree(ready.parent, ignore_errors=True)
-
-
 def describe_build(builder: Builder, unit: Unit, kata: str) -> str:
     """Return the line shown while `unit` is built; a first build says how long it may take."""
-    compiler = builder.toolchain.compiler
-    text = f"building {kata} ({unit.tier}, {compiler.name}) ..."
+    compiler = builder.recipe(unit).toolchain.compiler
+    refused = "".join(f"; {name} cannot" for name in builder.passed_over(unit.tier))
+    text = f"building {kata} ({unit.tier}, {compiler.name}{refused}) ..."
     if builder.needs_headers(unit):
         clang, gxx = builder.recipe(unit).tier.seconds
         seconds = clang if compiler.clang else gxx

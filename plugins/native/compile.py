@@ -6,10 +6,13 @@ The headers of a tier are compiled once for each compiler and torch, into a fold
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,14 +29,46 @@ if TYPE_CHECKING:
 
 
 # How much of its output the message about a broken tool shows.
-LAST_LINES = 5
+LINES = 5
+ERROR = re.compile(r"\b(?:error|undefined reference)\b", re.IGNORECASE)
 FULL = "No space left on device"
 # Names the folder with complete headers; its time is that of the last use, for `builder.prune`.
 READY = "ready"
+# Holds why this compiler cannot compile the headers, for as many seconds: the rest of the system
+# may be mended, as by an installation of the standard library that a newer clang looks for.
+REFUSED, WHILE = "refused", 24 * 60 * 60
+# What the compiler says although nothing is wrong with it or with the headers.
+PASSING = re.compile(r"killed|out of memory|memory exhausted|No space left", re.IGNORECASE)
+# By these a compiler or a linker would read, write or run something else than the command says:
+# "Environment Variables Affecting GCC" in GCC's manual, "Environment" in clang's and ld's, and
+# CompilerInvocation and Driver in clang's sources.
+FOREIGN = frozenset(
+    {
+        # Folders of headers: of another torch or a CUDA toolkit, and before those of the system.
+        *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH"),
+        "OBJCPLUS_INCLUDE_PATH",
+        # Folders of libraries, and of those that ours would look for when it is loaded.
+        *("LIBRARY_PATH", "LD_RUN_PATH"),
+        # Other programs in the place of cc1plus, as and ld.
+        *("COMPILER_PATH", "GCC_EXEC_PREFIX", "GCC_COMPARE_DEBUG", "LDEMULATION", "GNUTARGET"),
+        # Options that are added to the command, or taken from it.
+        *("CCC_OVERRIDE_OPTIONS", "QA_OVERRIDE_GCC3_OPTIONS", "CCC_ADD_ARGS", "RC_DEBUG_OPTIONS"),
+        # Output beside the errors, or in a file.
+        *("DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CC_LOG_DIAGNOSTICS", "CC_PRINT_OPTIONS"),
+        *("CC_PRINT_HEADERS", "CC_PRINT_PROC_STAT", "CC_PRINT_INTERNAL_STAT"),
+        "CLANG_CRASH_DIAGNOSTICS_DIR",
+    }
+)
+# Apple's compilers find the system's headers by it; elsewhere it is somebody's cross compilation.
+APPLE = ("SDKROOT", "MACOSX_DEPLOYMENT_TARGET")
 
 
 class BrokenToolError(Exception):
     """Compiler, linker or disk failed, not the source: trying again may help."""
+
+
+class HeadersError(BrokenToolError):
+    """A compiler cannot compile the headers of a tier; another one may."""
 
 
 def run_tool(command: Sequence[str], cwd: Path, folder: Path) -> tuple[int, str]:
@@ -54,10 +89,16 @@ def run_tool(command: Sequence[str], cwd: Path, folder: Path) -> tuple[int, str]
 
 
 def tool_environment(cwd: Path) -> dict[str, str]:
-    """Return the variables of a tool that works in `cwd`."""
+    """Return the variables of a tool that works in `cwd`.
+
+    The learner's, since PATH, HOME and what wraps a compiler (ccache, Nix, conda) are needed, but
+    none that make the same command do something else.
+    """
+    foreign = FOREIGN if sys.platform == "darwin" else FOREIGN.union(APPLE)
+    kept = {name: value for name, value in os.environ.items() if name not in foreign}
     # Messages that are parsed must be in English, and temporary files of the compiler belong
     # where its result has room.
-    return {**os.environ, "LC_ALL": "C", "TMPDIR": str(cwd)}
+    return {**kept, "LC_ALL": "C", "TMPDIR": str(cwd)}
 
 
 @cache
@@ -85,8 +126,15 @@ def check_status(status: int, output: str, command: Sequence[str]) -> None:
     if FULL in output:
         raise BrokenToolError(f"{name}: {FULL}")
     end = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-    last = "\n".join(output.strip().splitlines()[-LAST_LINES:])
-    raise BrokenToolError(f"{name} {end}\n{last}".rstrip())
+    raise BrokenToolError(f"{name} {end}\n{telling_lines(output)}".rstrip())
+
+
+def telling_lines(output: str) -> str:
+    """Return the first error in the output of a tool and what explains it, or the last lines."""
+    lines = output.strip().splitlines()
+    first = next((number for number, line in enumerate(lines) if ERROR.search(line)), None)
+    shown = lines[-LINES:] if first is None else lines[first : first + LINES]
+    return "\n".join(shown)
 
 
 class WaitingCompiler:
@@ -156,8 +204,10 @@ def compile_headers(recipe: Recipe, folder: Path) -> Path:
 
     Raises
     ------
+    HeadersError
+        If the compiler finds an error in them, or cannot do what the recipe wants.
     BrokenToolError
-        If the compiler or the linker fails.
+        If something else fails.
     """
     home = folder / recipe.name
     home.mkdir(exist_ok=True)
@@ -172,11 +222,27 @@ def compile_headers(recipe: Recipe, folder: Path) -> Path:
                 (work / name).parent.mkdir(parents=True, exist_ok=True)
                 (work / name).write_text(text, encoding="utf-8")
             for command in recipe.prepare():
-                check_status(*run_tool(command, work, folder), command)
+                status, output = run_tool(command, work, folder)
+                if status > 0 and ERROR.search(output) and not PASSING.search(output):
+                    reason = telling_lines(output)
+                    (home / REFUSED).write_text(reason, encoding="utf-8")
+                    raise HeadersError(reason)
+                check_status(status, output, command)
+            (home / REFUSED).unlink(missing_ok=True)
             (work / READY).write_text(work.name, encoding="utf-8")
             (work / READY).replace(ready)
         os.utime(ready)
         return home / ready.read_text(encoding="utf-8")
+
+
+def refusal(recipe: Recipe, folder: Path) -> str:
+    """Return why the compiler could not compile the headers when it last tried; empty if it can."""
+    file = folder / recipe.name / REFUSED
+    try:
+        recent = time.time() - file.stat().st_mtime < WHILE
+        return file.read_text(encoding="utf-8") if recent else ""
+    except FileNotFoundError:
+        return ""
 
 
 def forget_headers(recipe: Recipe, folder: Path) -> None:

@@ -13,6 +13,7 @@ import warnings
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
+from plugins.native.folder import VARIABLE
 from plugins.tools import private
 from plugins.tools.processes import dump_no_core
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 SECONDS = 30.0
 # The child's status when the dynamic loader refuses; a library may end it with another.
 UNLOADABLE = 117
+# What the loader's words mean, unless a limit of memory is the reason.
+UNMAPPED = f"\nIs its folder mounted noexec? {VARIABLE}=/some/folder builds there instead."
 # What libstdc++ and libc++ print about an uncaught exception.
 WHAT = re.compile(r"(?:what\(\):\s*|uncaught exception of type [^:]+: )(.*)", re.DOTALL)
 # The message of a c10::Error ends with the C++ stack, which is that of the loader.
@@ -101,7 +104,7 @@ def explain_exit(code: int, output: str) -> str | None:
     if missing := re.search(r"undefined symbol: (\w+)", output):
         return f"{private.demangle(missing[1])} is declared and used, but defined nowhere"
     if code == UNLOADABLE:
-        return output.strip()
+        return f"{output.strip()}{UNMAPPED if 'failed to map segment' in output else ''}"
     if code > 0:
         return f"loading it ended Python with status {code}: {output.strip()}"
     if what := WHAT.search(output):

@@ -28,11 +28,11 @@ from plugins.course.session import status_key
 from plugins.course.session import unbuilt_key
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
-from plugins.native.builder import build_folder
 from plugins.native.builder import describe_build
 from plugins.native.compile import BrokenToolError
 from plugins.native.extension import CudaHooks
 from plugins.native.extension import Extension
+from plugins.native.folder import build_folder
 from plugins.native.loader import load_library
 from plugins.native.loader import probe_library
 from plugins.native.loader import write_faults
@@ -42,7 +42,8 @@ from plugins.native.sources import SourceError
 from plugins.native.sources import library_sources
 from plugins.native.sources import read_unit
 from plugins.native.sources import unit_name
-from plugins.native.toolchain import HOW
+from plugins.native.tiers import tiers
+from plugins.native.toolchain import VARIABLE as KATAS_CXX
 from plugins.native.toolchain import Toolchain
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_toolchain
@@ -142,14 +143,21 @@ def no_cxx(config: pytest.Config) -> str | None:
     return None
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Show how to get clang, if g++ is about to build C++ katas."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say that g++ is about to build C++ katas, or that a compiler cannot build some of them."""
     native = config.stash[native_key]
-    with suppress(ToolchainError):
-        if native.katas and not native.toolchain.compiler.clang:
-            name = native.toolchain.compiler.name
-            return f"katas: {name} builds the C++ katas; clang is five times faster: {HOW}"
-    return None
+    lines = []
+    with suppress(ToolchainError, OSError):
+        compiler = native.toolchain.compiler if native.katas else None
+        if compiler and not compiler.clang:
+            faster = "clang is five times faster (see README.md)"
+            lines = [f"katas: {compiler.name} builds the C++ katas; {faster}"]
+        for tier in tiers() if compiler else ():
+            for name in native.builder.passed_over(tier):
+                other = native.builder.recipe_of(tier).toolchain.compiler.name
+                why = f"{KATAS_CXX}={name} says why"
+                lines.append(f"katas: {name} cannot build the tier {tier}, {other} does ({why})")
+    return lines
 
 
 @pytest.fixture(scope="module")

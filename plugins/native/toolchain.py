@@ -12,7 +12,13 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 VARIABLE = "KATAS_CXX"
@@ -62,10 +68,20 @@ class Torch:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The compiler, and the torch that must be able to load its libraries."""
+    """The compiler, and the torch that must be able to load its libraries.
+
+    Where `replaceable`, the next compiler of the machine takes over what this one cannot build.
+    """
 
     compiler: Compiler
     torch: Torch
+    replaceable: bool = False
+
+    def compilers(self) -> Iterator[Compiler]:
+        """Yield the compiler, and then those that may take its place."""
+        yield self.compiler
+        if self.replaceable:
+            yield from (other for other in find_compilers() if other != self.compiler)
 
 
 def find_toolchain() -> Toolchain:
@@ -76,29 +92,46 @@ def find_toolchain() -> Toolchain:
     ToolchainError
         If one of them is missing.
     """
-    return Toolchain(find_compiler(), find_torch())
+    return Toolchain(find_compiler(), find_torch(), replaceable=not os.environ.get(VARIABLE))
 
 
 def find_compiler() -> Compiler:
     """Return the compiler that ``KATAS_CXX`` names, else the newest clang, else g++."""
+    if found := next(find_compilers(), None):
+        return found
+    if asked := os.environ.get(VARIABLE):
+        raise ToolchainError(f"{VARIABLE}={asked} is not a C++ compiler that can be run")
+    raise ToolchainError(f"no C++ compiler (clang++ {OLDEST} or g++ {OLDEST_GXX}); {HOW}")
+
+
+def find_compilers() -> Iterator[Compiler]:
+    """Yield the compiler that ``KATAS_CXX`` names, else each clang, newest first, and then g++.
+
+    A compiler under two names is one; none is asked for its version before it is its turn.
+    """
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *KEGS))
     if asked := os.environ.get(VARIABLE):
         found = shutil.which(asked, path=path)
-        compiler = identify_compiler(found) if found else None
-        if compiler is None:
-            raise ToolchainError(f"{VARIABLE}={asked} is not a C++ compiler that can be run")
-        return compiler
-    versioned = (shutil.which(f"clang++-{n}", path=path) for n in range(NEWEST, OLDEST - 1, -1))
-    names = (next(filter(None, versioned), None), shutil.which("clang++", path=path))
-    clangs = [clang for name in names if name and (clang := identify_compiler(name))]
-    newest = max(clangs, key=lambda clang: clang.major, default=None)
-    if newest and newest.major >= OLDEST:
-        return newest
-    for name in ("g++", "c++"):
-        found = shutil.which(name, path=path)
-        if found and (gxx := identify_compiler(found)) and gxx.major >= OLDEST_GXX:
-            return gxx
-    raise ToolchainError(f"no C++ compiler (clang++ {OLDEST} or g++ {OLDEST_GXX}); {HOW}")
+        if found and (compiler := identify_compiler(found)):
+            yield compiler
+        return
+    numbered = (shutil.which(f"clang++-{n}", path=path) for n in range(NEWEST, OLDEST - 1, -1))
+    clangs = [*filter(None, numbered)]
+    # The name without a number may be that of a newer one.
+    names = (*clangs[:1], shutil.which("clang++", path=path))
+    first = [clang for name in names if (clang := _identify(name))]
+    first.sort(key=lambda clang: -clang.major)
+    others = (*clangs[1:], *(shutil.which(name, path=path) for name in ("g++", "c++")))
+    seen = set()
+    for compiler in chain(first, filter(None, map(_identify, others))):
+        real = Path(compiler.path).resolve()
+        if compiler.major >= (OLDEST if compiler.clang else OLDEST_GXX) and real not in seen:
+            seen.add(real)
+            yield compiler
+
+
+def _identify(path: str | None) -> Compiler | None:
+    return identify_compiler(path) if path else None
 
 
 def identify_compiler(path: str) -> Compiler | None:

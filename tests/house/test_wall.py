@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins import ROOT
-from plugins.native.builder import VARIABLE as BUILDS
+from plugins.native.folder import VARIABLE as BUILDS
 from tests.conftest import CLEARED
 from tests.support.fork import git
 

@@ -1,4 +1,4 @@
-"""Builds by a stand-in compiler: once for each content, never stale, never stuck; their folder."""
+"""Builds by a stand-in compiler: once for each content, never stale, never stuck."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from typing import Any
 import pytest
 
 from plugins import ROOT
+from plugins.native import toolchain
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
-from plugins.native.builder import build_folder
 from plugins.native.builder import describe_build
-from plugins.native.builder import prune
 from plugins.native.compile import BrokenToolError
+from plugins.native.recipe import Recipe
 from plugins.native.sources import Unit
 from plugins.native.sources import read_unit
+from plugins.native.tiers import tiers
 from plugins.native.toolchain import Compiler
 from plugins.native.toolchain import find_toolchain
 from plugins.native.toolchain import identify_compiler
@@ -303,103 +304,91 @@ def test_gxx_starts_the_linker_itself(bench: Bench) -> None:
     assert LIBRARY == bench.calls()[-2:]
 
 
+class Two:
+    """A bench with a second compiler, g++, whose headers are other ones."""
+
+    def __init__(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        text = bench.compiler.read_text().replace("clang version 19.1.7", "g++ (GCC) 12.2.0")
+        self.bench = bench
+        self.gxx = bench.path / "g++"
+        self.gxx.write_text(text.replace("tier.h)", "-x) source=$3; shift 2 ;; none)"))
+        self.gxx.chmod(0o755)
+        monkeypatch.delenv("KATAS_CXX")
+        monkeypatch.setenv("PATH", f"{bench.path}:/usr/bin:/bin")
+        monkeypatch.setattr(toolchain, "NEWEST", 0)
+        monkeypatch.setattr(toolchain, "KEGS", ())
+
+    def builder(self) -> Builder:
+        """Return a builder of a session that begins now."""
+        return Builder(find_toolchain(), self.bench.folder)
+
+
 @pytest.fixture
-def no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Ask for no folder, and keep temporary files in one that is empty."""
-    monkeypatch.delenv("KATAS_BUILD", raising=False)
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+def two(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Two:
+    """Return the two compilers, clang first."""
+    return Two(bench, monkeypatch)
 
 
-@pytest.mark.usefixtures("no_folder")
-def test_builds_are_kept_under_the_root(tmp_path: Path) -> None:
-    """They survive the run, and git ignores them."""
-    assert (tmp_path / ".katas/build", "") == build_folder(tmp_path)
+def test_a_compiler_that_cannot_build_a_tier_is_passed_over(two: Two) -> None:
+    """The next one builds, at once and in later sessions, until a day has passed."""
+    bench, builder = two.bench, two.builder()
+    unit = bench.unit()
+    assert ["clang++"] == [c.name for c in (builder.recipe(unit).toolchain.compiler,)]
+    bench.once("tier.pch", "broken")
 
-    assert (tmp_path / ".katas/build").is_dir()
+    library = builder.build(unit)
 
+    assert "g++" == builder.recipe(unit).toolchain.compiler.name
+    assert ["clang++"] == builder.passed_over("small")
+    assert "(small, g++; clang++ cannot) ..." in describe_build(builder, unit, "lecture01/k01")
+    later = two.builder()
+    assert later.ready(unit)
+    assert library == later.build(unit)
+    assert ["clang++"] == later.passed_over("small")
+    assert [] == later.passed_over("iter")
+    clang = Recipe(find_toolchain(), tiers()["small"])
+    os.utime(bench.folder / clang.name / "refused", (1, 1))
 
-@pytest.mark.usefixtures("no_folder")
-def test_katas_build_names_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative path counts from where pytest was started."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KATAS_BUILD", "here")
-
-    assert (tmp_path / "here", "") == build_folder(tmp_path / "root")
-
-
-@pytest.mark.usefixtures("no_folder")
-def test_a_folder_that_cannot_be_written_to_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By one that lasts, with a warning of one line; /proc is read-only even for root."""
-    monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
-
-    folder, warning = build_folder(tmp_path)
-
-    other = tmp_path / f"tmp/katas-build-{os.getuid()}"
-    assert other == folder
-    assert warning.startswith(f"C++ katas are built in {other}: /proc/katas cannot be written to (")
+    assert library != two.builder().build(unit)
+    assert [] == two.builder().passed_over("small")
 
 
-@pytest.mark.usefixtures("no_folder")
-def test_without_any_folder_both_reasons_are_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither the folder asked for nor the temporary one can be made."""
-    monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
-    (tmp_path / f"tmp/katas-build-{os.getuid()}").write_text("")
+def test_a_compiler_that_was_interrupted_is_not_passed_over(two: Two) -> None:
+    """Neither a signal nor a full disk says anything about it."""
+    bench = two.bench
+    for action in ("crash", "full"):
+        bench.once("tier.pch", action)
+        with pytest.raises(BrokenToolError):
+            two.builder().build(bench.unit())
 
+        assert [] == two.builder().passed_over("small")
+
+
+def test_where_no_compiler_can_the_first_error_of_each_is_shown(two: Two) -> None:
+    """And that the learner's code is not to blame, and what to do."""
+    bench = two.bench
+    two.gxx.write_text(two.gxx.read_text().replace('cat "$', 'echo "a.h:7: error: what"; false "$'))
+    bench.once("tier.pch", "broken")
+
+    with pytest.raises(BrokenToolError) as caught:
+        two.builder().build(bench.unit())
+
+    text = str(caught.value)
+    assert text.startswith("the fault is not in your code, but in the headers of the tier small\n")
+    assert "\nclang++ cannot compile them:\nld: error: no such library\n" in text
+    assert "\ng++ cannot compile them:\na.h:7: error: what\n" in text
+    assert "\ninstall another compiler, or name one by KATAS_CXX: apt install clang lld;" in text
+
+
+def test_a_compiler_that_was_asked_for_is_not_passed_over(bench: Bench) -> None:
+    """Its error is shown, each time."""
+    bench.once("tier.pch", "broken")
     with pytest.raises(
-        OSError, match=r"neither /proc/katas \(.*\) nor .* \(File exists\) can hold"
+        BrokenToolError, match=r"clang\+\+ cannot compile them:\nld: error: no such"
     ):
-        build_folder(tmp_path)
+        bench.builder.build(bench.unit())
 
-
-@pytest.mark.usefixtures("no_folder")
-def test_the_folder_of_another_user_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its libraries would run with our rights."""
-    monkeypatch.setenv("KATAS_BUILD", "/proc/katas")
-    monkeypatch.setattr("os.getuid", lambda: 123456)
-
-    with pytest.raises(OSError, match="it belongs to another user"):
-        build_folder(tmp_path)
-
-
-def test_the_libraries_used_last_are_kept(tmp_path: Path) -> None:
-    """As many as there is room for; the errors of a source take room too."""
-    now = time.time()
-    for age, name in enumerate(("d.so", "b.failed", "c.so", "a.so")):
-        (tmp_path / name).write_bytes(b"x" * 1000)
-        os.utime(tmp_path / name, (now - age, now - age))
-    (tmp_path / "lock").write_bytes(b"x" * 5000)
-
-    prune(tmp_path, megabytes=0.002)
-
-    assert ["b.failed", "d.so", "lock"] == sorted(file.name for file in tmp_path.iterdir())
-
-
-def test_headers_that_are_no_longer_used_are_removed(tmp_path: Path) -> None:
-    """Those of an older torch, but none that are being compiled."""
-    for name, days in (("old", 40), ("new", 20)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "ready").write_text("tier")
-        then = time.time() - days * 86400
-        os.utime(tmp_path / name / "ready", (then, then))
-    (tmp_path / "unfinished").mkdir()
-
-    prune(tmp_path)
-
-    assert ["new", "unfinished"] == sorted(file.name for file in tmp_path.iterdir())
-
-
-def test_two_processes_may_prune_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that the other has removed is no error."""
-    monkeypatch.setattr("pathlib.Path.glob", lambda self, _pattern: [self / "gone"])
-
-    prune(tmp_path)
+    assert bench.builder.build(bench.unit()).exists()
 
 
 @pytest.mark.parametrize(
@@ -415,10 +404,13 @@ def test_the_line_about_a_build_says_how_long_the_first_one_takes(
 ) -> None:
     """It compiles the headers, which takes longer with g++."""
     compiler = SimpleNamespace(name="cc-19", clang=clang)
+    recipe = SimpleNamespace(
+        tier=SimpleNamespace(seconds=(8, 13)), toolchain=SimpleNamespace(compiler=compiler)
+    )
     builder: Any = SimpleNamespace(
-        toolchain=SimpleNamespace(compiler=compiler),
         needs_headers=lambda _unit: first,
-        recipe=lambda _unit: SimpleNamespace(tier=SimpleNamespace(seconds=(8, 13))),
+        recipe=lambda _unit: recipe,
+        passed_over=lambda _tier: [],
     )
     unit: Any = SimpleNamespace(tier="small")
 

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from plugins.native.compile import FOREIGN
 from plugins.native.compile import BrokenToolError
+from plugins.native.compile import HeadersError
 from plugins.native.compile import check_status
 from plugins.native.compile import compile_headers
 from plugins.native.compile import forget_headers
 from plugins.native.compile import headers_ready
+from plugins.native.compile import refusal
 from plugins.native.compile import run_tool
+from plugins.native.compile import tool_environment
 from plugins.native.recipe import Recipe
 from plugins.native.tiers import Tier
 from plugins.native.toolchain import Compiler
@@ -46,13 +50,14 @@ def test_a_tool_runs_where_its_result_has_room(
     ("status", "output", "message"),
     [
         (1, "1\n2\n3\n4\n5\n6\n", "ld ended with status 1\n2\n3\n4\n5\n6"),
+        (1, "a\nb: error: c\nd\n" + "e\n" * 9, "ld ended with status 1\nb: error: c\nd\ne\ne\ne"),
         (1, "", "ld ended with status 1"),
         (-9, "", "ld was ended by signal 9"),
         (1, "write: No space left on device\nmore", "ld: No space left on device"),
     ],
 )
 def test_a_tool_that_fails_is_an_error(status: int, output: str, message: str) -> None:
-    """With its name, how it ended and the last lines of its output; a full disk is named alone."""
+    """With its name, its end, and its first error or last lines; a full disk is named alone."""
     with pytest.raises(BrokenToolError) as caught:
         check_status(status, output, ["/usr/bin/ld", "-o", "x"])
 
@@ -62,6 +67,31 @@ def test_a_tool_that_fails_is_an_error(status: int, output: str, message: str) -
 def test_a_tool_that_succeeds_is_not() -> None:
     """Whatever it prints."""
     check_status(0, "No space left on device", ["ld"])
+
+
+@pytest.mark.parametrize("name", sorted(FOREIGN))
+def test_what_would_change_a_build_does_not_reach_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a wrapper of a compiler needs does."""
+    monkeypatch.setenv(name, "elsewhere")
+    monkeypatch.setenv("CCACHE_DIR", "/cache")
+
+    found = tool_environment(tmp_path)
+
+    assert name not in found
+    assert ("/cache", os.environ["PATH"]) == (found["CCACHE_DIR"], found["PATH"])
+
+
+@pytest.mark.parametrize(("platform", "kept"), [("darwin", True), ("linux", False)])
+def test_the_sdk_reaches_a_compiler_of_apple(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
+) -> None:
+    """It is where its headers are; on Linux it is of somebody's cross compilation."""
+    monkeypatch.setenv("SDKROOT", "/sdk")
+    monkeypatch.setattr("sys.platform", platform)
+
+    assert kept == ("SDKROOT" in tool_environment(tmp_path))
 
 
 @pytest.fixture
@@ -113,9 +143,11 @@ def test_headers_that_do_not_compile_leave_no_marker(recipe: Recipe, tmp_path: P
     """The next build tries again."""
     (tmp_path / "calls.once").write_text("tier.pch broken\n")
 
-    with pytest.raises(BrokenToolError, match="ended with status 3"):
+    with pytest.raises(HeadersError, match="ld: error: no such library"):
         compile_headers(recipe, tmp_path)
 
     assert not headers_ready(recipe, tmp_path)
+    assert "ld: error: no such library" == refusal(recipe, tmp_path)
     compile_headers(recipe, tmp_path)
     assert headers_ready(recipe, tmp_path)
+    assert "" == refusal(recipe, tmp_path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.native.loader import UNLOADABLE
 from plugins.native.loader import explain_exit
 from plugins.native.loader import load_library
 from plugins.native.loader import probe_library
@@ -84,6 +85,16 @@ def test_the_stack_of_the_loader_is_left_out() -> None:
     reason = explain_exit(-signal.SIGABRT, output)
 
     assert "expected ) but found 'arrow' here:\nf(Tensor self arrow" == reason
+
+
+def test_a_folder_mounted_noexec_is_named() -> None:
+    """The loader's own words tell nobody."""
+    said = "/b/k.so: failed to map segment from shared object"
+
+    reason = explain_exit(UNLOADABLE, said) or ""
+
+    assert f"{said}\nIs its folder mounted noexec? KATAS_BUILD=/some/folder" in reason
+    assert "noexec" not in (explain_exit(UNLOADABLE, "wrong ELF class") or "")
 
 
 def test_a_library_is_loaded_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from plugins.native import toolchain
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_compiler
+from plugins.native.toolchain import find_toolchain
 from plugins.native.toolchain import find_torch
 from plugins.native.toolchain import identify_compiler
 
@@ -66,6 +68,28 @@ def test_gxx_is_the_fallback(programs: Path) -> None:
     compiler = find_compiler()
 
     assert ("g++", False, 12) == (compiler.name, compiler.clang, compiler.major)
+
+
+def test_the_others_are_tried_in_their_order(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each once, whatever its names; a compiler that was asked for has none beside it."""
+    clang(programs, "clang++-19", 19)
+    clang(programs, "clang++-14", 14)
+    (programs / "clang++").symlink_to("clang++-14")
+    gxx = program(programs / "g++", DEBIAN)
+    (programs / "c++").symlink_to("g++")
+    stand_in_torch(programs.parent, monkeypatch)
+
+    def names() -> list[str]:
+        return [compiler.name for compiler in find_toolchain().compilers()]
+
+    assert ["clang++-19", "clang++", "g++"] == names()
+    monkeypatch.setenv("KATAS_CXX", str(gxx))
+    assert ["g++"] == names()
+    monkeypatch.delenv("KATAS_CXX")
+    old = replace(find_toolchain(), replaceable=False)
+    assert ["clang++-19"] == [compiler.name for compiler in old.compilers()]
 
 
 def test_a_compiler_called_cxx_is_found_last(programs: Path) -> None:

@@ -1,0 +1,76 @@
+"""Every tier builds with each compiler that the course promises to build with.
+
+`.ci/packages` installs the oldest and the newest that the system's packages have. All katas of
+the lectures in C++ and CUDA run with each of them every night (`.github/workflows/nightly.yml`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.native.test_plugin_builds import GRADIENT
+from tests.native.test_plugin_builds import PLUGINS
+from tests.native.test_plugin_builds import TWICE
+from tests.native.test_plugin_builds import VECTOR
+from tests.native.test_plugin_builds import add
+from tests.native.test_plugin_builds import source
+from tests.support.builds import BUILDS
+from tests.support.compilers import ROLES
+from tests.support.compilers import compiler_of
+from tests.support.cudakata import HEADER
+from tests.support.cudakata import KERNEL
+from tests.support.cudakata import OPERATOR
+from tests.support.warm import TORCH
+
+
+if TYPE_CHECKING:
+    from plugins.native.toolchain import Compiler
+    from tests.conftest import MiniCourse
+
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+TESTS = {"stable": TWICE, "small": TWICE, "iter": TWICE, "full": GRADIENT, "vec": VECTOR}
+COUNTS = """
+import pytest
+import torch
+
+pytestmark = pytest.mark.backend("cxx")
+
+def test_counts(extension):
+    assert [2.0] * 40 == extension.op("twice")(torch.ones(40)).tolist()
+    (launch,) = extension.launches()
+    assert ("twice", 64) == (launch.kernel, launch.threads)
+"""
+
+
+@pytest.fixture(params=ROLES)
+def compiler(request: pytest.FixtureRequest) -> Compiler:
+    """Return each compiler; one that has two roles is tried in the first."""
+    found = compiler_of(request.param)
+    if found is None:
+        pytest.skip(f"there is no {request.param.partition(' ')[2]}: apt install clang g++")
+    before = ROLES[: ROLES.index(request.param)]
+    if any((other := compiler_of(role)) and other.stamp == found.stamp for role in before):
+        pytest.skip(f"the {request.param} is {found.name}, which has been tried")
+    return found
+
+
+def test_every_tier_builds(course: MiniCourse, compiler: Compiler) -> None:
+    """Its headers compile, and a kata loads and computes: in C++, and in CUDA without a GPU."""
+    course.plugins(*PLUGINS, "plugins.kernels.simt")
+    course.imported = TORCH
+    course.monkeypatch.setenv("KATAS_BUILD", str(BUILDS))
+    course.monkeypatch.setenv("KATAS_CXX", compiler.path)
+    for number, (tier, test) in enumerate(TESTS.items(), 1):
+        add(course, number, source(tier, number), test)
+    kernel = KERNEL.replace("k01", "k06")
+    csrc = ("csrc/k06_cuda.cu", "csrc/k06_cuda.cpp")
+    course.kata("k06_cuda", COUNTS, kind="cuda", csrc=csrc, stub=kernel, solution=kernel)
+    operator = OPERATOR.replace("lecture01_k01", "lecture01_k06")
+    course.write("katas/lecture01/csrc/k06_cuda.cpp", operator)
+    shutil.copy(HEADER, course.katas / "lecture01/csrc/launch.h")
+
+    course.run().assert_outcomes(passed=6)
