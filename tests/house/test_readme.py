@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins import ROOT
+
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,16 +49,42 @@ def test_the_loop_comes_right_after_the_two_commands() -> None:
     assert "\n## " not in README.partition("pytest katas --next\n")[0]
 
 
-def test_ci_runs_the_second_command() -> None:
-    """Word for word, and after it makes some proofs anew with the command of everybody."""
+def test_ci_runs_the_second_command_twice() -> None:
+    """Word for word, first with g++ alone; then it makes some proofs with everybody's command."""
     lines = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
-    commands = [line for line in lines if line and not line.startswith("#")]
+    commands = [line.strip() for line in lines if line and not line.strip().startswith("#")]
+    runs = [line for line in commands if line.endswith("second_command")]
 
-    assert blocks()[1] in commands
-    assert commands.index(blocks()[1]) == len(commands) - 3
+    assert ["second_command() {", blocks()[1], "}"] == commands[
+        (at := commands.index("second_command() {")) : at + 3
+    ]
+    assert 2 == len(runs)
+    assert runs[0].startswith('PATH="$scratch/venv/bin:$scratch/bare" ')
+    assert "second_command" == runs[1]
     # Proofs are not made with libraries that lie in the checkout.
-    assert 'export TOX_WORK_DIR="$scratch/tox"' in commands[:-3]
-    assert commands[-1].strip().startswith("python -m tests.gate.verify --again --minutes ")
+    assert 'export TOX_WORK_DIR="$scratch/tox"' in commands[:at]
+    assert commands[-1].startswith("python -m tests.gate.verify --again --minutes ")
+
+
+def test_the_first_run_of_ci_has_nothing_optional(tmp_path: Path) -> None:
+    """Of what CI installs, it sees what the README requires, and no other program."""
+    if not shutil.which("dpkg"):
+        pytest.skip("dpkg, which knows the programs of a package, is not on PATH: apt install dpkg")
+    text = (ROOT / ".ci/packages").read_text(encoding="utf-8")
+    assigned = re.findall(r'packages="(?:\$packages )?([^"$]+)"', text)
+    looped = re.findall(r"for name in ([^;]+); do", text)
+    packages = {name for words in assigned + looped for name in words.split()}
+    subprocess.run([ROOT / ".ci/bare", tmp_path / "bare"], check=True)
+    linked = {file.name for file in (tmp_path / "bare").iterdir()}
+
+    assert {"g++", "git", "clang-14", "cmake", "slurmctld"} <= packages
+    assert {"g++", "git", "python3", "sh"} <= linked
+    for package in packages - {"g++", "git"}:
+        found = subprocess.run(
+            ["dpkg", "-L", package], capture_output=True, text=True, check=False
+        ).stdout
+        programs = set(re.findall(r"^/(?:usr/)?s?bin/(\S+)$", found, re.MULTILINE))
+        assert set() == programs & linked, f"{package} is not hidden"
 
 
 def test_requirements_are_the_groups() -> None:

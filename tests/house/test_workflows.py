@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 from plugins import ROOT
+from plugins.native.toolchain import OLDEST
+from plugins.native.toolchain import OLDEST_GXX
 from plugins.tools.capability import install_group
 from tests.ciplan import MOST
 from tests.ciplan import PART
@@ -243,7 +245,32 @@ def test_skips_of_our_own_tests_are_named() -> None:
     lines = [line for line in text.splitlines() if " -m pytest " in line and " tests " in line]
 
     assert 2 == len(lines)
-    assert all(" -rfEs " in line for line in lines)
+    assert all(" {[own]options}" in line for line in lines)
+    assert "\noptions = -rfEs " in text
+
+
+def test_lines_are_measured_where_every_tool_is_installed() -> None:
+    """In the workflow and in `.ci/run`; the README's command does not ask for what it lacks."""
+    ini = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    tests = jobs(GITHUB / "workflows/ci.yml")["tests"]["steps"]
+
+    assert "coverage" not in ini.partition("env_list =")[2].partition("#")[0].split()
+    assert "coverage run" == tests[2]["env"]["KATAS_MEASURE"]
+    assert {"system": "true"} == tests[1]["with"]
+    assert 'export KATAS_MEASURE="coverage run"\nsecond_command\ntox -e coverage\n' in run
+
+
+def test_nightly_builds_with_each_compiler() -> None:
+    """The oldest that the course promises, which `.ci/packages` installs, and the newest."""
+    job = jobs(GITHUB / "workflows/nightly.yml")["compilers"]
+    packages = (ROOT / ".ci/packages").read_text(encoding="utf-8")
+    named = job["strategy"]["matrix"]["compiler"]
+
+    oldest = [f"clang++-{OLDEST}", f"g++-{OLDEST_GXX}"]
+    assert sorted([*oldest, "clang++", "g++"]) == sorted(named)
+    assert f"for name in clang-{OLDEST} g++-{OLDEST_GXX}; do" in packages
+    assert {"KATAS_CXX": "${{ matrix.compiler }}"}.items() <= job["steps"][-1]["env"].items()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""The part of all tests that runs on a machine with g++ alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from plugins import ROOT
+from tests.tools_only import names_a_tool
+
+
+def collected(*arguments: str) -> str:
+    """Return what a collection with the part prints."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.tools_only", "--collect-only", "-q"]
+    return subprocess.run(
+        [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout
+
+
+def test_modules_that_name_a_tool_are_kept_whole() -> None:
+    """Not those that no compiler can change."""
+    names = ("native/test_builder.py", "kernels/test_simt.py", "house/test_wall.py")
+    others = ("feed/test_podcast.py", "progress/test_store.py")
+
+    assert all(names_a_tool(ROOT / "tests" / name) for name in names)
+    assert not any(names_a_tool(ROOT / "tests" / name) for name in others)
+
+
+def test_others_are_left_out_of_a_run() -> None:
+    """Of the project's own tests and of the katas; the run says that it is a part."""
+    own = collected("tests/feed/test_podcast.py", "tests/native/test_folder.py")
+    katas = collected("katas/lecture02/test_k01_bytes.py", "katas/lecture04/test_k02_clamp.py")
+
+    assert "test_podcast" not in own
+    assert "test_folder" in own
+    assert "test_k01_bytes" not in katas
+    assert "test_k02_clamp" in katas
+    assert " deselected" in own

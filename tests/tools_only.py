@@ -1,0 +1,46 @@
+"""``-p tests.tools_only`` keeps the tests that depend on a compiler or another tool.
+
+`.ci/run` runs these on a machine without all that is optional; the others would pass there as they
+do elsewhere. Of the katas it keeps the tests that need a backend, of the project's own tests the
+modules that name a compiler or a tool.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+
+TESTS = Path(__file__).parent
+NAMES = re.compile(
+    r"\btool\(|\bbackend\(|plugins\.(?:native|kernels)\b|lecture(?:04|09|11)\b|\bwhich\("
+)
+
+
+@cache
+def names_a_tool(module: Path) -> bool:
+    """Whether the text of a test module names a compiler, a tool, or katas that are built."""
+    return bool(NAMES.search(module.read_text(encoding="utf-8")))
+
+
+def depends_on_tools(item: pytest.Item) -> bool:
+    """Whether the result of a test may be another one on a machine with other tools."""
+    if item.path.is_relative_to(TESTS):
+        return names_a_tool(item.path)
+    return item.get_closest_marker("backend") is not None
+
+
+def pytest_report_header() -> str:
+    """Say that this is a part."""
+    return "part: the tests that depend on a compiler or another tool"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the other tests."""
+    others = [item for item in items if not depends_on_tools(item)]
+    items[:] = [item for item in items if depends_on_tools(item)]
+    config.hook.pytest_deselected(items=others)
