@@ -12,9 +12,6 @@ from tests.gate.cases import solution_text
 from tests.gate.cases import stub_text
 from tests.gate.sizes import fits_its_size
 from tests.gate.sizes import marks_its_steps
-from tests.universal import record_of
-from tests.universal import sentences_of
-from tests.universal import unheld
 
 
 if TYPE_CHECKING:
@@ -136,15 +133,6 @@ def explains_its_tests(kata: Kata) -> Iterator[str]:
             yield f"{kata.test.name}: the docstring of {name} still says TODO"
 
 
-def claims_what_tests_hold(kata: Kata) -> Iterator[str]:
-    """A sentence of stub or hints that claims no exception names what holds it."""
-    for place, sentence in unheld(sentences_of(kata), record_of(kata.folder)):
-        yield (
-            f"{place}: {sentence!r} claims that there is no exception: say less, or name the"
-            f" tests that would see one in tests/evidence/{kata.folder.name}.toml"
-        )
-
-
 def is_in_the_readme(kata: Kata) -> Iterator[str]:
     """The lecture's README has a line for it, without a TODO."""
     page = kata.folder / "README.md"
@@ -165,7 +153,6 @@ RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
     keeps_its_interface,
     hints_without_giving_away,
     explains_its_tests,
-    claims_what_tests_hold,
     is_in_the_readme,
     fits_its_size,
     marks_its_steps,

@@ -32,9 +32,9 @@ def test_an_arrow_that_follows_from_others_is_left_out() -> None:
     assert set() == reachable(imports, "progress")
 
 
-def test_there_are_six_tasks() -> None:
-    """The ones that contributors come for."""
-    assert 6 == len(TASKS)
+def test_there_are_tasks() -> None:
+    """Else the tests below would hold of an empty table."""
+    assert TASKS
 
 
 @pytest.mark.parametrize(("task", "places"), TASKS, ids=[task for task, _ in TASKS])

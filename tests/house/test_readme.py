@@ -43,12 +43,6 @@ def test_it_opens_with_the_two_commands() -> None:
     assert "" == README.partition("\n")[2].partition("```")[0].strip()
 
 
-def test_the_loop_comes_right_after_the_two_commands() -> None:
-    """Before anything else is explained: no heading stands above it."""
-    assert blocks()[2] == "pytest katas --next"
-    assert "\n## " not in README.partition("pytest katas --next\n")[0]
-
-
 def test_ci_runs_the_second_command_twice() -> None:
     """Word for word, first with g++ alone; then it makes some proofs with everybody's command."""
     lines = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()

@@ -20,6 +20,12 @@ from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_toolchain
 from tests.support.builds import BUILDS
 from tests.support.builds import share_headers
+from tests.support.cxxkatas import GRADIENT
+from tests.support.cxxkatas import HEAD
+from tests.support.cxxkatas import TWICE
+from tests.support.cxxkatas import VECTOR
+from tests.support.cxxkatas import add
+from tests.support.cxxkatas import source
 from tests.support.terminal import Terminal
 from tests.support.threekatas import PLUGINS as PLUGINS_OF_NEXT
 from tests.support.warm import TORCH
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.torch
-SOURCES = Path(__file__).parent
 PLUGINS = (
     "plugins.course.session",
     "plugins.course.solutions",
@@ -44,29 +49,9 @@ WATCHED = (
     "plugins.native.plugin",
     "plugins.native.ahead",
 )
-HEAD = 'import pytest\nimport torch\n\npytestmark = pytest.mark.backend("cxx")\n'
-TWICE = f"""{HEAD}
-def test_twice(extension):
-    assert [2, 4] == extension.op("twice")(torch.tensor([1.0, 2.0])).tolist()
-"""
 TWO = f"""{TWICE}
 def test_again(extension):
     assert extension.op("twice")
-"""
-GRADIENT = f"""{HEAD}
-def test_gradient(extension):
-    x = torch.ones(2, requires_grad=True)
-    extension.op("twice")(x).sum().backward()
-    assert [2, 2] == x.grad.tolist()
-"""
-VECTOR = f"""{HEAD}
-import ctypes
-
-def test_vector(extension):
-    x, y = torch.arange(11.0), torch.empty(11)
-    twice = extension.symbol("kata_twice")
-    twice(ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(y.data_ptr()), ctypes.c_int64(11))
-    assert (2 * x).tolist() == y.tolist()
 """
 COUNTER = """// tier: small
 #include <torch/library.h>
@@ -109,19 +94,6 @@ def native(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> MiniCourse:
     course.imported = TORCH
     monkeypatch.setenv("KATAS_BUILD", str(BUILDS))
     return course
-
-
-def source(tier: str, number: int = 1) -> str:
-    """Return an operator of ours in the namespace of kata `number`."""
-    text = (SOURCES / f"{tier}.cpp").read_text()
-    return text.replace("lecture01_k01", f"lecture01_k{number:02}")
-
-
-def add(course: MiniCourse, number: int, stub: str, test: str, solution: str = "") -> Path:
-    """Add a C++ kata and return its test module."""
-    name = f"k{number:02}_cpp"
-    csrc = (f"csrc/{name}.cpp",)
-    return course.kata(name, test, stub=stub, solution=solution, csrc=csrc, kind="cpp")
 
 
 @pytest.mark.slow

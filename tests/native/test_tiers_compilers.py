@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.native.test_plugin_builds import GRADIENT
-from tests.native.test_plugin_builds import PLUGINS
-from tests.native.test_plugin_builds import TWICE
-from tests.native.test_plugin_builds import VECTOR
-from tests.native.test_plugin_builds import add
-from tests.native.test_plugin_builds import source
 from tests.support.builds import BUILDS
 from tests.support.compilers import ROLES
 from tests.support.compilers import compiler_of
 from tests.support.cudakata import HEADER
 from tests.support.cudakata import KERNEL
 from tests.support.cudakata import OPERATOR
+from tests.support.cxxkatas import GRADIENT
+from tests.support.cxxkatas import TWICE
+from tests.support.cxxkatas import VECTOR
+from tests.support.cxxkatas import add
+from tests.support.cxxkatas import source
 from tests.support.warm import TORCH
 
 
@@ -32,6 +31,15 @@ if TYPE_CHECKING:
 
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.course.solutions",
+    "plugins.course.seeds",
+    "plugins.machine.absent",
+    "plugins.machine.backends",
+    "plugins.kernels.simt",
+    "plugins.native.plugin",
+)
 TESTS = {"stable": TWICE, "small": TWICE, "iter": TWICE, "full": GRADIENT, "vec": VECTOR}
 COUNTS = """
 import pytest
@@ -60,7 +68,7 @@ def compiler(request: pytest.FixtureRequest) -> Compiler:
 
 def test_every_tier_builds(course: MiniCourse, compiler: Compiler) -> None:
     """Its headers compile, and a kata loads and computes: in C++, and in CUDA without a GPU."""
-    course.plugins(*PLUGINS, "plugins.kernels.simt")
+    course.plugins(*PLUGINS)
     course.imported = TORCH
     course.monkeypatch.setenv("KATAS_BUILD", str(BUILDS))
     course.monkeypatch.setenv("KATAS_CXX", compiler.path)
