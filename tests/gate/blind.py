@@ -6,6 +6,8 @@ import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tests.gate.content import text_of
+from tests.gate.ledger import SHORT
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import read_proof
 from tests.gate.ledger import write_proof
@@ -33,6 +35,6 @@ def enter_blind_run(checks: Checks, kata: Kata, answer: Path) -> str:
     tests = tuple(test for test in tests if test.outcome != "skipped")
     passed = sum(test.outcome == "passed" for test in tests)
     day = dt.datetime.now(tz=dt.UTC).date().isoformat()
-    line = {"date": day, "tests": len(tests), "passed": passed}
+    line = {"date": day, "tests": len(tests), "passed": passed, "text": text_of(kata)[:SHORT]}
     write_proof(checks.gate, kata, replace(proof, blind=[*proof.blind, line]))
     return f"{kata.id}: {passed} of {len(tests)} tests pass"

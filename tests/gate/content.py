@@ -1,107 +1,166 @@
-"""What a proof rests on: the text of a kata and its answers, and the parts of the gate that decide.
+"""What a proof rests on: the content of a kata, and nothing of the engine that runs it.
 
-`content_of` names each part with the SHA-256 of its text, and `key_of` makes one key of all. The
-key leaves out titles, hints, episodes, the lecture's README, and the engine in plugins/: where
-that changes, every solution and every stub is run again, and a sample of the proofs is made anew.
-Of plugins/kit.py it holds what the kata uses, and of plugins/checks what is behind that.
+`content_of` names each part with the SHA-256 of what decides in it, and `key_of` makes one key of
+all. Of Python that is the syntax without docstrings and messages, of C++ the tokens, of a wrong
+answer what the edit makes of the solution and which test rejects it. So words, comments and
+layout can change without a proof, and so can `plugins/` and the gate: `engine` and tests/README.md
+say what answers for those.
+
+A test that reads the source of an exercise (``forbids_tokens``, ``inspect.getsource``) may see a
+comment there, and one that counts lines a line. Neither needs more in the key: a solution that a
+test refuses for its comment is red in every run of tox, and a wrong answer is judged as an edit of
+the solution that is green. The one comment that decides is the tier of a C++ source, and it is in.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from tests.gate.kit import kit_text
-from tests.gate.syntax import syntax_of
+from plugins.tools.toml import TomlError
+from tests.gate.answers import answers_file
+from tests.gate.answers import read_answers
+from tests.gate.cxxsyntax import cxx_syntax_of
+from tests.gate.edits import edit_of
+from tests.gate.mutant import normal
+from tests.gate.shared import CXX
+from tests.gate.shared import files_below
+from tests.gate.shared import needed
+from tests.gate.shared import own_and_shared
+from tests.gate.syntax import deciding
+from tests.gate.uses import EVERYTHING
+from tests.gate.uses import names_used
+from tests.gate.uses import used_text
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
+    from pathlib import Path
 
     from plugins.course.model import Kata
     from tests.gate.cases import Gate
 
 
-HERE = Path(__file__).parent
-# The modules of this folder that decide whether a kata passes, by what they decide about.
-DECIDES = {
-    "all": (
-        *(
-            "answers",
-            "cases",
-            "checks",
-            "content",
-            "demands",
-            "forks",
-            "kit",
-            "mutant",
-            "mutation",
-            "opened",
-        ),
-        *("outcome", "overlay", "protocol", "prove", "recorder", "repeats", "runner", "server"),
-        *("syntax", "wrongrules"),
-    ),
-    "Python": ("pyedits", "pymutants", "pyoperators"),
-    "C++": ("cxxmutants",),
-}
-# Of the whole course, beside the kata's own files and those that its lecture shares.
-COMMON = ("katas/__init__.py", "katas/compat.py")
-OWNER = re.compile(r"(?:test_)?(k\d\d)_")
-NO_CONTENT = {"README.md", "lecture.toml"}
+COMPAT = "katas/compat.py"
+# How the answers are laid over the katas; the engine's, like plugins/.
+OVERLAY = "katas/__init__.py"
+# The folders in that of a lecture whose files are run and not read.
+CODE = re.compile(r"solutions/|csrc/|right/")
 PIN = re.compile(r"^torch==(\d+\.\d+)", re.MULTILINE)
 
 
-def content_of(gate: Gate, kata: Kata) -> dict[str, str]:
-    """Return the digest of each part that a proof of the kata rests on, by path or name."""
-    files = files_of(gate, kata)
-    content = {
-        path.relative_to(gate.root).as_posix(): _digest(_normal(path.read_bytes()))
-        for path in files
-    }
-    if used := kit_text(gate.root, files):
-        content["the kit"] = _digest(used.encode())
-    languages = ["all", "Python"] + (["C++"] if kata.csrc else [])
-    content |= {f"the gate ({language})": gate_digest(language) for language in languages}
+def content_of(gate: Gate, kata: Kata, opened: Iterable[str] = ()) -> dict[str, str]:
+    """Return the digest of each part that a proof of the kata rests on, by its name.
+
+    A file is named by its path in the lecture's folder. Of those that its katas share, `opened`
+    names the ones that the runs of the proof have opened; the others are chosen by what the
+    kata's files say.
+    """
+    files = _files(gate, kata, opened)
+    content = {name: _deciding(name, path) for name, path in files.items()}
+    compat = gate.root / COMPAT
+    if compat.is_file() and (names := _uses_compat(files.values(), opened)):
+        content[COMPAT] = _digest(used_text(compat.read_text(encoding="utf-8"), names))
+    content |= _answers(gate, kata)
     versions = kata.torch.versions if kata.torch else ""
     table = [kata.id, kata.kind, kata.needs, kata.csrc, versions]
-    content["[[kata]] in lecture.toml"] = _digest(json.dumps(table).encode())
-    content["torch"] = _digest(pinned_torch(gate.root).encode())
+    content["[[kata]] in lecture.toml"] = _digest(json.dumps(table))
+    content["torch"] = _digest(pinned_torch(gate.root))
     return dict(sorted(content.items()))
 
 
 def key_of(content: dict[str, str]) -> str:
     """Return the key of a proof that rests on this content."""
-    return _digest(json.dumps(sorted(content.items())).encode())
+    return _digest(json.dumps(sorted(content.items())))
 
 
-def files_of(gate: Gate, kata: Kata) -> list[Path]:
-    """Return the files that a proof rests on: the kata's, its lecture's, its answers."""
-    found = [gate.root / name for name in COMMON]
-    found += [path for path in _files(kata.folder) if _concerns(kata, path)]
-    found.append(gate.tests / "wrong" / kata.lecture / f"{kata.name}.toml")
+def names_of(gate: Gate, kata: Kata) -> dict[str, str]:
+    """Return how the content names each file that a run of the kata may open."""
+    files = {**_files(gate, kata, ()), **own_and_shared(kata)[1]}
+    found = {path.relative_to(gate.root).as_posix(): name for name, path in files.items()}
+    return {**found, COMPAT: COMPAT, OVERLAY: ""}
+
+
+def _files(gate: Gate, kata: Kata, opened: Iterable[str]) -> dict[str, Path]:
+    """Return the kata's files, its right answers, and what it needs of the lecture's others."""
+    files, shared = own_and_shared(kata)
     for answer in gate.right(kata):
-        found += _files(answer) if answer.is_dir() else [answer]
-    return [path for path in found if path.is_file()]
+        below = files_below(answer) if answer.is_dir() else {"": answer}
+        files |= {f"right/{answer.name}/{name}".rstrip("/"): path for name, path in below.items()}
+    names = needed(kata, files.values(), shared) | (shared.keys() & {*opened})
+    return {**files, **{name: shared[name] for name in names}}
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
-        if path.is_file() and not hidden and path.suffix != ".bak":
-            yield path
+def _deciding(name: str, path: Path) -> str:
+    """Return the digest of what decides of a file, whatever line ends git has given it.
+
+    Of a folder of data that is every letter, of a program in it too.
+    """
+    code = not PurePosixPath(name).parent.name or CODE.match(name)
+    if code and (path.suffix == ".py" or path.suffix in CXX):
+        return _digest_of_source(path.read_text(encoding="utf-8"), path.suffix)
+    return sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
-def _concerns(kata: Kata, path: Path) -> bool:
-    """Whether the file is the kata's own, or one that no kata of its lecture has for itself."""
-    owner = OWNER.match(path.name)
-    if owner:
-        return kata.name.startswith(f"{owner[1]}_")
-    return path.relative_to(kata.folder).as_posix() not in NO_CONTENT
+@cache
+def _digest_of_source(text: str, suffix: str) -> str:
+    try:
+        return _digest(deciding(text) if suffix == ".py" else cxx_syntax_of(text))
+    except SyntaxError:
+        # The run of the kata fails.
+        return _digest(text)
+
+
+def _uses_compat(files: Iterable[Path], opened: Iterable[str]) -> set[str]:
+    """Return the names that files use of katas/compat.py; all where only a run has shown it."""
+    found: set[str] = set()
+    for path in files:
+        if path.suffix == ".py" and "compat" in (text := path.read_text(encoding="utf-8")):
+            try:
+                found |= names_used(ast.parse(text), "katas", "compat")
+            except SyntaxError:
+                continue
+    return found or ({EVERYTHING} if COMPAT in opened else set())
+
+
+def _answers(gate: Gate, kata: Kata) -> dict[str, str]:
+    """Return the digests of the wrong answers and of the mutants that are listed, in any order."""
+    file = answers_file(gate.tests, kata)
+    try:
+        answers = read_answers(file)
+    except TomlError:
+        # The rules report the file.
+        return {"wrong answers": _digest(file.read_text("utf-8") if file.is_file() else "")}
+    sources: dict[str, tuple[str, ast.Module | None]] = {}
+    wrong = []
+    for answer in answers.wrong:
+        if answer.file not in sources:
+            sources[answer.file] = _source(kata.folder / "solutions" / answer.file)
+        versions = answer.torch.versions if answer.torch else ""
+        edit = edit_of(*sources[answer.file], answer)
+        wrong.append([answer.rejected_by, answer.file, versions, edit])
+    equivalent = [
+        [listed.file, listed.function, listed.operator, normal(listed.diff), listed.nth]
+        for listed in answers.equivalent
+    ]
+    return {
+        "wrong answers": _digest(json.dumps(sorted(wrong))),
+        "equivalent mutants": _digest(json.dumps(sorted(equivalent))),
+    }
+
+
+def _source(path: Path) -> tuple[str, ast.Module | None]:
+    """Return the text of a solution, and its syntax tree if it is Python."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    try:
+        return text, ast.parse(text) if path.suffix == ".py" else None
+    except SyntaxError:
+        return text, None
 
 
 def pinned_torch(root: Path) -> str:
@@ -111,17 +170,11 @@ def pinned_torch(root: Path) -> str:
     return found[1] if found else ""
 
 
-@cache
-def gate_digest(language: str, folder: Path = HERE) -> str:
-    """Return the digest of the parts of the gate that decide about a language."""
-    texts = [(folder / f"{name}.py").read_text(encoding="utf-8") for name in DECIDES[language]]
-    return _digest("\n".join(map(syntax_of, texts)).encode())
+def text_of(kata: Kata) -> str:
+    """Return the digest of all words of the stub and the tests."""
+    texts = [path.read_text(encoding="utf-8") for path in (kata.exercise, kata.test)]
+    return _digest(json.dumps(texts))
 
 
-def _normal(data: bytes) -> bytes:
-    """Return the text with the line ends of Unix, whatever git has made of them."""
-    return data.replace(b"\r\n", b"\n")
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

@@ -56,7 +56,7 @@ PAIR = re.compile(r"\b\w+\((\w+), (\w+)\)")
 def cxx_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
     """Return every mutant of the learner's lines."""
     written = _written(solution, stub)
-    code = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), solution)
+    code = HIDDEN.sub(_blank, solution)
     lines = solution.splitlines()
     mutants = []
     for operator, start, end, new in _edits(code):
@@ -71,11 +71,20 @@ def cxx_mutants(solution: str, stub: str, file: str) -> list[Mutant]:
     return numbered(mutants)
 
 
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def _without_comments(text: str) -> list[str]:
+    code = HIDDEN.sub(lambda found: _blank(found) if found[0][0] == "/" else found[0], text)
+    return [line.rstrip() for line in code.splitlines()]
+
+
 def _written(solution: str, stub: str) -> set[int]:
-    """Return the numbers of the lines that are not in the stub."""
-    lines = solution.splitlines()
+    """Return the numbers of the lines that are not in the stub, whatever is noted beside them."""
+    lines = _without_comments(solution)
     same: set[int] = set()
-    matcher = difflib.SequenceMatcher(None, stub.splitlines(), lines, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, _without_comments(stub), lines, autojunk=False)
     for block in matcher.get_matching_blocks():
         same.update(range(block.b, block.b + block.size))
     return set(range(len(lines))) - same

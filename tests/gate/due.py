@@ -1,16 +1,20 @@
-"""Chooses the katas to prove: those that are due, those that a branch changes, or a sample."""
+"""Chooses the katas to prove: those that are due, aged or changed by a branch, or a sample."""
 
 from __future__ import annotations
 
 import json
 import random
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from plugins.tools.git import GitError
 from plugins.tools.git import Repo
 from tests.gate.ledger import FOLDER
+from tests.gate.ledger import ProofError
+from tests.gate.ledger import is_aged
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
+from tests.gate.ledger import read_proof
 
 
 if TYPE_CHECKING:
@@ -60,9 +64,10 @@ def sample(
     """Return the katas to prove again within so much work, and the others.
 
     Half of the work goes to the entries that the youngest commits have written, since nobody but
-    their author may have seen them yet; the other half to random ones, so that none is safe. The
-    youngest of all comes first whatever it costs. No other is chosen that takes longer than
-    `longest`, since it would not be begun.
+    their author may have seen them yet; the other half to those that an older engine has made, the
+    oldest first, and then to random ones, so that none is safe. The youngest of all comes first
+    whatever it costs. No other is chosen that takes longer than `longest`, since it would not be
+    begun.
     """
     order = list(katas)
     random.Random(seed).shuffle(order)  # noqa: S311 - no secret
@@ -70,12 +75,25 @@ def sample(
     order = [kata for kata in order if kata not in never]
     chosen = youngest(gate, [*order, *never])[:1]
     young = youngest(gate, order)
-    for candidates, share in ((young, seconds / 2), (order, seconds)):
+    rest = dict.fromkeys([*aged(gate, order), *order])
+    for candidates, share in ((young, seconds / 2), (rest, seconds)):
         for kata in candidates:
             used = sum(seconds_of(gate, each) for each in chosen)
             if kata not in chosen and used + seconds_of(gate, kata) <= share:
                 chosen.append(kata)
     return chosen, [kata for kata in katas if kata not in chosen]
+
+
+def aged(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
+    """Return the katas whose entry an older engine has made, the oldest first."""
+    days = {}
+    for kata in katas:
+        # One that cannot be read is due.
+        with suppress(OSError, ProofError):
+            proof = read_proof(proof_file(gate, kata))
+            if is_aged(proof):
+                days[kata] = proof.proved
+    return sorted(days, key=days.__getitem__)
 
 
 def too_long(gate: Gate, katas: Iterable[Kata], longest: float) -> list[Kata]:

@@ -1,8 +1,8 @@
 """The ledger of proofs: ``tests/proofs/lectureNN/kNN_name.json``, one entry per kata.
 
 ``nox -s verify -- lecture02 k01 --write`` writes an entry, and nothing else does. It says what
-was run and found, when, with which torch, and the key of what it rests on (`content`). A key that
-does not fit any more is red at once: the kata must be proved again.
+was run and found, when, with which torch and by which `engine`, and the key of what it rests on
+(`content`). A key that does not fit any more is red at once: the kata must be proved again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tests.gate.answers import read_answers
 from tests.gate.content import content_of
 from tests.gate.content import key_of
 from tests.gate.content import pinned_torch
+from tests.gate.engine import engine_digest
 from tests.gate.mutation import FULL
 from tests.gate.mutation import too_few_killed
 from tests.gate.mutation import too_many_equivalent
@@ -69,6 +70,8 @@ class Proof:
     right: dict[str, int]
     mutants: dict[str, int]
     repeats: dict[str, int]
+    # The beginning of the digest of all that ran and judged it.
+    engine: str
     content: dict[str, str]
     # Runs of people who had seen neither tests nor solution, until stub or tests change.
     blind: list[dict[str, Any]] = field(default_factory=list)
@@ -112,7 +115,7 @@ def read_proof(file: Path) -> Proof:
 
 def _wrong_types(proof: Proof) -> str:
     """Return which of the fields beside the counts has another type than it must have."""
-    for name in ("kata", "key", "proved", "torch"):
+    for name in ("kata", "key", "proved", "torch", "engine"):
         if type(getattr(proof, name)) is not str:
             return f"{name} must be text"
     if type(proof.seconds) is not int or not 0 <= proof.seconds <= LONGEST:
@@ -120,16 +123,17 @@ def _wrong_types(proof: Proof) -> str:
     if type(proof.content) is not dict or {type(text) for text in proof.content.values()} - {str}:
         return "content must be digests by name"
     if type(proof.blind) is not list or not all(map(_is_blind_run, proof.blind)):
-        return "blind must be a list of runs: date, tests, passed"
+        return "blind must be a list of runs: date, tests, passed, text"
     return ""
 
 
 def _is_blind_run(run: object) -> bool:
     return (
         type(run) is dict
-        and set(run) == {"date", "tests", "passed"}
+        and set(run) == {"date", "tests", "passed", "text"}
         and _is_day(run["date"])
         and all(type(run[name]) is int for name in ("tests", "passed"))
+        and type(run["text"]) is str
         and 0 <= run["passed"] <= run["tests"]
     )
 
@@ -153,6 +157,11 @@ def write_proof(gate: Gate, kata: Kata, proof: Proof) -> None:
     write_whole(file, f"{text}\n".encode(), file.parent)
 
 
+def is_aged(proof: Proof) -> bool:
+    """Whether an older engine has made the entry, which stands all the same."""
+    return proof.engine != engine_digest()[:SHORT]
+
+
 def command(kata: Kata) -> str:
     """Return the command that proves a kata."""
     return f"nox -s verify -- {kata.lecture} {kata.name} --write"
@@ -168,7 +177,7 @@ def proof_problems(gate: Gate, kata: Kata) -> list[str]:
         proof = read_proof(file)
     except ProofError as error:
         return [f"{name} cannot be read ({error}): {command(kata)}"]
-    content = content_of(gate, kata)
+    content = content_of(gate, kata, proof.content)
     if proof.kata != kata.id:
         return [f"{name} is the proof of {proof.kata}: {command(kata)}"]
     if proof.key != key_of(content):

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from plugins.tools.toml import TomlError
 from tests.gate.content import content_of
-from tests.gate.content import files_of
 from tests.gate.content import key_of
+from tests.gate.content import names_of
 from tests.gate.content import pinned_torch
+from tests.gate.content import text_of
+from tests.gate.engine import engine_digest
+from tests.gate.ledger import SHORT
 from tests.gate.ledger import Proof
 from tests.gate.ledger import ProofError
 from tests.gate.ledger import proof_file
@@ -72,7 +75,8 @@ class Prover:
         started = time.monotonic()
         runner, gate = self.checks.runner, self.checks.gate
         runner.seconds, runner.opened = 0.0, set()
-        content = content_of(gate, kata)
+        known = names_of(gate, kata)
+        content = content_of(gate, kata, known.values())
         row = Row(kata.id)
         self.say("solved", 0, 1)
         solved = self.checks.solved_result(kata)
@@ -93,9 +97,9 @@ class Prover:
                 row.add("wrong", "no", [str(error)])
             if "flakes" in self.only:
                 self._repeats(kata, row)
-        row.add("files", "", self._hidden(kata))
+        row.add("files", "", self._hidden(known))
         row.cells["seconds"] = f"{time.monotonic() - started:.0f}"
-        self._conclude(kata, row, content)
+        self._conclude(kata, row, known, content)
         return row
 
     def _unsolved(self, kata: Kata, row: Row) -> None:
@@ -171,18 +175,18 @@ class Prover:
         row.add("repeats", f"{times - len(lines)}/{times}", lines)
         row.counts["repeats"] = {"run": times, "passed": times - len(lines)}
 
-    def _hidden(self, kata: Kata) -> list[str]:
-        """Return a problem for each file of the repository that a run opened beside the content."""
-        gate = self.checks.gate
-        known = {path.relative_to(gate.root).as_posix() for path in files_of(gate, kata)}
+    def _hidden(self, known: dict[str, str]) -> list[str]:
+        """Return a problem for each file of the repository that a run opened and may not open."""
         return [
             f"a run opened {name}, on which the key of the proof does not rest: move it into the "
             f"lecture's folder, under a name without a number, or do without it"
-            for name in sorted(self.checks.runner.opened - known)
+            for name in sorted(self.checks.runner.opened - known.keys())
         ]
 
-    def _conclude(self, kata: Kata, row: Row, content: dict[str, str]) -> None:
-        gate = self.checks.gate
+    def _conclude(
+        self, kata: Kata, row: Row, known: dict[str, str], content: dict[str, str]
+    ) -> None:
+        gate, runner = self.checks.gate, self.checks.runner
         pinned = pinned_torch(gate.root)
         if set(self.only) != set(CHECKS) or not self.full:
             row.no_proof = row.no_proof or "not all checks were run"
@@ -190,29 +194,31 @@ class Prover:
             row.no_proof = f"proofs are made with torch {pinned}, this is {version('torch')}"
         elif self.times is not None and self.times < (due := times_of(self.checks, kata)):
             row.no_proof = row.no_proof or f"it was repeated {self.times} times, expected {due}"
-        elif content_of(gate, kata) != content:
+        elif content_of(gate, kata, known.values()) != content:
             row.no_proof = "its files have changed meanwhile"
         if row.problems or row.no_proof:
             return
+        # Of the files that its lecture shares, it rests on those that its runs have opened.
+        opened = {known[name] for name in runner.opened if name in known}
+        content = content_of(gate, kata, opened)
         row.proof = Proof(
             kata=kata.id,
             key=key_of(content),
             proved=dt.datetime.now(tz=dt.UTC).date().isoformat(),
             torch=pinned,
-            seconds=round(self.checks.runner.seconds),
+            seconds=round(runner.seconds),
+            engine=engine_digest()[:SHORT],
             content=shortened(content),
-            blind=self._blind(kata, shortened(content)),
+            blind=self._blind(kata),
             **row.counts,
         )
 
-    def _blind(self, kata: Kata, content: dict[str, str]) -> list[dict[str, object]]:
-        """Return the blind runs of the entry before, if stub and tests are still the same."""
+    def _blind(self, kata: Kata) -> list[dict[str, object]]:
+        """Return the blind runs of the entry before with the words of this stub and these tests."""
         gate = self.checks.gate
         try:
             before = read_proof(proof_file(gate, kata))
         except (OSError, ProofError):
             return []
-        files = (kata.exercise, kata.test)
-        names = [path.relative_to(gate.root).as_posix() for path in files]
-        same = all(before.content.get(name) == content.get(name) for name in names)
-        return before.blind if same else []
+        text = text_of(kata)[:SHORT]
+        return [run for run in before.blind if run["text"] == text]

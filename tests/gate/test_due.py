@@ -11,6 +11,8 @@ import pytest
 from plugins.tools.git import GitError
 from tests.gate import due
 from tests.gate.cases import read_gate
+from tests.gate.engine import engine_digest
+from tests.gate.ledger import SHORT
 from tests.gate.ledger import Proof
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import write_proof
@@ -34,6 +36,7 @@ PROOF = Proof(
     right=dict.fromkeys(("tried", "accepted"), 0),
     mutants=dict.fromkeys(("possible", "unbuilt", "tried", "killed", "equivalent"), 0),
     repeats=dict.fromkeys(("run", "passed"), 0),
+    engine=engine_digest()[:SHORT],
     content={},
 )
 
@@ -52,9 +55,10 @@ def gate(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> Gate:
     return gate
 
 
-def enter(gate: Gate, kata: Kata, seconds: int = 60) -> None:
+def enter(gate: Gate, kata: Kata, seconds: int = 60, **others: str) -> None:
     """Write an entry of so many seconds."""
-    write_proof(gate, kata, Proof(**{**asdict(PROOF), "kata": kata.id, "seconds": seconds}))
+    fields = {"kata": kata.id, "seconds": seconds, **others}
+    write_proof(gate, kata, Proof(**{**asdict(PROOF), **fields}))
 
 
 def git(gate: Gate, *arguments: str) -> None:
@@ -110,6 +114,22 @@ def test_half_of_a_sample_is_young_and_half_is_random(gate: Gate) -> None:
     assert names(due.sample(gate, gate.katas, 250, 3, 250)[0]) == found[3]
     assert 1 < len({tuple(sorted(chosen)) for chosen in found})
     assert {name for chosen in found for name in chosen} == {name[:3] for name in NAMES}
+
+
+def test_an_older_engine_comes_before_chance(gate: Gate) -> None:
+    """The oldest day first, after the youngest entries; one that cannot be read is none."""
+    for number, day in ((5, "2026-11-20"), (2, "2026-11-19"), (6, "2026-11-21")):
+        enter(gate, gate.katas[number], proved=day, engine="older")
+    enter(gate, gate.katas[0], 61)
+    commit(gate)
+    enter(gate, gate.katas[7], 61)
+    proof_file(gate, gate.katas[1]).write_text("{")
+    assert ["k03", "k06", "k07"] == names(due.aged(gate, gate.katas))
+    proof_file(gate, gate.katas[1]).unlink()
+
+    for seed in range(6):
+        chosen, _ = due.sample(gate, gate.katas, 250, seed, 250)
+        assert ["k03", "k06"] == names(chosen[-2:])
 
 
 def test_what_does_not_fit_is_left_out(gate: Gate) -> None:

@@ -7,7 +7,6 @@ import json
 import shutil
 from dataclasses import asdict
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -15,12 +14,20 @@ import pytest
 
 from plugins import ROOT
 from tests.gate import checks
-from tests.gate import content
+from tests.gate import ledger
 from tests.gate import prove
 from tests.gate.content import content_of
 from tests.gate.content import key_of
+from tests.gate.content import text_of
+from tests.gate.engine import DECIDES
+from tests.gate.engine import HOME
+from tests.gate.engine import SESSION
+from tests.gate.engine import engine_digest
+from tests.gate.engine import engine_files
+from tests.gate.ledger import SHORT
 from tests.gate.ledger import Proof
 from tests.gate.ledger import differences
+from tests.gate.ledger import is_aged
 from tests.gate.ledger import orphans
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
@@ -44,6 +51,7 @@ if TYPE_CHECKING:
 
 COMMAND = "nox -s verify -- lecture01 k01_clamp --write"
 TESTS = "test_k01_clamp.py"
+GATE = ROOT / "tests/gate"
 
 
 def prove_it(small: Small, times: int | None = None) -> Row:
@@ -78,16 +86,15 @@ def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None
     assert proof.repeats == {"run": 20, "passed": 20}
     assert set(proof.content) == {
         "[[kata]] in lecture.toml",
-        "katas/__init__.py",
-        "katas/lecture01/__init__.py",
-        "katas/lecture01/k01_clamp.py",
-        "katas/lecture01/solutions/k01_clamp.py",
-        f"katas/lecture01/{TESTS}",
-        "tests/wrong/lecture01/k01_clamp.toml",
-        "the gate (Python)",
-        "the gate (all)",
+        "__init__.py",
+        "equivalent mutants",
+        "k01_clamp.py",
+        "solutions/k01_clamp.py",
+        TESTS,
         "torch",
+        "wrong answers",
     }
+    assert proof.engine == engine_digest()[:SHORT]
     text = proof_file(small.gate, small.kata).read_text()
     assert json.loads(text) == asdict(proof)
     assert '\n  "tests": {\n' in text
@@ -96,35 +103,117 @@ def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("katas/lecture01/k01_clamp.py", "TODO", "TODO now"),
-        ("katas/lecture01/solutions/k01_clamp.py", "x <= low", "x < low"),
-        (f"katas/lecture01/{TESTS}", "== 3", "== 3 "),
-        ("tests/wrong/lecture01/k01_clamp.toml", "forgotten", "left out"),
-        ("katas/lecture01/__init__.py", "overlay", "overlay "),
-        ("katas/__init__.py", "The lectures", "Lectures"),
+        ("k01_clamp.py", "raise NotImplementedError", "return low"),
+        ("k01_clamp.py", "high: int", "high: float"),
+        ("solutions/k01_clamp.py", "x <= low", "x < low"),
+        ("solutions/k01_clamp.py", "raise ValueError", "raise TypeError"),
+        (TESTS, "== 3", "== 4"),
+        (TESTS, "def test_no_range", "def test_a_range"),
+        (TESTS, 'match="low"', 'match="high"'),
+        ("__init__.py", "overlay(__path__)", "__path__"),
     ],
 )
 def test_a_change_of_what_it_rests_on_makes_it_stale(
     small: Small, proof: Proof, name: str, old: str, new: str
 ) -> None:
     """The message names the file and the command."""
-    file = small.course.path / name
+    file = small.course.katas / "lecture01" / name
     assert proof.content[name]
+    assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new, 1))
 
-    (problem,) = problems(small)
-    assert f"is stale, since these have changed: {name}. {COMMAND}" in problem
+    assert f"is stale, since these have changed: {name}" in problems(small)[0]
+    assert problems(small)[0].endswith(COMMAND)
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('by = "return x"', 'by = "return x + 1"'),
+        ('replace = "return low"', 'replace = "low\\n    return high"'),
+        ('"test_above_comes_the_high_end"', '"test_no_range"'),
+        ("sorted((low, x, high))[1]", "sorted((low, x, high))[2]"),
+        ("[[wrong]]", '[[wrong]]\ntorch = "<2"\ntorch_because = "it is"'),
+    ],
+)
+def test_a_change_of_a_wrong_answer_makes_it_stale(small: Small, old: str, new: str) -> None:
+    """Its edit, the test that rejects it, or the versions of torch where it is wrong."""
+    change_answers(small, old, new)
+
+    assert "is stale, since these have changed: wrong answers." in problems(small)[0]
+
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("+    if (x < low):", "+    if (x > low):"),
+        ('operator = "comparison"', 'operator = "constant"'),
+        ('function = "clamp"\nop', 'function = "other"\nop'),
+    ],
+)
+def test_a_change_of_an_equivalent_mutant_makes_it_stale(small: Small, old: str, new: str) -> None:
+    """What names it decides."""
+    change_answers(small, old, new)
+
+    assert "is stale, since these have changed: equivalent mutants." in problems(small)[0]
+
+
+def change_answers(small: Small, old: str, new: str) -> None:
+    """Change the first place of the file of wrong answers that has this text."""
+    text = WRONG + EQUAL
+    assert old in text
+    small.answers(text.replace(old, new, 1))
+
+
+@pytest.mark.usefixtures("proof")
+def test_prose_changes_no_proof(small: Small) -> None:
+    """Neither comments, docstrings and messages nor the layout, of wrong answers either."""
+    small.edit("k01_clamp.py", "Move a number", "Bring a number")
+    small.edit("k01_clamp.py", "# TODO: compare with", "# TODO: look at")
+    small.edit("solutions/k01_clamp.py", "must not be above high", "is above high")
+    small.edit("solutions/k01_clamp.py", "if x <= low:", "if (x <= low):  # Both ends.")
+    small.edit(
+        TESTS, "assert clamp(2, 1, 3) == 2", "assert (\n        clamp(2, 1, 3) == 2\n    ), 'no'"
+    )
+    small.edit(TESTS, "becomes its low end", "becomes the low end")
+    change_answers(small, "the low end is forgotten", "the lower end is forgotten")
+    assert problems(small) == []
+
+    wrong, equal = WRONG.replace("shortcut: sorts", "shortcut"), EQUAL.replace("where", "if")
+    wrong = wrong.replace("return sorted", "# As ever.\nreturn (sorted").replace("[1]", "[1])")
+    first, *others = wrong.strip().split("\n\n")
+    small.answers("\n\n".join([*others, first, equal]))
+    assert problems(small) == []
+
+    # The edit is written anew, since the solution is, and makes the same of it.
+    small.edit("solutions/k01_clamp.py", "return high if x", "return high  if x")
+    small.answers((WRONG + EQUAL).replace("high if x", "high  if x", 1))
+    assert problems(small) == []
 
 
 @pytest.mark.usefixtures("proof")
 def test_new_files_make_it_stale(small: Small) -> None:
-    """An alternative solution, and a file that the katas of the lecture share."""
+    """An alternative solution, and a file that pytest reads for the whole lecture."""
     small.course.write("tests/right/lecture01/k01_clamp.sorted.py", "")
-    small.course.write("katas/lecture01/csrc/shared.h", "")
+    small.course.write("katas/lecture01/conftest.py", "")
 
     (problem,) = problems(small)
-    names = "katas/lecture01/csrc/shared.h, tests/right/lecture01/k01_clamp.sorted.py"
-    assert f"these have changed: {names}." in problem
+    assert "these have changed: conftest.py, right/k01_clamp.sorted.py." in problem
+
+
+@pytest.mark.usefixtures("proof")
+def test_files_of_the_lecture_that_it_does_not_need(small: Small) -> None:
+    """Another kata's header, or its data."""
+    small.course.write("katas/lecture01/csrc/shared.h", "")
+    small.course.write("katas/lecture01/data/numbers.txt", "")
+    assert problems(small) == []
+
+    small.edit(TESTS, "assert clamp(9, 1, 3) == 3", "assert clamp(9, 1, 3) == 3, 'numbers.txt'")
+    assert problems(small) == []
+    small.edit(TESTS, "import pytest\n", "import pytest\n\nDATA = 'numbers.txt'\n")
+    assert f"these have changed: data/numbers.txt, {TESTS}." in problems(small)[0]
 
 
 @pytest.mark.usefixtures("proof")
@@ -161,24 +250,6 @@ def test_line_ends_do_not_count(small: Small) -> None:
     assert problems(small) == []
 
 
-KIT = """
-from plugins.checks.shapes import same_shape
-from plugins.kernels.ptx import Ptx
-"""
-SHAPES = """
-from plugins.checks import numbers
-from plugins.machine import devices
-
-def same_shape(first, second):
-    return numbers.same(first, second)
-"""
-NUMBERS = """
-def same(first, second):
-    from .deep import exact
-    return exact(first, second)
-"""
-
-
 def enter_anew(small: Small) -> Proof:
     """Enter the proof of the kata for what it rests on now."""
     found = content_of(small.gate, small.kata)
@@ -189,19 +260,6 @@ def enter_anew(small: Small) -> Proof:
     return proof
 
 
-def uses_the_kit(small: Small, imported: str) -> Proof:
-    """Write a kit, let the test import from it, and enter a proof of that."""
-    course = small.course
-    course.write("plugins/kit.py", KIT)
-    course.write("plugins/checks/__init__.py", "")
-    course.write("plugins/checks/shapes.py", SHAPES)
-    course.write("plugins/checks/numbers.py", NUMBERS)
-    course.write("plugins/checks/deep.py", "def exact(a, b):\n    return a == b\n")
-    course.write("plugins/checks/other.py", "")
-    small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
-    return enter_anew(small)
-
-
 def change(small: Small, name: str, old: str, new: str) -> None:
     """Change one place of a file of the course."""
     file = small.course.path / name
@@ -210,107 +268,86 @@ def change(small: Small, name: str, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
-STALE_KIT = "is stale, since these have changed: the kit."
+COMPAT = """
+import sys
+
+TORCH = (2, 13)
+NEW = TORCH >= (2, 15)
+OTHER = sys.version
+
+
+def old():
+    return not NEW
+"""
+STALE_COMPAT = "these have changed: katas/compat.py."
 
 
 @pytest.mark.usefixtures("proof")
-@pytest.mark.parametrize(
-    "imported", ["from plugins.kit import same_shape", "from plugins.kit import Ptx"]
-)
-def test_another_name_in_the_kit_leaves_proofs_valid(small: Small, imported: str) -> None:
-    """Nor does it matter where others come from, or what a check does that is not used."""
-    uses_the_kit(small, imported)
-    change(
-        small, "plugins/kit.py", KIT, f'"""Words."""\nfrom a import b\n{KIT}\n__all__ = ("b",)\n'
-    )
-    change(small, "plugins/checks/deep.py", "def exact", '"""Compare."""\n\n\ndef exact')
-    change(small, "plugins/checks/numbers.py", "def same", "# Why.\ndef same")
-    small.course.write("plugins/checks/other.py", "x = 1")
-    small.course.write("plugins/checks/new.py", "x = 1")
-    small.course.write("plugins/machine/devices.py", "x = 1")
-
-    assert problems(small) == []
-
-
-@pytest.mark.usefixtures("proof")
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("plugins/kit.py", "checks.shapes import", "checks.other import"),
-        ("plugins/checks/shapes.py", "return numbers", "return not numbers"),
-        ("plugins/checks/numbers.py", "return exact", "return not exact"),
-        ("plugins/checks/deep.py", "a == b", "a is b"),
-    ],
-)
 @pytest.mark.parametrize(
     "imported",
     [
-        "from plugins.kit import same_shape",
-        "from plugins.kit import same_shape as same, Ptx",
-        "from plugins import kit",
-        "import plugins.kit",
-        "from plugins.kit import *",
-        "def late():\n    from plugins.kit import same_shape",
+        "from katas import compat\nOLD = compat.old",
+        "from katas import compat as versions\nOLD = versions.old()",
+        "from katas.compat import old",
+        "def late():\n    from katas.compat import old as before",
     ],
 )
-def test_a_change_of_what_it_uses_of_the_kit_makes_it_stale(
-    small: Small, imported: str, name: str, old: str, new: str
-) -> None:
-    """Where the name comes from, or a check behind it, also through another check."""
-    uses_the_kit(small, imported)
-    change(small, name, old, new)
-
-    (problem,) = problems(small)
-    assert STALE_KIT in problem
-
-
-@pytest.mark.usefixtures("proof")
-def test_a_name_that_comes_from_another_wing(small: Small) -> None:
-    """It is the engine's what it does, but not which it is; all checks leave it alone."""
-    uses_the_kit(small, "from plugins.kit import Ptx")
-    change(small, "plugins/checks/deep.py", "a == b", "a is b")
+def test_it_rests_on_what_it_uses_of_compat(small: Small, imported: str) -> None:
+    """A name, and what its statement mentions in turn; not another one."""
+    small.course.write("katas/compat.py", COMPAT)
+    small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
+    enter_anew(small)
+    change(small, "katas/compat.py", "sys.version", "sys.path")
+    change(small, "katas/compat.py", "import sys", '"""Words."""\n# Why.\nimport sys')
     assert problems(small) == []
 
-    change(small, "plugins/kit.py", "plugins.kernels.ptx", "plugins.kernels.simt")
-    assert STALE_KIT in problems(small)[0]
+    change(small, "katas/compat.py", "(2, 13)", "(2, 14)")
+    assert STALE_COMPAT in problems(small)[0]
 
 
 @pytest.mark.usefixtures("proof")
 @pytest.mark.parametrize(
-    ("kit", "old", "new"),
-    [
-        ("LIMIT = 3\n\ndef same_shape(a, b):\n    return a < LIMIT\n", "LIMIT = 3", "LIMIT = 4"),
-        ("try:\n    from a import same_shape\nexcept ImportError:\n    same_shape = 1\n", "1", "2"),
-        ("def __getattr__(name):\n    return name\n", "return name", "return 3"),
-        ("import plugins.checks.deep as same_shape\n", "deep", "other"),
-        ("from .checks.deep import exact as same_shape\n", "exact", "other"),
-    ],
+    "imported",
+    ["import katas.compat", "from katas.compat import *", "from katas import compat\nC = compat"],
 )
-def test_other_ways_into_the_kit(small: Small, kit: str, old: str, new: str) -> None:
-    """A definition counts with what it mentions, and a name that only a function can bring."""
-    uses_the_kit(small, "from plugins.kit import same_shape")
-    small.course.write("plugins/kit.py", kit)
+def test_it_may_use_all_of_compat(small: Small, imported: str) -> None:
+    """It does where it cannot be told which names it uses."""
+    small.course.write("katas/compat.py", COMPAT)
+    small.edit(TESTS, "import pytest\n", f"import pytest\n{imported}\n")
     enter_anew(small)
 
-    change(small, "plugins/kit.py", old, new)
-    assert STALE_KIT in problems(small)[0]
+    change(small, "katas/compat.py", "sys.version", "sys.path")
+    assert STALE_COMPAT in problems(small)[0]
 
 
 @pytest.mark.usefixtures("proof")
-def test_a_check_that_is_imported_past_the_kit(small: Small) -> None:
-    """The linter refuses it; the key rests on it all the same."""
-    uses_the_kit(small, "import plugins.checks.numbers")
-    change(small, "plugins/checks/deep.py", "a == b", "a is b")
+def test_a_kata_that_does_not_use_compat(small: Small) -> None:
+    """Nothing there is its own, unless a run has opened it in another way."""
+    small.course.write("katas/compat.py", COMPAT)
+    assert problems(small) == []
+    assert "katas/compat.py" not in content_of(small.gate, small.kata)
+    assert content_of(small.gate, small.kata, ["katas/compat.py"])["katas/compat.py"]
 
-    assert STALE_KIT in problems(small)[0]
+
+@pytest.mark.usefixtures("proof")
+@pytest.mark.parametrize("broken", ["from plugins.kit import (", "compat = ("])
+def test_text_that_is_no_python(small: Small, broken: str) -> None:
+    """It changes the key, and the run of the kata says what is wrong."""
+    small.edit(TESTS, "import pytest\n", f"import pytest\n{broken}\n")
+
+    assert f"these have changed: {TESTS}." in problems(small)[0]
 
 
-def test_a_kata_without_the_kit(small: Small, proof: Proof) -> None:
-    """Its key has no entry for it, nor is text that is no Python searched for one."""
-    assert "the kit" not in proof.content
-    small.edit(TESTS, "import pytest\n", "import pytest\nfrom plugins.kit import (\n")
+@pytest.mark.usefixtures("proof")
+def test_the_engine_is_in_no_key(small: Small) -> None:
+    """Neither the plugins nor the kit that the kata's test imports, nor how answers are laid."""
+    small.edit(TESTS, "import pytest\n", "import pytest\nfrom plugins.kit import same_shape\n")
+    enter_anew(small)
+    small.course.write("plugins/kit.py", "def same_shape():\n    return True\n")
+    small.course.write("plugins/checks/shapes.py", "")
+    small.course.write("katas/__init__.py", "def overlay(path):\n    return path\n")
 
-    assert "the kit" not in content_of(small.gate, small.kata)
+    assert problems(small) == []
 
 
 @pytest.mark.usefixtures("proof")
@@ -325,103 +362,100 @@ def test_a_pinned_torch_counts_by_its_minor_version(small: Small) -> None:
     assert first == content_of(small.gate, small.kata)
 
 
-def other_gate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
-) -> None:
-    """Let a copy of the gate decide, in which one text is another."""
-    folder = tmp_path / "gate"
-    shutil.copytree(content.HERE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    file = folder / name
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
-    monkeypatch.setattr(content, "gate_digest", partial(content.gate_digest, folder=folder))
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a copy of the engine decide, and return its folder."""
+    for file in engine_files(HOME):
+        copy = tmp_path / "engine" / file.relative_to(HOME)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+    digest = engine_digest.__wrapped__
+    monkeypatch.setattr(ledger, "engine_digest", lambda: digest(tmp_path / "engine"))
+    return tmp_path / "engine"
 
 
-@pytest.mark.usefixtures("proof")
 @pytest.mark.parametrize(
     "edit",
     [
-        ("mutation.py", "SHARE = 0.95", "SHARE = 0.5"),
-        ("wrongrules.py", "LEAST = 3", "LEAST = 0"),
-        ("opened.py", "def watch", "def not_watch"),
-        ("kit.py", 'CHECKS = "plugins.checks"', 'CHECKS = "plugins.nothing"'),
+        ("tests/gate/mutation.py", "SHARE = 0.95", "SHARE = 0.5"),
+        ("tests/gate/opened.py", "def watch", "def not_watch"),
+        ("tests/gate/cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)'),
+        ("plugins/checks/aftermath.py", "def freed", "def not_freed"),
+        ("plugins/native/csrc/order.h", "#pragma once", "#pragma once\nint x;"),
+        ("katas/__init__.py", "KATAS_OVERLAY", "OVERLAY"),
+        ("conftest.py", "VERDICT + SESSION", "VERDICT"),
     ],
 )
-def test_a_softened_gate_makes_proofs_stale(
-    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: tuple[str, str, str]
+def test_an_older_engine_has_made_it(
+    small: Small, proof: Proof, engine: Path, edit: tuple[str, str, str]
 ) -> None:
-    """The entry does not hold for it, and says of which part."""
-    other_gate(tmp_path, monkeypatch, *edit)
+    """The entry stands, and is known to be aged."""
+    name, old, new = edit
+    assert not is_aged(proof)
+    text = (engine / name).read_text()
+    assert old in text
+    (engine / name).write_text(text.replace(old, new))
 
-    (problem,) = problems(small)
-    assert f"is stale, since these have changed: the gate (all). {COMMAND}" in problem
-
-
-@pytest.mark.usefixtures("proof")
-def test_mutants_of_a_language_count_for_its_katas(
-    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A change of what is done to C++ leaves the proof of a kata in Python valid."""
-    other_gate(tmp_path, monkeypatch, "cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)')
-    assert problems(small) == []
-    assert content.gate_digest("C++") != content.gate_digest("C++", folder=content.HERE)
-
-    of_cxx = replace(small.kata, csrc=("csrc/k01_clamp.cpp",))
-    assert content_of(small.gate, of_cxx)["the gate (C++)"] == content.gate_digest("C++")
-
-
-@pytest.mark.usefixtures("proof")
-def test_a_comment_in_the_gate_makes_none_stale(
-    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor does a docstring: the syntax trees are compared without them."""
-    old, new = '"""Runs a kata\'s mutants', '# Why.\n"""Tries a kata\'s mutants'
-    other_gate(tmp_path, monkeypatch, "mutation.py", old, new)
-
+    assert is_aged(proof)
     assert problems(small) == []
 
 
-def test_a_stale_gate_is_named(small: Small, proof: Proof, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entry says of which part of the gate it does not hold any more."""
-    assert proof.content["the gate (all)"]
-    monkeypatch.setattr(content, "gate_digest", lambda language: language)
+def test_words_of_the_engine_age_nothing(proof: Proof, engine: Path) -> None:
+    """A comment, a docstring and a message, nor what only a learner's session loads."""
+    for name, old, new in (
+        ("tests/gate/mutation.py", '"""Runs a kata\'s mutants', '# Why.\n"""Tries mutants'),
+        ("tests/gate/overlay.py", "copy more of the line", "take more of the line"),
+        ("plugins/native/csrc/order.h", "#pragma once", "// Why.\n#pragma  once"),
+    ):
+        text = (engine / name).read_text()
+        assert old in text
+        (engine / name).write_text(text.replace(old, new))
+    (engine / "plugins/loop").mkdir()
+    (engine / "plugins/loop/next.py").touch()
 
-    (problem,) = problems(small)
-    assert "these have changed: the gate (Python), the gate (all)." in problem
+    assert not is_aged(proof)
 
 
-# The modules of the gate that are in no key, and why.
+# The modules of the gate that do not decide about a kata, and why.
 EXEMPT = {
     "__init__": "it is empty",
     "accept": "it writes what solutions print, and the key has the tests",
     "blind": "it enters runs of people, which decide nothing",
     "conftest": "it is for the tests of the gate",
+    "content": "it makes the keys, and every run of tox compares them",
+    "cxxsyntax": "the keys are made with it",
     "cxxtemplates": "it writes the files of a new kata, which are in its key",
+    "demands": "every run of tox checks them on every kata, in test_katas",
     "due": "it chooses what to prove, and not how",
+    "edits": "the keys are made with it",
+    "engine": "it names those that decide",
     "forms": "it is for test_katas",
     "ledger": "every run of tox reads every entry with it",
     "rules": "every run of tox checks them on every kata, in test_katas",
     "scaffold": "it writes the files of a new kata, which are in its key",
+    "shared": "the keys are made with it",
     "sizes": "rules and lectures are checked with it, in test_katas",
     "sources": "it reads files for the rules, and every run of tox does with it",
+    "syntax": "the keys are made with it",
     "table": "it prints what the entries say",
     "templates": "it writes the files of a new kata, which are in its key",
+    "uses": "the keys are made with it",
     "verify": "it calls what decides; what it enters is in the entry",
+    "wrongrules": "every run of tox checks them on every kata, in test_katas",
 }
 
 
 def test_the_parts_that_decide_are_chosen_among_all() -> None:
     """A new module of the gate is put into one of the two lists."""
-    found = {path.stem for path in content.HERE.glob("*.py") if not path.stem.startswith("test_")}
+    found = {path.stem for path in GATE.glob("*.py") if not path.stem.startswith("test_")}
 
-    assert found - {*EXEMPT} == {name for names in content.DECIDES.values() for name in names}
+    assert found - {*EXEMPT} == {*DECIDES}
     assert {*EXEMPT} <= found
 
 
 def test_every_rule_is_checked_on_every_kata_by_tox() -> None:
     """So none has to be in a key, although a kata that breaks one gets no entry."""
-    text = (content.HERE / "test_katas.py").read_text()
+    text = (GATE / "test_katas.py").read_text()
     tests = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
     for test, decides in (
         ("test_a_kata_keeps_the_rule", "judge(kata, list(rule(kata)))"),
@@ -461,11 +495,9 @@ def test_nothing_of_a_learners_session_counts(
 
 def test_what_decides_imports_nothing_of_a_learners_session() -> None:
     """So a change there cannot change a verdict."""
-    for module in (name for names in content.DECIDES.values() for name in names):
-        text = (content.HERE / f"{module}.py").read_text()
-        for wing in ("loop", "guide", "progress", "crash", "fork", "feed"):
-            assert f"plugins.{wing}" not in text
-    assert [name for name in content.COMMON if name.startswith("plugins")] == []
+    for file in engine_files(ROOT):
+        for wing in SESSION:
+            assert f"from plugins.{wing}" not in file.read_text(), file
 
 
 def test_syntax_is_the_same_in_another_layout() -> None:
@@ -541,8 +573,14 @@ def test_a_forged_entry_is_found_when_it_is_proved_again(small: Small, proof: Pr
         ({"content": {"torch": 3}}, "content must be digests by name"),
         ({"blind": 3}, "blind must be a list of runs"),
         ({"blind": ["x"]}, "blind must be a list of runs"),
-        ({"blind": [{"date": "2026-11-23", "tests": 4, "passed": 5}]}, "blind must be a list"),
-        ({"blind": [{"date": "2099-11-23", "tests": 4, "passed": 4}]}, "blind must be a list"),
+        (
+            {"blind": [{"date": "2026-11-23", "tests": 4, "passed": 5, "text": ""}]},
+            "blind must be a list",
+        ),
+        (
+            {"blind": [{"date": "2099-11-23", "tests": 4, "passed": 4, "text": ""}]},
+            "blind must be a list",
+        ),
         ({"blind": [{"date": "2026-11-23", "tests": 4}]}, "blind must be a list of runs"),
     ],
 )
@@ -677,7 +715,7 @@ def test_an_entry_with_a_key_of_its_own(small: Small, proof: Proof) -> None:
 
 def test_a_key_without_its_content(small: Small, proof: Proof) -> None:
     """A stale entry with a new key: the digests of the content are compared as well."""
-    small.edit(TESTS, "== 3", "== 3 ")
+    small.edit(TESTS, "== 3", "== 3.0")
     key = key_of(content_of(small.gate, small.kata))
     write_proof(small.gate, small.kata, replace(proof, key=key))
 
@@ -885,7 +923,7 @@ def test_files_that_change_meanwhile(small: Small) -> None:
     def edit(check: str, done: int, wanted: int) -> None:
         if check == "repeats" and done == wanted:
             file = small.course.katas / "lecture01" / TESTS
-            file.write_text(file.read_text() + "\n# Changed.\n")
+            file.write_text(file.read_text() + "\nCHANGED = 1\n")
 
     row = Prover(small.checks, say=edit).prove(small.kata)
 
@@ -896,7 +934,8 @@ def test_files_that_change_meanwhile(small: Small) -> None:
 @pytest.mark.usefixtures("once")
 def test_blind_runs_are_kept_while_stub_and_tests_are_the_same(small: Small, proof: Proof) -> None:
     """They say how people fared with this stub and these tests, whatever the solution is."""
-    run = {"date": "2026-11-23", "tests": 4, "passed": 4}
+    text = text_of(small.kata)[:SHORT]
+    run = {"date": "2026-11-23", "tests": 4, "passed": 4, "text": text}
     write_proof(small.gate, small.kata, replace(proof, blind=[run]))
     small.answers(f"{WRONG}{EQUAL}\n")
     again = prove_it(small).proof
@@ -904,7 +943,7 @@ def test_blind_runs_are_kept_while_stub_and_tests_are_the_same(small: Small, pro
     assert again.blind == [run]
 
     write_proof(small.gate, small.kata, replace(proof, blind=[run]))
-    small.edit(TESTS, "== 3", "== 3 ")
+    small.edit(TESTS, "stays.", "stays, always.")
     again = prove_it(small).proof
     assert again
     assert again.blind == []

@@ -181,7 +181,7 @@ def test_a_lecture_that_cannot_be_read(small: Small, run: Verify) -> None:
             "expected unsolved, solved, wrong, right, mutants, flakes; found mutant",
         ),
         (["--again"], "--again needs --minutes"),
-        ([], "name a lecture, or all, or give --due, --base or --again"),
+        ([], "name a lecture, or all, or give --due, --base, --aged or --again"),
         (["--due", "--again", "--minutes", "1"], "not allowed with argument --due"),
     ],
 )

@@ -2,13 +2,15 @@
 
 With ``--write``, what passes every check is entered in the ledger, tests/proofs. ``--due`` chooses
 the katas whose entry is missing or stale, ``--base origin/main`` those whose entry a branch has
-changed, and ``--again`` some that are proved already: the youngest entries, then random ones.
+changed, ``--aged`` those whose entry an older engine has made, and ``--again`` some that are proved
+already: the youngest entries, then aged ones, then random ones. ``--list`` prints them instead.
 Each kata is entered as soon as it is proved, so a run may be stopped and started again.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import os
 import random
 import shutil
@@ -69,8 +71,11 @@ def main(arguments: Sequence[str]) -> int:
     if broken or not katas:
         sys.stdout.write("\n".join(broken or ["no such kata"]) + "\n")
         return 2
-    if options.blind:
-        return blind(gate, katas, options.blind)
+    return blind(gate, katas, options.blind) if options.blind else prove(gate, katas, options)
+
+
+def prove(gate: Gate, katas: list[Kata], options: argparse.Namespace) -> int:
+    """Choose among the katas, prove or list them, and return the exit status."""
     try:
         katas, others = choose(gate, katas, options)
     except GitError as error:
@@ -81,6 +86,16 @@ def main(arguments: Sequence[str]) -> int:
             write_table(gate)
         sys.stdout.write("Every proof is up to date.\n")
         return 0
+    if options.list:
+        sys.stdout.write("\n".join(listed(gate, katas)) + "\n")
+        return 0
+    return work_through(gate, katas, others, options)
+
+
+def work_through(
+    gate: Gate, katas: list[Kata], others: list[Kata], options: argparse.Namespace
+) -> int:
+    """Prove these katas, print the report, and return the exit status; others were not chosen."""
     work = Work(gate, katas, options)
     work.run()
     rows = work.rows
@@ -126,7 +141,12 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     which.add_argument("--due", action="store_true", help="katas whose proof is missing or stale")
     which.add_argument("--base", metavar="REF", help="katas whose proof differs from this branch")
     which.add_argument(
-        "--again", action="store_true", help="katas that are proved: the youngest, then random ones"
+        "--aged", action="store_true", help="katas whose proof an older engine has made"
+    )
+    which.add_argument(
+        "--again",
+        action="store_true",
+        help="katas that are proved: the youngest, then aged ones, then random ones",
     )
     every = ",".join(CHECKS)
     which.add_argument(
@@ -135,6 +155,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
         type=Path,
         help="enter how an answer fares whose author had seen neither tests nor solution",
     )
+    parser.add_argument("--list", action="store_true", help="print the katas and prove none")
     parser.add_argument("--only", default=every, help="comma-separated; default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="try a sample of the mutants")
     parser.add_argument("--repeats", type=int, help="shuffled runs; default: 20, of slow katas 5")
@@ -144,13 +165,14 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="start no kata that would not end in time")
     parser.add_argument("--seed", type=int, help="of the random katas; default: another each time")
     parser.add_argument("--shard", metavar="N/OF", default="1/1", help="one part of these katas")
+    parser.add_argument("--seventh", action="store_true", help="of these, those of the weekday")
     parser.add_argument("--write", action="store_true", help="enter the proofs in tests/proofs")
     options = parser.parse_args(arguments)
     options.only = tuple(options.only.split(","))
     if unknown := set(options.only) - set(CHECKS):
         parser.error(f"--only: expected {', '.join(CHECKS)}; found {', '.join(sorted(unknown))}")
     if options.lecture == "all" and not arguments:
-        parser.error("name a lecture, or all, or give --due, --base or --again")
+        parser.error("name a lecture, or all, or give --due, --base, --aged or --again")
     if options.again and options.minutes is None:
         parser.error("--again needs --minutes")
     # As tox does: "auto" is one for each processor.
@@ -186,18 +208,29 @@ def choose(
         katas = due.due(gate, katas)
     elif options.base:
         katas = due.differing(gate, katas, options.base)
+    elif options.aged:
+        katas = due.aged(gate, katas)
     elif options.again:
         work = 60 * options.minutes * options.jobs
         katas, others = due.sample(gate, katas, work, options.seed, 60 * options.minutes)
+    if options.seventh:
+        katas = katas[dt.datetime.now(tz=dt.UTC).weekday() :: 7]
     number, count = part_of(options.shard)
     if count > 1:
         times = {kata.id: due.seconds_of(gate, kata) for kata in katas}
         mine = shards(times, times, count)[number - 1]
         katas = [kata for kata in katas if kata.id in mine]
-    if not options.again:
+    if not options.again and not (options.aged and options.minutes):
         # The longest first, so that no core ends up with it alone.
         katas = sorted(katas, key=lambda kata: -due.seconds_of(gate, kata))
     return katas, others
+
+
+def listed(gate: Gate, katas: list[Kata]) -> list[str]:
+    """Return a line for each kata, and how long their proofs take."""
+    seconds = [due.seconds_of(gate, kata) for kata in katas]
+    lines = [f"{kata.id}  {time:.0f} s" for kata, time in zip(katas, seconds, strict=True)]
+    return [*lines, f"{len(katas)} katas, {sum(seconds) / 60:.0f} minutes, one after the other."]
 
 
 @dataclass
