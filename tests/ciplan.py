@@ -71,7 +71,10 @@ def parts_of_proofs(base: str, root: Path = ROOT) -> int:
 
     Where git does not know it, as many as all take; `verify --base` says so then.
     """
-    command = ["git", "diff", "--name-only", "-z", f"{base}...HEAD", "--", "tests/proofs"]
+    # What is only moved is as it was.
+    written = ("--name-only", "-M100%", "--diff-filter=AM", "-z")
+    entries = "katas/*/.meta/*/proof.json"
+    command = ["git", "diff", *written, f"{base}...HEAD", "--", entries]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         return PROOFS

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 # Katas of an example package and answers that are laid over katas: not tests of the project.
-collect_ignore = ["support/plugin_example", "proofs", "right", "wrong"]
+collect_ignore = ["support/plugin_example"]
 # What a run of ours must not inherit from the run that tests it, KATAS_* aside.
 CLEARED = (
     "BUILD_NUMBER",  # with it or with CI, pytest writes whole messages into its summary

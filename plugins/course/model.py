@@ -95,6 +95,11 @@ class Kata:
         return self.folder / f"test_{self.name}.py"
 
     @property
+    def meta(self) -> Path:
+        """The folder of what is its author's: wrong answers, other right ones, and the proof."""
+        return self.folder / ".meta" / self.name
+
+    @property
     def cuda(self) -> list[str]:
         """The CUDA sources among `csrc`."""
         return [name for name in self.csrc if name.endswith(".cu")]

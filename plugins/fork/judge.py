@@ -26,7 +26,7 @@ ROLES: dict[Role, re.Pattern[str]] = {
     "exercise": re.compile(rf"katas/{LECTURE}/(?:csrc/)?{KATA}\.\w+"),
     "tests": re.compile(rf"katas/{LECTURE}/test_{KATA}\.py"),
     "solution": re.compile(rf"katas/{LECTURE}/solutions/(?:csrc/)?{KATA}\.\w+"),
-    "answers": re.compile(rf"tests/(?:wrong|right)/{LECTURE}/{KATA}[./].*"),
+    "answers": re.compile(rf"katas/{LECTURE}/\.meta/{KATA}/.*"),
 }
 # What changes with the stub when a kata is changed for everybody.
 WITH: set[Role] = {"tests", "solution"}

@@ -1,4 +1,4 @@
-"""Says how a kata is proved, from its entry in tests/proofs; imports neither pytest nor torch."""
+"""Says how a kata is proved, from its `proof.json`; imports neither pytest nor torch."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ def count_tests(kata: Kata) -> int:
 
 
 def _read(kata: Kata, parse: Callable[[Any], T]) -> T | None:
-    file = kata.folder.parents[1] / "tests/proofs" / kata.lecture / f"{kata.name}.json"
     try:
-        return parse(json.loads(file.read_text(encoding="utf-8")))
+        return parse(json.loads((kata.meta / "proof.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, LookupError, TypeError):
         # The page is not the place to report a broken entry: the gate does.
         return None

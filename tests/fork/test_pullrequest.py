@@ -82,7 +82,7 @@ CONTRIBUTION: dict[str, Files] = {
         SOLUTION: OTHER_SOLUTION,
     },
     "tests alone": {TEST: "def test(): assert 1\n"},
-    "a wrong answer": {"tests/wrong/lecture01/k01_first.toml": "a = 1\n"},
+    "a wrong answer": {"katas/lecture01/.meta/k01_first/wrong.toml": "a = 1\n"},
     "a new kata": kata_files("k03_new", 3),
     "a kata less": {KATA: None, TEST: None, SOLUTION: None},
     "a plugin": {"plugins/new.py": NOTES},

@@ -1,4 +1,4 @@
-"""Reads a kata's wrong answers and equivalent mutants from tests/wrong."""
+"""Reads a kata's wrong answers and equivalent mutants: ``.meta/kNN_name/wrong.toml``."""
 
 from __future__ import annotations
 
@@ -47,25 +47,16 @@ class Equivalent:
 
 
 @dataclass(frozen=True)
-class NoDemand:
-    """A sentence that says must, never, once or same and asks nothing of an answer, and why."""
-
-    text: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Answers:
-    """The contents of a kata's file under tests/wrong."""
+    """The contents of a kata's file of answers."""
 
     wrong: tuple[Wrong, ...]
     equivalent: tuple[Equivalent, ...]
-    no_demand: tuple[NoDemand, ...] = ()
 
 
-def answers_file(tests: Path, kata: Kata) -> Path:
+def answers_file(kata: Kata) -> Path:
     """Return the path of a kata's wrong answers."""
-    return tests / "wrong" / kata.lecture / f"{kata.name}.toml"
+    return kata.meta / "wrong.toml"
 
 
 def read_answers(file: Path) -> Answers:
@@ -73,9 +64,8 @@ def read_answers(file: Path) -> Answers:
     table = read_toml(file)
     wrong = tuple(_wrong(entry) for entry in table.tables("wrong", ()))
     equivalent = tuple(_equivalent(entry) for entry in table.tables("equivalent", ()))
-    no_demand = tuple(_no_demand(entry) for entry in table.tables("no_demand", ()))
     table.refuse_others()
-    return Answers(wrong, equivalent, no_demand)
+    return Answers(wrong, equivalent)
 
 
 def _text(entry: TomlTable, key: str) -> str:
@@ -102,12 +92,6 @@ def _wrong(entry: TomlTable) -> Wrong:
     if answer.function and not answer.body.strip():
         raise entry.error("body", "expected the function's whole new body")
     return answer
-
-
-def _no_demand(entry: TomlTable) -> NoDemand:
-    listed = NoDemand(text=entry.string("text"), reason=entry.string("reason"))
-    entry.refuse_others()
-    return listed
 
 
 def _equivalent(entry: TomlTable) -> Equivalent:

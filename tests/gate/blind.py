@@ -29,12 +29,12 @@ def enter_blind_run(checks: Checks, kata: Kata, answer: Path) -> str:
     OSError, ProofError
         If there is no answer, or no entry yet that can be read.
     """
-    proof = read_proof(proof_file(checks.gate, kata))
+    proof = read_proof(proof_file(kata))
     with right_laid_over(kata, answer) as folder:
         tests = checks.runner.one(checks.run_of(kata, folder)).tests
     tests = tuple(test for test in tests if test.outcome != "skipped")
     passed = sum(test.outcome == "passed" for test in tests)
     day = dt.datetime.now(tz=dt.UTC).date().isoformat()
     line = {"date": day, "tests": len(tests), "passed": passed, "text": text_of(kata)[:SHORT]}
-    write_proof(checks.gate, kata, replace(proof, blind=[*proof.blind, line]))
+    write_proof(kata, replace(proof, blind=[*proof.blind, line]))
     return f"{kata.id}: {passed} of {len(tests)} tests pass"

@@ -48,7 +48,7 @@ class Gate:
 
     def right(self, kata: Kata) -> list[Path]:
         """Return the alternative solutions: ``kNN_name.py``, ``kNN_name.loops.py``, folders."""
-        folder = self.tests / "right" / kata.lecture
+        folder = kata.meta / "right"
         found = sorted(folder.glob(f"{kata.name}*")) if folder.is_dir() else []
         return [path for path in found if path.name.split(".")[0] == kata.name]
 

@@ -131,8 +131,8 @@ class Checks:
         return tuple(test.name for test in self.solved_result(kata).tests)
 
     def answers(self, kata: Kata) -> Answers:
-        """Read the kata's file under tests/wrong, if there is one; raises TomlError."""
-        file = answers_file(self.gate.tests, kata)
+        """Read the kata's file of wrong answers, if there is one; raises TomlError."""
+        file = answers_file(kata)
         return read_answers(file) if file.exists() else Answers((), ())
 
     def edited(self, kata: Kata, answer: Wrong) -> str:

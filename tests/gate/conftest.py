@@ -45,7 +45,7 @@ def proof(small: Small) -> Proof:
         assert row.problems == []
         assert row.proof
         KEPT.append(row.proof)
-    write_proof(small.gate, small.kata, KEPT[0])
+    write_proof(small.kata, KEPT[0])
     return KEPT[0]
 
 

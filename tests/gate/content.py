@@ -66,7 +66,7 @@ def content_of(gate: Gate, kata: Kata, opened: Iterable[str] = ()) -> dict[str, 
     compat = gate.root / COMPAT
     if compat.is_file() and (names := _uses_compat(files.values(), opened)):
         content[COMPAT] = _digest(used_text(compat.read_text(encoding="utf-8"), names))
-    content |= _answers(gate, kata)
+    content |= _answers(kata)
     versions = kata.torch.versions if kata.torch else ""
     table = [kata.id, kata.kind, kata.needs, kata.csrc, versions]
     content["[[kata]] in lecture.toml"] = _digest(json.dumps(table))
@@ -128,9 +128,9 @@ def _uses_compat(files: Iterable[Path], opened: Iterable[str]) -> set[str]:
     return found or ({EVERYTHING} if COMPAT in opened else set())
 
 
-def _answers(gate: Gate, kata: Kata) -> dict[str, str]:
+def _answers(kata: Kata) -> dict[str, str]:
     """Return the digests of the wrong answers and of the mutants that are listed, in any order."""
-    file = answers_file(gate.tests, kata)
+    file = answers_file(kata)
     try:
         answers = read_answers(file)
     except TomlError:

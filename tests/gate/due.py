@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from plugins.tools.git import GitError
 from plugins.tools.git import Repo
-from tests.gate.ledger import FOLDER
+from tests.gate.ledger import ENTRIES
 from tests.gate.ledger import ProofError
 from tests.gate.ledger import is_aged
 from tests.gate.ledger import proof_file
@@ -30,6 +30,9 @@ UNKNOWN = 120
 # No more is planned for one, whatever its entry says.
 LONGEST_PLANNED = 1800
 
+# The entries that a change has written: one that is only moved is as old as before.
+WRITTEN = ("--name-only", "-M100%", "--diff-filter=AMD")
+
 
 def due(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
     """Return the katas whose entry is missing, stale or unsound."""
@@ -46,15 +49,13 @@ def differing(gate: Gate, katas: Iterable[Kata], base: str) -> list[Kata]:
     """
     repo = Repo(gate.root)
     ancestor = repo.run("merge-base", base, "HEAD").decode().strip()
-    folder = f"tests/{FOLDER}"
-    changed = repo.run("diff", "--name-only", "-z", ancestor, "--", folder).decode().split("\0")
-    new = repo.run("ls-files", "--others", "-z", "--", folder).decode().split("\0")
+    changed = repo.run("diff", *WRITTEN, "-z", ancestor, "--", ENTRIES).decode().split("\0")
+    new = repo.run("ls-files", "--others", "-z", "--", ENTRIES).decode().split("\0")
     names = {*changed, *new}
     return [
         kata
         for kata in katas
-        if proof_file(gate, kata).relative_to(gate.root).as_posix() in names
-        or proof_problems(gate, kata)
+        if proof_file(kata).relative_to(gate.root).as_posix() in names or proof_problems(gate, kata)
     ]
 
 
@@ -71,43 +72,42 @@ def sample(
     """
     order = list(katas)
     random.Random(seed).shuffle(order)  # noqa: S311 - no secret
-    never = too_long(gate, order, longest)
+    never = too_long(order, longest)
     order = [kata for kata in order if kata not in never]
     chosen = youngest(gate, [*order, *never])[:1]
     young = youngest(gate, order)
-    rest = dict.fromkeys([*aged(gate, order), *order])
+    rest = dict.fromkeys([*aged(order), *order])
     for candidates, share in ((young, seconds / 2), (rest, seconds)):
         for kata in candidates:
-            used = sum(seconds_of(gate, each) for each in chosen)
-            if kata not in chosen and used + seconds_of(gate, kata) <= share:
+            used = sum(seconds_of(each) for each in chosen)
+            if kata not in chosen and used + seconds_of(kata) <= share:
                 chosen.append(kata)
     return chosen, [kata for kata in katas if kata not in chosen]
 
 
-def aged(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
+def aged(katas: Iterable[Kata]) -> list[Kata]:
     """Return the katas whose entry an older engine has made, the oldest first."""
     days = {}
     for kata in katas:
         # One that cannot be read is due.
         with suppress(OSError, ProofError):
-            proof = read_proof(proof_file(gate, kata))
+            proof = read_proof(proof_file(kata))
             if is_aged(proof):
                 days[kata] = proof.proved
     return sorted(days, key=days.__getitem__)
 
 
-def too_long(gate: Gate, katas: Iterable[Kata], longest: float) -> list[Kata]:
+def too_long(katas: Iterable[Kata], longest: float) -> list[Kata]:
     """Return the katas whose proof takes longer than a run may take."""
-    return [kata for kata in katas if seconds_of(gate, kata) > longest]
+    return [kata for kata in katas if seconds_of(kata) > longest]
 
 
 def youngest(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
     """Return the katas, those first whose entry was committed last; without git, as they come."""
-    folder = f"tests/{FOLDER}"
     try:
         repo = Repo(gate.root)
-        status = repo.run("status", "--porcelain", "-uall", "--", folder).decode()
-        log = repo.run("log", "--format=%x00", "--name-only", "--no-renames", "--", folder).decode()
+        status = repo.run("status", "--porcelain", "-uall", "--", ENTRIES).decode()
+        log = repo.run("log", "--format=%x00", *WRITTEN, "--", ENTRIES).decode()
     except (GitError, OSError):
         return list(katas)
     # What is not committed yet is the youngest; a commit's entries are of one age.
@@ -119,18 +119,18 @@ def youngest(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
     oldest = len(commits)
 
     def age_of(kata: Kata) -> int:
-        return ages.get(proof_file(gate, kata).relative_to(gate.root).as_posix(), oldest)
+        return ages.get(proof_file(kata).relative_to(gate.root).as_posix(), oldest)
 
     return sorted(katas, key=age_of)
 
 
-def seconds_of(gate: Gate, kata: Kata) -> float:
+def seconds_of(kata: Kata) -> float:
     """Return how long the proof of a kata took, or may take: at least a second, and no day.
 
     Of an entry that is broken otherwise, too: its kata is due.
     """
     try:
-        seconds = json.loads(proof_file(gate, kata).read_text(encoding="utf-8"))["seconds"]
+        seconds = json.loads(proof_file(kata).read_text(encoding="utf-8"))["seconds"]
     except (OSError, ValueError, LookupError, TypeError):
         return UNKNOWN
     return min(max(1, seconds), LONGEST_PLANNED) if type(seconds) is int else UNKNOWN

@@ -1,4 +1,4 @@
-"""The ledger of proofs: ``tests/proofs/lectureNN/kNN_name.json``, one entry per kata.
+"""The ledger of proofs: ``katas/lectureNN/.meta/kNN_name/proof.json``, one entry per kata.
 
 ``nox -s verify -- lecture02 k01 --write`` writes an entry, and nothing else does. It says what
 was run and found, when, with which torch and by which `engine`, and the key of what it rests on
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from tests.gate.cases import Gate
 
 
-FOLDER = "proofs"
+# The entries of the course, as git matches paths.
+ENTRIES = "katas/*/.meta/*/proof.json"
 # Enough of a digest to name the part that has changed; the key has all of it.
 SHORT = 12
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -86,9 +87,9 @@ COUNTS = {
 }
 
 
-def proof_file(gate: Gate, kata: Kata) -> Path:
+def proof_file(kata: Kata) -> Path:
     """Return the path of a kata's entry."""
-    return gate.tests / FOLDER / kata.lecture / f"{kata.name}.json"
+    return kata.meta / "proof.json"
 
 
 def read_proof(file: Path) -> Proof:
@@ -149,9 +150,9 @@ def _is_day(text: object) -> bool:
     return day <= dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=1)
 
 
-def write_proof(gate: Gate, kata: Kata, proof: Proof) -> None:
+def write_proof(kata: Kata, proof: Proof) -> None:
     """Write an entry."""
-    file = proof_file(gate, kata)
+    file = proof_file(kata)
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(proof), indent=2, ensure_ascii=False)
     write_whole(file, f"{text}\n".encode(), file.parent)
@@ -169,7 +170,7 @@ def command(kata: Kata) -> str:
 
 def proof_problems(gate: Gate, kata: Kata) -> list[str]:
     """Return what is wrong with a kata's entry, each with the command that mends it."""
-    file = proof_file(gate, kata)
+    file = proof_file(kata)
     name = file.relative_to(gate.root).as_posix()
     if not file.exists():
         return [f"{kata.id} has no proof ({name}): {command(kata)}"]
@@ -206,7 +207,7 @@ def unsound(gate: Gate, kata: Kata, proof: Proof) -> list[str]:
     mutants, repeats = proof.mutants, proof.repeats
     pinned = pinned_torch(gate.root)
     try:
-        answers = read_answers(answers_file(gate.tests, kata)).wrong
+        answers = read_answers(answers_file(kata)).wrong
         listed = len(answers)
         right_here = [
             a for a in answers if pinned and a.torch and explain_mismatch(a.torch, pinned)
@@ -272,14 +273,3 @@ def differences(entry: Proof, found: Proof, *, gpu: bool = False) -> list[str]:
     if found.mutants["tried"] == tried and found.mutants["killed"] < killed:
         lines.append(f"the entry says {killed} mutants killed, but it is {found.mutants['killed']}")
     return lines
-
-
-def orphans(gate: Gate) -> list[str]:
-    """Return the files in tests/proofs that are no kata's entry."""
-    folder = gate.tests / FOLDER
-    known = {proof_file(gate, kata) for kata in gate.katas}
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and path not in known)
-    return [
-        f"{path.relative_to(gate.root).as_posix()} is the proof of no kata: delete it"
-        for path in found
-    ]

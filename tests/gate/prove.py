@@ -215,9 +215,8 @@ class Prover:
 
     def _blind(self, kata: Kata) -> list[dict[str, object]]:
         """Return the blind runs of the entry before with the words of this stub and these tests."""
-        gate = self.checks.gate
         try:
-            before = read_proof(proof_file(gate, kata))
+            before = read_proof(proof_file(kata))
         except (OSError, ProofError):
             return []
         text = text_of(kata)[:SHORT]

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     minutes = MINUTES.get(size, 0)
     effort = EFFORT.format(size=size, minutes=minutes) if size else ""
     told = f"{size}, {minutes} min" if size else ""
-    written = _kata(root, folder, name, options.title, options.kind, (effort, told))
+    written = _kata(folder, name, options.title, options.kind, (effort, told))
     lines = [str(path.relative_to(root)) for path in written]
     steps = templates.NEXT.format(
         lecture=folder.name, number=name[:3], told=_core_path(folder) if effort else ""
@@ -104,9 +104,7 @@ def _lecture(folder: Path) -> None:
         (folder / name).write_text(text.format(number=number), encoding="utf-8")
 
 
-def _kata(  # noqa: PLR0917 - what a template asks for
-    root: Path, folder: Path, name: str, title: str, kind: str, size: tuple[str, str]
-) -> list[Path]:
+def _kata(folder: Path, name: str, title: str, kind: str, size: tuple[str, str]) -> list[Path]:
     effort, told = size
     native = kind in NATIVE
     file = f"csrc/{name}{NATIVE[kind]}" if native else f"{name}.py"
@@ -128,7 +126,7 @@ def _kata(  # noqa: PLR0917 - what a template asks for
         folder / file: stub,
         folder / "solutions" / file: cxxtemplates.SOLUTION if native else templates.SOLUTION,
         folder / f"test_{name}.py": cxxtemplates.TEST if native else templates.TEST,
-        root / "tests" / "wrong" / folder.name / f"{name}.toml": templates.WRONG,
+        folder / ".meta" / name / "wrong.toml": templates.WRONG,
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -104,9 +104,13 @@ def strays(folder: Path, katas: tuple[Kata, ...]) -> list[str]:
             # Headers of our own, which stub and solution share.
             for name in INCLUDE.findall((folder / file).read_text(encoding="utf-8")):
                 expected.add((Path(file).parent / name).as_posix())
+        expected |= {f".meta/{kata.name}/{name}" for name in ("wrong.toml", "proof.json")}
     files = [path for path in folder.rglob("*") if path.is_file()]
     found = {path.relative_to(folder).as_posix() for path in files if path.suffix != ".pyc"}
-    return sorted(found - expected - _shared(folder, found))
+    # Other right answers, whose number is free, are named after their kata.
+    right = tuple(f".meta/{kata.name}/right/{kata.name}" for kata in katas)
+    others = {name for name in found if name.startswith(right)}
+    return sorted(found - expected - others - _shared(folder, found))
 
 
 def _shared(folder: Path, found: set[str]) -> set[str]:

@@ -54,7 +54,7 @@ def proof_table(gate: Gate) -> str:
     rows, seconds = [], 0
     for kata in gate.katas:
         try:
-            proof = read_proof(proof_file(gate, kata))
+            proof = read_proof(proof_file(kata))
         except (OSError, ProofError):
             rows.append([kata.id, *[""] * (len(PROOFS) - 1)])
         else:

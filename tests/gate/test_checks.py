@@ -262,27 +262,29 @@ def test_answers_that_cannot_be_tried(small: Small, old: str, new: str, says: st
     (problem,) = broken_answers(small.checks.gate, small.kata)
 
     assert says in problem
-    assert "k01_clamp.toml" in problem
+    assert "k01_clamp/wrong.toml" in problem
 
 
 def test_too_few_wrong_answers(small: Small) -> None:
     """Two wrong answers are one too few, and none at all say which file to write."""
     small.answers(WRONG.partition("\n\n")[2])
     (few,) = broken_answers(small.checks.gate, small.kata)
-    file = answers_file(small.course.path / "tests", small.kata)
+    file = answers_file(small.kata)
     file.unlink()
     (none,) = broken_answers(small.checks.gate, small.kata)
 
     assert "expected at least 3 [[wrong]] answers, found 2" in few
-    assert "k01_clamp.toml: file: expected a readable UTF-8 file" in none
+    assert "k01_clamp/wrong.toml: file: expected a readable UTF-8 file" in none
 
 
 def test_right_answers_written_otherwise(small: Small) -> None:
     """A different solution is accepted, one that is wrong is not."""
     other = SOLUTION.replace("    if x <= low:\n        return low\n", "    x = max(x, low)\n")
-    good = small.course.write("tests/right/lecture01/k01_clamp.py", "")
+    good = small.course.write("katas/lecture01/.meta/k01_clamp/right/k01_clamp.py", "")
     good.write_text(other)
-    bad = small.course.write("tests/right/lecture01/k01_clamp.worse/k01_clamp.py", "")
+    bad = small.course.write(
+        "katas/lecture01/.meta/k01_clamp/right/k01_clamp.worse/k01_clamp.py", ""
+    )
     bad.write_text(SOLUTION.replace("return low", "return x"))
 
     gate = read_gate(small.course.path)

@@ -50,15 +50,15 @@ def gate(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> Gate:
     monkeypatch.setattr(due, "proof_problems", lambda *_: [])
     git(gate, "init", "-q", "-b", "main")
     for kata in gate.katas:
-        enter(gate, kata)
+        enter(kata)
     commit(gate)
     return gate
 
 
-def enter(gate: Gate, kata: Kata, seconds: int = 60, **others: str) -> None:
+def enter(kata: Kata, seconds: int = 60, **others: str) -> None:
     """Write an entry of so many seconds."""
     fields = {"kata": kata.id, "seconds": seconds, **others}
-    write_proof(gate, kata, Proof(**{**asdict(PROOF), **fields}))
+    write_proof(kata, Proof(**{**asdict(PROOF), **fields}))
 
 
 def git(gate: Gate, *arguments: str) -> None:
@@ -81,11 +81,11 @@ def names(katas: list[Kata]) -> list[str]:
 def test_the_entries_of_the_last_commit_are_the_youngest(gate: Gate) -> None:
     """What is not committed is younger still; entries of one commit stay in order."""
     third, fifth, eighth = (gate.katas[n] for n in (2, 4, 7))
-    enter(gate, fifth, 61)
+    enter(fifth, 61)
     commit(gate)
-    enter(gate, third, 61)
+    enter(third, 61)
     commit(gate)
-    enter(gate, eighth, 61)
+    enter(eighth, 61)
 
     assert ["k08", "k03", "k05", "k01", "k02", "k04", "k06", "k07"] == names(
         due.youngest(gate, gate.katas)
@@ -104,7 +104,7 @@ def test_without_git_all_are_as_old_as_each_other(course: MiniCourse) -> None:
 def test_half_of_a_sample_is_young_and_half_is_random(gate: Gate) -> None:
     """The same seed chooses the same katas, another seed others."""
     for kata in gate.katas[4:7]:
-        enter(gate, kata, 61)
+        enter(kata, 61)
     commit(gate)
     found = [names(due.sample(gate, gate.katas, 250, seed, 250)[0]) for seed in range(12)]
 
@@ -119,13 +119,13 @@ def test_half_of_a_sample_is_young_and_half_is_random(gate: Gate) -> None:
 def test_an_older_engine_comes_before_chance(gate: Gate) -> None:
     """The oldest day first, after the youngest entries; one that cannot be read is none."""
     for number, day in ((5, "2026-11-20"), (2, "2026-11-19"), (6, "2026-11-21")):
-        enter(gate, gate.katas[number], proved=day, engine="older")
-    enter(gate, gate.katas[0], 61)
+        enter(gate.katas[number], proved=day, engine="older")
+    enter(gate.katas[0], 61)
     commit(gate)
-    enter(gate, gate.katas[7], 61)
-    proof_file(gate, gate.katas[1]).write_text("{")
-    assert ["k03", "k06", "k07"] == names(due.aged(gate, gate.katas))
-    proof_file(gate, gate.katas[1]).unlink()
+    enter(gate.katas[7], 61)
+    proof_file(gate.katas[1]).write_text("{")
+    assert ["k03", "k06", "k07"] == names(due.aged(gate.katas))
+    proof_file(gate.katas[1]).unlink()
 
     for seed in range(6):
         chosen, _ = due.sample(gate, gate.katas, 250, seed, 250)
@@ -134,27 +134,27 @@ def test_an_older_engine_comes_before_chance(gate: Gate) -> None:
 
 def test_what_does_not_fit_is_left_out(gate: Gate) -> None:
     """A kata that takes longer than all of the time is not begun, and is named."""
-    enter(gate, gate.katas[0], 1000)
-    enter(gate, gate.katas[1], 59)
+    enter(gate.katas[0], 1000)
+    enter(gate.katas[1], 59)
     commit(gate)
-    enter(gate, gate.katas[2], 59)
+    enter(gate.katas[2], 59)
     chosen, others = due.sample(gate, gate.katas, 400, 1, 200)
 
     assert gate.katas[0] in others
     assert 6 == len(chosen)
     assert set(gate.katas) == {*chosen, *others}
-    assert [gate.katas[0]] == due.too_long(gate, gate.katas, 200)
+    assert [gate.katas[0]] == due.too_long(gate.katas, 200)
 
 
 def test_the_youngest_is_proved_whatever_it_costs(gate: Gate) -> None:
     """And those after it that cost less, however much one says that it takes."""
-    enter(gate, gate.katas[5], 300)
+    enter(gate.katas[5], 300)
     commit(gate)
-    enter(gate, gate.katas[2], 1000)
+    enter(gate.katas[2], 1000)
     commit(gate)
     assert ["k03"] == names(due.sample(gate, gate.katas, 10, 1, 10)[0])
 
-    enter(gate, gate.katas[6], 61)
+    enter(gate.katas[6], 61)
     commit(gate)
     chosen, _ = due.sample(gate, gate.katas, 300, 1, 150)
     assert "k07" == names(chosen)[0]
@@ -176,34 +176,34 @@ def test_the_youngest_is_proved_whatever_it_costs(gate: Gate) -> None:
 )
 def test_a_time_is_within_reason(gate: Gate, text: str, seconds: int) -> None:
     """Whatever an entry says, which may be broken otherwise."""
-    proof_file(gate, gate.katas[0]).write_text(text)
+    proof_file(gate.katas[0]).write_text(text)
 
-    assert seconds == due.seconds_of(gate, gate.katas[0])
+    assert seconds == due.seconds_of(gate.katas[0])
 
 
 def test_a_kata_without_an_entry_takes_a_guess(gate: Gate) -> None:
     """Two minutes, until it is known better."""
-    proof_file(gate, gate.katas[0]).unlink()
+    proof_file(gate.katas[0]).unlink()
 
-    assert due.UNKNOWN == due.seconds_of(gate, gate.katas[0])
-    assert 60 == due.seconds_of(gate, gate.katas[1])
+    assert due.UNKNOWN == due.seconds_of(gate.katas[0])
+    assert 60 == due.seconds_of(gate.katas[1])
 
 
 def test_a_branch_proves_what_it_changes(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changed entries and new ones, committed or not; stale ones; not what main has changed."""
     git(gate, "checkout", "-qb", "branch")
-    enter(gate, gate.katas[0], 61)
+    enter(gate.katas[0], 61)
     commit(gate)
-    enter(gate, gate.katas[1], 61)
-    proof_file(gate, gate.katas[2]).unlink()
-    enter(gate, gate.katas[3], 60)
+    enter(gate.katas[1], 61)
+    proof_file(gate.katas[2]).unlink()
+    enter(gate.katas[3], 60)
     stale = gate.katas[4].id
     monkeypatch.setattr(due, "proof_problems", lambda _, kata: [""] * (kata.id == stale))
     assert ["k01", "k02", "k03", "k05"] == names(due.differing(gate, gate.katas, "main"))
 
     git(gate, "stash", "-q")
     git(gate, "checkout", "-q", "main")
-    enter(gate, gate.katas[7], 99)
+    enter(gate.katas[7], 99)
     commit(gate)
     git(gate, "checkout", "-q", "branch")
     assert ["k01", "k05"] == names(due.differing(gate, gate.katas, "main"))
@@ -214,7 +214,7 @@ def test_an_entry_that_git_does_not_know_yet(course: MiniCourse) -> None:
     """A new kata's."""
     course.kata("k09_kata")
     more = read_gate(course.path)
-    enter(more, more.katas[8])
+    enter(more.katas[8])
 
     assert ["k09"] == names(due.differing(more, more.katas, "main"))
 
@@ -222,7 +222,7 @@ def test_an_entry_that_git_does_not_know_yet(course: MiniCourse) -> None:
 def test_a_base_without_common_history(gate: Gate) -> None:
     """Git says so: everything else would prove too little."""
     git(gate, "checkout", "-q", "--orphan", "other")
-    enter(gate, gate.katas[0], 61)
+    enter(gate.katas[0], 61)
     commit(gate)
 
     with pytest.raises(GitError, match="merge-base"):

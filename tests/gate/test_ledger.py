@@ -28,7 +28,6 @@ from tests.gate.ledger import SHORT
 from tests.gate.ledger import Proof
 from tests.gate.ledger import differences
 from tests.gate.ledger import is_aged
-from tests.gate.ledger import orphans
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
 from tests.gate.ledger import read_proof
@@ -67,7 +66,7 @@ def problems(small: Small) -> list[str]:
 def enter(small: Small, proof: Proof, **counts: dict[str, int]) -> None:
     """Write an entry with other counts by hand."""
     changed = {name: {**getattr(proof, name), **values} for name, values in counts.items()}
-    write_proof(small.gate, small.kata, Proof(**{**asdict(proof), **changed}))
+    write_proof(small.kata, Proof(**{**asdict(proof), **changed}))
 
 
 def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None:
@@ -95,7 +94,7 @@ def test_a_proof_says_what_was_run_and_found(small: Small, proof: Proof) -> None
         "wrong answers",
     }
     assert proof.engine == engine_digest()[:SHORT]
-    text = proof_file(small.gate, small.kata).read_text()
+    text = proof_file(small.kata).read_text()
     assert json.loads(text) == asdict(proof)
     assert '\n  "tests": {\n' in text
 
@@ -196,7 +195,7 @@ def test_prose_changes_no_proof(small: Small) -> None:
 @pytest.mark.usefixtures("proof")
 def test_new_files_make_it_stale(small: Small) -> None:
     """An alternative solution, and a file that pytest reads for the whole lecture."""
-    small.course.write("tests/right/lecture01/k01_clamp.sorted.py", "")
+    small.course.write("katas/lecture01/.meta/k01_clamp/right/k01_clamp.sorted.py", "")
     small.course.write("katas/lecture01/conftest.py", "")
 
     (problem,) = problems(small)
@@ -235,7 +234,7 @@ def test_the_table_in_lecture_toml_counts_where_it_decides(small: Small) -> None
 def test_another_kata_does_not_count(small: Small) -> None:
     """A kata's proof stands while its lecture grows."""
     small.course.kata("k02_next", "def test_it(): pass")
-    small.course.write("tests/wrong/lecture01/k02_next.toml", "")
+    small.course.write("katas/lecture01/.meta/k02_next/wrong.toml", "")
 
     assert problems(small) == []
 
@@ -253,9 +252,9 @@ def test_line_ends_do_not_count(small: Small) -> None:
 def enter_anew(small: Small) -> Proof:
     """Enter the proof of the kata for what it rests on now."""
     found = content_of(small.gate, small.kata)
-    known = read_proof(proof_file(small.gate, small.kata))
+    known = read_proof(proof_file(small.kata))
     proof = replace(known, key=key_of(found), content=shortened(found))
-    write_proof(small.gate, small.kata, proof)
+    write_proof(small.kata, proof)
     assert problems(small) == []
     return proof
 
@@ -552,7 +551,7 @@ def test_a_forged_entry_is_found_when_it_is_proved_again(small: Small, proof: Pr
     )
     assert problems(small) == []
 
-    found = differences(read_proof(proof_file(small.gate, small.kata)), proof)
+    found = differences(read_proof(proof_file(small.kata)), proof)
     assert "the entry says tests: all 9, but it is 4" in found
     assert "the entry says mutants: possible 40, but it is 15" in found
 
@@ -588,7 +587,7 @@ def test_a_field_that_cannot_be(
     small: Small, proof: Proof, fields: dict[str, Any], says: str
 ) -> None:
     """Neither the day nor the version is taken on trust."""
-    write_proof(small.gate, small.kata, replace(proof, **fields))
+    write_proof(small.kata, replace(proof, **fields))
 
     (problem,) = problems(small)
     assert says in problem
@@ -677,7 +676,7 @@ def test_an_entry_that_counts_more_kills(proof: Proof) -> None:
 @pytest.mark.usefixtures("proof")
 def test_an_entry_that_cannot_be_read(small: Small, text: str, says: str) -> None:
     """A merge conflict, say."""
-    proof_file(small.gate, small.kata).write_text(text)
+    proof_file(small.kata).write_text(text)
 
     (problem,) = problems(small)
     assert says in problem
@@ -697,17 +696,17 @@ def test_the_entry_of_another_kata(small: Small, proof: Proof) -> None:
     """A copied entry is red, with its own name in it or with the other's."""
     small.course.kata("k02_next", "def test_it(): pass")
     other = small.gate.katas[1]
-    write_proof(small.gate, other, proof)
+    write_proof(other, proof)
     (problem,) = proof_problems(small.gate, other)
-    assert "k02_next.json is the proof of lecture01/k01_clamp" in problem
+    assert "k02_next/proof.json is the proof of lecture01/k01_clamp" in problem
 
-    write_proof(small.gate, other, replace(proof, kata=other.id))
+    write_proof(other, replace(proof, kata=other.id))
     assert "is stale" in proof_problems(small.gate, other)[0]
 
 
 def test_an_entry_with_a_key_of_its_own(small: Small, proof: Proof) -> None:
     """The content is right, the key is not."""
-    write_proof(small.gate, small.kata, replace(proof, key="0" * 64))
+    write_proof(small.kata, replace(proof, key="0" * 64))
 
     (problem,) = problems(small)
     assert "these have changed: the key itself." in problem
@@ -717,7 +716,7 @@ def test_a_key_without_its_content(small: Small, proof: Proof) -> None:
     """A stale entry with a new key: the digests of the content are compared as well."""
     small.edit(TESTS, "== 3", "== 3.0")
     key = key_of(content_of(small.gate, small.kata))
-    write_proof(small.gate, small.kata, replace(proof, key=key))
+    write_proof(small.kata, replace(proof, key=key))
 
     assert any("its content" in problem for problem in problems(small))
 
@@ -725,21 +724,10 @@ def test_a_key_without_its_content(small: Small, proof: Proof) -> None:
 @pytest.mark.usefixtures("proof")
 def test_a_deleted_entry(small: Small) -> None:
     """It is missing by name."""
-    proof_file(small.gate, small.kata).unlink()
+    proof_file(small.kata).unlink()
 
     assert problems(small) == [
-        f"lecture01/k01_clamp has no proof (tests/proofs/lecture01/k01_clamp.json): {COMMAND}"
-    ]
-
-
-@pytest.mark.usefixtures("proof")
-def test_an_entry_without_a_kata(small: Small) -> None:
-    """A kata that was renamed or deleted leaves no entry behind."""
-    assert orphans(small.gate) == []
-    small.course.write("tests/proofs/lecture01/k09_gone.json", "{}")
-
-    assert orphans(small.gate) == [
-        "tests/proofs/lecture01/k09_gone.json is the proof of no kata: delete it"
+        f"lecture01/k01_clamp has no proof (katas/lecture01/.meta/k01_clamp/proof.json): {COMMAND}"
     ]
 
 
@@ -936,13 +924,13 @@ def test_blind_runs_are_kept_while_stub_and_tests_are_the_same(small: Small, pro
     """They say how people fared with this stub and these tests, whatever the solution is."""
     text = text_of(small.kata)[:SHORT]
     run = {"date": "2026-11-23", "tests": 4, "passed": 4, "text": text}
-    write_proof(small.gate, small.kata, replace(proof, blind=[run]))
+    write_proof(small.kata, replace(proof, blind=[run]))
     small.answers(f"{WRONG}{EQUAL}\n")
     again = prove_it(small).proof
     assert again
     assert again.blind == [run]
 
-    write_proof(small.gate, small.kata, replace(proof, blind=[run]))
+    write_proof(small.kata, replace(proof, blind=[run]))
     small.edit(TESTS, "stays.", "stays, always.")
     again = prove_it(small).proof
     assert again

@@ -179,8 +179,9 @@ def test_a_setting_counts_where_a_test_reads_it(tmp_path: Path, name: str) -> No
     "name",
     [
         *("README.md", "episodes.toml", "katas/lecture02/k01_bytes.py", "katas/conftest.py"),
-        *("tests/wrong/lecture02/k01_bytes.toml", "tests/conftest.py", "docs/a.md"),
-        *("plugins/data.json", ".github/x", ".ci/run", "build/x", "tests/proofs/a.json"),
+        *("katas/lecture02/.meta/k01_bytes/wrong.toml", "tests/conftest.py", "docs/a.md"),
+        *("plugins/data.json", ".github/x", ".ci/run", "build/x", "docs/pictures/a.py"),
+        "katas/lecture02/.meta/k01_bytes/proof.json",
         *("requirements.txt", "tests/gate/a.toml", ".git/HEAD"),
     ],
 )

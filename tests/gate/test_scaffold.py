@@ -34,7 +34,7 @@ def test_a_new_kata_is_red(course: MiniCourse, capsys: pytest.CaptureFixture[str
         (problem,) = checks.solved(kata)
     assert "NotImplementedError: TODO: the solution" in problem
     out = capsys.readouterr().out
-    assert "tests/wrong/lecture07/k01_strides.toml" in out
+    assert "katas/lecture07/.meta/k01_strides/wrong.toml" in out
     assert "nox -s verify -- lecture07" in out
 
 

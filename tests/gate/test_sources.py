@@ -20,9 +20,12 @@ def test_what_a_lecture_shares_belongs_to_it(tmp_path: Path) -> None:
         "data/deep/one.txt": "",
         "lost.py": "",
         "lost/two.txt": "",
+        ".meta/k01_gone/wrong.toml": "",
+        ".meta/k01_gone/right/k01_gone.py": "",
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
-    assert ["lost.py", "lost/two.txt"] == strays(folder, ())
+    gone = [".meta/k01_gone/right/k01_gone.py", ".meta/k01_gone/wrong.toml"]
+    assert [*gone, "lost.py", "lost/two.txt"] == strays(folder, ())

@@ -109,8 +109,9 @@ def more_katas(small: Small) -> None:
     for name in ("k02_clamp", "k03_clamp"):
         test = TEST.replace("k01_clamp", name)
         small.course.kata(name, test, stub=STUB, solution=SOLUTION)
-        wrong = (small.gate.tests / "wrong/lecture01/k01_clamp.toml").read_text()
-        small.course.write(f"tests/wrong/lecture01/{name}.toml", wrong.replace("k01_clamp", name))
+        wrong = (small.kata.meta / "wrong.toml").read_text()
+        place = f"katas/lecture01/.meta/{name}/wrong.toml"
+        small.course.write(place, wrong.replace("k01_clamp", name))
 
 
 def commit(small: Small, *names: str) -> None:
@@ -127,7 +128,7 @@ def test_a_good_kata_is_entered(small: Small, run: Verify) -> None:
     assert status == 0
     row = [cell.strip() for cell in out.splitlines()[2].split("|")[1:-2]]
     assert row == ["lecture01/k01_clamp", "4", "red", "yes", "3/3", "", "13/13", "20/20"]
-    assert "1 of 1 katas proved and entered in tests/proofs." in out
+    assert "1 of 1 katas proved and entered." in out
     assert proof_problems(small.gate, small.kata) == []
     page = (small.gate.tests / "README.md").read_text()
     assert page == f"{PAGE}\n{proof_table(small.gate)}\n"
@@ -146,7 +147,7 @@ def test_survivors_and_problems_come_first(small: Small, run: Verify) -> None:
     assert "PROBLEM  lecture01/k01_clamp  mutants: " in out
     assert "0 of 1 katas proved" in out
     assert "no proof  lecture01/k01_clamp  not all checks were run" in out
-    assert not proof_file(small.gate, small.kata).exists()
+    assert not proof_file(small.kata).exists()
 
 
 def test_only_what_is_asked_for(run: Verify) -> None:
@@ -237,7 +238,7 @@ def test_proofs_that_a_branch_changes_are_made_again(
     assert run("--base", "HEAD") == (0, "Every proof is up to date.\n")
 
     forged = replace(proof, tests={**proof.tests, "all": 9, "red": 9})
-    write_proof(small.gate, small.kata, forged)
+    write_proof(small.kata, forged)
     commit(small)
     status, out = run("--base", "HEAD~1")
     assert status == 1
@@ -299,13 +300,13 @@ def test_a_forged_entry_is_found_where_it_is_written_anew(
 ) -> None:
     """Each night all proofs are written: the difference is red, and the right entry stands."""
     forged = replace(proof, tests={**proof.tests, "all": 9, "red": 9}, seconds=9999)
-    write_proof(small.gate, small.kata, forged)
+    write_proof(small.kata, forged)
     status, out = run("all", "--write")
 
     assert status == 1
     assert "proof: the entry says tests: all 9, but it is 4" in out
     assert "proof: the entry says 9999 seconds, but it took" in out
-    assert read_proof(proof_file(small.gate, small.kata)).tests == proof.tests
+    assert read_proof(proof_file(small.kata)).tests == proof.tests
     assert run("all", "--write")[0] == 0
 
 
@@ -365,7 +366,7 @@ def test_a_blind_run_is_entered(
         0,
         "lecture01/k01_clamp: 3 of 4 tests pass\n",
     )
-    (line,) = read_proof(proof_file(small.gate, small.kata)).blind
+    (line,) = read_proof(proof_file(small.kata)).blind
     assert (line["tests"], line["passed"]) == (4, 3)
     assert proof_problems(small.gate, small.kata) == []
     page = (small.gate.tests / "README.md").read_text()
@@ -406,7 +407,7 @@ def test_what_was_proved_is_kept_when_it_is_stopped(small: Small) -> None:
     left = [kata for kata in small.gate.katas if proof_problems(small.gate, kata)]
     assert len(left) in {1, 2}
     done = [kata for kata in small.gate.katas if kata not in left]
-    entry = json.loads(proof_file(small.gate, done[0]).read_text())
+    entry = json.loads(proof_file(done[0]).read_text())
     assert entry["kata"] == done[0].id
 
 

@@ -1,9 +1,10 @@
 """``nox -s verify -- lecture04 k02_clamp``: puts a lecture or a kata through the gate.
 
-With ``--write``, what passes every check is entered in the ledger, tests/proofs. ``--due`` chooses
-the katas whose entry is missing or stale, ``--base origin/main`` those whose entry a branch has
-changed, ``--aged`` those whose entry an older engine has made, and ``--again`` some that are proved
-already: the youngest entries, then aged ones, then random ones. ``--list`` prints them instead.
+With ``--write``, what passes every check is entered in the ledger, ``.meta/kNN_name/proof.json``
+in the folder of its lecture. ``--due`` chooses the katas whose entry is missing or stale,
+``--base origin/main`` those whose entry a branch has changed, ``--aged`` those whose entry an
+older engine has made, and ``--again`` some that are proved already: the youngest entries, then
+aged ones, then random ones. ``--list`` prints them instead.
 Each kata is entered as soon as it is proved, so a run may be stopped and started again.
 """
 
@@ -87,7 +88,7 @@ def prove(gate: Gate, katas: list[Kata], options: argparse.Namespace) -> int:
         sys.stdout.write("Every proof is up to date.\n")
         return 0
     if options.list:
-        sys.stdout.write("\n".join(listed(gate, katas)) + "\n")
+        sys.stdout.write("\n".join(listed(katas)) + "\n")
         return 0
     return work_through(gate, katas, others, options)
 
@@ -166,7 +167,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the random katas; default: another each time")
     parser.add_argument("--shard", metavar="N/OF", default="1/1", help="one part of these katas")
     parser.add_argument("--seventh", action="store_true", help="of these, those of the weekday")
-    parser.add_argument("--write", action="store_true", help="enter the proofs in tests/proofs")
+    parser.add_argument("--write", action="store_true", help="enter the proofs in the lectures")
     options = parser.parse_args(arguments)
     options.only = tuple(options.only.split(","))
     if unknown := set(options.only) - set(CHECKS):
@@ -209,7 +210,7 @@ def choose(
     elif options.base:
         katas = due.differing(gate, katas, options.base)
     elif options.aged:
-        katas = due.aged(gate, katas)
+        katas = due.aged(katas)
     elif options.again:
         work = 60 * options.minutes * options.jobs
         katas, others = due.sample(gate, katas, work, options.seed, 60 * options.minutes)
@@ -217,18 +218,18 @@ def choose(
         katas = katas[dt.datetime.now(tz=dt.UTC).weekday() :: 7]
     number, count = part_of(options.shard)
     if count > 1:
-        times = {kata.id: due.seconds_of(gate, kata) for kata in katas}
+        times = {kata.id: due.seconds_of(kata) for kata in katas}
         mine = shards(times, times, count)[number - 1]
         katas = [kata for kata in katas if kata.id in mine]
     if not options.again and not (options.aged and options.minutes):
         # The longest first, so that no core ends up with it alone.
-        katas = sorted(katas, key=lambda kata: -due.seconds_of(gate, kata))
+        katas = sorted(katas, key=lambda kata: -due.seconds_of(kata))
     return katas, others
 
 
-def listed(gate: Gate, katas: list[Kata]) -> list[str]:
+def listed(katas: list[Kata]) -> list[str]:
     """Return a line for each kata, and how long their proofs take."""
-    seconds = [due.seconds_of(gate, kata) for kata in katas]
+    seconds = [due.seconds_of(kata) for kata in katas]
     lines = [f"{kata.id}  {time:.0f} s" for kata, time in zip(katas, seconds, strict=True)]
     return [*lines, f"{len(katas)} katas, {sum(seconds) / 60:.0f} minutes, one after the other."]
 
@@ -313,20 +314,20 @@ class Work:
         if self.options.minutes is None or (self.options.again and kata is self.katas[0]):
             return True
         used = time.monotonic() - self._started
-        return bool(used + due.seconds_of(self.gate, kata) <= 60 * self.options.minutes)
+        return bool(used + due.seconds_of(kata) <= 60 * self.options.minutes)
 
     def _conclude(self, kata: Kata, row: Row, *, gpu: bool) -> None:
         self._doing.pop(kata.id, None)
         if row.proof:
             try:
-                entry = read_proof(proof_file(self.gate, kata))
+                entry = read_proof(proof_file(kata))
             except (OSError, ProofError):
                 entry = None
             if entry and entry.key == row.proof.key:
                 row.add("proof", "", differences(entry, row.proof, gpu=gpu))
             # The right one is written all the same, and the difference is red.
             if self.options.write:
-                write_proof(self.gate, kata, row.proof)
+                write_proof(kata, row.proof)
         self.rows.append(row)
         if not sys.stderr.isatty():
             _show(f"{len(self.rows)}/{len(self.katas)} {row.kata} {row.cells['seconds']} s")
@@ -354,7 +355,7 @@ def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list
     """Return what is to be said of the run as a whole: what was proved, and what was not."""
     lines = []
     proved = [row for row in work.rows if row.proof and not row.problems]
-    entered = " and entered in tests/proofs" if options.write else ""
+    entered = " and entered" if options.write else ""
     lines.append(f"{len(proved)} of {len(work.katas)} katas proved{entered}.")
     lines += [f"no proof  {row.kata}  {row.no_proof}" for row in work.rows if row.no_proof]
     if work.stopped:
@@ -366,7 +367,7 @@ def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list
         lines.append(f"Proved again in {options.minutes:g} minutes, seed {options.seed}: {done}.")
         names = f": {', '.join(rest)}" if rest else ""
         lines.append(f"Not proved again: {len(rest)} of {len(every)} katas{names}.")
-        if never := due.too_long(work.gate, others, 60 * options.minutes):
+        if never := due.too_long(others, 60 * options.minutes):
             names = ", ".join(kata.id for kata in never)
             lines.append(f"Too long for {options.minutes:g} minutes, whichever are drawn: {names}.")
         lines.append("Everything: nox -s verify -- all")

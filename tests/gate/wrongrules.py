@@ -8,8 +8,8 @@ from plugins.tools.toml import TomlError
 from tests.gate import sources
 from tests.gate.answers import answers_file
 from tests.gate.answers import read_answers
+from tests.gate.brief_rules import misquoted
 from tests.gate.cases import solution_text
-from tests.gate.demands import unbroken
 from tests.gate.overlay import EditError
 from tests.gate.overlay import edited
 
@@ -26,14 +26,14 @@ LEAST = 3
 
 def broken_answers(gate: Gate, kata: Kata) -> list[str]:
     """Return the problems of a kata's file of wrong answers, which may be missing."""
-    file = answers_file(gate.tests, kata)
+    file = answers_file(kata)
     named = file.relative_to(gate.root)
     try:
         answers = read_answers(file)
     except TomlError as error:
         return [str(error)]
     lines = list(_count([answer.shortcut for answer in answers.wrong]))
-    lines += unbroken(kata, answers)
+    lines += misquoted(kata, answers)
     tests = sources.tests(kata.test)
     for number, answer in enumerate(answers.wrong, 1):
         if answer.rejected_by.partition("[")[0].rpartition("::")[2] not in tests:

@@ -220,8 +220,8 @@ def test_proofs_are_made_in_parts() -> None:
     assert 55 < ci["timeout-minutes"]
     assert f'{run}all --shard "$SHARD" --write' == nightly["steps"][-2]["run"]
     owned = (GITHUB / "CODEOWNERS").read_text(encoding="utf-8")
-    for folder in ("tests/gate", "tests/proofs", ".github", ".ci"):
-        assert f"\n/{folder}/ " in owned
+    for place in ("tests/gate/", "katas/**/proof.json", ".github/", ".ci/"):
+        assert f"\n/{place} " in owned
 
 
 def test_nightly_runs_both_ends() -> None:
@@ -279,23 +279,28 @@ def test_nightly_builds_with_each_compiler() -> None:
 )
 def test_proofs_are_divided_by_their_times(tmp_path: Path, seconds: list[int], parts: int) -> None:
     """Those of the branch alone, and as all where git does not know its base."""
-    folder = tmp_path / "tests/proofs/lecture02"
-    folder.mkdir(parents=True)
+    folder = tmp_path / "katas/lecture02/.meta"
 
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=k", "-c", "user.email=k@example.com")
         subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
 
+    def enter(name: str, text: str) -> None:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "proof.json").write_text(text)
+
     git("init", "-qb", "main")
-    (folder / "old.json").write_text(json.dumps({"seconds": 99 * PART}))
-    (folder / "gone.json").write_text("{}")
+    enter("old", json.dumps({"seconds": 99 * PART}))
+    enter("moved", json.dumps({"seconds": 98 * PART}))
+    enter("gone", "{}")
     git("add", ".")
     git("commit", "-qm", "old")
     git("checkout", "-qb", "branch")
     for number, each in enumerate(seconds):
-        (folder / f"k{number}.json").write_text(json.dumps({"seconds": each}))
-    (folder / "broken.json").write_text("{")
-    (folder / "gone.json").unlink()
+        enter(f"k{number}", json.dumps({"seconds": each}))
+    enter("broken", "{")
+    (folder / "gone/proof.json").unlink()
+    git("mv", "katas/lecture02/.meta/moved", "katas/lecture02/.meta/there")
     git("add", ".")
     git("commit", "-qm", "new")
 

@@ -38,7 +38,7 @@ FIRST, SECOND = date(2026, 11, 20), date(2026, 11, 22)
 def enter(place: Place, tests: dict[str, int]) -> None:
     """Write the entry of a kata's proof."""
     kata = place.kata
-    file = kata.folder.parents[1] / f"tests/proofs/{kata.lecture}/{kata.name}.json"
+    file = kata.meta / "proof.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"tests": tests}))
 

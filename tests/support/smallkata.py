@@ -123,7 +123,7 @@ class Small:
 
     def answers(self, text: str) -> None:
         """Replace the file of wrong answers."""
-        self.course.write("tests/wrong/lecture01/k01_clamp.toml", text)
+        self.course.write("katas/lecture01/.meta/k01_clamp/wrong.toml", text)
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Change one place of one file of the lecture."""

@@ -117,7 +117,7 @@ def tried(number: int, kata: Kata, tests: dict[str, TestOutcome]) -> Place:
 
 def names_of(kata: Kata) -> list[str]:
     """Return the tests of a kata by their names, as many as its proof has counted."""
-    entry = ROOT / "tests/proofs" / kata.lecture / f"{kata.name}.json"
+    entry = kata.meta / "proof.json"
     count = json.loads(entry.read_text(encoding="utf-8"))["tests"]["all"]
     functions = re.findall(r"^def (test_\w+)", kata.test.read_text(encoding="utf-8"), re.MULTILINE)
     return [f"{functions[n % len(functions)]}[shape{n}-float32]" for n in range(count)]

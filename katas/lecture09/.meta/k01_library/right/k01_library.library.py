@@ -1,0 +1,96 @@
+"""The same by Library, define and impl: names instead of objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def project(x: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Return each row of `x` projected to its `total`. Given, do not change: the opaque kernel."""
+    descending = -np.sort(-x, axis=-1)
+    sums = descending.cumsum(axis=-1)
+    ranks = np.arange(1, x.shape[-1] + 1)
+    size = (ranks * descending > sums - total[..., None]).sum(axis=-1, keepdims=True)
+    tau = (np.take_along_axis(sums, size - 1, axis=-1) - total[..., None]) / size
+    return np.maximum(x - tau, 0).astype(x.dtype)
+
+
+def _check(x: Tensor, total: Tensor) -> None:
+    if x.dtype != total.dtype or x.dtype not in {torch.float32, torch.float64}:
+        raise TypeError(
+            f"simplex: expected two float32 or two float64 tensors, got {x.dtype} and {total.dtype}"
+        )
+    if x.dim() == 0 or x.shape[-1] == 0:
+        raise ValueError(
+            f"simplex: expected rows of one element or more, got shape {tuple(x.shape)}"
+        )
+    if total.shape != x.shape[:-1]:
+        raise ValueError(
+            f"simplex: expected total of shape {tuple(x.shape[:-1])}, got {tuple(total.shape)}"
+        )
+
+
+def _kernel(x: Tensor, total: Tensor) -> Tensor:
+    _check(x, total)
+    result = torch.from_numpy(project(x.detach().numpy(), total.detach().numpy()))
+    # NumPy keeps the layout of a transposed x.
+    return result.contiguous()
+
+
+LIBRARY = torch.library.Library("lecture09_k01", "DEF")
+LIBRARY.define("simplex(Tensor x, Tensor total) -> Tensor")
+LIBRARY.define("simplex_(Tensor(a!) x, Tensor total) -> ()")
+NAME = "lecture09_k01::simplex"
+
+
+def simplex(x: Tensor, total: Tensor) -> Tensor:
+    """Return the rows of `x`, each projected to its element of `total`."""
+    return torch.ops.lecture09_k01.simplex(x, total)
+
+
+@torch.library.register_fake(NAME, lib=LIBRARY)
+def simplex_fake(x: Tensor, total: Tensor) -> Tensor:
+    """Return an empty tensor that looks like the result."""
+    _check(x, total)
+    # Contiguous, as the kernel's: empty_like would keep the strides of a transposed x.
+    return x.new_empty(x.shape)
+
+
+def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    """Save what backward needs."""
+    ctx.save_for_backward(output)
+
+
+def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of x and of total."""
+    (output,) = ctx.saved_tensors
+    support = output > 0
+    # On the support, every y takes 1 / k of a change of total, and gives 1 / k of its x's away.
+    mean = (grad * support).sum(-1) / support.sum(-1)
+    return (grad - mean.unsqueeze(-1)) * support, mean
+
+
+@torch.library.register_vmap(NAME, lib=LIBRARY)
+def simplex_vmap(
+    info: Any, in_dims: tuple[int | None, int | None], x: Tensor, total: Tensor
+) -> tuple[Tensor, int]:
+    """Return the result of the whole batch, and along which dim of it the batch lies."""
+    x, total = (
+        tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+        for tensor, dim in zip((x, total), in_dims, strict=True)
+    )
+    return simplex(x, total), 0
+
+
+def simplex_(x: Tensor, total: Tensor) -> None:
+    """Write over `x` what simplex would return."""
+    x.copy_(_kernel(x, total))
+
+
+torch.library.register_autograd(NAME, backward, setup_context=setup_context, lib=LIBRARY)
+LIBRARY.impl("simplex", _kernel, "CPU")
+LIBRARY.impl("simplex_", simplex_, "CPU")
