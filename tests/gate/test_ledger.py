@@ -424,7 +424,7 @@ EXEMPT = {
     "content": "it makes the keys, and every run of tox compares them",
     "cxxsyntax": "the keys are made with it",
     "cxxtemplates": "it writes the files of a new kata, which are in its key",
-    "demands": "every run of tox checks them on every kata, in test_katas",
+    "brief_rules": "every run of tox checks them on every kata, in test_katas",
     "due": "it chooses what to prove, and not how",
     "edits": "the keys are made with it",
     "engine": "it names those that decide",

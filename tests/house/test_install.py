@@ -55,7 +55,7 @@ def test_the_mentions_are_found() -> None:
     """Of people, of workflows and of messages."""
     assert {
         "README.md",
-        "CONTRIBUTING.md",
+        "docs/maintaining.md",
         ".github/actions/prepare/action.yml",
         ".github/workflows/ci.yml",
         "plugins/tools/capability.py",

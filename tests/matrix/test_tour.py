@@ -130,9 +130,9 @@ def test_the_readme_names_these_versions() -> None:
     assert minors == re.findall(r"\d+\.\d+", named)
 
 
-def test_what_contributing_says_of_tox_can_be_run() -> None:
+def test_what_maintainers_read_of_tox_can_be_run() -> None:
     """Its labels exist, each environment is in one of them, and its groups exist."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/maintaining.md").read_text(encoding="utf-8")
     part = text.partition("\n## The torch matrix\n")[2].partition("\n## ")[0]
     labels = dict(line.split(" = ") for line in tox_ini()["tox"]["labels"].strip().splitlines())
     environments = [name for names in labels.values() for name in expanded(names)]

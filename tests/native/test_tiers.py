@@ -12,7 +12,7 @@ from plugins.native.tiers import tiers
 from plugins.native.tiers import vector_options
 
 
-CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
+AUTHORING = Path(__file__).parents[2] / "docs/authoring.md"
 
 
 def test_the_tiers_are_in_the_order_of_their_cost() -> None:
@@ -77,4 +77,4 @@ def test_headers_in_folders_have_the_names_of_cudas() -> None:
 @pytest.mark.parametrize("name", [name for name in tiers() if name != "simt"])
 def test_contributors_can_choose_among_the_tiers(name: str) -> None:
     """The guide has a row for each that a source may name."""
-    assert f"| `{name}` |" in CONTRIBUTING.read_text(encoding="utf-8")
+    assert f"| `{name}` |" in AUTHORING.read_text(encoding="utf-8")
