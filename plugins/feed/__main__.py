@@ -3,8 +3,11 @@
 SOURCE is an RSS or Atom feed: a file, or an http or https address. The version read from an
 address is remembered, and an unchanged feed is not downloaded again.
 
+An item of the feed that lacks a fact, has an absurd one or contradicts the file is passed over, and
+a line names it; the others are taken.
+
 Exit codes: 0 done, or nothing to do; 1 ``--dry-run`` found something to do; 2 wrong usage;
-3 the source cannot be read; 4 the source is damaged, hostile, or contradicts the file;
+3 the source cannot be read; 4 the source is damaged or hostile, or no item of it can be taken;
 5 the file cannot be read or written. From 2 on the file is unchanged.
 """
 
@@ -33,6 +36,7 @@ from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from plugins.feed.sync import Sync
@@ -43,6 +47,8 @@ DIFFERS = 1
 NO_SOURCE = 3
 BAD_FEED = 4
 BAD_FILE = 5
+# Lines about items that were passed over.
+SHOWN = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,11 +91,23 @@ def _run(source: str, file: Path, *, dry_run: bool) -> int:
     else:
         if differs:
             write_whole(file, sync.after.encode())
-        if is_address(source):
+        # An item passed over today, for a date in the future, may be taken another day.
+        if is_address(source) and not sync.passed_over:
             remember_version(source, file, document.validators)
     counts = f"{len(sync.added)} added, {len(sync.changed)} changed, {len(sync.gone)} gone"
-    print(*sync.added, *sync.changed, *sync.gone, counts, sep="\n")  # noqa: T201 - the report
+    left = list(describe_passed_over(sync.passed_over))
+    if left:
+        counts += f", {len(sync.passed_over)} passed over"
+    print(*sync.added, *sync.changed, *sync.gone, *left, counts, sep="\n")  # noqa: T201 - the report
     return DIFFERS if dry_run and differs else 0
+
+
+def describe_passed_over(lines: Sequence[str]) -> Iterator[str]:
+    """Return a line for each item that was passed over: the first ones, of a feed full of them."""
+    for line in lines[:SHOWN]:
+        yield f"passed over {cut_printable(line)}"
+    if (more := len(lines) - SHOWN) > 0:
+        yield f"passed over {more} more {'item' if more == 1 else 'items'}"
 
 
 def _show_difference(sync: Sync, file: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.feed.podcast import FeedError
+from plugins.feed.podcast import PassedOver
 from plugins.guide.catalogue import Episode
 from plugins.guide.catalogue import read_episodes
 from plugins.guide.catalogue import slugify
@@ -15,10 +16,12 @@ from plugins.guide.catalogue import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Mapping
     from collections.abc import Sequence
     from pathlib import Path
 
     from plugins.feed.podcast import FeedEntry
+    from plugins.feed.podcast import Podcast
 
 
 HEADER = """\
@@ -42,30 +45,35 @@ SYNCED = ("number", "title", "published", "seconds", "page", "audio", "links")
 
 @dataclass(frozen=True)
 class Sync:
-    """The file's text before and after, and a line for each episode that changes."""
+    """The file's text before and after, and a line for each episode that changes or is left."""
 
     before: str
     after: str
     added: tuple[str, ...]
     changed: tuple[str, ...]
     gone: tuple[str, ...]
+    passed_over: tuple[str, ...] = ()
 
 
-def merge_feed(file: Path, entries: Sequence[FeedEntry]) -> Sync:
-    """Return `file` before and after it is updated with `entries`; write nothing.
+def merge_feed(file: Path, podcast: Podcast) -> Sync:
+    """Return `file` before and after it is updated with a feed; write nothing.
+
+    An entry with the number of another episode of the file is passed over, like the items that
+    the feed's reader has passed over.
 
     Raises
     ------
     TomlError
         If the file exists and cannot be parsed.
     FeedError
-        If an episode of the feed has the number of another episode in the file.
+        If each entry has the number of another episode in the file.
     """
     import tomlkit  # noqa: PLC0415 - only this module needs it
 
     known = {episode.guid: episode for episode in read_episodes(file)} if file.exists() else {}
     before = file.read_bytes().decode() if file.exists() else ""
-    updated = {episode.guid: episode for episode in _update_episodes(known, entries)}
+    entries, refused = _refuse_numbers(known, podcast.entries)
+    updated = _update_episodes(known, entries)
     document = tomlkit.parse(before or HEADER)
     changed = []
     # tomlkit keeps the order of the file, as read_episodes does.
@@ -77,7 +85,8 @@ def merge_feed(file: Path, entries: Sequence[FeedEntry]) -> Sync:
         if keys:
             changed.append(f"changed {new.number}: {', '.join(keys)}")
     added = [episode for guid, episode in updated.items() if guid not in known]
-    found = {entry.guid for entry in entries}
+    passed_over = [*podcast.passed_over, *refused]
+    found = {entry.guid for entry in entries} | {each.guid for each in passed_over}
     gone = [episode for guid, episode in known.items() if guid not in found]
     blocks = [tomlkit.dumps(document), *map(_format_episode, added)]
     return Sync(
@@ -87,11 +96,49 @@ def merge_feed(file: Path, entries: Sequence[FeedEntry]) -> Sync:
         added=tuple(f"added {episode.number}: {episode.title}" for episode in added),
         changed=tuple(changed),
         gone=tuple(f"kept {old.number}: {old.title} (gone from the feed)" for old in gone),
+        passed_over=tuple(each.line for each in passed_over),
     )
 
 
-def _update_episodes(known: dict[str, Episode], entries: Iterable[FeedEntry]) -> list[Episode]:
-    """Return the known episodes, updated, and then the new ones."""
+def _refuse_numbers(
+    known: Mapping[str, Episode], entries: Sequence[FeedEntry]
+) -> tuple[list[FeedEntry], list[PassedOver]]:
+    """Return the entries without those that have the number of another episode, and these."""
+    kept = list(entries)
+    refused: list[PassedOver] = []
+    while pair := _find_equal_numbers(_update_episodes(known, kept).values()):
+        # An episode of the file stays as it is, so the feed's is refused: one that is new, or else
+        # has a new number.
+        old = {guid: episode.number for guid, episode in known.items()}
+        guids = [each.guid for each in pair if each.number != old.get(each.guid)]
+        entry = next(entry for entry in kept if entry.guid == guids[-1])
+        other = next(each for each in pair if each.guid != entry.guid)
+        line = (
+            f"number {other.number}: expected one episode, found {other.title!r} (guid "
+            f"{other.guid}) and {entry.title!r} (guid {entry.guid}); if they are the same, write "
+            f"the feed's guid into the file"
+        )
+        refused.append(PassedOver(entry.guid, line))
+        kept.remove(entry)
+    if refused and not kept:
+        raise FeedError(refused[0].line)
+    return kept, refused
+
+
+def _find_equal_numbers(episodes: Iterable[Episode]) -> tuple[Episode, Episode] | None:
+    """Return the first two episodes that have the same number."""
+    first: dict[int, Episode] = {}
+    for episode in episodes:
+        if other := first.get(episode.number):
+            return other, episode
+        first[episode.number] = episode
+    return None
+
+
+def _update_episodes(
+    known: Mapping[str, Episode], entries: Iterable[FeedEntry]
+) -> dict[str, Episode]:
+    """Return the known episodes, updated, and then the new ones, by their guids."""
     episodes = dict(known)
     taken = {episode.slug for episode in known.values()}
     numbers = [episode.number for episode in known.values()]
@@ -107,16 +154,7 @@ def _update_episodes(known: dict[str, Episode], entries: Iterable[FeedEntry]) ->
             slug = f"{slug}-{number}"
         taken.add(slug)
         episodes[entry.guid] = Episode(**{**facts, "number": number, "slug": slug})
-    first: dict[int, Episode] = {}
-    for episode in episodes.values():
-        if other := first.get(episode.number):
-            raise FeedError(
-                f"number {episode.number}: expected one episode, found {other.title!r} "
-                f"(guid {other.guid}) and {episode.title!r} (guid {episode.guid}); "
-                f"if they are the same, write the feed's guid into the file"
-            )
-        first[episode.number] = episode
-    return list(episodes.values())
+    return episodes
 
 
 def _format_episode(episode: Episode) -> str:

@@ -132,9 +132,7 @@ def test_a_removed_episode(file: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (RSS.read_text(), "", "it is empty"),
         ("</channel>", "", "it is not well-formed XML: mismatched tag: line 39, column 2"),
         ("<rss ", "<!DOCTYPE r [<!ENTITY a 'b'>]><rss ", "it declares a document type: "),
-        ("<title>First", f"<title>{'x' * 1_000_000}", "item 3, line 31: expected no text above 3"),
-        ("guid-1", "guid-2", "item 3 ('First'): guid: 'guid-2' is that of item 2 too"),
-        ("01 Jan 2023", "01 Jan 9023", "item 3 ('First'): pubDate: expected a date up to today, "),
+        ("Radio Kata", "x" * 1_000_000, "outside of its items, line 4: expected no text above 30"),
     ],
 )
 def test_a_bad_feed_leaves_the_file_as_it_was(
@@ -159,15 +157,71 @@ def test_a_bad_feed_leaves_the_file_as_it_was(
     assert 1 == error.count("\n")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("<title>First", f"<title>{'x' * 1_000_000}", "item 3, line 31: expected no text above 3"),
+        ("guid-1", "guid-2", "item 3 ('First'): guid: 'guid-2' is that of item 2 too"),
+        ("01 Jan 2023", "01 Jan 9023", "item 3 ('First'): pubDate: expected a date from 2000-01"),
+        (
+            ">600<",
+            ">0<",
+            "item 3 ('First'): itunes:duration: expected HH:MM:SS, MM:SS or seconds, ",
+        ),
+    ],
+)
+def test_a_bad_item_is_passed_over(
+    file: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: str
+) -> None:
+    """The others are added; the report names it, and counts it."""
+    text = RSS.read_text(encoding="utf-8")
+    assert 1 == text.count(old)
+    source = file.with_name("feed.xml")
+    source.write_text(text.replace(old, new), encoding="utf-8")
+
+    assert 0 == sync(source, file)
+    assert [2, 3] == [episode.number for episode in read_episodes(file)]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith(f"passed over {line}")
+    assert ["2 added, 0 changed, 0 gone, 1 passed over"] == lines[3:]
+
+
+def test_of_many_bad_items_the_first_ones_are_named(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the others are counted."""
+    text = RSS.read_text(encoding="utf-8")
+    for count, last in ((20, "passed over item 23 "), (21, "passed over 1 more item"), (22, "pas")):
+        source = file.with_name("feed.xml")
+        bad = "<item><title>Bad</title></item>" * count
+        source.write_text(text.replace("</channel>", f"{bad}</channel>"), encoding="utf-8")
+        sync(source, file)
+
+        *_, shown, counts = capsys.readouterr().out.splitlines()
+        assert shown.startswith(last)
+        assert counts.endswith(f", {count} passed over")
+    assert "passed over 2 more items" == shown
+
+
+def test_a_feed_with_a_bad_item_is_downloaded_again(file: Path, server: WebServer) -> None:
+    """An item that is dated the day after tomorrow is no longer bad then."""
+    body = RSS.read_bytes().replace(b">600<", b">0<")
+    server.routes["/bad"] = lambda request: answer(request, body=body, ETag='"one"')
+    assert 0 == sync(f"{server.address}/bad", file)
+    assert 0 == sync(f"{server.address}/bad", file)
+
+    assert [None, None] == [it["If-None-Match"] for it in server.requests]
+
+
 def test_a_feed_that_contradicts_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same number under another guid is an error; the file stays."""
+    """An item with the number of another episode is passed over; the file stays."""
     sync(RSS, file)
     before = file.read_bytes().replace(b"guid-1", b"guid-0")
     file.write_bytes(before)
 
-    assert BAD_FEED == sync(RSS, file)
+    assert 0 == sync(RSS, file)
     assert before == file.read_bytes()
-    assert "number 1: expected one episode" in capsys.readouterr().err
+    assert "passed over number 1: expected one episode" in capsys.readouterr().out
 
 
 def test_a_file_in_a_missing_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,17 @@ import pytest
 
 from plugins.feed.podcast import FeedEntry
 from plugins.feed.podcast import FeedError
+from plugins.feed.podcast import PassedOver
+from plugins.feed.podcast import Podcast
 from plugins.feed.sync import HEADER
+from plugins.feed.sync import Sync
 from plugins.feed.sync import merge_feed
 from plugins.guide.catalogue import read_episodes
 from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -98,6 +102,11 @@ links = []
 # the end"""
 
 
+def merge(file: Path, entries: Iterable[FeedEntry], *passed_over: PassedOver) -> Sync:
+    """Merge a feed of these entries."""
+    return merge_feed(file, Podcast(tuple(entries), passed_over))
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """Return the path of a file that does not exist yet."""
@@ -106,7 +115,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_new_file(file: Path) -> None:
     """Its header says what survives a sync; a table for each episode follows, in feed order."""
-    sync = merge_feed(file, [FIRST, SECOND])
+    sync = merge(file, [FIRST, SECOND])
 
     assert ("", HEADER + BOTH) == (sync.before, sync.after)
     assert ("added 1: First", 'added 2: The "second" \\ one') == sync.added
@@ -118,14 +127,14 @@ def test_an_empty_file_is_a_new_one(file: Path) -> None:
     """It gets the header and the episodes."""
     file.write_text("")
 
-    assert HEADER + BOTH == merge_feed(file, [FIRST, SECOND]).after
+    assert HEADER + BOTH == merge(file, [FIRST, SECOND]).after
 
 
 @pytest.mark.parametrize("text", [HEADER + BOTH, EDITED])
 def test_again_is_no_change(file: Path, text: str) -> None:
     """No byte changes, whether the file was written by a sync or by hand."""
     file.write_text(text)
-    sync = merge_feed(file, [FIRST, SECOND])
+    sync = merge(file, [FIRST, SECOND])
 
     assert text == sync.before
     assert text == sync.after
@@ -144,7 +153,7 @@ def test_what_is_kept_by_hand_survives(file: Path) -> None:
         "audio": "https://radio.example/9.mp3",
         "links": ("https://radio.example/c",),
     }
-    sync = merge_feed(file, [replace(FIRST, **changes), SECOND])  # type: ignore[arg-type]
+    sync = merge(file, [replace(FIRST, **changes), SECOND])  # type: ignore[arg-type]
 
     expected = EDITED
     for old, new in {
@@ -169,7 +178,7 @@ def test_what_is_kept_by_hand_survives(file: Path) -> None:
 def test_an_episode_that_the_feed_no_longer_has_stays(file: Path) -> None:
     """It is reported, and the file is unchanged."""
     file.write_text(EDITED)
-    sync = merge_feed(file, [SECOND])
+    sync = merge(file, [SECOND])
 
     assert EDITED == sync.after
     assert ("kept 1: First (gone from the feed)",) == sync.gone
@@ -179,13 +188,13 @@ def test_a_new_episode_stands_at_the_end(file: Path) -> None:
     """After the last comment too; the next sync changes nothing."""
     file.write_text(EDITED)
     third = replace(SECOND, number=3, guid="guid-3", title="Third")
-    sync = merge_feed(file, [FIRST, SECOND, third])
+    sync = merge(file, [FIRST, SECOND, third])
 
     assert sync.after.startswith(EDITED + '\n\n[[episode]]\nnumber = 3\nslug = "third"\n')
     assert sync.after.endswith("links = []\n")
     assert ("added 3: Third",) == sync.added
     file.write_text(sync.after)
-    assert sync.after == merge_feed(file, [FIRST, SECOND, third]).after
+    assert sync.after == merge(file, [FIRST, SECOND, third]).after
 
 
 def test_a_feed_without_numbers(file: Path) -> None:
@@ -198,7 +207,7 @@ def test_a_feed_without_numbers(file: Path) -> None:
         replace(FIRST, number=8, guid="guid-8", title="Eighth"),
         replace(FIRST, number=None, guid="guid-4", title="Fourth"),
     ]
-    sync = merge_feed(file, entries)
+    sync = merge(file, entries)
 
     assert () == sync.changed
     assert ("added 9: Third", "added 8: Eighth", "added 10: Fourth") == sync.added
@@ -206,7 +215,7 @@ def test_a_feed_without_numbers(file: Path) -> None:
 
 def test_a_first_feed_without_numbers(file: Path) -> None:
     """Numbers begin at one."""
-    sync = merge_feed(file, [replace(FIRST, number=None)])
+    sync = merge(file, [replace(FIRST, number=None)])
 
     assert ("added 1: First",) == sync.added
 
@@ -221,28 +230,61 @@ def test_equal_titles_get_unequal_slugs(file: Path) -> None:
         replace(FIRST, number=5, guid="guid-5", title="日本語"),
         replace(FIRST, number=6, guid="guid-6", title="???"),
     ]
-    file.write_text(merge_feed(file, entries).after)
+    file.write_text(merge(file, entries).after)
 
     slugs = [episode.slug for episode in read_episodes(file)]
     assert ["first", "first-2", "first-4", "first-4-4", "episode", "episode-6"] == slugs
 
 
 def test_a_number_of_another_episode(file: Path) -> None:
-    """A new guid for a known number is an error that names both."""
+    """A new guid for a known number is passed over, by a line that names both."""
     file.write_text(EDITED)
-    with pytest.raises(FeedError) as caught:
-        merge_feed(file, [replace(FIRST, guid="guid-new", title="First, anew"), SECOND])
+    sync = merge(file, [replace(FIRST, guid="guid-new", title="First, anew"), SECOND])
 
-    assert str(caught.value) == (
+    assert EDITED == sync.after
+    (line,) = sync.passed_over
+    assert line == (
         "number 1: expected one episode, found 'First' (guid guid-1) and 'First, anew' "
         "(guid guid-new); if they are the same, write the feed's guid into the file"
     )
 
 
+def test_a_known_episode_with_the_number_of_another_keeps_its_own(file: Path) -> None:
+    """Whether the feed has the other, without a number, or no longer; new ones are added."""
+    file.write_text(EDITED)
+    third = replace(FIRST, number=3, guid="guid-3", title="Third")
+    second = replace(SECOND, number=1)
+    for others in ([replace(FIRST, number=None)], []):
+        sync = merge(file, [*others, second, third])
+
+        assert (("added 3: Third",), ()) == (sync.added, sync.changed)
+        assert ["number 1: expected one episode, found 'First' (guid guid-1) and 'The"] == [
+            line[: line.index(' "')] for line in sync.passed_over
+        ]
+
+
+def test_a_feed_of_which_each_entry_contradicts_the_file_is_an_error(file: Path) -> None:
+    """All guids have changed, as when a podcast moves: that is for a person to decide."""
+    file.write_text(EDITED)
+    with pytest.raises(
+        FeedError, match=r"^number 1: expected one episode, found 'First' \(guid gu"
+    ):
+        merge(file, [replace(FIRST, guid="a"), replace(SECOND, guid="b")])
+
+
+def test_an_item_that_was_passed_over_is_not_gone(file: Path) -> None:
+    """The feed still has it: its episode stays as it is, and its line says why."""
+    file.write_text(EDITED)
+    sync = merge(file, [SECOND], PassedOver("guid-1", "item 1: no duration"))
+
+    assert (EDITED, ()) == (sync.after, sync.gone)
+    assert ("item 1: no duration",) == sync.passed_over
+
+
 def test_numbers_may_be_swapped(file: Path) -> None:
     """Two known episodes may trade numbers."""
     file.write_text(EDITED)
-    sync = merge_feed(file, [replace(FIRST, number=2), replace(SECOND, number=1)])
+    sync = merge(file, [replace(FIRST, number=2), replace(SECOND, number=1)])
 
     assert ("changed 2: number", "changed 1: number") == sync.changed
 
@@ -252,11 +294,11 @@ def test_a_broken_file_is_not_touched(file: Path, text: bytes) -> None:
     """It is a TomlError that names the file."""
     file.write_bytes(text)
     with pytest.raises(TomlError, match=r"episodes\.toml: "):
-        merge_feed(file, [FIRST, SECOND])
+        merge(file, [FIRST, SECOND])
 
 
 def test_line_ends_stay(file: Path) -> None:
     """A file with Windows line ends is no difference."""
     file.write_bytes(EDITED.replace("\n", "\r\n").encode())
 
-    assert file.read_bytes() == merge_feed(file, [FIRST, SECOND]).after.encode()
+    assert file.read_bytes() == merge(file, [FIRST, SECOND]).after.encode()
