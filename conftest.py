@@ -55,6 +55,7 @@ SESSION = (
     "plugins.crash.plugin",
     "plugins.crash.pipe",
     "plugins.machine.profiler",
+    "plugins.machine.deprecations",
     "plugins.guide.episodes",
     "plugins.guide.marks",
     "plugins.guide.failures",

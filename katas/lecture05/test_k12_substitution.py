@@ -61,6 +61,7 @@ def test_every_program_is_predicted() -> None:
     assert not wrong, f"yours is neither True nor False for {wrong}"
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
     """Whether the result is a Tagged."""

@@ -16,6 +16,12 @@ from katas.lecture07.k02_schedule import action
 from plugins.kit import forbids
 
 
+# What PyTorch says of schedules that the tests have chosen.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Profiler won't be using warmup", "ignore:Warning. Profiler clears events"
+)
+
+
 def names(actions: list[ProfilerAction]) -> str:
     """Return actions as a line of words."""
     return " ".join(getattr(each, "name", repr(each)).lower() for each in actions)

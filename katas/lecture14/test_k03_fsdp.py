@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from plugins.kit import World
 
 
-# The optimizers import it when they are first used.
-pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import("torch._dynamo")]
+# The optimizers import it when they are first used. No gradient of the batch is asked for.
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    pytest.mark.ranks_import("torch._dynamo"),
+    pytest.mark.filterwarnings("ignore:Full backward hook is firing"),
+]
 one = pytest.mark.step(1, "shards")
 two = pytest.mark.step(2, "gather, use and free")
 three = pytest.mark.step(3, "forward and backward")

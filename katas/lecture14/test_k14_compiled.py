@@ -200,6 +200,8 @@ def test_each_comes_right_behind_what_it_needs(name: str) -> None:
             )
 
 
+# PyTorch asks a tensor of its own for its gradient.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 @pytest.mark.parametrize("hooked", [1, 2])
 def test_compiled_autograd_writes_the_same(hooked: int) -> None:
     """Nodes, hook and accumulations, in PyTorch's graph of the same loss."""

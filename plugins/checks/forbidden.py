@@ -8,7 +8,6 @@ and watches what it calls, in every thread.
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import inspect
 import sys
@@ -25,6 +24,7 @@ from plugins.checks.names import names_in
 from plugins.tools.private import CALLERS_FRAME
 from plugins.tools.private import DECORATOR_MODULE
 from plugins.tools.private import profile_every_thread
+from plugins.tools.text import parse_python
 
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def covers(forbidden: str, name: str) -> bool:
 
 def strangers(source: str) -> list[str]:
     """Return the packages that a file imports, but for torch and the standard library."""
-    used, _ = imported(ast.parse(source))
+    used, _ = imported(parse_python(source))
     known = {"torch", *sys.stdlib_module_names}
     # A relative import is one of the course.
     return sorted({name.partition(".")[0] or name for name in used} - known)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 from typing import Any
 from typing import cast
 
+from plugins.tools.text import parse_python
+from plugins.tools.text import unwarned
+
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -56,7 +59,7 @@ def names_in(source: str) -> set[str]:
     `attrgetter("fx.Graph")(torch)`. An attribute of anything else is ``*.name``. A `getattr` of
     torch whose name is computed is ``torch.?``.
     """
-    tree = Unchecked().visit(ast.parse(source))
+    tree = Unchecked().visit(parse_python(source))
     used, aliases = imported(tree)
     # An assignment may stand behind the one that it builds on.
     assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
@@ -136,9 +139,10 @@ def callables(names: Collection[str]) -> tuple[dict[CodeType, str], dict[str, st
     """
     codes: dict[CodeType, str] = {}
     builtins: dict[str, str] = {}
-    for name in names:
-        for found in members(resolve(name)):
-            function = inspect.unwrap(cast("Any", getattr(found, "__func__", found)))
+    with unwarned():
+        # Of a deprecated name each attribute warns, and even `isinstance` asks for one.
+        found = [(name, function) for name in names for function in functions_of(name)]
+        for name, function in found:
             if isinstance(function, FunctionType):
                 codes[function.__code__] = name
             elif callable(function) and not isinstance(function, type):
@@ -147,6 +151,12 @@ def callables(names: Collection[str]) -> tuple[dict[CodeType, str], dict[str, st
                 if not called.startswith("__"):
                     builtins[called] = name
     return codes, builtins
+
+
+def functions_of(name: str) -> Iterator[object]:
+    """Yield what can be called of the object that a name stands for, without its decorators."""
+    for found in members(resolve(name)):
+        yield inspect.unwrap(cast("Any", getattr(found, "__func__", found)))
 
 
 def resolve(name: str) -> object:

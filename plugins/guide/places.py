@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plugins.guide.traceback import TODO
+from plugins.tools.text import parse_python
 
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def python_code(text: str) -> object:
 def python_tree(text: str) -> ast.Module | None:
     """Return the tree of a module, or None if it is no Python."""
     try:
-        return ast.parse(text)
+        return parse_python(text)
     except (SyntaxError, ValueError):
         return None
 

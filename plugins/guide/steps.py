@@ -11,6 +11,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plugins.tools.text import parse_python
+
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +58,7 @@ class Marked:
 
 def read_marked(text: str) -> list[Marked]:
     """Return the tests of a module with this text, in their order."""
-    body = ast.parse(text).body
+    body = parse_python(text).body
     named = {
         target.id: node.value
         for node in body

@@ -18,6 +18,7 @@ from plugins import ROOT
 from plugins.course.session import katas_among
 from plugins.course.session import read_session_course
 from plugins.tools.showing import shows_only
+from plugins.tools.text import parse_python
 
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def imports_of(kata: Kata) -> set[str]:
     found: set[str] = set()
     for file in (kata.test, kata.folder / f"{kata.name}.py"):
         try:
-            nodes = list(ast.walk(ast.parse(file.read_bytes())))
+            nodes = list(ast.walk(parse_python(file.read_bytes())))
         except (OSError, SyntaxError, ValueError):
             # A C++ kata has no module, and the learner's may be half written.
             continue

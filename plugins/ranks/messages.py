@@ -7,6 +7,7 @@ its type, from which the test's process makes a twin to raise.
 from __future__ import annotations
 
 import pickle
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from plugins.crash.stacks import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Iterable
 
     from plugins.ranks.traffic import Call
     from plugins.tools.private.pytest import Traceback
@@ -159,6 +161,24 @@ def pack_call(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
             f"needs to world() as arguments."
         )
     return pack((function, args), "What world() hands to its ranks")
+
+
+def pack_filters() -> tuple[bytes, ...]:
+    """Pickle the filters of warnings that hold in this test, each that can be."""
+    found = []
+    for each in warnings.filters:
+        with suppress(pickle.PicklingError, TypeError, AttributeError):
+            found.append(pickle.dumps(each))
+    return tuple(found)
+
+
+def apply_filters(packed: Iterable[bytes]) -> None:
+    """Let this process warn as the test does: its server may have been started by another one."""
+    warnings.resetwarnings()
+    for each in packed:
+        # Its category may be of a module that this process cannot import.
+        with suppress(Exception):
+            warnings.filters.append(unpack(each))  # type: ignore[attr-defined]
 
 
 def unpack(data: bytes) -> Any:

@@ -26,6 +26,7 @@ from plugins.course.seeds import set_seeds
 from plugins.crash.journal import Journal
 from plugins.crash.recorder import dump_and_exit
 from plugins.ranks.messages import Raised
+from plugins.ranks.messages import apply_filters
 from plugins.ranks.messages import describe_exception
 from plugins.ranks.messages import pack
 from plugins.ranks.messages import unpack
@@ -66,6 +67,8 @@ class Request:
     seconds: float | None = None
     # The bytes of memory that each rank may take; 0: any number.
     memory: int = 0
+    # The filters of warnings, as `pack_filters` returns them.
+    filters: tuple[bytes, ...] = ()
 
     def journal(self, rank: int) -> Journal:
         """Return the files of a rank; its events are its calls."""
@@ -142,6 +145,7 @@ def redirect_streams(out: Path, err: Path) -> None:
 def call_function(request: Request, rank: int, journal: Journal) -> CallResult:
     """Join the other ranks, call the function, and return its result."""
     try:
+        apply_filters(request.filters)
         join_world(request, rank)
         function, args = unpack(request.call)
         result = CallResult(uncounted=why_uncounted() if request.backend else "")

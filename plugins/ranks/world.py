@@ -34,6 +34,7 @@ from plugins.ranks.job import job_key
 from plugins.ranks.job import job_store
 from plugins.ranks.job import serve_process
 from plugins.ranks.messages import pack_call
+from plugins.ranks.messages import pack_filters
 from plugins.ranks.rank import Request
 from plugins.ranks.report import collect_results
 from plugins.ranks.server import VARIABLE
@@ -111,6 +112,7 @@ class World:
                 seed=seed_of(self._item.nodeid, config.getoption("seed")),
                 seconds=seconds,
                 memory=memory_limit(config, size),
+                filters=pack_filters(),
             )
             outcomes = self._run(request)
         return collect_results(outcomes, size, seconds)

@@ -7,6 +7,7 @@ import importlib.machinery
 import json
 import sys
 import threading
+import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING
 from typing import Any
@@ -264,3 +265,14 @@ def test_a_call_by_the_library_is_one_by_its_caller() -> None:
     assert from_exercise(frames[0], __file__)
     assert not from_exercise(frames[0], "another.py")
     assert from_exercise(None, "another.py")
+
+
+def test_only_the_exercise_warns(exercise: Callable[[str], ModuleType]) -> None:
+    """By what it calls; what is looked up for the watch has deprecated names, which do not."""
+    text = "import warnings\ndef work(): warnings.warn('mine', FutureWarning)"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with forbids(exercise(text), "torch.distributed") as fresh:
+            fresh.work()
+
+    assert ["mine"] == [str(each.message) for each in caught]

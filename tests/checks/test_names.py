@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import ModuleType
+from typing import TYPE_CHECKING
+from typing import Any
+
 import pytest
 
 from plugins.checks.names import callables
 from plugins.checks.names import names_in
 from plugins.checks.names import resolve
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @pytest.mark.parametrize(
@@ -102,3 +112,53 @@ def test_class_methods_and_static_methods_are_methods() -> None:
     codes, _ = callables(("fractions.Fraction",))
 
     assert "from_float" in {code.co_name for code in codes}
+
+
+class Deprecated:
+    """Warns of whatever is asked of it, as `torch.distributed.reduce_op` does."""
+
+    def __getattribute__(self, name: str) -> Any:
+        """Warn, and answer."""
+        warnings.warn("deprecated", FutureWarning, stacklevel=2)
+        return object.__getattribute__(self, name)
+
+
+@pytest.fixture
+def warned(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[warnings.WarningMessage]]:
+    """Have a module `old` with deprecated names, and return what warnings are shown."""
+    old: Any = ModuleType("old")
+    old.thing = Deprecated()
+    old.f = test_what_cannot_be_read_has_a_question_mark
+    monkeypatch.setitem(sys.modules, "old", old)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def test_a_look_up_of_a_deprecated_name_does_not_warn(
+    warned: list[warnings.WarningMessage],
+) -> None:
+    """In a module with such a name among others, or by its own name, whatever the filter."""
+    codes, _ = callables(("old", "old.thing", "old.f"))
+    assert ([], ["old.f"]) == (warned, list(codes.values()))
+
+    warnings.simplefilter("error")
+    assert codes == callables(("old", "old.thing", "old.f"))[0]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["torch.distributed", "torch", "torch.nn.parallel", "torch.jit"])
+def test_a_look_up_in_torch_does_not_warn(name: str) -> None:
+    """Katas forbid these; some of their names are deprecated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        codes, _ = callables((name,))
+
+    assert codes
+
+
+def test_a_file_is_read_without_its_warnings() -> None:
+    """Python has told of the escape already, or tells of it at the import."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "torch.fx" in names_in("import torch.fx\nx = '\\d'")

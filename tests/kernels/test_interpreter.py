@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from typing import Any
@@ -110,6 +111,16 @@ def test_masked_lanes_are_undefined() -> None:
 
     assert [False, True, True, True] == floats.isnan().tolist()
     assert [0, -1, -1, -1] == integers.tolist()
+
+
+def test_what_overflows_is_infinite_without_a_warning() -> None:
+    """As on a GPU: NumPy would warn, or raise under ``-W error``."""
+    x, out = torch.full((4,), 3e38), torch.empty(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twice[(1,)](x, out, 4, 1, block=4, limit=0)
+
+    assert out.isinf().all()
 
 
 def test_other_tensors_are_no_arguments(launches: list[TritonLaunch]) -> None:

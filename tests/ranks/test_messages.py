@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 
 import pytest
 
 from plugins.ranks.messages import AFTER
 from plugins.ranks.messages import RankOutcome
+from plugins.ranks.messages import apply_filters
 from plugins.ranks.messages import describe_exception
 from plugins.ranks.messages import is_learners
 from plugins.ranks.messages import make_twin
 from plugins.ranks.messages import pack
 from plugins.ranks.messages import pack_call
+from plugins.ranks.messages import pack_filters
 from plugins.ranks.messages import pickle_type
 from plugins.ranks.messages import unpack
 
@@ -120,3 +123,21 @@ def test_a_call_is_packed_by_name() -> None:
         pack_call(lambda: None, ())
     with pytest.raises(TypeError, match="What a rank returns goes to another process"):
         pack((n for n in range(3)), "What a rank returns")
+
+
+def test_filters_of_warnings_travel() -> None:
+    """Those that another process can have: a category is found by its name."""
+
+    class Local(UserWarning):
+        """No other process has it."""
+
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.filterwarnings("ignore", "text", UserWarning, "module", 7)
+        warnings.simplefilter("error", Local)
+        packed = pack_filters()
+        apply_filters([*packed, b"no pickle"])
+
+        (kept,) = warnings.filters
+    assert ("ignore", UserWarning, 7) == (kept[0], kept[2], kept[4])
+    assert ("text", "module") == tuple(getattr(kept[n], "pattern", "") for n in (1, 3))

@@ -50,7 +50,7 @@ def exchange(tensor):
     return got
 """
 TEST = """
-import gc, os, random, sys
+import gc, os, random, sys, warnings
 
 import numpy, pytest, torch
 from torch import distributed as dist
@@ -118,6 +118,23 @@ def test_what_the_ranks_import_is_there_before(world):
     assert [(True, True, True)] * 2 == world(imported, 2, backend=None)
 
 
+def warns():
+    warnings.warn("from the rank", UserWarning)
+
+
+@pytest.mark.given
+@pytest.mark.filterwarnings("error:from the")
+def test_a_rank_warns_as_its_test_does(world):
+    with pytest.raises(UserWarning, match="from the rank"):
+        world(warns, 2, backend=None)
+
+
+@pytest.mark.given
+@pytest.mark.filterwarnings("ignore:from the")
+def test_whichever_test_began_the_ranks(world):
+    world(warns, 2, backend=None)
+
+
 def skips():
     pytest.skip("not here")
 
@@ -159,21 +176,26 @@ def kata(course: MiniCourse) -> MiniCourse:
 
 def test_ranks_return_and_are_counted(kata: MiniCourse) -> None:
     """Collectives are counted whether Python or C++ calls them."""
-    kata.run("--solutions").assert_outcomes(passed=5)
+    kata.run("--solutions").assert_outcomes(passed=7)
+
+
+def test_the_filters_of_the_command_line_are_those_of_ranks(kata: MiniCourse) -> None:
+    """A warning of the learner's is an error where all are, and is none where the test says so."""
+    kata.run("--solutions", "-W", "error::UserWarning").assert_outcomes(passed=7)
 
 
 @pytest.mark.parametrize("option", ["-n2", "--no-crashguard"])
 def test_ranks_run_under_other_processes(kata: MiniCourse, option: str) -> None:
     """In workers of xdist, several tests at once, and without the crash guard."""
-    kata.run("--solutions", option).assert_outcomes(passed=5)
+    kata.run("--solutions", option).assert_outcomes(passed=7)
 
 
 def test_an_unsolved_kata_fails_for_the_right_reason(kata: MiniCourse) -> None:
     """What the ranks raise is what the test raises, with a report of all ranks."""
-    kata.run("--unsolved").assert_outcomes(xfailed=1, passed=4)
+    kata.run("--unsolved").assert_outcomes(xfailed=1, passed=6)
 
     result = kata.run("-k", "traffic")
-    result.assert_outcomes(failed=1, deselected=4)
+    result.assert_outcomes(failed=1, deselected=6)
     result.stdout.fnmatch_lines(
         [
             ">*world(run, 4, tensors)",
@@ -204,7 +226,7 @@ def pytest_collection():
 
 def test_a_fresh_process_serves_where_a_fork_would_not_do(fresh: MiniCourse) -> None:
     """Ranks find the same code in it, its asserts rewritten, solutions or not."""
-    fresh.run("--solutions").assert_outcomes(passed=5)
+    fresh.run("--solutions").assert_outcomes(passed=7)
 
 
 @pytest.mark.parametrize("options", [[], ["--rootdir=/"]], ids=["", "another root"])

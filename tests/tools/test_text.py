@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
+
 import pytest
 
 from plugins.tools.text import cut_printable
 from plugins.tools.text import links_in
+from plugins.tools.text import parse_python
 from plugins.tools.text import printable
 from plugins.tools.text import readable
+from plugins.tools.text import unwarned
 from plugins.tools.text import without_markup
 
 
@@ -95,3 +100,29 @@ def test_text_is_readable() -> None:
         "\x1b[1;31mred\x1b[0m \x00\u202e\ud800\n\tend"
     )
     assert "größer\xa0∑ 字 \U0001f600" == readable("größer\xa0∑ 字 \U0001f600")
+
+
+@pytest.mark.parametrize("action", ["error", "always", "default"])
+def test_a_look_up_of_ours_warns_of_nothing(action: str) -> None:
+    """Whatever filter is set, it is set again afterwards: what the learner's code does is told."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action)  # type: ignore[arg-type]
+        before = [*warnings.filters]
+        with unwarned():
+            warnings.warn("ours", FutureWarning, stacklevel=1)
+        assert before == warnings.filters
+        if action != "error":
+            warnings.warn("theirs", FutureWarning, stacklevel=1)
+
+    assert (["theirs"] if action != "error" else []) == [str(each.message) for each in caught]
+
+
+def test_python_is_read_without_its_warnings() -> None:
+    """An unknown escape: Python warns of it when the learner's module is imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in ("x = '\\d'", b"x = '\\d'"):
+            assert isinstance(parse_python(text), ast.Module)
+
+    with pytest.raises(SyntaxError):
+        parse_python("def")
