@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -14,7 +13,6 @@ from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.sources import SourceError
 from plugins.native.sources import read_unit
-from plugins.native.toolchain import find_compiler
 from plugins.native.toolchain import find_toolchain
 from tests.kernels.features import FEATURES
 from tests.kernels.features import README
@@ -42,16 +40,6 @@ SEEDS = (0, 1, 2)
 EITHER = ("race in", "uninitialised read in", "read before the wait in")
 RIGHT = [(feature, name) for feature in FEATURES for name in feature.right]
 WRONG = [(feature, name) for feature in FEATURES for name in feature.wrong]
-
-
-@pytest.fixture(scope="module", params=["clang", "g++"])
-def compiler(request: pytest.FixtureRequest) -> str:
-    """Return the path of clang and of g++: the sanitizers of both make the same calls."""
-    found = find_compiler()
-    path = found.path if request.param == "clang" and found.clang else shutil.which(request.param)
-    if not path:
-        pytest.skip(f"{request.param} is not installed")
-    return path
 
 
 @pytest.fixture(scope="module")

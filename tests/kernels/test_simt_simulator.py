@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plugins.native.toolchain import find_compiler
 from tests.support.simulator import KERNELS
 from tests.support.simulator import Simulator
 from tests.support.simulator import floats
@@ -29,16 +27,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.torch
 SEEDS = (0, 1, 2)
 N = 200
-
-
-@pytest.fixture(scope="module", params=["clang", "g++"])
-def compiler(request: pytest.FixtureRequest) -> str:
-    """Return the path of clang and of g++: the sanitizers of both make the same calls."""
-    found = find_compiler()
-    path = found.path if request.param == "clang" and found.clang else shutil.which(request.param)
-    if not path:
-        pytest.skip(f"{request.param} is not installed")
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.builds import BUILDS
-from tests.support.compilers import ROLES
-from tests.support.compilers import compiler_of
+from tests.support.compilers import installed
 from tests.support.cudakata import HEADER
 from tests.support.cudakata import KERNEL
 from tests.support.cudakata import OPERATOR
@@ -40,6 +39,7 @@ PLUGINS = (
     "plugins.kernels.simt",
     "plugins.native.plugin",
 )
+ROLES = ("oldest clang++", "newest clang++", "oldest g++", "newest g++")
 TESTS = {"stable": TWICE, "small": TWICE, "iter": TWICE, "full": GRADIENT, "vec": VECTOR}
 COUNTS = """
 import pytest
@@ -57,13 +57,14 @@ def test_counts(extension):
 @pytest.fixture(params=ROLES)
 def compiler(request: pytest.FixtureRequest) -> Compiler:
     """Return each compiler; one that has two roles is tried in the first."""
-    found = compiler_of(request.param)
-    if found is None:
-        pytest.skip(f"there is no {request.param.partition(' ')[2]}: apt install clang g++")
-    before = ROLES[: ROLES.index(request.param)]
-    if any((other := compiler_of(role)) and other.stamp == found.stamp for role in before):
-        pytest.skip(f"the {request.param} is {found.name}, which has been tried")
-    return found
+    age, kind = request.param.split()
+    known = [found for found in installed().values() if found.clang == (kind == "clang++")]
+    if not known:
+        pytest.skip(f"{kind} is not on PATH: apt install clang g++")
+    oldest, newest = (choose(known, key=lambda found: found.major) for choose in (min, max))
+    if age == "newest" and newest == oldest:
+        pytest.skip(f"{newest.name} is the oldest {kind} too, which has been tried")
+    return oldest if age == "oldest" else newest
 
 
 def test_every_tier_builds(course: MiniCourse, compiler: Compiler) -> None:

@@ -85,7 +85,8 @@ class Chains {
             for (const auto& [place, entries] : chain.others) {
                 const Published* entry = last(entries, at.time);
                 if (!entry) continue;
-                const auto known = std::find_if(open.begin(), open.end(), [&](const Learned& l) { return l.place == place; });
+                // By the name of a structured binding no lambda captures before clang 16.
+                const auto known = std::find_if(open.begin(), open.end(), [place = place](const Learned& l) { return l.place == place; });
                 if (known == open.end()) {
                     open.push_back({place, entry->near});
                 } else if (known->time < entry->near) {

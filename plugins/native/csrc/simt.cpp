@@ -10,6 +10,7 @@
 // volatile variables PTX has the same rule: a thread may wait until another has written one.
 // All others race, whatever the values; only lanes of one warp may store the same one.
 
+#define SIMT_SIMULATOR
 #include "simt.h"
 
 #include <dlfcn.h>

@@ -37,6 +37,14 @@ void simt_no_lerp();
 #include <utility>
 #include <vector>
 
+// Before version 16 clang leaves it to the sanitizer's runtime to take the place of memcpy in the whole
+// program. Here the copies of kernels are meant alone, and those of what is copied whole, as a struct is.
+#if defined(__clang__) && __clang_major__ < 16 && !defined(SIMT_SIMULATOR)
+asm(".weakref memcpy, __tsan_memcpy");
+asm(".weakref memmove, __tsan_memmove");
+asm(".weakref memset, __tsan_memset");
+#endif
+
 // Functions that access memory for the caller's line report it themselves, with its address.
 #define SIMT_PLAIN __attribute__((no_sanitize("thread"), noinline))
 #define SIMT_HERE __builtin_return_address(0)
