@@ -37,6 +37,7 @@ VERDICT = (
     "plugins.machine.torchversion",
     "plugins.machine.devices",
     "plugins.machine.builtin",
+    "plugins.machine.poison",
     "plugins.machine.backends",
     "plugins.native.backends",
     "plugins.ranks.backends",

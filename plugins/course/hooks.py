@@ -54,6 +54,26 @@ def pytest_kata_devices(config: pytest.Config) -> Sequence[Capability]:  # type:
     """
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_kata_device_poisoned(
+    item: pytest.Item | pytest.Collector, device: str, error: BaseException | None
+) -> str | None:
+    """Return why this process can no longer use `device`, or None if it can.
+
+    Called by ``plugins.machine.poison`` for each declared device, after each setup, call and
+    teardown of a test, with the `error` that the test raised, and after each import of a test
+    module. A fault of a kernel can break a device until its process ends, as an illegal address
+    does with CUDA: from then on every call fails. The first answer that is not None counts. The
+    test fails, and a fresh process runs the remaining tests; without the crash guard the tests of
+    this device are skipped.
+
+    Return at once, and import nothing, in a process that has not used the device. Wait for the
+    device, so that the test that made the fault fails and not the next one.
+
+    Example: ``return why_xpu_is_broken() if device == "xpu" else None``
+    """
+
+
 @pytest.hookspec
 def pytest_kata_backends(config: pytest.Config) -> Sequence[Capability]:  # type: ignore[empty-body]
     """Return the compilers and libraries that ``@pytest.mark.backend(name)`` can name.

@@ -14,6 +14,7 @@ import pytest
 
 from plugins.course.drawn import show_layouts
 from plugins.course.session import kata_of
+from plugins.course.session import poisoned_key
 
 
 if TYPE_CHECKING:
@@ -87,16 +88,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Seed the test of a kata before its fixtures make data."""
     if kata_of(item) is None:
         return
-    set_seeds(seed_of(item.nodeid, item.config.getoption("seed")))
+    broken = poisoned_key in item.config.stash
+    set_seeds(seed_of(item.nodeid, item.config.getoption("seed")), devices=not broken)
 
 
-def set_seeds(seed: int) -> None:
-    """Seed Python, and NumPy and torch if they are imported."""
+def set_seeds(seed: int, *, devices: bool = True) -> None:
+    """Seed Python, and NumPy and torch if they are imported; torch's devices unless one is broken.
+
+    A broken device raises its error again when it is seeded, in tests that do not use it.
+    """
     random.seed(seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed)
     if torch := sys.modules.get("torch"):
         # torch.manual_seed notes a seed, with a traceback, for each kind of device that this torch
         # was not built for: a millisecond a test.
-        built = torch.accelerator.current_accelerator() is not None
+        built = devices and torch.accelerator.current_accelerator() is not None
         (torch.manual_seed if built else torch.default_generator.manual_seed)(seed)

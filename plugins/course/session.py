@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
     from plugins.course.model import Kata
 
 
+@dataclass(frozen=True)
+class Poisoned:
+    """A device that a fault has broken for this process, why it is, and by which test."""
+
+    device: str
+    why: str
+    nodeid: str
+
+
 course_key = pytest.StashKey[Course]()
 root_key = pytest.StashKey[Path]()
 # The test modules of other packages' katas, by what they are called in the course.
@@ -40,6 +50,10 @@ unbuilt_key = pytest.StashKey[str]()
 found_key = pytest.StashKey[list[str]]()
 # On the configuration: the descriptor of the file for the stack of this process, should it die.
 stack_key = pytest.StashKey[int]()
+# On the configuration: the device that is broken in this process, if there is one.
+poisoned_key = pytest.StashKey[Poisoned]()
+# On the configuration, by the crash guard: another process goes on where this one ends.
+replaced_key = pytest.StashKey[bool]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -39,6 +39,8 @@ class Crash:
     where: tuple[str, int] | None = None
     # The user ended it, by Ctrl-C.
     interrupt: bool = False
+    # The process left by itself, so the report does not say that it crashed.
+    left: bool = False
 
     def add_output(self, item: pytest.Item) -> None:
         """Add the output of the process to the report of `item`."""
@@ -48,7 +50,11 @@ class Crash:
 
     def raise_it(self) -> None:
         """Raise the failure, from the line where the test ended."""
-        error = KeyboardInterrupt() if self.interrupt else Crashed(self.text)
+        error: BaseException = Crashed(self.text)
+        if self.interrupt:
+            error = KeyboardInterrupt()
+        elif self.left:
+            error = pytest.fail.Exception(self.text, pytrace=False)
         if self.where:
             path, line = self.where
             # pytest and editors show the place of the traceback's last call.

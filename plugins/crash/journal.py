@@ -66,6 +66,9 @@ class Record:
     debugged: bool = False
     interrupted: bool = False
     shown: bool = False
+    # It has left the rest to another process; why, if the import that goes on is to blame.
+    left: bool = False
+    why: str = ""
     status: int | None = None
 
     def add(self, kind: str, since: float, values: dict[str, Any]) -> None:

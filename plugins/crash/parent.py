@@ -18,6 +18,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from plugins.course.session import course_root
+from plugins.crash.crashed import Crash
 from plugins.crash.journal import Journal
 from plugins.crash.recorder import Recorder
 from plugins.crash.replay import IMPORTING
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import pytest
 
     from plugins.crash.journal import Record
+    from plugins.crash.journal import Run
     from plugins.crash.verdict import Death
 
 
@@ -130,20 +132,29 @@ def wait_for_child(watch: Watch) -> int:
 
 
 def record_death(past: Past, watch: Watch, code: int, root: Path) -> int:
-    """Return the status of a session that is over; otherwise record the crash, return `GO_ON`."""
+    """Return the status of a session that is over; otherwise record how far it came: `GO_ON`.
+
+    A process that has left between two tests has nothing to report; else its test or import has
+    crashed, or is why it has left.
+    """
     death = watch.death(code, root)
     record = watch.record
-    if record.busy is None or record.interrupted or record.status is not None:
+    over = record.busy is None or record.interrupted or record.status is not None
+    if over and not record.left:
         return session_status(record, death, root)
-    crash = watch.crash(death, root)
+    crash = Crash(record.why, left=True) if record.left else watch.crash(death, root)
+    past.runs += record.runs
+    last: Run | str = IMPORTING
     if record.run:
-        past.runs += [*record.runs, record.run]
+        past.runs.append(record.run)
         past.crashes[record.run] = crash
-    else:
-        past.runs += record.runs
+        last = record.run
+    elif record.collecting:
         past.broken[record.collecting[-1]] = crash
+    else:
+        last = past.runs[-1]
     if record.shown:
-        past.shown = record.run or IMPORTING
+        past.shown = last
     return GO_ON
 
 

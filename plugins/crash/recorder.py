@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
+import sys
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +17,8 @@ from typing import NoReturn
 import pytest
 
 from plugins.course.session import kata_of
+from plugins.course.session import poisoned_key
+from plugins.course.session import replaced_key
 from plugins.course.session import stack_key
 from plugins.crash.journal import Writer
 from plugins.tools.private import MissingNameError
@@ -40,8 +44,10 @@ FIRST = "gw0"
 class Recorder:
     """Writes the journal of this process."""
 
-    def __init__(self, journal: Journal, limit: float | None) -> None:
+    def __init__(self, journal: Journal, limit: float | None, *, replaced: bool = True) -> None:
         self.journal = journal
+        # Whether another process goes on, in silence, where this one leaves.
+        self.replaced = replaced
         self.writer = Writer(journal)
         self.write = self.writer.write
         self.limit = limit
@@ -52,6 +58,7 @@ class Recorder:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Move stacks and captured output to the files of the journal."""
         self.config = config
+        config.stash[replaced_key] = self.replaced
         if reporter := config.pluginmanager.get_plugin("terminalreporter"):
             self.flush = reporter.flush
         redirect_output(config, self.journal)
@@ -71,9 +78,38 @@ class Recorder:
         self.flush()
         self.write("collect", nodeid=collector.nodeid, limit=self.limit)
         try:
-            return (yield)
+            report = yield
+            if self.must_leave():
+                self.leave(str(report.longrepr))
+            return report
         finally:
             self.write("collected", limit=None)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Leave a test to a fresh process if an earlier one has broken a device for this process.
+
+        Not before, as it may have been the last.
+        """
+        if self.must_leave():
+            self.leave()
+        return (yield)
+
+    def must_leave(self) -> bool:
+        """Whether a device is broken, and a process comes that can use it."""
+        return self.replaced and poisoned_key in self.config.stash
+
+    def leave(self, text: str = "") -> None:
+        """End this process without a further step, since another does what remains.
+
+        `text` says why a module cannot be imported, if that is what has broken the device.
+        """
+        self.flush()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self.write("left", left=True, why=text)
+        # Nothing is tidied up: a broken device would complain of each step.
+        os.kill(os.getpid(), signal.SIGKILL)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -107,14 +107,17 @@ class Replay:
         for data in run.reports:
             report = config.hook.pytest_report_from_serializable(config=config, data=data)
             hook.pytest_runtest_logreport(report=report)
-        if run is self.past.shown:
-            self.show()
         if crash := self.past.crashes.get(run):
+            if run is self.past.shown:
+                self.show()
             for report in make_reports(item, crash):
                 hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         for warning in run.warnings:
             hook.pytest_warning_recorded.call_historic(kwargs=rebuild_warning(**warning))
+        if run is self.past.shown:
+            # The process has left after this test, of which the terminal has shown all.
+            self.show()
         return True
 
     @pytest.hookimpl(tryfirst=True)

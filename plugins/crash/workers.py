@@ -27,6 +27,7 @@ from plugins.crash.standins import StandIn
 from plugins.crash.standins import StandIns
 from plugins.crash.watchdog import Watch
 from plugins.tools.private import MissingNameError
+from plugins.tools.private import replace_in_silence
 from plugins.tools.private import worker_process
 from plugins.tools.processes import GRACE
 from plugins.tools.processes import TICK
@@ -35,6 +36,8 @@ from plugins.tools.processes import TICK
 FOLDER = "kata_journals"
 # The file of imports that killed a worker, one JSON array on each line.
 BROKEN = "broken"
+# Whether a worker may leave what remains to another.
+REPLACED = "kata_replaced"
 
 
 class Controller:
@@ -45,6 +48,7 @@ class Controller:
         self.memory = memory
         self._session: Any = None
         self._blind = False
+        self._replaces = False
         self._watches: dict[str, Watch] = {}
         self._crashes: dict[str, Crash] = {}
         self._later: dict[str, list[pytest.TestReport]] = {}
@@ -54,13 +58,18 @@ class Controller:
         self._thread.start()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Remember the session, to which reports go."""
+        """Remember the session, to which reports go, and replace the workers that leave."""
         self._session = session
+        # A worker then stays, and skips the tests of a device that is broken.
+        with contextlib.suppress(MissingNameError):
+            replace_in_silence(session.config, self._has_left)
+            self._replaces = True
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker where to keep its journal."""
         node.workerinput[FOLDER] = str(self.folder)
+        node.workerinput[REPLACED] = self._replaces
         _outlive_the_worker(node)
         watch = Watch(Journal(self.folder, node.gateway.id), self.memory)
         # A dict that grows while `_look` goes through it would end that thread, and with it all
@@ -78,18 +87,37 @@ class Controller:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Find out how a worker died, before xdist replaces it."""
         with self._lock:
-            watch = self._watches.pop(node.gateway.id)
+            watch = self._watches.pop(node.gateway.id, None)
+        if watch is None:
+            # xdist tells twice of a worker that `pytest.exit` has ended.
+            return
+        record = watch.record
         if not error:
+            # The import of a module may be why a worker has left.
+            if record.why:
+                self._note(BROKEN, record.collecting[-1], Crash(record.why, left=True))
             return
         root = course_root(node.config)
         death = watch.death(self._status_of(node), root)
-        crash, record = watch.crash(death, root), watch.record
+        crash = watch.crash(death, root)
         if record.run:
             self._crashes[record.run.nodeid] = crash
         elif record.collecting:
-            line = json.dumps([record.collecting[-1], dataclasses.asdict(crash)])
-            with (self.folder / BROKEN).open("a", encoding="utf-8") as file:
-                file.write(f"{line}\n")
+            self._note(BROKEN, record.collecting[-1], crash)
+
+    def _has_left(self, node: Any) -> bool:
+        """Whether a worker that is gone has left what remains to another one."""
+        with self._lock:
+            watch = self._watches.get(node.gateway.id)
+            if watch:
+                watch.reader.news()
+        return bool(watch and watch.record.left)
+
+    def _note(self, file: str, name: str, crash: Crash) -> None:
+        """Add a crash to a file that the workers read."""
+        line = json.dumps([name, dataclasses.asdict(crash)])
+        with (self.folder / file).open("a", encoding="utf-8") as stream:
+            stream.write(f"{line}\n")
 
     def _status_of(self, node: Any) -> int | None:
         """Return the exit code of a worker, if it is known; warn once if this xdist hides it."""
@@ -169,7 +197,8 @@ def prepare_worker(config: pytest.Config, limit: float | None) -> None:
     folder = Path(config.workerinput.get(FOLDER, ""))  # type: ignore[attr-defined]
     if folder.is_absolute() and folder.is_dir():
         journal = Journal(folder, config.workerinput["workerid"])  # type: ignore[attr-defined]
-        config.pluginmanager.register(Recorder(journal, limit))
+        replaced = config.workerinput[REPLACED]  # type: ignore[attr-defined]
+        config.pluginmanager.register(Recorder(journal, limit, replaced=replaced))
         config.pluginmanager.register(StandIns())
         config.pluginmanager.register(
             BrokenImports(lambda nodeid: read_broken_imports(folder / BROKEN).get(nodeid))

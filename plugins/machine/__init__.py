@@ -1,7 +1,7 @@
 """What this machine can run: devices, backends, versions of torch, and "not run here".
 
-Begin with `devices` and `backends`, which ask all plugins what they declare. `builtin` declares
-what comes with PyTorch; `absent` skips a test and reports how to get what it lacks.
+Begin with `devices` and `backends`, which ask all plugins what they declare, as `builtin` does for
+PyTorch's. `absent` skips a test; `poison` fails the one that breaks a device for its process.
 """
 
 from __future__ import annotations

@@ -12,12 +12,20 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+from typing import TYPE_CHECKING
+from typing import Any
 
 from plugins.tools.capability import Capability
 
 
+if TYPE_CHECKING:
+    import pytest
+
+
 # PyTorch's name for a GPU of NVIDIA's, or of AMD's; also the mark of its tests.
 CUDA_DEVICE = "cuda"
+# PyTorch's exception for what a device reports.
+FAULT = "AcceleratorError"
 INSTALL = "https://pytorch.org/get-started/locally/"
 # The modules that a test of each imports; PyPI has them under the same names.
 PACKAGES = {
@@ -69,8 +77,41 @@ def no_cuda() -> str | None:
 
 def has_cuda_context() -> bool:
     """Whether this process has used CUDA, which does not survive a fork; import no torch for it."""
-    torch = sys.modules.get("torch")
-    return bool(torch and torch.cuda.is_initialized())
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return bool(getattr(cuda, "is_initialized", bool)())
+
+
+def pytest_kata_device_poisoned(item: pytest.Item | pytest.Collector, device: str) -> str | None:
+    """Wait for a GPU that this process has used, and return its error if that does not go away.
+
+    Metal does not say whether the process has used it: tests that are marked with it wait for it.
+    """
+    if device == CUDA_DEVICE and has_cuda_context():
+        return error_that_stays(sys.modules["torch"], "cuda")
+    if device == "mps" and item.get_closest_marker(device) and "torch" in sys.modules:
+        return error_that_stays(sys.modules["torch"], "mps")
+    return None
+
+
+def error_that_stays(torch: Any, backend: str) -> str | None:
+    """Return what waiting for a device raises, if it does so twice.
+
+    CUDA documents which errors leave the process in an inconsistent state, so that any further
+    work returns the same: an illegal or misaligned address, an illegal instruction, a stack
+    overflow, a failed assert, a launch that takes too long or fails, and others of hardware. Any
+    error but these is told once.
+    """
+    text = None
+    for _ in range(2):
+        try:
+            getattr(torch, backend).synchronize()
+        except Exception as error:  # noqa: BLE001 - a test may have put anything in place of torch
+            if type(error).__name__ != FAULT:
+                return None
+            text = str(error).strip().partition("\n")[0]
+        else:
+            return None
+    return text
 
 
 def cuda_architecture() -> str:

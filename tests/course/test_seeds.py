@@ -169,11 +169,17 @@ def test_hypothesis_is_not_imported_for_others() -> None:
     assert not wants_hypothesis(b"import torch")
 
 
-@pytest.mark.parametrize(("accelerator", "seeded"), [(None, "the CPU"), ("cuda", "all")])
+@pytest.mark.parametrize(
+    ("accelerator", "devices", "seeded"),
+    [(None, True, "the CPU"), ("cuda", True, "all"), ("cuda", False, "the CPU")],
+)
 def test_each_device_that_torch_is_built_for_is_seeded(
-    monkeypatch: pytest.MonkeyPatch, accelerator: str | None, seeded: str
+    monkeypatch: pytest.MonkeyPatch, *, accelerator: str | None, devices: bool, seeded: str
 ) -> None:
-    """And no other: torch would keep a note of the seed for each that it lacks."""
+    """And no other: torch would keep a note of the seed for each that it lacks.
+
+    None is while one is broken, which would raise its fault in each test.
+    """
     calls: list[str] = []
     stand_in = SimpleNamespace(
         accelerator=SimpleNamespace(current_accelerator=lambda: accelerator),
@@ -184,7 +190,7 @@ def test_each_device_that_torch_is_built_for_is_seeded(
     monkeypatch.delitem(sys.modules, "numpy", raising=False)
     before = random.getstate()
 
-    set_seeds(1)
+    set_seeds(1, devices=devices)
 
     random.setstate(before)
     assert [seeded] == calls

@@ -95,6 +95,14 @@ def test_a_crash_without_a_place_is_raised() -> None:
         Crash("abort (SIGABRT)").raise_it()
 
 
+def test_a_process_that_has_left_did_not_crash() -> None:
+    """The failure is an ordinary one."""
+    with pytest.raises(pytest.fail.Exception, match="broken") as caught:
+        Crash("broken", left=True).raise_it()
+
+    assert "Failed: broken" == caught.exconly()
+
+
 def test_ctrl_c_is_raised_as_such() -> None:
     """It ends the session, not the test."""
     with pytest.raises(KeyboardInterrupt):

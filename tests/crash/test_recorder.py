@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
 
 import pytest
 
+from plugins.course.session import Poisoned
+from plugins.course.session import poisoned_key
 from plugins.crash.journal import Journal
 from plugins.crash.journal import Reader
 from plugins.crash.recorder import Recorder
@@ -63,6 +69,37 @@ def test_a_debugger_is_noted_from_its_begin_to_its_end(tmp_path: Path) -> None:
     recorder.pytest_leave_pdb()
     reader.news()
     assert not reader.record.debugged
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+@pytest.mark.parametrize("broken", [True, False])
+def test_it_leaves_before_the_next_test_or_after_an_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, replaced: bool, broken: bool
+) -> None:
+    """Once a device is broken, if a process comes in place of this one."""
+    killed: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda *call: killed.append(call))
+    journal = Journal(tmp_path, "0")
+    recorder, reader = Recorder(journal, None, replaced=replaced), Reader(journal)
+    stash: dict[Any, Any] = {poisoned_key: Poisoned("cuda", "why", "a")} if broken else {}
+    recorder.config = cast("pytest.Config", SimpleNamespace(stash=stash))
+    leaves = replaced and broken
+
+    protocol = recorder.pytest_runtest_protocol()
+    next(protocol)
+    reader.news()
+    assert leaves == reader.record.left
+    assert "" == reader.record.why
+
+    collector: Any = SimpleNamespace(nodeid="a.py")
+    report: Any = SimpleNamespace(longrepr="broken by a.py")
+    collecting = recorder.pytest_make_collect_report(collector)
+    next(collecting)
+    with pytest.raises(StopIteration):
+        collecting.send(report)
+    reader.news()
+    assert ("broken by a.py" if leaves else "") == reader.record.why
+    assert [(os.getpid(), signal.SIGKILL)] * 2 * leaves == killed
 
 
 @pytest.mark.parametrize("ours", [True, False])

@@ -25,6 +25,8 @@ from tests.support.crashes import add_import
 from tests.support.crashes import expect_log
 from tests.support.crashes import read_cases
 from tests.support.crashes import read_log
+from tests.support.fakedevice import STORE
+from tests.support.fakedevice import add_device
 
 
 if TYPE_CHECKING:
@@ -217,6 +219,45 @@ def test_a_worker_without_the_folder_keeps_no_journal(folder: str) -> None:
     prepare_worker(config, None)
 
     assert [] == registered
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_told_to_exit(kata: MiniCourse) -> None:
+    """`pytest.exit` ends the session, as without workers."""
+    kata.kata(test="import pytest\n\ndef test_it(): pytest.exit('enough')\n")
+
+    result = kata.run("-n1")
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    result.stdout.fnmatch_lines(["*Interrupted: * received keyboard-interrupt *"])
+    result.stdout.no_fnmatch_line("INTERNALERROR*")
+
+
+@pytest.mark.slow
+def test_an_xdist_that_hides_how_it_replaces_workers(course: MiniCourse) -> None:
+    """A worker whose device is broken then stays, and skips the tests of that device."""
+    add_device(course)
+    course.kata("k01_first", STORE.format(index=10))
+    conftest = (course.path / "conftest.py").read_text()
+    hook = """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionstart(session):
+            from plugins.crash import workers
+            from plugins.tools.private import MissingNameError
+
+            def replace(*_):
+                raise MissingNameError("it")
+
+            workers.replace_in_silence = replace
+        """
+    course.write("conftest.py", conftest + dedent(hook))
+
+    result = course.run("-n1")
+
+    result.assert_outcomes(failed=1, passed=5, skipped=1)
+    result.stdout.fnmatch_lines(["fake (1 test): cannot be used in this process since*"])
 
 
 def test_an_execnet_that_hides_the_process_is_named_once(kata: MiniCourse) -> None:

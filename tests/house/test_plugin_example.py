@@ -100,6 +100,33 @@ def test_a_device_of_a_package_can_be_switched_off(extended: MiniCourse) -> None
     result.stdout.fnmatch_lines(["toy (1 test): *unset TORCH_DEVICE_BACKEND_AUTOLOAD"])
 
 
+def test_hook_device_poisoned(extended: MiniCourse) -> None:
+    """A fault that breaks the device of the package is one failed test; a fresh process goes on."""
+    test = """
+        import os
+        import torch
+
+        def test_stray(device):
+            if device == "toy":
+                torch.toy.fault = f"a stray store in process {os.getpid()}"
+
+        def test_right(device):
+            assert torch.empty(2, device=device).device.type == device
+    """
+    extended.kata("k02_stray", test)
+
+    result = extended.run("katas/lecture01/test_k02_stray.py", "--device=cpu,toy", "-v")
+
+    result.assert_outcomes(failed=1, passed=3, deselected=result.parseoutcomes()["deselected"])
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_stray[[]toy[]] FAILED*",
+            "*::test_right[[]toy[]] PASSED*",
+            "toy can no longer be used in this process: a stray store in process *",
+        ]
+    )
+
+
 def test_hook_backends(solved: pytest.RunResult) -> None:
     """A backend of a package is known, and where it is missing its tests are skipped."""
     solved.stdout.fnmatch_lines(["*::test_double_compiled SKIPPED*"])

@@ -7,6 +7,7 @@ import os
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,62 @@ def test_a_context_is_one_of_an_imported_torch(monkeypatch: pytest.MonkeyPatch) 
         cuda = SimpleNamespace(is_initialized=lambda used=used: used)
         monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
         assert used == builtin.has_cuda_context()
+
+
+class AcceleratorError(RuntimeError):
+    """As torch's, which stands in for it."""
+
+
+CUDA_ERROR = """CUDA error: an illegal memory access was encountered
+Search for `cudaErrorIllegalAddress' in https://docs.nvidia.com for more information.
+"""
+
+
+@pytest.mark.parametrize(
+    ("errors", "why"),
+    [
+        ([], None),
+        ([AcceleratorError(CUDA_ERROR)] * 2, CUDA_ERROR.splitlines()[0]),
+        # The fault of one call: the device goes on.
+        ([AcceleratorError("CUDA error: invalid argument")], None),
+        # What a test has put in place of the function.
+        ([AssertionError("Torch not compiled with CUDA enabled")], None),
+        ([RuntimeError("Found no NVIDIA driver on your system")], None),
+    ],
+    ids=["none", "sticky", "once", "fake", "driver"],
+)
+@pytest.mark.parametrize("backend", ["cuda", "mps"])
+def test_a_fault_that_comes_back_breaks_the_device(
+    monkeypatch: pytest.MonkeyPatch, backend: str, errors: list[Exception], why: str | None
+) -> None:
+    """PyTorch's GPUs are waited for twice, since only some errors last as long as the process."""
+    left = errors.copy()
+
+    def synchronize() -> None:
+        if left:
+            raise left.pop(0)
+
+    device = SimpleNamespace(is_initialized=lambda: True, synchronize=synchronize)
+    torch = SimpleNamespace(**{backend: device})
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    item: Any = SimpleNamespace(get_closest_marker=lambda name: name == "mps")
+
+    assert why == builtin.pytest_kata_device_poisoned(item, backend)
+    assert [] == left
+
+
+def test_a_device_that_was_not_used_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not before torch is imported, CUDA is initialised, or a test is marked with Metal."""
+    item: Any = SimpleNamespace(get_closest_marker=lambda _: True)
+    other: Any = SimpleNamespace(get_closest_marker=lambda _: None)
+    ask = builtin.pytest_kata_device_poisoned
+
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert [None] * 3 == [ask(item, name) for name in ("cpu", "cuda", "mps")]
+
+    unused = SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: False))
+    monkeypatch.setitem(sys.modules, "torch", unused)
+    assert [None] * 3 == [ask(other, name) for name in ("cpu", "cuda", "mps")]
 
 
 # Other things that are called so: the kind of a kata, and Triton's compiler for these GPUs.

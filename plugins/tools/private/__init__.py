@@ -49,6 +49,7 @@ from plugins.tools.private.triton import triton_target
 from plugins.tools.private.triton import triton_tensor_setup
 from plugins.tools.private.triton import triton_values
 from plugins.tools.private.triton import use_triton_driver
+from plugins.tools.private.xdist import replace_in_silence
 from plugins.tools.private.xdist import worker_process
 
 
@@ -73,6 +74,7 @@ __all__ = [
     "profile_every_thread",
     "read_clock",
     "redirect_terminal",
+    "replace_in_silence",
     "set_session_start",
     "share_trees",
     "tear_down_for",

@@ -10,6 +10,7 @@ device do not pay for it.
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,14 @@ def pytest_kata_devices() -> list[Capability]:
     from plugins.tools.capability import Capability  # noqa: PLC0415
 
     return [Capability("xpu", no_xpu), Capability("toy", no_toy)]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_kata_device_poisoned(device: str) -> str | None:
+    """Return what has broken the device of this package; a process that has no torch used none."""
+    toy = getattr(sys.modules.get("torch"), "toy", None)
+    fault: str | None = getattr(toy, "fault", None)
+    return fault if device == "toy" else None
 
 
 @pytest.hookimpl(optionalhook=True)

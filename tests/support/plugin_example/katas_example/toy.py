@@ -21,5 +21,7 @@ def register() -> None:
         current_device=lambda: 0,
         manual_seed_all=lambda _seed: None,
         _is_in_bad_fork=lambda: False,
+        # What has broken the device until the process ends; a GPU's driver would know.
+        fault=None,
     )
     torch._register_device_module("toy", module)  # noqa: SLF001 - there is no other way
