@@ -108,5 +108,5 @@ by = '''TODO'''
 
 NEXT = """
 Now replace every TODO, in this order: the brief, the tests, the solution, the wrong answers.
-`nox -s verify -- {lecture} {number}` lists what is missing; docs/authoring.md says what a kata needs.
+`nox -s verify -- {lecture} {number}` lists what is missing; docs/authoring.md says what is needed.
 {told}"""
