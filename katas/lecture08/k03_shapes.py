@@ -4,9 +4,9 @@ An exported program takes the shapes of its example and no others:
 
     Guard failed: x.size()[0] == 4
 
-``dynamic_shapes`` says what may vary, strictly or not. A size marked ``Dim.AUTO`` that your code
-turns into a number becomes a constant, for ``len(x)`` without a word.
-``Dim.DYNAMIC`` and a named ``Dim`` refuse.
+``dynamic_shapes`` says what may vary. With ``strict=False``, the default, a size marked
+``Dim.AUTO`` that your code turns into a number, by ``len(x)`` or ``int(x.shape[0])``, becomes a
+constant without a word; ``Dim.DYNAMIC`` and a named ``Dim`` refuse.
 
 1. `frozen` finds the constants. Print ``node.meta["val"].shape`` of a placeholder: a size is an
    int or a SymInt, and a SymInt that became a constant is a SymInt still. But it prints as 4.

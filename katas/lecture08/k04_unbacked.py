@@ -16,9 +16,10 @@ Some questions are harmless. PyTorch keeps a range for each symbol, and the rang
 2. `check` does what ``torch._check`` does: it promises, so the range shrinks.
 3. `first` has a branch that raises. Promise instead; the artefact tests it when it is called.
 4. `mean_of_positive` wants both branches. Leave the question to the call: arithmetic, or
-   ``torch.cond``, which with torch 2.11 takes x but no tensor of size u0.
+   ``torch.cond`` over x. (Over `found` works with torch 2.13, and not yet with 2.11.)
 
-About 10 lines. Begin on paper: u0 > 1 is a range too, from 2 on. How can two lie to each other?
+About 10 lines. Begin on paper: u0 > 1 is a range too, from 2 on. In which ways can two ranges
+overlap?
 Afterwards open ``torch/fx/experimental/symbolic_shapes.py`` (`guard_or_false`) in site-packages.
 """
 

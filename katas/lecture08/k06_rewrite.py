@@ -50,8 +50,9 @@ def fold(graph: Graph) -> None:
     """Replace each node whose kind is in FOLDS and whose inputs are two constant ints.
 
     Its result takes its place, and may make the next fold possible. A division by zero stays in
-    the graph, to raise when it runs, and an overflow, to wrap. New constants go where the node
-    was, and the graph's insert point stays where it is.
+    the graph, to raise when it runs. An overflow may stay too, or become the int of 64 bits to
+    which it wraps. New constants go where the node was. The graph's insert point, which is at no
+    node that folds, stays where it is.
     """
     # TODO: toIValue, insertConstant, replaceAllUsesWith, destroy.
     raise NotImplementedError("fold")

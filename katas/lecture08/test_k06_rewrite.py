@@ -30,6 +30,15 @@ graph(%x : Tensor):
 """
 
 
+OVERFLOW = """
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=4611686018427387904]()
+  %2 : int = aten::add(%1, %1)
+  %3 : int = aten::sub(%2, %1)
+  return (%3)
+"""
+
+
 def parse(text: str) -> Any:
     """Return a graph of TorchScript, read from its text."""
     return torch._C.parse_ir(text)  # noqa: SLF001 - a graph has no public constructor
@@ -184,29 +193,28 @@ graph(%x : Tensor, %flag : bool):
 
 def test_an_overflow_wraps_when_it_runs() -> None:
     """Whole numbers of TorchScript have 64 bits, and Python's have as many as they need."""
-    source = """
-graph(%x : Tensor):
-  %1 : int = prim::Constant[value=4611686018427387904]()
-  %2 : int = aten::add(%1, %1)
-  %3 : int = aten::sub(%2, %1)
-  return (%3)
-"""
-    graph = parse(source)
+    graph = parse(OVERFLOW)
     fold(graph)
-    yours, right = run(graph, torch.ones(2)), run(parse(source), torch.ones(2))
+    yours, right = run(graph, torch.ones(2)), run(parse(OVERFLOW), torch.ones(2))
     assert yours == right, f"2**62 + 2**62 - 2**62: yours {yours}, unchanged {right}\n{graph}"
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_constant_tensors_stay(place: int) -> None:
-    """A constant tensor is one object for all runs, and what writes to it changes the constant."""
+@pytest.mark.parametrize(
+    "operands",
+    [(torch.tensor(2.0), 2), (2, torch.tensor(2.0)), (2.5, 2.5), (True, 2), (2, True), ("a", "b")],
+    ids=["0", "1", "floats", "bool first", "bool second", "texts"],
+)
+def test_constant_tensors_stay(operands: tuple[object, object]) -> None:
+    """One object for all runs, which some may write to; and what is no int is not FOLDS' either."""
     graph = parse("graph(%x : Tensor):\n  return (%x)")
-    constants = [graph.insertConstant(2), graph.insertConstant(2)]
-    constants[place] = graph.insertConstant(torch.tensor(2.0))
-    graph.insertNode(graph.create("aten::mul", constants, 1))
+    constants = [graph.insertConstant(each) for each in operands]
+    graph.insertNode(graph.create("aten::add", constants, 1))
     before = str(graph)
     fold(graph)
-    assert str(graph) == before, f"yours\n{graph}\nexpected no change, one is a tensor\n{before}"
+    assert str(graph) == before, (
+        f"{operands[0]!r} + {operands[1]!r}: yours\n{graph}\nexpected no change: fold is for two"
+        f" ints, and a bool is none of TorchScript's\n{before}"
+    )
 
 
 def test_the_insert_point_stays() -> None:
@@ -230,6 +238,13 @@ def test_the_insert_point_stays() -> None:
         ) from None
     last = list(graph.nodes())[-1]
     assert last.kind() == "prim::Constant", f"yours inserts elsewhere, not at the end:\n{graph}"
+    graph = parse(OVERFLOW)
+    fold(graph)
+    graph.insertConstant(7)
+    last = list(graph.nodes())[-1]
+    assert last.kind() == "prim::Constant", (
+        f"the insert point was at the end; after an overflow, yours inserts elsewhere:\n{graph}"
+    )
 
 
 def test_nothing_is_left_of_a_dead_chain() -> None:
