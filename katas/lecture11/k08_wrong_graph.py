@@ -1,15 +1,15 @@
 """Debug: six functions with the right value and the wrong graph.
 
-Their values are right, so their unit tests passed. But a value is half of what a function returns
-in PyTorch; the other half is a graph, and each of these spoils it:
+At the first call each returns the right value, so its unit test passed. But a value is half of what
+a function returns in PyTorch; the other half is a graph, and each of these spoils it:
 
     x = torch.tensor([0.0, 2.0], requires_grad=True)
     capped(x).sum().backward()
     print(x.grad)              # tensor([1., 1.]), though capped(2) is 1 all around
 
 Three have a wrong first derivative, one only a wrong second; one cannot be differentiated after a
-second call, one keeps its graph alive. Mend all six, a line or three each; the first two must then
-run under ``vmap``, too.
+second call, one keeps its graph alive. Mend all six, a line or three each; the first two, which
+``vmap`` refuses now, must then run under it, too.
 
 Run the tests with ``--all-failures`` first: which derivative does each complain about?
 In your own code ``torch.autograd.gradcheck`` and ``gradgradcheck`` find most of them.

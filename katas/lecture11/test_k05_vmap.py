@@ -75,6 +75,9 @@ def test_pointwise() -> None:
         pointwise(torch.add, y, Batched(x)), theirs, "(2, 3) + (3,), of which the right is batched"
     )
     check(pointwise(torch.mul, Batched(x), 3.0), x * 3, "times a number")
+    single = x.float()
+    check(pointwise(torch.mul, Batched(single), 3.0), single * 3.0, "float32 times a number")
+    check(pointwise(torch.mul, 3.0, Batched(single)), 3.0 * single, "a number times float32")
     rows = roots(4)
     theirs = torch.stack([row - y for row in rows])
     check(pointwise(torch.sub, Batched(rows), y), theirs, "() - (2, 3), the left is batched")

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What each function has lost, and not how to write it.
+# What to look at, and not what is wrong there.
 RULES = {
-    "scaled": "a Python number has no graph: for PyTorch the largest element is a constant",
-    "capped": "a write to .data is seen by no graph, and overwrites what exp has saved",
-    "adapted": "the gradient in the step is a function of w; does it have a graph?",
-    "Cube": "forward runs without a graph: what it works out is a constant for backward",
-    "Tanh": "result -> grad_fn -> ctx -> result: a cycle, which only the garbage collector breaks",
-    "Gain": "a tensor kept between calls is a graph kept between calls",
+    "scaled": "move the largest element alone: by how much do the others move?",
+    "capped": "move an element for which the cap holds, then one below it: does the result move?",
+    "adapted": "print grad_fn of each tensor that the step is made of",
+    "Cube": "the first derivative is right: which values in its backward know where they are from?",
+    "Tanh": "follow the references from the result, object by object: who holds whom?",
+    "Gain": "what does the second call find that the first one left?",
 }
 
 
@@ -140,7 +140,7 @@ def test_a_write_to_what_is_saved() -> None:
                 right = torch.allclose(x.grad, slope)
                 assert right, (
                     f"{name}: the {what} was overwritten; yours is {x.grad.tolist()}, expected an "
-                    "error: what you keep on ctx as an attribute has no version; read "
+                    "error: a tensor knows how often it was written to, so who compares that? Read "
                     "save_for_backward"
                 )
 

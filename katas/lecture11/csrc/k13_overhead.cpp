@@ -6,7 +6,7 @@
 // Is the difference Python? Write this loop in C++, and a good part of it is still there:
 //
 //   for _ in range(steps):
-//       x = rate * x * (1 - x)        3 operators dispatched, 3 new tensors, 2 numbers made tensors
+//       x = rate * x * (1 - x)        3 operators called, which call others; 2 numbers made tensors
 //
 // 1. plain: this loop in C++.
 // 2. lean: three operators in each step, and no new memory. Operators whose name ends in an
