@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
     """Load `saved`, a state dict, so that each parameter has the state that its name had.
 
-    Both optimizers were made of named parameters, in any order; a parameter may have moved to
-    another group. The options of a group, such as ``lr``, go to the group at the same place, and
-    the optimizer keeps its own names and order. A name in no group of `saved` is a ``KeyError``,
-    before anything is loaded; a name without state is no error.
+    Both optimizers have named parameters, in any order and group. The options of a group, such as
+    ``lr``, go to the group at the same place; the optimizer keeps its names and order. A name in no
+    group of `saved` is a ``KeyError``, before anything is loaded. No error: a name without state,
+    and one that is gone, whose state is left out.
     """
     # TODO: nothing here raises NotImplementedError. The code is written, and it goes by position.
     optimizer.load_state_dict(saved)

@@ -125,7 +125,7 @@ def test_what_is_saved_stays() -> None:
 
 
 def test_a_name_that_is_new() -> None:
-    """A KeyError: to begin with another parameter's state is worse than to stop."""
+    """A KeyError: to begin with another's state is worse than to stop. What is gone is no error."""
     new = built("ax", lrs=(0.5,), step=False)
     said = "loads it"
     try:
@@ -135,6 +135,14 @@ def test_a_name_that_is_new() -> None:
     assert "x" in said, f"`saved` has a and b, the optimizer a and x: yours {said}"
     yours = (new.param_groups[0]["lr"], len(new.state))
     assert (0.5, 0) == yours, f"lr and states of the optimizer: yours {yours}, expected (0.5, 0)"
+    # A layer was removed: its state goes too, or the next checkpoint has it under another's number.
+    new = check(built("abc"), "cb")
+    states = len(new.state)
+    assert states == 2, (
+        f"saved by [a, b, c], resumed by [c, b]: yours leaves {states} states in the optimizer,"
+        " expected two: that of a belongs to none of its parameters"
+    )
+    check(new, "bc")
 
 
 @pytest.mark.given

@@ -19,4 +19,6 @@ def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
         # PyTorch pairs these lists with its own parameters, so they come in its order.
         names = mine["param_names"]
         moved.append(group | {"param_names": names, "params": [places[name] for name in names]})
-    optimizer.load_state_dict(saved | {"param_groups": moved})
+    # PyTorch keeps a state without a parameter, and saves it under a number that another has.
+    kept = {i: s for i, s in saved["state"].items() if any(i in g["params"] for g in moved)}
+    optimizer.load_state_dict({"state": kept, "param_groups": moved})

@@ -20,12 +20,14 @@ def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
         new = list(chain.from_iterable(group["param_names"] for group in optimizer.param_groups))
         ids = list(chain.from_iterable(group["params"] for group in groups))
         by_names = {name: state["state"].get(at) for name, at in zip(old, ids, strict=True)}
-        found = {at: by_names[name] for name, at in zip(new, ids, strict=True)}
+        found = {at: by_names[name] for at, name in enumerate(new)}
+        numbers = iter(found)
         return {
             "state": {at: entry for at, entry in found.items() if entry is not None},
             "param_groups": [
                 {key: value for key, value in group.items() if key != "param_names"}
-                for group in groups
+                | {"params": [next(numbers) for _ in mine["params"]]}
+                for mine, group in zip(optimizer.param_groups, groups, strict=True)
             ],
         }
 
