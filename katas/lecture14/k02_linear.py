@@ -7,8 +7,8 @@ them, for a moment, two times:
     backward    all-gather W     grad_x = g @ W        forget W
                                  grad_W = g.T @ x      reduce-scatter: the mean, my rows of it
 
-That is fully sharded data parallelism. Forgetting is half of it: keep W for backward, and you have
-saved no memory.
+That is fully sharded data parallelism. Forgetting is half of it: keep W for backward, and only
+gradients and moments are sharded (ZeRO 2, k06).
 
 1. `shard`: this rank's rows, a copy.
 2. `gather`: the whole weight, from the shards of all ranks.

@@ -9,8 +9,9 @@ file holds a box of the tensor, and each rank wants another box:
        2 2 2 2 2 2                0 0 0 1 1 1
        3 3 3 3 3 3                0 0 0 1 1 1
 
-No rank needs the whole tensor: rank 1 reads half a row of each file. That is what
-``torch.distributed.checkpoint`` does.
+No rank needs the whole tensor: rank 1 needs half a row of each file. That is what
+``torch.distributed.checkpoint`` works out, too, but its `FileSystemReader` then loads a whole shard
+and narrows it; yours asks for the piece alone.
 
 1. `reads`: where two boxes meet, seen from either of them.
 2. `load`: fetch these pieces, and no other element. About 16 lines in all.

@@ -10,8 +10,8 @@ through stage 4, then 4 to 7. A rank begins with a lead of forwards; then one fo
 backward take turns; the backwards that are left come last.
 
 1. `needs`: what must have run before an action.
-2. `order`: the list of one rank. Each rank's lead is 2 longer than that of the rank behind it
-   (1 in plain 1F1B); the last rank's is (chunks - 1) rounds.
+2. `order`: the list of one rank. Each rank's lead is 2 longer than that of the rank behind it;
+   the last rank's is (chunks - 1) rounds. (With one chunk, 1 longer will do: plain 1F1B.)
 3. `peak`: how many micro-batches it stores.
 
 Begin with the last rank, of two with two stages each: write its first ten actions.

@@ -9,8 +9,8 @@ rank sees a share at a time. What must it remember of a share to correct its res
 
 1. `block`: attention to one share, and its lse.
 2. `merge`: the result for two shares, of their results.
-3. `ring`: own keys first; then each rank passes on what it has, n - 1 times. ``dist.send`` returns
-   when the other side receives: ranks that send first wait for each other.
+3. `ring`: own keys first; then each rank passes on what it has, n - 1 times. With gloo,
+   ``dist.send`` returns when the other side receives: ranks that send first wait for each other.
 
 Begin on paper: exp(1000) is infinite; which differences of lse are never above 0?
 Afterwards see ``_SDPAMerger`` in

@@ -44,6 +44,12 @@ def shared(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return (y * (y @ v).sigmoid() + w * v).sum()
 
 
+def squared(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """Multiply a value by itself: two results of one node go to one place."""
+    y = x @ v + w
+    return (y * y).sum()
+
+
 def unbound(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     """Leave the first result of a node unused, so that it gets no gradient there."""
     rows = (v * w).unbind()
@@ -58,6 +64,7 @@ def second(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 LOSSES = {
     "two layers": chain,
     "shared leaves": shared,
+    "a square": squared,
     "unused results": unbound,
     "second result": second,
 }
@@ -152,7 +159,10 @@ def test_hooks_see_the_whole_gradient(name: str, hooked: int) -> None:
         return doubled(gradient)
 
     loss = LOSSES[name](*every)
-    replay(capture(loss, {every[hooked]: hook}), torch.ones((), dtype=torch.float64))
+    hooks: Hooks = {every[hooked]: hook}
+    lines = capture(loss, hooks)
+    assert len(hooks) == 1, f"{name}: yours leaves {len(hooks)} in `hooks`, expected what was there"
+    replay(lines, torch.ones((), dtype=torch.float64))
     assert len(seen) == 1, f"{name}: yours calls the hook {len(seen)} times, expected 1"
     compare(name, every, hooked)
     loss.backward()
