@@ -4,8 +4,8 @@ Python calls C++, C++ calls a hook of yours, and the hook raises. What comes bac
 road. Take both, with a function that raises:
 
     through_hook(pay)        Boom: no money          the exception itself
-    through_future(pay)      RuntimeError: Got the following error when running the callback:
-                             Boom: no money
+    through_future(pay)      RuntimeError: Got the following error when running the callback: Boom:
+                             no money                       (folded: it is one line, up to here)
 
                              At:
                                ledger.py(4): pay
@@ -50,8 +50,9 @@ def through_future(f: Callable[[], object]) -> None:
 def raised(error: Exception) -> tuple[str, str]:
     """Return the name of the class that was raised first, and of the function that raised it.
 
-    The text follows "callback: " or, from TorchScript, "RuntimeError: " at the beginning of a line.
-    A message may have several lines, none of them just "At:". One text may contain another.
+    The text follows "when running the callback: " or, from TorchScript, "RuntimeError: " at the
+    beginning of a line. A message may have several lines, none of them just "At:", and say
+    "callback: " too. One text may contain another.
     """
     # TODO: an exception as text has an "At:" on a line of its own.
     raise NotImplementedError("raised")

@@ -69,9 +69,9 @@ def blame(
 ) -> str | None:
     """Return the first of `layers`, backends by name, that differs from f, or None.
 
-    Float64 values differ if they are off by more than 1e-10, absolute plus relative; NaN equals
-    NaN; a dtype counts too. What a layer raises goes on to the caller. No layer is compiled after
-    the one to blame.
+    Values differ if they are off by more than 1e-10, absolute plus relative; they are float64 here,
+    and a layer that returns another dtype differs by that. NaN equals NaN. What a layer raises goes
+    on to the caller. No layer is compiled after the one to blame.
     """
     # TODO: torch.compiler.reset(), and torch.testing.assert_close.
     right = observe(f, inputs)

@@ -13,7 +13,7 @@ counted from 1?
 Begin with "sleep": when does the kernel fail, and who asks next?
 Afterwards find the error's words in PyTorch's repository: ``c10/cuda/CUDAMiscFunctions.cpp``.
 
-Real life differs: you do not know the times.
+Real life differs: set ``CUDA_LAUNCH_BLOCKING`` before CUDA starts; and nobody knows the times.
 """
 
 from __future__ import annotations

@@ -101,10 +101,10 @@ def test_torchscript() -> None:
 
 
 def test_a_runtime_error_may_be_one() -> None:
-    """Some RuntimeErrors are what was raised."""
+    """Some RuntimeErrors are what was raised, and a message may look like the beginning of one."""
 
     def refuse() -> None:
-        raise RuntimeError("callback: RuntimeError: no")
+        raise RuntimeError("callback: ValueError: no")
 
     check(carried(through_hook, refuse), ("RuntimeError", "refuse"))
     check(carried(through_future, refuse), ("RuntimeError", "refuse"))

@@ -152,6 +152,15 @@ def test_other_literals_in_the_call() -> None:
     check(source, [(1, "d")], source.replace("'''c'''", "'''d'''"))
 
 
+def test_a_call_within_a_call() -> None:
+    """The outer call begins above the inner one, and its literal stands below it."""
+    source = "expect(show(\n    expect(g, '''\\\na\nb\n'''),\n), '''c''')\nx = 1\n"
+    found = [(1, "d"), (2, "e")]
+    expected = "expect(show(\n    expect(g, '''e'''),\n), '''d''')\nx = 1\n"
+    check(source, found, expected)
+    check(source, found[::-1], expected)
+
+
 def test_one_text_twice() -> None:
     """In a loop an expectation fails again and again, with its text."""
     check(SOURCE, [(6, "abs"), (6, "abs")], SOURCE.replace("neg", "abs"))
@@ -160,7 +169,10 @@ def test_one_text_twice() -> None:
 def test_two_texts() -> None:
     """A parametrized test has one literal for all parameters: that is when not to."""
     with pytest.raises(UnstableError):
-        accept(SOURCE, [(6, "abs"), (3, "relu6\n"), (6, "exp")])
+        pytest.fail(
+            "line 6 has had the texts abs and exp in one run, expected an UnstableError; yours\n"
+            + accept(SOURCE, [(6, "abs"), (3, "relu6\n"), (6, "exp")])
+        )
 
 
 def graphs() -> dict[str, str]:

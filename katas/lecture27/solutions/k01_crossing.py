@@ -30,7 +30,8 @@ def through_future(f: Callable[[], object]) -> None:
 
 def raised(error: Exception) -> tuple[str, str]:
     """Return the name of the class that was raised first, and of the function that raised it."""
-    pattern = r"(?sm).*(?:callback|^RuntimeError): (\w+): .*?\n\nAt:\n.*?\): ([^\n]+)"
+    begins = r"(?:when running the callback|^RuntimeError): "
+    pattern = rf"(?sm).*{begins}(\w+): .*?\n\nAt:\n.*?\): ([^\n]+)"
     if found := re.match(pattern, str(error)):
         return found[1], found[2]
     return type(error).__name__, traceback.extract_tb(error.__traceback__)[-1].name

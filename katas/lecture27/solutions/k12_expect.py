@@ -55,8 +55,9 @@ def accept(source: str, found: Iterable[tuple[int, str]]) -> str:
     if len(dict(pairs)) < len(pairs):
         raise UnstableError("two texts for one line")
     tree, lines = ast.parse(source), source.encode().split(b"\n")
-    for line, text in sorted(pairs, reverse=True):
-        first, left, last, right = literal_at(tree, line)
+    # From the last literal to the first: a call may begin above one that is in it, and end below.
+    spans = [(literal_at(tree, line), text) for line, text in pairs]
+    for (first, left, last, right), text in sorted(spans, reverse=True):
         new = lines[first - 1][:left] + literal(text).encode() + lines[last - 1][right:]
         lines[first - 1 : last] = [new]
     return b"\n".join(lines).decode()
