@@ -58,7 +58,7 @@ def verdict(runs: Sequence[Run]) -> str:
 def chance(failures: int, runs: int, rate: float) -> float:
     """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
 
-    A chance of 1e-20 has as many right digits as one of 0.5.
+    A chance of 1e-20 has as many right digits as one of 0.5. There may be thousands of runs.
     """
     # TODO: a sum over the possible numbers of failures; math.comb.
     raise NotImplementedError("chance")

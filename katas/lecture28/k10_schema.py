@@ -1,8 +1,8 @@
 """Say whom a new schema breaks.
 
 You give an operator one more keyword, with a default, in front of the others. Each call in Python
-still works, and CI is red. Programs that were exported or scripted with the last PyTorch hold the
-old schema, and PyTorch compares it with the new one argument by argument, by position:
+still works, and CI is red. Programs that were exported or scripted with the last PyTorch hold
+calls of the old schema, so PyTorch compares both, argument by argument, by position:
 
     old   f(Tensor x, int n=1, *, bool k=False) -> Tensor
 

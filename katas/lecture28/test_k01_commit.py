@@ -95,6 +95,11 @@ def test_your_work_stays(kept: Kept) -> None:
     assert [f" M {KERNELS}", f"?? {NOTES}"] == yours, (
         f"git status says {yours}, expected the print and the notes, neither added nor lost"
     )
+    kept_away = [name for name in clone.refs() if name == "refs/stash"]
+    assert not kept_away, (
+        "yours leaves a stash, expected none: your work is in the folder again, and a copy of it"
+        " waits for the next git stash pop"
+    )
     for path, expected in ((KERNELS, newest()[KERNELS] + PRINT), (NOTES, WORDS)):
         text = clone.run.read(path)
         assert expected == text, f"{path} of yours ends with {text[-60:]!r}, expected it as it was"

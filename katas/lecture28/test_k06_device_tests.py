@@ -55,8 +55,8 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
 
         @dtypes(torch.float32, torch.bfloat16)
         @dtypes(torch.float64, device="cpu")
-        def test_mul(self, device: str, dtype: torch.dtype) -> None:
-            """Of another dtype on the CPU."""
+        def test_mul(self, dtype: torch.dtype, device: str) -> None:
+            """Of another dtype on the CPU; it asks for both by name, in another order."""
             calls.append(("mul", device, dtype))
 
     return TestFoo, calls
@@ -157,6 +157,12 @@ def test_the_names() -> None:
         expected += [f"test_copy_{device}", *(f"test_mul_{device}_{each}" for each in dtype)]
         yours = found_in(scope[f"TestFoo{device.upper()}"])
         assert yours == expected, f"on {device}: yours {yours}, expected {expected}"
+    half = dtypes(torch.float16, device="cuda")(lambda self, device, dtype: (self, device, dtype))
+    bar = type("TestBar", (unittest.TestCase,), {"test_half": half})
+    scope["TestBar"] = bar
+    instantiate(bar, scope, ["cpu"])
+    yours = found_in(scope["TestBarCPU"])
+    assert yours == [], f"a test with dtypes on cuda alone: on cpu yours has {yours}, expected none"
 
 
 def test_each_test_has_its_own_device_and_dtype() -> None:

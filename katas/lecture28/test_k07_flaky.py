@@ -95,6 +95,9 @@ def exactly(failures: int, runs: int, rate: float) -> Fraction:
 @example(5, 5, 0.25)
 @example(6, 5, 0.25)
 @example(1, 1, 0.0)
+@example(0, 3, 0.0)
+@example(3, 3, 1.0)
+@example(4, 3, 1.0)
 @given(st.integers(0, 7), st.integers(0, 7), st.sampled_from([0.0, 0.05, 1 / 3, 0.5, 1.0]))
 def test_the_chance(failures: int, runs: int, rate: float) -> None:
     """Each outcome of a few runs, and its chance."""
@@ -106,11 +109,18 @@ def test_the_chance(failures: int, runs: int, rate: float) -> None:
 
 def test_the_chance_of_many_runs() -> None:
     """torch.distributions.Binomial has the chance of each number of failures."""
-    for failures, runs, rate in ((10, 200, 0.02), (40, 100, 0.01), (1, 500, 0.001)):
+    cases = ((10, 200, 0.02), (40, 100, 0.01), (1, 500, 0.001), (5, 2000, 0.01), (9, 1200, 0.75))
+    for failures, runs, rate in cases:
         chances = torch.distributions.Binomial(runs, torch.tensor(rate, dtype=torch.float64))
         counts = torch.arange(failures, runs + 1, dtype=torch.float64)
         expected = float(chances.log_prob(counts).exp().sum())
-        yours = chance(failures, runs, rate)
+        try:
+            yours = chance(failures, runs, rate)
+        except OverflowError as error:
+            raise AssertionError(
+                f"at least {failures} failures in {runs} runs at {rate}: yours raises {error}; comb"
+                " is an int with as many digits as it needs, and a float ends at 1e308"
+            ) from None
         assert yours == pytest.approx(expected, rel=1e-8, abs=0), (
             f"at least {failures} failures in {runs} runs at {rate}: yours {yours}, PyTorch's"
             f" {expected}. 1 minus a sum near 1 loses the digits of a small chance"
@@ -155,13 +165,20 @@ def test_what_to_disable() -> None:
         "broken": runs_of("..", "FF", "FF"),
         "fixed": runs_of("FF", "FF", "FF", ".."),
         "healthy": runs_of("..", ".."),
+        "abysmal": runs_of("FFFFFF.FFF", "FFFFFFFFF."),
+        "dreadful": runs_of("FFFFFF.FFF", *["FFFFFFFFF."] * 9),
+        "half": runs_of("F."),
+        "long": runs_of(*["F....F...."] * 10),
     }
     before = copy.deepcopy(history)
     yours = disable(history, 0.02, 0.01)
     assert history == before, f"yours has changed the history: {history}, expected {before}"
-    assert yours == ["worse", "often"], (
-        f"yours {yours}, expected ['worse', 'often']: 5 of 8 and 3 of 8 failures are no accident at"
-        " 2 %, 1 of 100 is; what is broken or fixed has a cause that somebody has to find"
+    # Their chances: about 1e-140, 1e-29, 1e-14, 1e-7 and 4e-4; that of half is 0.04.
+    expected = ["dreadful", "abysmal", "long", "worse", "often"]
+    assert yours == expected, (
+        f"yours {yours}, expected {expected}: by the chance, not rounded, and not by the share of"
+        " failures. At 2 %, 20 of 100 are less of an accident than 5 of 8, and 1 of 2 may be one;"
+        " what is broken or fixed has a cause that somebody has to find"
     )
 
 

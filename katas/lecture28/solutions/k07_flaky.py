@@ -42,10 +42,12 @@ def chance(failures: int, runs: int, rate: float) -> float:
 
     A chance of 1e-20 has as many right digits as one of 0.5.
     """
-    return sum(
-        math.comb(runs, count) * rate**count * (1 - rate) ** (runs - count)
-        for count in range(failures, runs + 1)
-    )
+    if rate in (0, 1):
+        return float(failures <= runs * rate)
+    # The number of orders may be more than a float holds; its logarithm is not.
+    odds, none = math.log(rate / (1 - rate)), runs * math.log1p(-rate)
+    counts = range(failures, runs + 1)
+    return sum(math.exp(math.log(math.comb(runs, count)) + count * odds + none) for count in counts)
 
 
 def reruns(rate: float, limit: float) -> int:
