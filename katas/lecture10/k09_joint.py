@@ -42,7 +42,8 @@ the tuple of outputs, by a ``torch.autograd.Function`` that calls the two. Saved
 ``ctx.save_for_backward``, so that a write to one in between is noticed (PyTorch's error passes
 through). An output whose gradient nobody computes has a tangent of zeros, which is what a Function
 does by itself. The saved values carry no graph, so a gradient of the gradient would be silently
-wrong: mark backward with ``torch.autograd.function.once_differentiable``, which makes it an error.
+wrong: mark backward with ``torch.autograd.function.once_differentiable``, which makes it an error
+where the gradient that comes in requires grad (and only there).
 
 The rule for what is saved goes by what depends on what, as PyTorch's ``default_partition`` did
 for years. Now it goes by where an operator was traced; on the programs of the tests both agree.
