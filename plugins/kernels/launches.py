@@ -11,6 +11,7 @@ import json
 import math
 import shutil
 import subprocess
+from collections import defaultdict
 from dataclasses import astuple
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -120,18 +121,29 @@ class Launch:
     def table(self) -> str:
         """Return the counts of each line of the source, for the message of a test."""
         places = locate_lines(self.library, [line.place for line in self.lines])
-        rows = [f"{self.kernel}<<<{self.grid}, {self.block}>>>"]
+        counts: dict[tuple[str, int, str, str], Count] = defaultdict(Count)
         for line, place in zip(self.lines, places, strict=True):
-            count = line.count
-            shared = line.space == "shared"
+            # Compilers order the accesses of one line differently.
+            file, _, number = place.partition(":")
+            key = file, int(number) if number.isdigit() else 0, line.space, line.kind
+            counts[key] += line.count
+        rows = [f"{self.kernel}<<<{self.grid}, {self.block}>>>"]
+        for (file, line_number, space, kind), count in sorted(counts.items(), key=_row_order):
+            shared = space == "shared"
             each = (count.wavefronts if shared else count.sectors) / max(1, count.requests)
             unit = "wavefronts" if shared else "sectors"
-            what = f"{line.space} {line.kind}"
+            what = f"{space} {kind}"
             rows.append(
-                f"  {place}  {what:<14} {count.accesses:>9} by threads,"
+                f"  {file}{f':{line_number}' * bool(line_number)}  {what:<14}"
+                f" {count.accesses:>9} by threads,"
                 f" {count.requests:>7} by warps, {each:.1f} {unit} each"
             )
         return "\n".join(rows)
+
+
+def _row_order(row: tuple[tuple[str, int, str, str], Count]) -> tuple[str, int, int, int]:
+    file, number, space, kind = row[0]
+    return file, number, SPACES.index(space), KINDS.index(kind)
 
 
 def locate_lines(library: Path, places: Iterable[int]) -> list[str]:

@@ -210,7 +210,7 @@ def _dynamic(declared: Declaration, declarator: str, *, outside: bool) -> str:
     rows = re.sub(r"^\[[^\]]*\]\s*", "", bounds) if bounds else ""
     target = f"simt::Element<{kind}{rows}>" if rows else kind
     function = "simt::dynamic_file" if outside else "simt::dynamic"
-    place = f'{function}("{name}", sizeof({kind}))'
+    place = f'{function}("{name}", sizeof({kind}), simt::is_wide<{kind}>)'
     if not bounds:
         return f"{target}& {name} = *static_cast<{target}*>({place});"
     static = "static " if outside else ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from plugins.native.cudasource import CudaError
 from plugins.native.cudasource import rewrite_cuda
+from plugins.native.cudastatements import long_statements
 from plugins.native.tiers import tiers
 
 
@@ -50,13 +52,20 @@ def library_sources(kata: Kata) -> dict[str, list[str]]:
 class SourceFile:
     """A file as it was read; `shown` is its name in messages, `name` is relative to its folder.
 
-    `cuda` says whether a source of kernels includes it, whatever its own name is.
+    `cuda` says whether a source of kernels includes it, whatever its own name is. `before` is a
+    line that only the compiler reads.
     """
 
     name: str
     shown: str
     text: str
     cuda: bool = False
+    before: str = ""
+
+    @property
+    def of_kernels(self) -> bool:
+        """Whether its text is CUDA C++."""
+        return self.cuda or self.name.endswith(CUDA)
 
     @property
     def copy(self) -> str:
@@ -66,8 +75,8 @@ class SourceFile:
     @property
     def numbered(self) -> str:
         """The text for the compiler, whose messages then name the learner's file, not the copy."""
-        text = rewrite_cuda(self.text) if self.cuda or self.name.endswith(CUDA) else self.text
-        return f'#line 1 "{self.shown}"\n{text}'
+        text = rewrite_cuda(self.text) if self.of_kernels else self.text
+        return f'{self.before}#line 1 "{self.shown}"\n{text}'
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,21 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
             files[wanted] = file = SourceFile(wanted, shown.as_posix(), text, kernels)
             waiting += _read_includes(file)
             _check_rewriting(file)
-    return Unit(name, _read_tier(next(iter(files.values()))), folders, tuple(files.values()))
+    first, *others = files.values()
+    tier = _read_tier(first)
+    if tier == "simt":
+        first = replace(first, before=_statements([first, *others]))
+    return Unit(name, tier, folders, (first, *others))
+
+
+def _statements(files: list[SourceFile]) -> str:
+    """Return what tells the simulator which lines are one statement; empty if that is each."""
+    lines = []
+    for file in files:
+        if file.of_kernels and (spans := long_statements(file.text)):
+            lines += [file.shown, *(f"{first}-{last}" for first, last in spans)]
+    text = "\\n".join(lines)
+    return f'SIMT_STATEMENTS("{text}");\n' if text else ""
 
 
 def _check_rewriting(file: SourceFile) -> None:

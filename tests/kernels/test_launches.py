@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -93,6 +94,21 @@ def test_a_table_shows_the_traffic_of_each_line(
         "  k.cu:9  global atomic          1 by threads,       1 by warps, 1.0 sectors each",
     ]
     assert expected == LAUNCH.table().splitlines()
+
+
+def test_a_table_has_one_row_for_all_accesses_of_a_kind_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of the lines, though a compiler may put the code in another."""
+    write_program(tmp_path, "addr2line", 'printf "k.cu:%s\\n" 10 9 10')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lines = (READ, WRITE, replace(READ, place=40))
+
+    expected = [
+        "  k.cu:9  shared write          64 by threads,       2 by warps, 3.0 wavefronts each",
+        "  k.cu:10  global read          128 by threads,       4 by warps, 4.0 sectors each",
+    ]
+    assert expected == replace(LAUNCH, lines=lines).table().splitlines()[1:]
 
 
 def test_lines_need_a_program_that_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,7 @@ VECTORS: dict[str, Callable[[Array], Array]] = {
     "compact": compacted,
     "blur": blurred,
     "magnitude": lambda x: abs(x / 16),
+    "points": lambda x: x + x.reshape(-1, 2)[::-1, ::-1].reshape(-1),
     "through_half": lambda x: x.astype(np.float16).astype(np.float32),
 }
 MATRICES: dict[str, Callable[[Array], Array]] = {
@@ -165,6 +166,8 @@ FAULTS = {
         "divergent barrier", ("60 threads", "returned", "stricter than a GPU"), strict=True
     ),
     "past_the_end": Fault("out of bounds", ("reads x[", "x has 64 elements of 4 bytes")),
+    "pair_past_the_end": Fault("out of bounds", ("reads x[64]", "x has 64 elements of 4 bytes")),
+    "copies_past_the_end": Fault("out of bounds", ("reads x[64]",)),
     "before_the_start": Fault("out of bounds", ("reads x[-1]",)),
     "past_the_tile": Fault("out of bounds", ("writes tile[", "tile has 32 elements")),
     "null_pointer": Fault("out of bounds", ("The pointer is null",)),
@@ -196,7 +199,8 @@ FAULTS = {
     "copies_too_much": Fault("invalid argument"),
 }
 # Faults that have no line.
-PLACELESS = ("leaves", "launches", "too_", "endless_without", "copies", "never", "unused")
+PLACELESS = ("leaves", "launches", "too_", "endless_without", "never", "unused")
+PLACELESS += ("copies_to", "copies_as", "copies_too")
 
 
 @pytest.mark.parametrize(

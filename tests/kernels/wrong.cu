@@ -123,6 +123,21 @@ __global__ void past_the_end(int n, const float* x, float* y) {
 }
 KERNEL(past_the_end, (n + 47) / 48, 48)
 
+struct Pair {
+    float a, b;
+};
+__global__ void pair_past_the_end(int n, const float* x, float* y) {
+    const Pair* pairs = reinterpret_cast<const Pair*>(x);
+    const Pair pair = pairs[threadIdx.x + 1];  // WRONG
+    y[threadIdx.x] = pair.a;
+}
+KERNEL(pair_past_the_end, 1, n / 2)
+
+__global__ void copies_past_the_end(int n, const float* x, float* y) {
+    memcpy(y, x, (n + 1) * sizeof(float));  // WRONG
+}
+KERNEL(copies_past_the_end, 1, 1)
+
 __global__ void before_the_start(int n, const float* x, float* y) {
     y[threadIdx.x] = x[static_cast<int>(threadIdx.x) - 1];  // WRONG
 }

@@ -25,7 +25,8 @@ def test_dynamic_shared_memory_is_a_pointer() -> None:
     new = rewrite_cuda("void f() { extern __shared__ __align__(16) unsigned char raw[]; }")
 
     place = 'unsigned char* raw = static_cast<unsigned char*>(simt::dynamic("raw", '
-    assert f"void f() {{ {place}sizeof(unsigned char))); }}" == new
+    wide = "simt::is_wide<unsigned char>"
+    assert f"void f() {{ {place}sizeof(unsigned char), {wide})); }}" == new
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ SIMT_PLAIN T shuffled(simt::Warp operation, unsigned mask, const T& value, int a
     for (size_t at = 0; at < sizeof(T); at += 8) {
         uint64_t part = 0;
         const size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
-        std::memcpy(&part, from + at, bytes);
+        __builtin_memcpy(&part, from + at, bytes);
         part = simt::warp(operation, mask, part, argument, width, simt::Reduce::Add, false, here);
-        std::memcpy(to + at, &part, bytes);
+        __builtin_memcpy(to + at, &part, bytes);
     }
     return found;
 }

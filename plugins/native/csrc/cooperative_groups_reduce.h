@@ -63,11 +63,11 @@ SIMT_PLAIN void fold(void* const* given) {
 template <class Group, class T, class Op>
 SIMT_PLAIN T folded_widely(const Group& group, T value, Op& op, bool scan, bool exclusive, const void* here) {
     const auto count = static_cast<unsigned>(group.count);
-    std::memcpy(simt::board(group.first + static_cast<unsigned>(group.rank), sizeof(T)), static_cast<const void*>(&value), sizeof(T));
+    __builtin_memcpy(simt::board(group.first + static_cast<unsigned>(group.rank), sizeof(T)), static_cast<const void*>(&value), sizeof(T));
     simt::tile_sync(group.first, count, here, false);
     T all{}, before{}, other{};
     for (unsigned i = 0; i < count; ++i) {
-        std::memcpy(static_cast<void*>(&other), simt::board(group.first + i, sizeof(T)), sizeof(T));
+        __builtin_memcpy(static_cast<void*>(&other), simt::board(group.first + i, sizeof(T)), sizeof(T));
         before = all;
         all = i ? op(all, other) : other;
         if (scan && i == group.rank) break;

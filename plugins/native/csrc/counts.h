@@ -50,7 +50,10 @@ class Counter {
   public:
     std::map<Key, Count> lines;
 
-    void begin(unsigned lane) { logs[lane].clear(); }
+    void begin(unsigned lane) {
+        logs[lane].clear();
+        batches += 1;
+    }
 
     // Returns the counts and begins anew; `last` must not outlive the lines.
     std::map<Key, Count> take() {
@@ -64,6 +67,19 @@ class Counter {
         return logs[lane].size() >= LOG;
     }
 
+    // The number of the next access of a lane, and of those that are counted together with it.
+    uint32_t next(unsigned lane) const { return static_cast<uint32_t>(logs[lane].size()); }
+    uint32_t batch() const { return batches; }
+
+    // Lets an access of a lane reach from `start` to `end`, unless it has been counted.
+    void widen(unsigned lane, uint32_t batch, uint32_t number, uintptr_t start, uintptr_t end) {
+        if (batch != batches || number >= logs[lane].size()) return;
+        Access& access = logs[lane][number];
+        end = std::max(end, access.address + access.bytes);
+        access.address = std::min(access.address, start);
+        access.bytes = static_cast<uint8_t>(end - access.address);
+    }
+
     // Counts the accesses of a warp since the last call, in which `alive` lanes could take part.
     void flush(unsigned alive) {
         if (aligned()) {
@@ -72,10 +88,12 @@ class Counter {
             sorted(alive);
         }
         for (auto& log : logs) log.clear();
+        batches += 1;
     }
 
   private:
     std::vector<Access> logs[LANES];
+    uint32_t batches = 0;
     const Access* column[LANES] = {};
     Key last_key{};
     Count* last = nullptr;

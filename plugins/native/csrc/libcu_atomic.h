@@ -88,9 +88,9 @@ class Operations {
         if (deed == Deed::Store) simt::begin_value(at, sizeof(T));
         simt::access(at, sizeof(T), simt::Kind::Atomic, here);
         T before;
-        ::std::memcpy(static_cast<void*>(&before), static_cast<const void*>(at), sizeof before);
+        __builtin_memcpy(static_cast<void*>(&before), static_cast<const void*>(at), sizeof before);
         const T after = make(before);
-        if (deed != Deed::Load) ::std::memcpy(static_cast<void*>(at), &after, sizeof after);
+        if (deed != Deed::Load) __builtin_memcpy(static_cast<void*>(at), &after, sizeof after);
         return before;
     }
 };

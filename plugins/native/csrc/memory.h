@@ -35,8 +35,11 @@ struct Region {
     uintptr_t low = 0, high = 0;
     Space space = Space::Global;
     Mode mode = Mode::InOut;
-    // Whether the host may touch it, and whether it is a variable of the source.
-    bool managed = false, variable = false;
+    // Whether the host may touch it, whether it is a variable of the source, and whether it holds structures
+    // that are copied by 8 bytes.
+    bool managed = false, variable = false, wide = false;
+    // The launch that is given it as such structures.
+    unsigned wide_launch = 0;
     std::string name;
     unsigned element = 4;
     unsigned rank = 1;
@@ -45,6 +48,8 @@ struct Region {
     Cell* cells = nullptr;
     // Per granule: the block that wrote it, or for global memory whether it was written.
     uint32_t* written = nullptr;
+    // What an output held before, where some stores are not seen.
+    std::vector<char> before;
 
     size_t granules() const { return ((high - low) >> shift) + 1; }
 

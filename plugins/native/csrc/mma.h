@@ -70,10 +70,10 @@ class fragment {
     element_type x[num_elements];
 
     // Registers that nothing was loaded to have no value: no number, here.
-    SIMT_PLAIN fragment() { std::memset(static_cast<void*>(x), 0xff, sizeof x); }
-    SIMT_PLAIN fragment(const fragment& other) { std::memcpy(static_cast<void*>(x), other.x, sizeof x); }
+    SIMT_PLAIN fragment() { __builtin_memset(static_cast<void*>(x), 0xff, sizeof x); }
+    SIMT_PLAIN fragment(const fragment& other) { __builtin_memcpy(static_cast<void*>(x), other.x, sizeof x); }
     SIMT_PLAIN fragment& operator=(const fragment& other) {
-        std::memmove(static_cast<void*>(x), other.x, sizeof x);
+        __builtin_memmove(static_cast<void*>(x), other.x, sizeof x);
         return *this;
     }
 };
@@ -106,9 +106,9 @@ SIMT_PLAIN void load(Fragment& to, const T* from, unsigned step, bool by_rows, c
     for (int i = 0; i < Fragment::own; ++i) {
         const T* at = from + offset<typename Fragment::Shape>(first + i, step, by_rows);
         simt::access(at, sizeof(T), simt::Kind::Read, here);
-        std::memcpy(static_cast<void*>(&to.x[i]), at, sizeof(T));
+        __builtin_memcpy(static_cast<void*>(&to.x[i]), at, sizeof(T));
     }
-    for (int i = Fragment::own; i < Fragment::num_elements; ++i) std::memcpy(static_cast<void*>(&to.x[i]), &to.x[i % Fragment::own], sizeof(T));
+    for (int i = Fragment::own; i < Fragment::num_elements; ++i) __builtin_memcpy(static_cast<void*>(&to.x[i]), &to.x[i % Fragment::own], sizeof(T));
 }
 
 template <class T>
@@ -148,7 +148,7 @@ SIMT_PLAIN void multiply(void* const* lanes) {
     if constexpr (!std::is_integral_v<typename D::element_type>) {
         for (int i = 0; i < M * N; ++i) {
             const auto made = converted<typename D::element_type>(d[i]);
-            std::memcpy(static_cast<void*>(&lane(i / D::own)->d->x[i % D::own]), &made, sizeof made);
+            __builtin_memcpy(static_cast<void*>(&lane(i / D::own)->d->x[i % D::own]), &made, sizeof made);
         }
     }
 }
@@ -172,14 +172,14 @@ SIMT_PLAIN void store_matrix_sync(P* to, const fragment<accumulator, M, N, K, T>
     for (int i = 0; i < From::own; ++i) {
         P* at = to + details::offset<typename From::Shape>(first + i, step, layout == mem_row_major);
         simt::access(at, sizeof(P), simt::Kind::Write, SIMT_HERE);
-        std::memcpy(static_cast<void*>(at), &from.x[i], sizeof(P));
+        __builtin_memcpy(static_cast<void*>(at), &from.x[i], sizeof(P));
     }
 }
 template <class Use, int M, int N, int K, class T, class Layout, class V>
 SIMT_PLAIN void fill_fragment(fragment<Use, M, N, K, T, Layout>& to, const V& value) {
     using Element = typename fragment<Use, M, N, K, T, Layout>::element_type;
     const auto made = details::converted<Element>(value);
-    for (auto& element : to.x) std::memcpy(static_cast<void*>(&element), &made, sizeof made);
+    for (auto& element : to.x) __builtin_memcpy(static_cast<void*>(&element), &made, sizeof made);
 }
 template <int M, int N, int K, class TA, class LA, class TB, class LB, class TC, class TD>
 SIMT_PLAIN void mma_sync(fragment<accumulator, M, N, K, TD>& d, const fragment<matrix_a, M, N, K, TA, LA>& a,

@@ -32,6 +32,7 @@
 
 #include "counts.h"
 #include "fiber.h"
+#include "lines.h"
 #include "memory.h"
 #include "order.h"
 
@@ -73,6 +74,15 @@ struct Doubt {
 };
 constexpr size_t MOST_DOUBTS = 8;
 
+// What a register of a thread holds, by the access that it comes from; `key` has the place of that, and
+// whether it is a store.
+struct Held {
+    uint32_t key;
+    uint32_t batch, number;  // in the counts
+    uintptr_t low, high;
+};
+constexpr size_t MOST_HELD = 16;
+
 struct Thread {
     Context context;
     char* low = nullptr;
@@ -94,6 +104,8 @@ struct Thread {
     Fence near, far;
     std::array<Doubt, MOST_DOUBTS> doubts;
     uint32_t doubted = 0, loads = 0;
+    std::array<Held, MOST_HELD> held;
+    uint32_t holds = 0;
     bool (*ready)(void*) = nullptr;
     void* waits_for = nullptr;
     const char* waits_in = "";
@@ -153,6 +165,7 @@ char* file_dynamic() {
 }
 const char* file_dynamic_name = nullptr;
 unsigned file_dynamic_element = 1;
+bool file_dynamic_wide = false;
 
 // Several lanes of a warp store to one place: no race if the value is the same, which is known
 // when the second store has been made. In a trial, what to put back when a load has been made.
@@ -174,6 +187,16 @@ struct Trial {
     uintptr_t address = 0;
     bool found = false;
 };
+
+// What is known of a place in the code: the statement that it belongs to.
+struct Site {
+    uint64_t statement = 0;
+};
+constexpr uint64_t NO_STATEMENT = ~uint64_t{0};
+std::vector<const char*>& statements() {
+    static std::vector<const char*> all;
+    return all;
+}
 
 // In the place of an access: the variable is volatile.
 constexpr uint32_t VOLATILE = 1u << 31;
@@ -318,6 +341,9 @@ struct Machine {
 
 Machine machine;
 uintptr_t image_low = 0, image_high = 0;
+// The part of it that is code, and what is known of each place there.
+uintptr_t code_low = 0, code_high = 0;
+Site* sites = nullptr;
 
 // ---- Words
 
@@ -372,6 +398,33 @@ std::string myself() { return "thread " + text(machine.me->index); }
 uint32_t place_of(const void* pc) {
     // The call's own address: the one it returns to may belong to the next line.
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pc) - image_low - 1);
+}
+
+Site& site_of(uint32_t place) {
+    static Site other;
+    const uintptr_t at = image_low + place;
+    return at - code_low < code_high - code_low ? sites[at - code_low] : other;
+}
+
+SIMT_RARE uint64_t read_statement(uint32_t place) {
+    static Lines* lines = nullptr;
+    if (!lines) {
+        lines = new Lines;
+        Dl_info about;
+        if (dladdr(reinterpret_cast<void*>(&read_statement), &about)) lines->read(about.dli_fname, code_low - image_low, code_high - image_low);
+        for (const char* text : statements()) lines->statements(text);
+    }
+    const uint64_t found = lines->statement(place);
+    return found ? found : NO_STATEMENT;
+}
+
+bool same_statement(uint32_t one, uint32_t other) {
+    const auto of = [](uint32_t place) {
+        Site& site = site_of(place);
+        if (!site.statement) site.statement = read_statement(place);
+        return site.statement;
+    };
+    return of(one) == of(other) && of(one) != NO_STATEMENT;
 }
 
 // ---- Reads whose value nothing uses
@@ -654,6 +707,24 @@ void check_order(Region& region, uintptr_t address, Kind kind, uint32_t place) {
 
 uint32_t stamp_of(const Region& region) { return region.space == Space::Shared ? machine.block_serial : 1; }
 
+// Whether memory holds another value than it had before anyone stored to it. What a function returns in a
+// structure g++ stores without a call of the sanitizer.
+bool stored_unseen(const Region& region, uintptr_t address) {
+#ifdef __clang__
+    static_cast<void>(region), static_cast<void>(address);
+    return false;
+#else
+    const size_t step = size_t{1} << region.shift;
+    constexpr unsigned char poison[4] = {0xff, 0xff, 0xff, 0xff};
+    const void* before = poison;
+    if (region.mode != Mode::Scratch) {
+        if (region.before.size() < address - region.low + step) return false;
+        before = region.before.data() + (address - region.low);
+    }
+    return std::memcmp(reinterpret_cast<const void*>(address), before, step) != 0;
+#endif
+}
+
 // Returns only in a trial.
 SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, Kind kind, uint32_t place) {
     const Use use = kind == Kind::Read ? use_of_value(place, address, 0) : Use::Unknown;
@@ -759,8 +830,39 @@ SIMT_RARE bool repeated(Thread& me, uintptr_t address, unsigned bytes, uint32_t 
     fault(found + "\nThe copy runs on its own until it is waited for; other threads also need a barrier after the wait.");
 }
 
+// Whether a thread need not access the memory, since its register holds the value: the same statement has
+// read or stored it before, and this is not its next turn in a loop. Compilers differ in what they make of
+// `x[i] + x[i]` and of the value of `y[i] = x`, and of a structure that is made where it is to be.
+bool held(Thread& me, const Region& region, uintptr_t low, uintptr_t high, Kind kind, uint32_t place) {
+    const bool wide = region.wide || region.wide_launch == machine.attempts;
+    const uintptr_t start = low, end = high;
+    if (wide) low &= ~uintptr_t{7}, high = (high + 7) & ~uintptr_t{7};
+    const uint32_t key = place << 1 | (kind == Kind::Write);
+    const Held* found = nullptr;
+    for (uint32_t i = 0; i < me.holds; ++i) {
+        const Held& one = me.held[i];
+        if (one.key == key) {
+            me.holds = i;
+            break;
+        }
+        if (low < one.low || high > one.high || (kind == Kind::Write && !(one.key & 1))) continue;
+        if (!found && same_statement(one.key >> 1, place)) found = &one;
+    }
+    if (found && found < me.held.data() + me.holds) {
+        // Parts of what is copied at once elsewhere.
+        if (wide && found->high - found->low == 8) machine.counter.widen(me.lane(), found->batch, found->number, start, end);
+        return true;
+    }
+    if (me.holds == MOST_HELD) me.holds = 0;
+    me.held[me.holds++] = {key, machine.counter.batch(), machine.counter.next(me.lane()), low, high};
+    return false;
+}
+
+// Whether an access is counted: it is asked here, or the one who calls has asked.
+enum class Tally : uint8_t { Ask, Yes, No };
+
 template <bool is_volatile = false>
-void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
+void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc, Tally tally = Tally::Ask) {
     Thread* me = machine.me;
     if (!me) {
         if (!machine.on_host || address - reinterpret_cast<uintptr_t>(machine.host_low) < HOST_STACK * STACK) return;
@@ -814,7 +916,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
             uint32_t& written = region->written[(part - region->low) >> region->shift];
             if (kind != Kind::Write && region->mode != Mode::InOut && written != stamp_of(*region)) {
                 if (written == IN_FLIGHT) in_flight(*region, part, kind, place);
-                unwritten_read(*region, part, kind, place);
+                if (!stored_unseen(*region, part)) unwritten_read(*region, part, kind, place);
             }
             if (written == IN_FLIGHT) [[unlikely]] in_flight(*region, part, kind, place);
             check_order(*region, part, kind, is_volatile ? place | VOLATILE : place);
@@ -831,6 +933,9 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc) {
         launch.active_threads += !std::exchange(me->active, true);
         if (kind != Kind::Read) launch.storing_blocks += !std::exchange(machine.block.stored, true);
     }
+    if (kind == Kind::Atomic) me->holds = 0;
+    if (!is_volatile && kind != Kind::Atomic && tally == Tally::Ask && held(*me, *region, address, address + bytes, kind, place)) return;
+    if (tally == Tally::No) return;
     const Access access{address, place, static_cast<uint8_t>(bytes), kind, region->space};
     if (machine.counter.log(me->lane(), access) && machine.trial.pipe < 0) swap(me->context, machine.scheduler);
 }
@@ -841,6 +946,7 @@ void wait(State state, const void* pc) {
     Thread& me = *machine.me;
     if (machine.same.bytes) settle();
     if (me.doubted) doubted(me, 0, 0, Kind::Write);
+    me.holds = 0;
     me.state = state;
     me.place = place_of(pc);
     swap(me.context, machine.scheduler);
@@ -1235,7 +1341,7 @@ void begin_block(uint64_t number, size_t first_stack) {
         if (thread.met) thread.known = {};
         if (thread.met || thread.near.clock) thread.near = thread.far = {};
         thread.met = false;
-        thread.doubted = 0;
+        thread.doubted = thread.holds = 0;
         thread.learned.clear();
         prepare(thread.context, thread.low, entry);
     }
@@ -1549,8 +1655,17 @@ int find_image(dl_phdr_info* info, size_t, void* inside) {
         image_low = info->dlpi_addr;
         for (int j = 0; j < info->dlpi_phnum; ++j) {
             const auto& other = info->dlpi_phdr[j];
-            if (other.p_type == PT_LOAD) image_high = std::max<uintptr_t>(image_high, info->dlpi_addr + other.p_vaddr + other.p_memsz);
+            if (other.p_type != PT_LOAD) continue;
+            const uintptr_t begin = info->dlpi_addr + other.p_vaddr, end = begin + other.p_memsz;
+            image_high = std::max(image_high, end);
+            if (!(other.p_flags & PF_X)) continue;
+            code_low = code_low ? std::min(code_low, begin) : begin;
+            code_high = std::max(code_high, end);
         }
+        // Only the pages of what runs are ever there.
+        void* made = mmap(nullptr, (code_high - code_low) * sizeof(Site), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (made == MAP_FAILED) std::abort();
+        sites = static_cast<Site*>(made);
         return 1;
     }
     return 0;
@@ -1602,7 +1717,7 @@ void check_outputs() {
         const size_t count = (region->high - region->low) >> region->shift;
         size_t missing = 0, first = 0;
         for (size_t i = 0; i < count; ++i) {
-            if (region->written[i]) continue;
+            if (region->written[i] || stored_unseen(*region, region->low + (i << region->shift))) continue;
             if (!missing++) first = i;
         }
         if (!missing) continue;
@@ -1657,6 +1772,7 @@ void begin_value(const void* address, unsigned bytes) {
 void fence(Scope scope) {
     Thread& me = *machine.me;
     if (machine.same.bytes) settle();
+    me.holds = 0;
     me.near.clock = ++machine.clock;
     me.near.barrier = machine.barrier_clock;
     if (me.met) me.near.known = me.known;
@@ -1852,6 +1968,7 @@ Region* placed(const Variable& about, bool is_dynamic = false) {
     region.name = about.name;
     region.element = about.element;
     region.rank = about.rank;
+    region.wide = about.wide;
     std::copy(about.extents, about.extents + 3, region.extents);
     region.watch();
     return machine.regions.add(std::move(region));
@@ -1892,6 +2009,7 @@ Region file_region(void* address, size_t bytes, const Variable& about) {
     region.name = about.name;
     region.element = about.element;
     region.rank = about.rank;
+    region.wide = about.wide;
     region.variable = true;
     std::copy(about.extents, about.extents + 3, region.extents);
     return region;
@@ -1920,16 +2038,17 @@ void restore_variables() {
     }
 }
 
-void* dynamic_file(const char* name, unsigned element) {
+void* dynamic_file(const char* name, unsigned element, bool wide) {
     file_dynamic_name = name;
     file_dynamic_element = element;
+    file_dynamic_wide = wide;
     return file_dynamic();
 }
 
 // All declarations of dynamic shared memory in a kernel are the same memory.
-void* dynamic(const char* name, unsigned element) {
+void* dynamic(const char* name, unsigned element, bool wide) {
     machine.launches.back().variables.insert(name);
-    if (!machine.dynamic) machine.dynamic = poisoned(placed({name, machine.config.shared, element, 1, {}}, true));
+    if (!machine.dynamic) machine.dynamic = poisoned(placed({name, machine.config.shared, element, 1, {}, wide}, true));
     return reinterpret_cast<void*>(machine.dynamic->low);
 }
 
@@ -1950,6 +2069,12 @@ uint64_t warp(Warp operation, unsigned mask, uint64_t value, int argument, int w
     wait(State::Warp, pc);
     return me.result;
 }
+
+void widen(const void* address) {
+    if (Region* region = machine.regions.find(reinterpret_cast<uintptr_t>(address))) region->wide_launch = machine.attempts + 1;
+}
+
+Statements::Statements(const char* text) { statements().push_back(text); }
 
 void allow_dynamic(size_t bytes) { machine.dynamic_limit = std::max(machine.dynamic_limit, std::min(bytes, MOST_DYNAMIC)); }
 
@@ -2026,7 +2151,7 @@ void place_file_shared(Launch& launch) {
         machine.file_shared.push_back(machine.regions.add(std::move(region)));
         launch.variables.insert(variable.about.name);
     }
-    if (file_dynamic_name && machine.config.shared) dynamic(file_dynamic_name, file_dynamic_element);
+    if (file_dynamic_name && machine.config.shared) dynamic(file_dynamic_name, file_dynamic_element, file_dynamic_wide);
 }
 
 }  // namespace
@@ -2210,7 +2335,7 @@ cudaError_t simt_malloc(void** pointer, size_t bytes, bool managed) {
     region.name = "scratch";
     region.managed = managed;
     region.watch();
-    machine.regions.add(std::move(region));
+    simt::poisoned(machine.regions.add(std::move(region)));
     return cudaSuccess;
 }
 
@@ -2394,16 +2519,28 @@ SIZED_ACCESS(1)
 SIZED_ACCESS(2)
 SIZED_ACCESS(4)
 SIZED_ACCESS(8)
-SIZED_ACCESS(16)
 
+// What is copied whole, as a structure is: an access to each 4 bytes, or 8 of a structure with such an
+// alignment, which clang does not say and g++ says only of some sizes.
 static void range(const void* address, size_t bytes, simt::Kind kind, const void* pc) {
     const auto low = reinterpret_cast<uintptr_t>(address);
-    // Most copies are between a thread's own variables, as of threadIdx.
+    // Most copies are between a thread's own variables.
     if (!machine.me && bytes) simt::touch(low, 1, kind, pc);
     if (!machine.me || low - reinterpret_cast<uintptr_t>(machine.me->low) < simt::STACK) return;
-    const unsigned step = low % 4 == 0 && bytes % 4 == 0 ? 4 : low % 2 == 0 && bytes % 2 == 0 ? 2 : 1;
-    for (size_t at = 0; at < bytes; at += step) simt::touch(low + at, step, kind, pc);
+    const simt::Region* region = machine.regions.find(low);
+    const auto by = [&](unsigned step) { return low % step == 0 && bytes % step == 0; };
+    const bool wide = region && (region->wide || region->wide_launch == machine.attempts);
+    const unsigned step = wide && by(8) ? 8 : by(4) ? 4 : by(2) ? 2 : 1;
+    const bool whole = region && region->space != simt::Space::Arguments && bytes <= region->high - low;
+    const bool free = whole && simt::held(*machine.me, *region, low, low + bytes, kind, simt::place_of(pc));
+    for (size_t at = 0; at < bytes; at += step) simt::touch(low + at, step, kind, pc, free ? simt::Tally::No : simt::Tally::Yes);
 }
+#define WIDE_ACCESS(NAME, KIND) \
+    extern "C" void __tsan_##NAME(void* address) { range(address, 16, simt::Kind::KIND, SIMT_HERE); }
+WIDE_ACCESS(read16, Read)
+WIDE_ACCESS(write16, Write)
+WIDE_ACCESS(unaligned_read16, Read)
+WIDE_ACCESS(unaligned_write16, Write)
 extern "C" void __tsan_read_range(void* address, size_t bytes) { range(address, bytes, simt::Kind::Read, SIMT_HERE); }
 extern "C" void __tsan_write_range(void* address, size_t bytes) { range(address, bytes, simt::Kind::Write, SIMT_HERE); }
 extern "C" void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
@@ -2489,6 +2626,9 @@ extern "C" void kata_simt_buffer(const void* pointer, size_t bytes, unsigned ele
     region.name = name;
     region.element = element;
     if (region.mode != simt::Mode::In) region.watch();
+#ifndef __clang__
+    if (region.mode == simt::Mode::Out) region.before.assign(static_cast<const char*>(pointer), static_cast<const char*>(pointer) + bytes);
+#endif
     machine.regions.add(std::move(region));
 }
 

@@ -139,6 +139,13 @@ struct Slot {
     uint32_t run = 0, block = 0;
 };
 
+// Whether copies of a structure go by 8 bytes. Vectors and `half` copy on their own.
+template <class T>
+constexpr bool is_wide = false;
+template <class T>
+    requires((std::is_class_v<T> || std::is_union_v<T>) && requires { sizeof(T); })
+constexpr bool is_wide<T> = std::is_trivially_copyable_v<T> && alignof(T) >= 8;
+
 // A shared variable, as messages name its elements.
 struct Variable {
     const char* name;
@@ -146,6 +153,7 @@ struct Variable {
     unsigned element;
     unsigned rank;
     size_t extents[3];
+    bool wide = false;
 };
 
 // The content of a shared array with rows, whose first bound the launch decides.
@@ -161,7 +169,8 @@ template <class T>
 Variable variable_of(const char* name) {
     using Element = std::remove_all_extents_t<T>;
     return {name, sizeof(T), sizeof(Element), std::rank_v<T>,
-            {std::extent_v<T, 0>, std::extent_v<T, 1>, std::extent_v<T, 2>}};
+            {std::extent_v<T, 0>, std::extent_v<T, 1>, std::extent_v<T, 2>},
+            is_wide<std::remove_cv_t<Element>>};
 }
 
 template <class T>
@@ -186,8 +195,8 @@ inline void access_vector(const void* address, unsigned bytes, Kind kind, const 
     }
 }
 void declare(Slot& slot, const Variable& variable);
-void* dynamic(const char* name, unsigned element);
-void* dynamic_file(const char* name, unsigned element);
+void* dynamic(const char* name, unsigned element, bool wide = false);
+void* dynamic_file(const char* name, unsigned element, bool wide = false);
 uint64_t warp(Warp operation, unsigned mask, uint64_t value, int argument, int width,
               Reduce reduce, bool is_signed, const void* here);
 enum class Scope : uint8_t { Block, Device };
@@ -195,6 +204,18 @@ void fence(Scope scope);
 void launch(const char* kernel, const Config& config, void (*run)(void*), void* arguments,
             size_t bytes, bool cooperative = false);
 void allow_dynamic(size_t bytes);
+// The memory at the address holds structures that are wide, in the launch that follows.
+void widen(const void* address);
+template <class T>
+void widen_argument(const T& value) {
+    if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>) {
+        if constexpr (is_wide<std::remove_cv_t<std::remove_pointer_t<T>>>) widen(const_cast<const void*>(static_cast<const volatile void*>(value)));
+    }
+}
+// Which lines of the source are one statement, see lines.h.
+struct Statements {
+    explicit Statements(const char* text);
+};
 
 // ---- What the headers of synchronisation are made of.
 
@@ -267,6 +288,7 @@ struct Kernel {
     template <class... Args>
     SIMT_PLAIN void operator()(Args... args) const {
         Call<Function, Args...> call{function, {args...}};
+        (widen_argument(args), ...);
         launch(name, config, &Call<Function, Args...>::run, &call, sizeof call, cooperative);
     }
 };
@@ -318,6 +340,8 @@ SIMT_PLAIN T from_bits(uint64_t value) {
     SIMT_DEVICE static char simt_after_##NAME[64];                                            \
     static const simt::Static simt_static_##NAME =                                            \
         (static_cast<void>(simt_after_##NAME), simt::watch(simt::Where::WHERE, NAME, TEXT))
+
+#define SIMT_STATEMENTS(TEXT) static const simt::Statements simt_statements(TEXT)
 
 #define threadIdx (simt::thread_index())
 #define blockIdx (simt::block_index())
@@ -469,3 +493,20 @@ SIMT_STORE(__stwt)
 #include "simt_vectors.h"
 #include "simt_math.h"
 #include "simt_host.h"
+
+// ---- Copies of bytes. g++ makes them without a call of the sanitizer, so they have other names.
+#if !defined(__clang__) && !defined(SIMT_SIMULATOR)
+extern "C" {
+void* __tsan_memcpy(void* to, const void* from, size_t bytes);
+void* __tsan_memmove(void* to, const void* from, size_t bytes);
+void* __tsan_memset(void* to, int value, size_t bytes);
+}
+namespace std {
+using ::__tsan_memcpy;
+using ::__tsan_memmove;
+using ::__tsan_memset;
+}
+#define memcpy __tsan_memcpy
+#define memmove __tsan_memmove
+#define memset __tsan_memset
+#endif

@@ -67,20 +67,20 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
     SIMT_PLAIN inline NAME& operator OP##=(NAME& a, NAME b) {                                   \
         simt::access(&a, sizeof a, simt::Kind::Read, SIMT_HERE);                                \
         NAME before;                                                                            \
-        std::memcpy(static_cast<void*>(&before), &a, sizeof a);                                 \
+        __builtin_memcpy(static_cast<void*>(&before), &a, sizeof a);                                 \
         const NAME found = before OP b;                                                         \
         simt::access(&a, sizeof a, simt::Kind::Write, SIMT_HERE);                               \
-        std::memcpy(static_cast<void*>(&a), &found, sizeof a);                                  \
+        __builtin_memcpy(static_cast<void*>(&a), &found, sizeof a);                                  \
         return a;                                                                               \
     }
 #define SIMT_STEP(NAME, OP, ONE)                                                                \
     SIMT_PLAIN inline NAME& operator OP##OP(NAME& a) {                                          \
         simt::access(&a, sizeof a, simt::Kind::Read, SIMT_HERE);                                \
         NAME before;                                                                            \
-        std::memcpy(static_cast<void*>(&before), &a, sizeof a);                                 \
+        __builtin_memcpy(static_cast<void*>(&before), &a, sizeof a);                                 \
         const NAME found = before OP ONE;                                                       \
         simt::access(&a, sizeof a, simt::Kind::Write, SIMT_HERE);                               \
-        std::memcpy(static_cast<void*>(&a), &found, sizeof a);                                  \
+        __builtin_memcpy(static_cast<void*>(&a), &found, sizeof a);                                  \
         return a;                                                                               \
     }
 
@@ -265,12 +265,12 @@ SIMT_PLAIN inline float bfloat_value(uint16_t x) { return from_bits<float>(stati
         SIMT_PLAIN PAIR(const PAIR& other) {                                                    \
             simt::access(&other, 4, simt::Kind::Read, SIMT_HERE);                               \
             simt::access(this, 4, simt::Kind::Write, SIMT_HERE);                                \
-            std::memcpy(static_cast<void*>(this), &other, 4);                                   \
+            __builtin_memcpy(static_cast<void*>(this), &other, 4);                                   \
         }                                                                                       \
         SIMT_PLAIN PAIR& operator=(const PAIR& other) {                                         \
             simt::access(&other, 4, simt::Kind::Read, SIMT_HERE);                               \
             simt::access(this, 4, simt::Kind::Write, SIMT_HERE);                                \
-            std::memmove(static_cast<void*>(this), &other, 4);                                  \
+            __builtin_memmove(static_cast<void*>(this), &other, 4);                                  \
             return *this;                                                                       \
         }                                                                                       \
     };                                                                                          \

@@ -1,0 +1,78 @@
+"""Finds the statements of CUDA C++ that take several lines, for the counts of the simulator.
+
+A statement that reads an address twice counts once (``plugins/native/csrc/README.md``), and the
+binary says of a load only on which line it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from plugins.native.cudasource import HIDDEN
+from plugins.native.cudavariables import DIRECTIVE
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOKEN = re.compile(r"[A-Za-z_]\w*|[^\s\w]|\d[\w.']*")
+# What has a head in brackets, and is a statement of its own.
+HEADS = ("if", "for", "while", "switch", "catch", "constexpr")
+# What stands before braces that hold statements.
+BEFORE = (")", ":", "else", "do", "try", "const", "noexcept", "mutable", "override", "final")
+# What begins a declaration whose braces hold declarations.
+CLASSES = ("struct", "class", "union", "enum", "namespace", "extern", "template")
+
+
+def long_statements(text: str) -> list[tuple[int, int]]:
+    """Return the first and the last line, from 1, of each statement with several lines.
+
+    The heads of loops and branches are statements too.
+    """
+    code = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    code = DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
+    spans = ((code.count("\n", 0, first), code.count("\n", 0, last)) for first, last in parts(code))
+    return [(first + 1, last + 1) for first, last in spans if first < last]
+
+
+def parts(code: str) -> Iterator[tuple[int, int]]:
+    """Yield where the statements of `code` begin and end, without comments and directives."""
+    # Of each open bracket: what it is, and whether it opens statements or the head of one.
+    opened: list[tuple[str, bool]] = []
+    words: list[str] = []
+    start = end = 0
+    for token in TOKEN.finditer(code):
+        word = token[0]
+        if not words:
+            start = token.start()
+        words.append(word)
+        last, done = end, False
+        end = token.end()
+        if word in "([{":
+            done = word == "{" and _holds_statements(words[:-1])
+            opened.append((word, done or (word == "(" and _is_head(words[:-1]))))
+            # The brace is no part of what stands before it.
+            end = last if done else end
+        elif word in ")]}":
+            bracket, own = opened.pop() if opened else ("", False)
+            done = own or (bracket == "{" and words == ["}"])
+        elif word == ";":
+            # Not in the head of a loop. Braces in which one stands hold statements.
+            done = not opened or opened[-1][0] != "("
+            if done and opened:
+                opened[-1] = (opened[-1][0], True)
+        if done:
+            if len(words) > 1 or word == ";":
+                yield start, end
+            words = []
+
+
+def _holds_statements(words: list[str]) -> bool:
+    """Whether braces after these words hold statements, and no values."""
+    first = next((word for word in words if word in CLASSES), "")
+    return not words or words[-1] in BEFORE or (first in words[:2] and "=" not in words)
+
+
+def _is_head(words: list[str]) -> bool:
+    return bool(words) and words[-1] in HEADS
