@@ -40,6 +40,13 @@
 extern "C" char __start_simt_device[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_simt_device[] __attribute__((weak, visibility("hidden")));
 
+// Constants, as kernels know them; side by side, for `touch` to pass them by.
+#define SIMT_INDEX __attribute__((section("simt_index")))
+SIMT_INDEX uint3 threadIdx{}, blockIdx{};
+SIMT_INDEX dim3 blockDim, gridDim;
+extern "C" char __start_simt_index[] __attribute__((visibility("hidden")));
+extern "C" char __stop_simt_index[] __attribute__((visibility("hidden")));
+
 namespace simt {
 namespace {
 
@@ -49,7 +56,8 @@ namespace {
 constexpr unsigned MOST_Z = 64, MOST_GRID_YZ = 65535;
 constexpr size_t MOST_SHARED = 48 << 10;
 constexpr size_t HOST_STACK = 2;  // times STACK
-constexpr unsigned MOST_RESIDENT = 32;
+// How many threads and blocks a multiprocessor has room for.
+constexpr unsigned MOST_THREADS = 2048, MOST_RESIDENT = 32;
 constexpr size_t SHARED_ROOM = 1 << 20, SHARED_GAP = 256;
 
 // Spin: it repeats an atomic operation that changes nothing, and lets others run. Poll: it waits
@@ -874,6 +882,7 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc, Tally t
         return;
     }
     if (address - reinterpret_cast<uintptr_t>(me->low) < STACK) return;
+    if (address - reinterpret_cast<uintptr_t>(__start_simt_index) < static_cast<size_t>(__stop_simt_index - __start_simt_index)) return;
     if (machine.same.bytes) [[unlikely]] settle();
     if (me->doubted) [[unlikely]] doubted(*me, address, bytes, kind);
     const uint32_t place = place_of(pc);
@@ -1162,6 +1171,8 @@ std::vector<uint32_t> order(size_t count) {
 
 void resume(Thread& thread) {
     machine.me = &thread;
+    threadIdx = thread.index;
+    blockIdx = machine.block.index;
     swap(machine.scheduler, thread.context);
     machine.me = nullptr;
 }
@@ -1737,11 +1748,6 @@ void check_outputs() {
 
 // ---- What kernels call
 
-uint3 thread_index() { return machine.me->index; }
-uint3 block_index() { return machine.block.index; }
-dim3 block_size() { return machine.config.block; }
-dim3 grid_size() { return machine.config.grid; }
-
 void access(const void* address, unsigned bytes, Kind kind, const void* here) {
     touch(reinterpret_cast<uintptr_t>(address), bytes, kind, here);
 }
@@ -2181,7 +2187,7 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
     }
     const uint64_t asks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
     const uint64_t threads = (config.block.x * config.block.y * config.block.z + LANES - 1) / LANES * LANES;
-    const uint64_t resident = std::min<uint64_t>(2048 / threads, MOST_RESIDENT) * static_cast<unsigned>(machine.wanted.processors);
+    const uint64_t resident = std::min<uint64_t>(MOST_THREADS / threads, MOST_RESIDENT) * static_cast<unsigned>(machine.wanted.processors);
     if (together && asks > resident) {
         machine.error = cudaErrorCooperativeLaunchTooLarge;
         machine.pending = "launch refused: " + call + "\nA cooperative launch has all its blocks run at once, and the device has room for " +
@@ -2194,6 +2200,8 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
     machine.cooperative = together;
     machine.kernel = kernel;
     machine.config = config;
+    gridDim = config.grid;
+    blockDim = config.block;
     machine.run = run;
     machine.arguments = arguments;
     machine.launches.push_back({.kernel = kernel, .grid = config.grid, .block = config.block, .stream = machine.wanted.stream, .dynamic_bytes = config.shared, .variables = {}, .lines = {}});
@@ -2265,6 +2273,7 @@ const char* cudaGetErrorString(cudaError_t error) {
         case cudaErrorMemoryAllocation: return "out of memory";
         case cudaErrorInvalidConfiguration: return "invalid configuration argument";
         case cudaErrorLaunchOutOfResources: return "too many resources requested for launch";
+        case cudaErrorInvalidDevice: return "invalid device ordinal";
         case cudaErrorNotReady: return "device not ready";
         case cudaErrorCooperativeLaunchTooLarge: return "too many blocks in cooperative launch";
         case cudaErrorNotYetImplemented: return "API call is not supported in the installed CUDA driver";
@@ -2279,6 +2288,7 @@ const char* cudaGetErrorName(cudaError_t error) {
         case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
         case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
         case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
+        case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
         case cudaErrorNotReady: return "cudaErrorNotReady";
         case cudaErrorCooperativeLaunchTooLarge: return "cudaErrorCooperativeLaunchTooLarge";
         case cudaErrorNotYetImplemented: return "cudaErrorStubLibrary";
@@ -2286,43 +2296,99 @@ const char* cudaGetErrorName(cudaError_t error) {
     return "unrecognized error code";
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-    switch (attribute) {
-        case cudaDevAttrMaxThreadsPerBlock: *value = static_cast<int>(machine.wanted.most_threads); break;
-        case cudaDevAttrMaxSharedMemoryPerBlock: *value = simt::MOST_SHARED; break;
-        case cudaDevAttrWarpSize: *value = simt::LANES; break;
-        case cudaDevAttrMultiProcessorCount: *value = machine.wanted.processors; break;
-        case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
-        case cudaDevAttrComputeCapabilityMajor: *value = 8; break;
-        case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
-        case cudaDevAttrCooperativeLaunch: *value = 1; break;
-        case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = simt::MOST_DYNAMIC; break;
-        default: return cudaErrorInvalidValue;
-    }
+// What is 0 the device has not: textures, surfaces, clusters, other devices. It has no speed, but clocks
+// that make round numbers.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device) {
+    if (device != 0) return machine.error = cudaErrorInvalidDevice;
+    *found = {};
+    std::strcpy(found->name, "simulated");
+    found->totalGlobalMem = size_t{1} << 33;
+    found->sharedMemPerBlock = simt::MOST_SHARED;
+    found->sharedMemPerBlockOptin = simt::MOST_DYNAMIC;
+    found->reservedSharedMemPerBlock = 1 << 10;
+    found->sharedMemPerMultiprocessor = simt::MOST_DYNAMIC + found->reservedSharedMemPerBlock;
+    found->regsPerBlock = found->regsPerMultiprocessor = 64 << 10;
+    found->warpSize = simt::LANES;
+    found->memPitch = INT_MAX;
+    found->textureAlignment = found->surfaceAlignment = 512;
+    found->texturePitchAlignment = 32;
+    found->maxThreadsPerBlock = found->maxThreadsDim[0] = found->maxThreadsDim[1] = static_cast<int>(machine.wanted.most_threads);
+    found->maxThreadsDim[2] = simt::MOST_Z;
+    found->maxGridSize[0] = INT_MAX;
+    found->maxGridSize[1] = found->maxGridSize[2] = simt::MOST_GRID_YZ;
+    found->totalConstMem = 64 << 10;
+    found->major = __CUDA_ARCH__ / 100;
+    found->minor = __CUDA_ARCH__ / 10 % 10;
+    found->multiProcessorCount = machine.wanted.processors;
+    found->maxThreadsPerMultiProcessor = simt::MOST_THREADS;
+    found->maxBlocksPerMultiProcessor = simt::MOST_RESIDENT;
+    found->concurrentKernels = found->asyncEngineCount = found->deviceOverlap = 1;
+    found->unifiedAddressing = found->managedMemory = found->concurrentManagedAccess = 1;
+    found->globalL1CacheSupported = found->localL1CacheSupported = 1;
+    found->cooperativeLaunch = found->memoryPoolsSupported = found->hostRegisterSupported = 1;
+    found->unifiedFunctionPointers = 1;
+    found->memoryBusWidth = 256;
+    found->l2CacheSize = 4 << 20;
+    found->hostNumaId = -1;
+    found->clockRate = found->memoryClockRate = 1000000;
+    found->singleToDoublePrecisionPerfRatio = 2;
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int) {
-    *found = {};
-    std::strcpy(found->name, "simulated");
-    found->sharedMemPerBlock = simt::MOST_SHARED;
-    found->sharedMemPerBlockOptin = found->sharedMemPerMultiprocessor = simt::MOST_DYNAMIC;
-    found->warpSize = simt::LANES;
-    found->maxThreadsPerBlock = static_cast<int>(machine.wanted.most_threads);
-    found->multiProcessorCount = machine.wanted.processors;
-    found->maxThreadsPerMultiProcessor = 2048;
-    found->major = 8;
-    found->cooperativeLaunch = found->managedMemory = found->concurrentKernels = 1;
-    found->totalGlobalMem = size_t{1} << 33;
-    found->totalConstMem = 64 << 10;
-    found->regsPerBlock = 65536;
-    found->l2CacheSize = 4 << 20;
-    found->memoryBusWidth = 256;
-    found->maxGridSize[0] = INT_MAX;
-    found->maxGridSize[1] = found->maxGridSize[2] = simt::MOST_GRID_YZ;
-    found->maxThreadsDim[0] = found->maxThreadsDim[1] = 1024;
-    found->maxThreadsDim[2] = simt::MOST_Z;
-    return cudaSuccess;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+    cudaDeviceProp all;
+    if (cudaGetDeviceProperties(&all, device) != cudaSuccess) return machine.error;
+    const auto found = [&](auto what) {
+        *value = static_cast<int>(what);
+        return cudaSuccess;
+    };
+    switch (attribute) {
+        case cudaDevAttrMaxThreadsPerBlock: return found(all.maxThreadsPerBlock);
+        case cudaDevAttrMaxBlockDimX: return found(all.maxThreadsDim[0]);
+        case cudaDevAttrMaxBlockDimY: return found(all.maxThreadsDim[1]);
+        case cudaDevAttrMaxBlockDimZ: return found(all.maxThreadsDim[2]);
+        case cudaDevAttrMaxGridDimX: return found(all.maxGridSize[0]);
+        case cudaDevAttrMaxGridDimY: return found(all.maxGridSize[1]);
+        case cudaDevAttrMaxGridDimZ: return found(all.maxGridSize[2]);
+        case cudaDevAttrMaxSharedMemoryPerBlock: return found(all.sharedMemPerBlock);
+        case cudaDevAttrTotalConstantMemory: return found(all.totalConstMem);
+        case cudaDevAttrWarpSize: return found(all.warpSize);
+        case cudaDevAttrMaxPitch: return found(all.memPitch);
+        case cudaDevAttrMaxRegistersPerBlock: return found(all.regsPerBlock);
+        case cudaDevAttrClockRate: return found(all.clockRate);
+        case cudaDevAttrTextureAlignment: return found(all.textureAlignment);
+        case cudaDevAttrGpuOverlap: return found(all.deviceOverlap);
+        case cudaDevAttrMultiProcessorCount: return found(all.multiProcessorCount);
+        case cudaDevAttrSurfaceAlignment: return found(all.surfaceAlignment);
+        case cudaDevAttrConcurrentKernels: return found(all.concurrentKernels);
+        case cudaDevAttrMemoryClockRate: return found(all.memoryClockRate);
+        case cudaDevAttrGlobalMemoryBusWidth: return found(all.memoryBusWidth);
+        case cudaDevAttrL2CacheSize: return found(all.l2CacheSize);
+        case cudaDevAttrMaxThreadsPerMultiProcessor: return found(all.maxThreadsPerMultiProcessor);
+        case cudaDevAttrAsyncEngineCount: return found(all.asyncEngineCount);
+        case cudaDevAttrUnifiedAddressing: return found(all.unifiedAddressing);
+        case cudaDevAttrTexturePitchAlignment: return found(all.texturePitchAlignment);
+        case cudaDevAttrComputeCapabilityMajor: return found(all.major);
+        case cudaDevAttrComputeCapabilityMinor: return found(all.minor);
+        case cudaDevAttrGlobalL1CacheSupported: return found(all.globalL1CacheSupported);
+        case cudaDevAttrLocalL1CacheSupported: return found(all.localL1CacheSupported);
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return found(all.sharedMemPerMultiprocessor);
+        case cudaDevAttrMaxRegistersPerMultiprocessor: return found(all.regsPerMultiprocessor);
+        case cudaDevAttrManagedMemory: return found(all.managedMemory);
+        case cudaDevAttrSingleToDoublePrecisionPerfRatio: return found(all.singleToDoublePrecisionPerfRatio);
+        case cudaDevAttrConcurrentManagedAccess: return found(all.concurrentManagedAccess);
+        case cudaDevAttrCooperativeLaunch: return found(all.cooperativeLaunch);
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin: return found(all.sharedMemPerBlockOptin);
+        case cudaDevAttrHostRegisterSupported: return found(all.hostRegisterSupported);
+        case cudaDevAttrMaxBlocksPerMultiprocessor: return found(all.maxBlocksPerMultiProcessor);
+        case cudaDevAttrReservedSharedMemoryPerBlock: return found(all.reservedSharedMemPerBlock);
+        case cudaDevAttrMemoryPoolsSupported: return found(all.memoryPoolsSupported);
+        case cudaDevAttrHostNumaId: return found(all.hostNumaId);
+        default: break;
+    }
+    // The numbers go on to 147, with some left out.
+    if (attribute < cudaDevAttrMaxThreadsPerBlock || attribute > cudaDevAttrOnlyPartialHostNativeAtomicSupported) return machine.error = cudaErrorInvalidValue;
+    return found(0);
 }
 
 cudaError_t simt_malloc(void** pointer, size_t bytes, bool managed) {

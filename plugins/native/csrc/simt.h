@@ -92,6 +92,7 @@ enum cudaError_t {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorNotYetImplemented = 31,
+    cudaErrorInvalidDevice = 101,
     cudaErrorNotReady = 600,
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorCooperativeLaunchTooLarge = 720,
@@ -114,6 +115,12 @@ constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2;
 constexpr int cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2;
 
+// Variables, as they are to nvcc: a variable, a parameter or a member of the same name hides them, in host
+// code and in kernels. The simulator stores to them before a thread goes on.
+#ifndef SIMT_SIMULATOR
+extern const uint3 threadIdx, blockIdx;
+extern const dim3 blockDim, gridDim;
+#endif
 constexpr int warpSize = 32;
 
 namespace simt {
@@ -177,11 +184,6 @@ template <class T>
 Static watch(Where where, T& variable, const char* name) {
     return {where, const_cast<void*>(static_cast<const volatile void*>(&variable)), variable_of<T>(name)};
 }
-
-uint3 thread_index();
-uint3 block_index();
-dim3 block_size();
-dim3 grid_size();
 
 void access(const void* address, unsigned bytes, Kind kind, const void* here);
 // An atomic operation that changes nothing unless it finds `compare`.
@@ -343,11 +345,6 @@ SIMT_PLAIN T from_bits(uint64_t value) {
 
 #define SIMT_STATEMENTS(TEXT) static const simt::Statements simt_statements(TEXT)
 
-#define threadIdx (simt::thread_index())
-#define blockIdx (simt::block_index())
-#define blockDim (simt::block_size())
-#define gridDim (simt::grid_size())
-
 void __syncthreads();
 int __syncthreads_count(int predicate);
 int __syncthreads_and(int predicate);
@@ -492,6 +489,7 @@ SIMT_STORE(__stwt)
 
 #include "simt_vectors.h"
 #include "simt_math.h"
+#include "simt_device.h"
 #include "simt_host.h"
 
 // ---- Copies of bytes. g++ makes them without a call of the sanitizer, so they have other names.

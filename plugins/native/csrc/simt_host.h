@@ -32,23 +32,12 @@ cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
     return simt_malloc(reinterpret_cast<void**>(pointer), bytes);
 }
 // A small device: eight multiprocessors, unless a test asks for others, each with room for eight
-// blocks of 256 threads.
-enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxSharedMemoryPerBlock = 8,
-    cudaDevAttrWarpSize = 10,
-    cudaDevAttrMultiProcessorCount = 16,
-    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-    cudaDevAttrComputeCapabilityMajor = 75,
-    cudaDevAttrComputeCapabilityMinor = 76,
-    cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-};
+// blocks of 256 threads. simt_device.h has what can be asked about it.
 inline cudaError_t cudaGetDevice(int* device) {
     *device = 0;
     return cudaSuccess;
 }
-inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 inline cudaError_t cudaGetDeviceCount(int* count) {
     *count = 1;
     return cudaSuccess;
@@ -58,18 +47,6 @@ inline cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     *free = *total = size_t{1} << 33;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
-struct cudaDeviceProp {
-    char name[256];
-    size_t sharedMemPerBlock;
-    int warpSize, maxThreadsPerBlock, multiProcessorCount, maxThreadsPerMultiProcessor;
-    int major, minor, cooperativeLaunch, managedMemory, concurrentKernels;
-    size_t totalGlobalMem, totalConstMem, sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
-    int clockRate, memoryClockRate, streamPrioritiesSupported, unifiedAddressing, integrated, canMapHostMemory;
-    int regsPerBlock, l2CacheSize, memoryBusWidth;
-    int maxGridSize[3], maxThreadsDim[3];
-};
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device);
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     simt::need_stream("cudaFreeAsync", stream);
     return cudaFree(pointer);
