@@ -50,6 +50,8 @@ unbuilt_key = pytest.StashKey[str]()
 found_key = pytest.StashKey[list[str]]()
 # On the configuration: the descriptor of the file for the stack of this process, should it die.
 stack_key = pytest.StashKey[int]()
+# On the configuration: the names of the devices that a test can be marked with.
+devices_key = pytest.StashKey[tuple[str, ...]]()
 # On the configuration: the device that is broken in this process, if there is one.
 poisoned_key = pytest.StashKey[Poisoned]()
 # On the configuration, by the crash guard: another process goes on where this one ends.
@@ -170,6 +172,13 @@ def kata_of(item: pytest.Item) -> Kata | None:
     """Return the kata that `item` tests, or None for one of the project's own tests."""
     course = item.config.stash.get(course_key, None)
     return course.kata_of(item.path) if course else None
+
+
+def devices_of(item: pytest.Item) -> list[str]:
+    """Return the names of the devices that `item` is marked with: one, or none for most tests."""
+    return [
+        name for name in item.config.stash.get(devices_key, ()) if item.get_closest_marker(name)
+    ]
 
 
 def file_of(nodeid: str, config: pytest.Config) -> Path:

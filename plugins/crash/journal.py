@@ -47,6 +47,8 @@ class Run:
     """A test that ran or still runs, with its reports as plain data and its warnings."""
 
     nodeid: str
+    # Its kata and its device, as in "lecture09/k03_axpy on cuda"; empty if it has not both.
+    place: str = ""
     reports: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -80,7 +82,7 @@ class Record:
             case "collected":
                 self.collecting.pop()
             case "test":
-                self.run = Run(values.pop("nodeid"))
+                self.run = Run(values.pop("nodeid"), values.pop("place", ""))
             case "report" if self.run:
                 self.run.reports.append(values.pop("report"))
             case "tested" if self.run:

@@ -25,6 +25,7 @@ from plugins.crash.replay import IMPORTING
 from plugins.crash.replay import Past
 from plugins.crash.replay import Replay
 from plugins.crash.standins import BrokenImports
+from plugins.crash.standins import Spared
 from plugins.crash.standins import StandIns
 from plugins.crash.verdict import describe_death
 from plugins.crash.watchdog import Watch
@@ -100,6 +101,7 @@ def prepare_child(
         shown()
     else:
         register(BrokenImports(past.broken.get))
+        register(Spared(recorder.begin, past.repeats.crashes.get))
         register(Replay(past, shown))
     return RUN
 
@@ -148,6 +150,7 @@ def record_death(past: Past, watch: Watch, code: int, root: Path) -> int:
     if record.run:
         past.runs.append(record.run)
         past.crashes[record.run] = crash
+        past.repeats.add(record.run, crash)
         last = record.run
     elif record.collecting:
         past.broken[record.collecting[-1]] = crash

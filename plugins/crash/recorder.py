@@ -16,10 +16,12 @@ from typing import NoReturn
 
 import pytest
 
+from plugins.course.session import devices_of
 from plugins.course.session import kata_of
 from plugins.course.session import poisoned_key
 from plugins.course.session import replaced_key
 from plugins.course.session import stack_key
+from plugins.crash.crashed import ON
 from plugins.crash.journal import Writer
 from plugins.tools.private import MissingNameError
 from plugins.tools.private import captured_files
@@ -114,10 +116,14 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Record the test; a replayed test has no setup."""
+        self.begin(item)
+        self._phase("setup", item)
+
+    def begin(self, item: pytest.Item) -> None:
+        """Record the test, whose reports come next."""
         self.running = True
         self.flush()
-        self.write("test", nodeid=item.nodeid)
-        self._phase("setup", item)
+        self.write("test", nodeid=item.nodeid, place=place_of(item))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
@@ -187,6 +193,12 @@ class Recorder:
         self.flush()
         limit = LEAVING if self.limit else None
         self.write("finished", status=int(session.exitstatus), limit=limit)
+
+
+def place_of(item: pytest.Item) -> str:
+    """Return the kata and the device of a test, as in "lecture09/k03_axpy on cuda", or nothing."""
+    kata, devices = kata_of(item), devices_of(item)
+    return f"{kata.id}{ON}{' and '.join(devices)}" if kata and devices else ""
 
 
 def redirect_output(config: pytest.Config, journal: Journal) -> None:

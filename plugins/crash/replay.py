@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from plugins.crash.crashed import Crash
+from plugins.crash.crashed import Repeats
 from plugins.crash.crashed import make_reports
 from plugins.crash.journal import Run
 from plugins.tools.private import junit_xml
@@ -44,6 +45,7 @@ class Past:
     runs: list[Run] = field(default_factory=list)
     crashes: dict[Run, Crash] = field(default_factory=dict)
     broken: dict[str, Crash] = field(default_factory=dict)
+    repeats: Repeats = field(default_factory=Repeats)
     shown: Run | str | None = None
 
 

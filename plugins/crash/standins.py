@@ -1,4 +1,4 @@
-"""Stand-ins for the tests of modules whose import kills the process."""
+"""Stand-ins for tests that cannot run, since their import or their like has ended a process."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import pytest
 
 from plugins.course.session import course_root
 from plugins.crash.crashed import Crash
+from plugins.crash.crashed import make_reports
+from plugins.crash.recorder import place_of
 from plugins.crash.stacks import read_traceback
 from plugins.crash.verdict import Death
 from plugins.crash.verdict import Stop
 from plugins.crash.verdict import describe_death
+from plugins.tools.private import tear_down_for
 
 
 if TYPE_CHECKING:
@@ -67,6 +70,35 @@ class StandIns:
         ours = [item for item in items if isinstance(item, StandIn)]
         yield
         items[:0] = [item for item in ours if item not in items]
+
+
+class Spared:
+    """Fails each test whose kata has shown on that device how it ends, without running it."""
+
+    def __init__(
+        self, begin: Callable[[pytest.Item], None], crash_of: Callable[[str], Crash | None]
+    ) -> None:
+        self.begin = begin
+        self.crash_of = crash_of
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
+        """Report the failure in place of the test."""
+        place = place_of(item)
+        crash = self.crash_of(place) if place else None
+        if crash is None:
+            return None
+        # The test before this one has left the fixtures that this one shares.
+        tear_down_for(item.session, nextitem)
+        hook = item.ihook
+        self.begin(item)
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in make_reports(item, crash):
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
 
 
 class BrokenImports:

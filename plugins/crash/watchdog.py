@@ -15,6 +15,7 @@ from plugins.crash.stacks import read_stack
 from plugins.crash.verdict import Death
 from plugins.crash.verdict import Stop
 from plugins.crash.verdict import describe_death
+from plugins.crash.verdict import explain_death
 from plugins.tools.files import read_text_if_there
 from plugins.tools.processes import GIB
 from plugins.tools.processes import GRACE
@@ -115,5 +116,11 @@ class Watch:
             seconds=time.monotonic() - record.since,
             out=read_text_if_there(self.journal.out),
             err=death.errors,
-            interrupt=bool(self.stop and self.stop.why == "interrupt"),
+            interrupt=self.stopped_for("interrupt"),
+            cause=explain_death(death)[0],
+            endless=self.stopped_for("time"),
         )
+
+    def stopped_for(self, why: str) -> bool:
+        """Whether the process was stopped from here, for this reason."""
+        return bool(self.stop and self.stop.why == why)

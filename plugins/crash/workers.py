@@ -19,10 +19,12 @@ import pytest
 from plugins.course.session import course_root
 from plugins.course.session import file_of
 from plugins.crash.crashed import Crash
+from plugins.crash.crashed import Repeats
 from plugins.crash.crashed import make_reports
 from plugins.crash.journal import Journal
 from plugins.crash.recorder import Recorder
 from plugins.crash.standins import BrokenImports
+from plugins.crash.standins import Spared
 from plugins.crash.standins import StandIn
 from plugins.crash.standins import StandIns
 from plugins.crash.watchdog import Watch
@@ -34,8 +36,10 @@ from plugins.tools.processes import TICK
 
 
 FOLDER = "kata_journals"
-# The file of imports that killed a worker, one JSON array on each line.
+# The files of imports that killed a worker, and of katas on devices whose tests need not run any
+# more; each has one JSON array on each line.
 BROKEN = "broken"
+SPARED = "spared"
 # Whether a worker may leave what remains to another.
 REPLACED = "kata_replaced"
 
@@ -52,6 +56,7 @@ class Controller:
         self._watches: dict[str, Watch] = {}
         self._crashes: dict[str, Crash] = {}
         self._later: dict[str, list[pytest.TestReport]] = {}
+        self._repeats = Repeats()
         self._lock = Lock()
         self._over = Event()
         self._thread = Thread(target=self._look, daemon=True)
@@ -102,6 +107,8 @@ class Controller:
         crash = watch.crash(death, root)
         if record.run:
             self._crashes[record.run.nodeid] = crash
+            if known := self._repeats.add(record.run, crash):
+                self._note(SPARED, record.run.place, known)
         elif record.collecting:
             self._note(BROKEN, record.collecting[-1], crash)
 
@@ -198,16 +205,19 @@ def prepare_worker(config: pytest.Config, limit: float | None) -> None:
     if folder.is_absolute() and folder.is_dir():
         journal = Journal(folder, config.workerinput["workerid"])  # type: ignore[attr-defined]
         replaced = config.workerinput[REPLACED]  # type: ignore[attr-defined]
-        config.pluginmanager.register(Recorder(journal, limit, replaced=replaced))
-        config.pluginmanager.register(StandIns())
-        config.pluginmanager.register(
-            BrokenImports(lambda nodeid: read_broken_imports(folder / BROKEN).get(nodeid))
-        )
+        recorder = Recorder(journal, limit, replaced=replaced)
+        register = config.pluginmanager.register
+        register(recorder)
+        register(StandIns())
+        register(BrokenImports(lambda nodeid: read_crashes(folder / BROKEN).get(nodeid)))
+        register(Spared(recorder.begin, lambda place: read_crashes(folder / SPARED).get(place)))
 
 
-def read_broken_imports(file: Path) -> dict[str, Crash]:
-    """Return the imports that have killed a worker so far."""
+def read_crashes(file: Path) -> dict[str, Crash]:
+    """Return what the controller has noted in this file so far."""
     if not file.exists():
         return {}
-    pairs = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return {nodeid: Crash(**crash) for nodeid, crash in pairs}
+    text = file.read_text(encoding="utf-8")
+    # The last line may be half written.
+    pairs = map(json.loads, text[: text.rfind("\n") + 1].splitlines())
+    return {name: Crash(**crash) for name, crash in pairs}

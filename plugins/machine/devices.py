@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.course import session
+from plugins.course.session import devices_key
 from plugins.machine.absent import require
 from plugins.tools.capability import collect_by_name
 from plugins.tools.capability import resolve_mark
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from plugins.tools.capability import Capability
 
 
-devices_key = pytest.StashKey["dict[str, Capability]"]()
+known_key = pytest.StashKey["dict[str, Capability]"]()
 device_option_key = pytest.StashKey[list[str]]()
 
 
@@ -37,7 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Ask all plugins for their devices and document the markers."""
     known = collect_by_name("device", config.hook.pytest_kata_devices(config=config))
-    config.stash[devices_key] = known
+    config.stash[known_key] = known
+    config.stash[devices_key] = tuple(known)
     config.stash[device_option_key] = resolve_device_option(config.getoption("device"), known)
     config.addinivalue_line(
         "markers",
@@ -69,8 +72,8 @@ def resolve_device_option(options: Iterable[str], known: Mapping[str, Capability
 
 def devices_of(item: pytest.Item) -> list[Capability]:
     """Return the devices that `item` is marked with: one, or none for most tests."""
-    known = item.config.stash[devices_key]
-    return [device for name, device in known.items() if item.get_closest_marker(name)]
+    known = item.config.stash[known_key]
+    return [known[name] for name in session.devices_of(item)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -79,7 +82,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     There is no fixture ``device``: Hypothesis refuses fixtures of function scope, which are not
     set up again for each example.
     """
-    known = metafunc.config.stash[devices_key]
+    known = metafunc.config.stash[known_key]
     devices = list(known.values())
     if mark := metafunc.definition.get_closest_marker("device"):
         devices = resolve_mark(mark, known, metafunc.definition.nodeid)

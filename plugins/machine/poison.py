@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.course.session import Poisoned
+from plugins.course.session import devices_key
+from plugins.course.session import devices_of
 from plugins.course.session import poisoned_key
 from plugins.course.session import replaced_key
 from plugins.machine.absent import require
-from plugins.machine.devices import devices_key
-from plugins.machine.devices import devices_of
 from plugins.tools.capability import Capability
 
 
@@ -138,5 +138,5 @@ def tell_poisoned(found: Poisoned, config: pytest.Config) -> str:
 def skip_on(poisoned: Poisoned, item: pytest.Item) -> None:
     """Skip a test of the device that is broken."""
     why = SKIPPED.format(poisoned.nodeid, poisoned.why)
-    broken = Capability(poisoned.device, lambda: why)
-    require(item, [broken for device in devices_of(item) if device.name == poisoned.device])
+    if poisoned.device in devices_of(item):
+        require(item, [Capability(poisoned.device, lambda: why)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 
 from plugins.crash import workers
+from plugins.crash.crashed import Crash
 from plugins.crash.workers import FOLDER
 from plugins.crash.workers import prepare_worker
+from plugins.crash.workers import read_crashes
 from plugins.crash.workers import worker_status
 from tests.support.crashes import FAULTS
 from tests.support.crashes import IMPORTS
@@ -30,6 +33,8 @@ from tests.support.fakedevice import add_device
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plugins.crash.journal import Journal
     from tests.conftest import MiniCourse
 
@@ -219,6 +224,17 @@ def test_a_worker_without_the_folder_keeps_no_journal(folder: str) -> None:
     prepare_worker(config, None)
 
     assert [] == registered
+
+
+def test_a_worker_may_read_while_the_controller_writes(tmp_path: Path) -> None:
+    """A line that is not whole yet counts next time; no file is no crash."""
+    file = tmp_path / "spared"
+    assert {} == read_crashes(file)
+
+    whole = json.dumps(["k on cuda", {"text": "did not end"}])
+    file.write_text(f'{whole}\n["l on cuda", {{"te')
+
+    assert {"k on cuda": Crash("did not end")} == read_crashes(file)
 
 
 @pytest.mark.slow
