@@ -26,6 +26,7 @@ name                   what it is
 `freed`                check that what must die is dead, without the garbage collector
 `forbids`              a ``with`` in which an exercise must not use some names or operators
 `forbids_tokens`       the same for the text of a C++ or CUDA source
+`forbids_doubles`      check that a CUDA source computes nothing in double
 `watched_operators`    a ``with`` that lists the operators that run, in every thread
 `tensors`              a strategy of hypothesis: tensors with values and strides that bite
 =====================  ======================================================================
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 from plugins.checks.aftermath import freed
 from plugins.checks.aftermath import unchanged
+from plugins.checks.doubles import forbids_doubles
 from plugins.checks.forbidden import forbids
 from plugins.checks.forbidden import watched_operators
 from plugins.checks.tensors import tensors
@@ -71,6 +73,7 @@ __all__ = (
     "build_folder",
     "build_source",
     "forbids",
+    "forbids_doubles",
     "forbids_tokens",
     "freed",
     "function_name",

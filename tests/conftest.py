@@ -53,6 +53,7 @@ episodes = [{episodes}]
 upstream = ["c10/core/DispatchKeySet.h: DispatchKeySet"]
 hints = ["the first hint", "the second hint", "the third hint"]
 needs = {needs}
+extra = {extra}
 csrc = {csrc}
 """
 
@@ -133,6 +134,7 @@ class MiniCourse:
         kind: str = "lab",
         episodes: tuple[str, ...] = ("strides",),
         needs: tuple[str, ...] = (),
+        extra: tuple[str, ...] = (),
         csrc: tuple[str, ...] = (),
     ) -> Path:
         """Add a kata to a lecture, which is made if need be, and return its test module."""
@@ -149,6 +151,7 @@ class MiniCourse:
             kind=json.dumps(kind),
             episodes=refs,
             needs=json.dumps(needs),
+            extra=json.dumps(extra),
             csrc=json.dumps(csrc),
         )
         with (folder / "lecture.toml").open("a") as file:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katas import source
+from plugins.kit import forbids_doubles
 from plugins.kit import forbids_tokens
 
 
@@ -176,6 +177,12 @@ def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> N
     check(extension, 300, device)
     x, y = arrays(300, device)
     torch.library.opcheck(extension.op("axpy").default, (x, y, 0.5))
+
+
+def test_nothing_is_in_float64(extension: CudaExtension) -> None:
+    """By the text: no double, and no literal without an f that meets a float."""
+    check(extension, 100)
+    forbids_doubles(source("katas.lecture09", "csrc/k03_axpy.cu"))
 
 
 @pytest.mark.backend("nvcc")

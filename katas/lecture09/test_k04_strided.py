@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,11 +12,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
 from plugins.kit import tensors
 from plugins.kit import unchanged
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from plugins.kit import CudaExtension
@@ -26,6 +30,15 @@ pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
 THREADS = 256
 MOST_BLOCKS = 64
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Names that the compiler knows, and those of types and conversions.
+CONSTANT = re.compile(r"\bconstexpr\s+[\w:]+\s+(\w+)|#define\s+(\w+)|[<,]\s*int\s+(\w+)(?=\s*[>,])")
+WORDS = {"int", "unsigned", "long", "size_t", "int64_t", "static_cast"}
+# Pointers to floats, and shared arrays.
+MEMORY = re.compile(r"\bfloat\s*\*\s*(?:__restrict__\s*)?(\w+)|__shared__[\w\s]*\s(\w+)\s*\[")
+FOR = re.compile(r"\bfor\s*\(\s*(?:[\w:]+\s+)*?(\w+)\s*=\s*([^;]*);([^;]*);")
+DECLARED = re.compile(r"\bint\s+(\w+)\s*=\s*([^;,]*);")
+ELEMENT = re.compile(r"(\.\s*|->\s*)?\b([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)+)")
 
 
 def numbers(*shape: int, device: str = "cpu") -> torch.Tensor:
@@ -45,6 +58,52 @@ def check(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> None:
         f" sizes {tuple(x.shape)}, strides of out {actual.stride()}, of x {x.stride()},"
         f" of y {y.expand_as(x).stride()}"
     )
+
+
+def indices_of_the_run(text: str) -> list[str]:
+    """Return the elements of arrays, in code for the device, whose index is no constant.
+
+    What a loop counts is a constant in each of its steps, once it is unrolled: if it begins at a
+    constant, and a constant is its bound. Memory, of tensors or shared, is not in registers.
+    """
+    code = COMMENT.sub(" ", text)
+    device = "\n".join(bodies(code))
+    constants = {*WORDS, *chain(*CONSTANT.findall(code))}
+    memory = {*chain(*MEMORY.findall(code))}
+    counted: set[str] = set()
+    running: set[str] = set()
+    for variable, first, condition in FOR.findall(device):
+        bounds = [names_in(part) <= {variable, *constants} for part in condition.split("&&")]
+        known = names_in(first) <= constants and any(bounds)
+        (counted if known else running).add(variable)
+    constants |= counted - running
+    for variable, first in DECLARED.findall(device):
+        changes = re.findall(
+            rf"(?:--|\+\+)\s*{variable}\b|\b{variable}\s*(?:[-+*/%]?=(?!=)|--|\+\+)", device
+        )
+        if names_in(first) <= constants and len(changes) == 1:
+            constants.add(variable)
+    return [
+        f"{member}{name}[{index}]"
+        for member, name, indices in ELEMENT.findall(device)
+        for index in re.findall(r"\[([^\[\]]*)\]", indices)
+        if (member or name not in memory) and names_in(index) - constants
+    ]
+
+
+def bodies(code: str) -> Iterator[str]:
+    """Yield the functions for the device, from the brace on."""
+    for match in re.finditer(r"__(?:global|device)__[^;{]*\{", code):
+        depth, end = 1, match.end()
+        while depth and end < len(code):
+            depth += {"{": 1, "}": -1}.get(code[end], 0)
+            end += 1
+        yield code[match.end() - 1 : end]
+
+
+def names_in(code: str) -> set[str]:
+    """Return the names in a piece of code."""
+    return {*re.findall(r"\b[A-Za-z_]\w*", code)}
 
 
 def launched(extension: CudaExtension, x: torch.Tensor, y: torch.Tensor) -> Launch:
@@ -276,6 +335,17 @@ def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> N
     x, y = numbers(6, 5, device=device), numbers(5, 12, device=device)
     check(extension, x.t(), y[:, ::2])
     torch.library.opcheck(extension.op("sub").default, (x.t(), y[:, ::2]))
+
+
+def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension) -> None:
+    """By the text: what a loop with a constant bound counts, or constants."""
+    check(extension, numbers(4, 5).t(), numbers(5, 4))
+    found = indices_of_the_run(source("katas.lecture09", "csrc/k04_strided.cu").read_text("utf-8"))
+    assert not found, (
+        f"yours indexes {', '.join(found)}, of which only the kernel that runs knows the index:"
+        " registers cannot be indexed, so sizes and strides are copied to local memory. Let the"
+        " loop over dims have a constant bound, and leave it or skip a step inside"
+    )
 
 
 @pytest.mark.backend("nvcc")

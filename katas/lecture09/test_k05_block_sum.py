@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katas import source
+from plugins.kit import forbids_doubles
 
 
 if TYPE_CHECKING:
@@ -231,6 +232,12 @@ def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> N
     """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
     check(extension, 300, device)
     torch.library.opcheck(extension.op("block_sum").default, (torch.rand(300, device=device),))
+
+
+def test_nothing_is_in_float64(extension: CudaExtension) -> None:
+    """By the text: no double, and no literal without an f that meets a float."""
+    check(extension, 1000)
+    forbids_doubles(source("katas.lecture09", "csrc/k05_block_sum.cu"))
 
 
 @pytest.mark.backend("nvcc")

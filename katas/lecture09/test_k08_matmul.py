@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from katas import source
+from plugins.kit import forbids_doubles
+
 
 if TYPE_CHECKING:
     from plugins.kit import CudaExtension
@@ -245,6 +248,12 @@ def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> N
     check(extension, 5, 7, 3, device)
     a, b, _ = matrices(5, 7, 3, device)
     torch.library.opcheck(extension.op("matmul").default, (a, b))
+
+
+def test_nothing_is_in_float64(extension: CudaExtension) -> None:
+    """By the text: no double, and no literal without an f that meets a float."""
+    check(extension, 20, 20, 20)
+    forbids_doubles(source("katas.lecture09", "csrc/k08_matmul.cu"))
 
 
 @pytest.mark.backend("nvcc")

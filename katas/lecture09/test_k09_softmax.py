@@ -10,6 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
+from plugins.kit import forbids_doubles
+
 
 if TYPE_CHECKING:
     from plugins.kit import CudaExtension
@@ -238,6 +241,12 @@ def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> N
     x = torch.randn(70, 3, device=device).t()
     check(extension, x)
     torch.library.opcheck(extension.op("softmax").default, (x,))
+
+
+def test_nothing_is_in_float64(extension: CudaExtension) -> None:
+    """By the text: no double, and no literal without an f that meets a float."""
+    check(extension, torch.randn(3, 100))
+    forbids_doubles(source("katas.lecture09", "csrc/k09_softmax.cu"))
 
 
 @pytest.mark.backend("nvcc")

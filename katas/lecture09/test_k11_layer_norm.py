@@ -11,6 +11,9 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
+from plugins.kit import forbids_doubles
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -386,6 +389,12 @@ def test_any_launch_that_fails_is_reported(
     for number in range(1, len(extension.launches()) + 1):
         with extension.refused(number):
             direction(extension, x)
+
+
+def test_nothing_of_t_is_double(extension: CudaExtension) -> None:
+    """By the text above the given part: a kernel for float has nothing of double in it."""
+    forward(extension, torch.randn(3, 100))
+    forbids_doubles(source("katas.lecture09", "csrc/k11_layer_norm.cu"), given="// ---- given:")
 
 
 @pytest.mark.backend("nvcc")

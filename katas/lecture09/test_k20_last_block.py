@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katas import source
 from plugins.kit import unchanged
 
 
@@ -24,6 +26,12 @@ THREADS = 64
 MOST_BLOCKS = 150
 GRID = MOST_BLOCKS * THREADS
 ORDERS = ["forwards", "backwards", "shuffled"]
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# The statement that counts, from its atomic operation on, and what is a fence for the device.
+COUNT = re.compile(r"(\batomic[A-Z]\w*\s*\([^;]*|\.fetch_\w+\s*\([^;]*)")
+FENCE = re.compile(r"\b(?:__threadfence(?:_system)?|atomic_thread_fence)\s*\(")
+# Of cuda::atomic_ref, in an order that publishes and acquires, as without an order.
+IS_BOTH = re.compile(r"acq_rel|seq_cst|^\.fetch_\w+\s*\([^,()]*\)")
 
 
 def counter(device: str = "cpu") -> torch.Tensor:
@@ -133,6 +141,20 @@ def test_one_launch_that_counts_each_block(extension: CudaExtension) -> None:
     assert loads == GRID + MOST_BLOCKS, (
         f"yours has {loads} loads, expected {GRID} of x and {MOST_BLOCKS} of partial, each element"
         f" once\n{launch.table()}"
+    )
+
+
+def test_a_fence_on_either_side_of_the_count(extension: CudaExtension) -> None:
+    """By the text: the simulator runs in order, and does not miss the second."""
+    check(extension, 200)
+    text = source("katas.lecture09", "csrc/k20_last_block.cu").read_text("utf-8")
+    before, count, after = [*COUNT.split(COMMENT.sub(" ", text), maxsplit=1), "", ""][:3]
+    missing = [
+        where for where, part in (("before", before), ("after", after)) if not FENCE.search(part)
+    ]
+    assert not missing or IS_BOTH.search(count), (
+        f"yours has no fence {' or '.join(missing)} the count, expected one on either side, or an"
+        " atomic operation that is both: the second keeps partial from being read before the count"
     )
 
 

@@ -118,6 +118,7 @@ def _kata(entry: TomlTable, folder: Path, *, sized: bool) -> Kata:
         folder=folder,
         torch=torch_need(entry),
         was=_was(entry, folder.name),
+        extra=entry.strings("extra", ()),
         size=effort.size,
         minutes=effort.minutes,
         core=effort.core,

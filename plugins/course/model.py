@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from collections.abc import Iterator
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -58,6 +61,9 @@ class Kata:
         Whether it is on the core path, which ``--next`` follows.
     was
         The kata of an earlier edition that it was made of, such as ``lecture04/k01_parser``, or "".
+    extra
+        Tests that decide nothing which others do not, such as a comparison with a tool that may be
+        missing: the kata can be solved where they are skipped.
     """
 
     lecture: str
@@ -77,6 +83,7 @@ class Kata:
     minutes: int = 0
     core: bool = True
     was: str = ""
+    extra: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -108,6 +115,32 @@ class Kata:
     def exercise(self) -> Path:
         """The file that the learner edits: the first C++ or CUDA source, or the Python module."""
         return self.folder / (self.csrc[0] if self.csrc else f"{self.name}.py")
+
+
+def undecided(tests: Mapping[str, str | None], extra: Collection[str]) -> dict[str, str]:
+    """Return the tests without whose verdict a kata is not decided, with why they were skipped.
+
+    `tests` has the reason for each test that was skipped, and None for the others. A test of a
+    device that is missing decides nothing where it ran on another; neither do those in `extra`.
+    """
+    ran = {form for name, reason in tests.items() if reason is None for form in forms(name)}
+    return {
+        name: reason
+        for name, reason in tests.items()
+        if reason is not None
+        and name.partition("[")[0] not in extra
+        # The reason begins with the name of what is missing: "cuda: no GPU".
+        and ran.isdisjoint(forms(name, reason.partition(":")[0]))
+    }
+
+
+def forms(name: str, only: str | None = None) -> Iterator[tuple[str, ...]]:
+    """Yield the name of a test with each of its parameters left out, or with `only` left out."""
+    test, bracket, parameters = name.removesuffix("]").partition("[")
+    parts = parameters.split("-") if bracket else []
+    for place, part in enumerate(parts):
+        if only in {None, part}:
+            yield (test, *parts[:place], "", *parts[place + 1 :])
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,8 @@ def run_katas(root: Path, katas: Sequence[Kata]) -> dict[str, Result]:
             stderr=subprocess.STDOUT if stream else None,
             check=False,
         )
-        found = read_results(file)
+        extra = {test: kata.extra for test, kata in zip(tests, katas, strict=True)}
+        found = read_results(file, extra)
     if output:
         print_now(end_of(output, 1 if found.keys() >= {*tests} else LINES))
     return {test: found.get(test, NOT_RUN) for test in tests}

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 from typing import Literal
 from xml.etree import ElementTree as ET
 
+from plugins.course.model import undecided
+
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Iterable
+    from collections.abc import Mapping
     from pathlib import Path
 
 
 # The older form: only xunit1 has the file of a test.
 FAMILY = "junit_family=xunit1"
 
-Verdict = Literal["solved", "fails", "cannot run here", "did not run"]
+Verdict = Literal["solved", "fails", "not decided here", "cannot run here", "did not run"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,11 @@ class Result:
     text: str = ""
 
 
-def read_results(file: Path) -> dict[str, Result]:
-    """Return how each test module went, by its path; nothing if pytest did not write the file."""
+def read_results(file: Path, extra: Mapping[str, Collection[str]]) -> dict[str, Result]:
+    """Return how each test module went, by its path; nothing if pytest did not write the file.
+
+    `extra` has the tests of each module that decide nothing, by its path too.
+    """
     try:
         root = ET.parse(file).getroot()  # noqa: S314 - a pytest of ours wrote it
     except (OSError, ET.ParseError):
@@ -47,13 +54,15 @@ def read_results(file: Path) -> dict[str, Result]:
     modules = defaultdict[str, list[ET.Element]](list)
     for case in root.iter("testcase"):
         modules[case.get("file", "")].append(case)
-    return {path: read_result(cases) for path, cases in modules.items()}
+    return {path: read_result(cases, extra.get(path, ())) for path, cases in modules.items()}
 
 
-def read_result(cases: Iterable[ET.Element]) -> Result:
-    """Return how a kata went, by its tests: solved only if none failed and one has passed."""
-    reason = ""
-    passed = False
+def read_result(cases: Iterable[ET.Element], extra: Collection[str]) -> Result:
+    """Return how a kata went: solved only if none of its tests failed and each has decided.
+
+    Those in `extra` may have been skipped, and one on a device if it ran on another.
+    """
+    tests: dict[str, str | None] = {}
     for case in cases:
         failure = next(iter([*case.findall("failure"), *case.findall("error")]), None)
         if failure is not None:
@@ -64,9 +73,13 @@ def read_result(cases: Iterable[ET.Element]) -> Result:
                 "fails", test, failure.get("message", "") if test else last_line(text), text
             )
         skipped = case.find("skipped")
-        passed = passed or skipped is None
-        reason = reason or (skipped.get("message", "") if skipped is not None else "")
-    return Result("solved") if passed else Result("cannot run here", message=reason)
+        reason = None if skipped is None else skipped.get("message", "")
+        tests[case.get("name", "")] = reason
+    if None not in tests.values():
+        return Result("cannot run here", message=next(iter(tests.values()), None) or "")
+    for test, reason in undecided(tests, extra).items():
+        return Result("not decided here", test, reason)
+    return Result("solved")
 
 
 def last_line(text: str) -> str:

@@ -94,6 +94,8 @@ def next_step(each: Practised) -> str:
         case "fails":
             again, hint = markdown_code(f"{command} -x"), markdown_code(f"{command} --hint")
             return f"edit {markdown_code(f'{path}:{line}')}, then {again}; a hint: {hint}"
+        case "not decided here":
+            return f"nothing: not counted; what can run here passes: {markdown_code(command)}"
         case "cannot run here":
             return "nothing: not counted"
     return f"see what pytest says: {markdown_code(f'{command} -x')}"

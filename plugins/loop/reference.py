@@ -25,6 +25,8 @@ from plugins.loop.hint import require_kata
 from plugins.loop.screen import INDENT
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import label_paragraph
+from plugins.progress.map import format_why
+from plugins.progress.map import why_away
 from plugins.progress.store import read_standing
 from plugins.tools.showing import configured
 from plugins.tools.terminal import format_duration
@@ -96,12 +98,15 @@ def explain_unsolved(kata: Kata, standing: Standing, test: str = "") -> Iterator
 
     These are commands for the test module `test`, or under ``--watch`` the key.
     """
-    known = standing.states.get(content_of(kata)) == "failing"
-    yield f"{kata.id} is not solved yet: " + (
-        f"{standing.results.passing} tests pass."
-        if known and standing.results.passing
-        else "its tests have not passed with your current answer."
-    )
+    state, results = standing.states.get(content_of(kata)), standing.results
+    if state == "unavailable":
+        yield from format_why(kata.id, why_away(results))
+    else:
+        yield f"{kata.id} is not solved yet: " + (
+            f"{results.passing} tests pass."
+            if state == "failing" and results.passing
+            else "its tests have not passed with your current answer."
+        )
     if test:
         yield f"  Run them:               pytest {test} -x"
         yield f"  The reference at once:  pytest {test} --solution=now"

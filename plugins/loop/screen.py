@@ -13,6 +13,7 @@ from plugins.guide.shorten import take_rest
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import keep_own_calls
 from plugins.guide.traceback import read_failure
+from plugins.progress.map import format_why
 from plugins.progress.map import kata_lines
 from plugins.progress.map import lecture_line
 
@@ -220,10 +221,9 @@ def solved_line(kata: Kata) -> ScreenLine:
 
 
 def format_away(away: Mapping[str, str]) -> Iterator[ScreenLine]:
-    """Return which katas were passed over, and the reasons, by their ids."""
-    for kata, reason in away.items():
-        text = f"{kata} cannot run here: {reason}"
-        for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False):
+    """Return which katas were passed over, by their ids, and what keeps them from being decided."""
+    for kata, why in away.items():
+        for line in format_why(kata, why):
             yield ScreenLine(line, "yellow")
 
 

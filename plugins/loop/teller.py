@@ -34,6 +34,7 @@ from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
 from plugins.loop.screen import solved_line
 from plugins.loop.screen import waiting_lines
+from plugins.progress.map import why_away
 from plugins.progress.order import core_path
 from plugins.progress.order import ends_lecture
 from plugins.progress.order import offer_optional
@@ -68,7 +69,7 @@ class Teller:
         self.katas = katas
         # How many are solved.
         self.solved = solved
-        # Why katas cannot run here, by their ids, and those that could not when it began.
+        # Why katas are not decided here, by their ids, and those that were not when it began.
         self.away: dict[str, str] = {}
         self.unavailable: Collection[str] = ()
         # Whether the current kata has just been solved.
@@ -103,12 +104,13 @@ class Teller:
             self.outcomes[report.nodeid] = outcome
 
     def end(self) -> None:
-        """Count the current kata as solved or unavailable; none of its tests has failed."""
+        """Count the current kata as solved or not decided here; none of its tests has failed."""
         # With tests left out by -k or -m the total differs, and the kata is not solved.
-        run = Results("", self.outcomes, self.config.stash[totals_key].get(self.kata.id))
+        total = self.config.stash[totals_key].get(self.kata.id)
+        tests = {name.partition("::")[2]: outcome for name, outcome in self.outcomes.items()}
+        run = Results("", tests, total, self.kata.extra)
         if run.state == "unavailable":
-            reasons = [outcome.message for outcome in self.outcomes.values()]
-            self.away[self.kata.id] = reasons[0]
+            self.away[self.kata.id] = why_away(run)
         elif run.state == "solved":
             self.solved_now = True
             self.solved += 1

@@ -5,6 +5,7 @@ Imports neither pytest nor torch.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from plugins.course.model import Course
     from plugins.course.model import Kata
     from plugins.course.model import Lecture
+    from plugins.progress.standing import Results
     from plugins.progress.standing import Standing
     from plugins.progress.standing import State
 
@@ -41,6 +43,10 @@ NAME = 22
 ALL_DONE = "Everything that can run here is solved."
 # A failing kata shows how many of its tests pass instead, or this if none can be imported.
 BROKEN = "import fails"
+# What can run here passes, and other tests would decide.
+UNDECIDED = "undecided"
+# How the reason of a skip names the device or backend that is missing.
+LACKING = re.compile(r"\w+: ")
 WORDS: dict[State, str] = {
     "solved": "solved",
     "failing": "",
@@ -76,6 +82,11 @@ class Place:
     def done(self) -> bool:
         """Whether nothing is left to do here on this machine."""
         return self.state in {"solved", "unavailable"}
+
+    @property
+    def undecided(self) -> bool:
+        """Whether some of its tests pass, and those that would decide cannot run here."""
+        return self.state == "unavailable" and bool(self.standing.results.count("passed"))
 
 
 def places_of(root: Path, course: Course) -> list[Place]:
@@ -195,9 +206,10 @@ def effort_of(place: Place) -> str:
 
 def word_of(place: Place) -> str:
     """Return a kata's state, or how many tests pass if some fail."""
-    passing = place.standing.results.passing
-    failing = f"{passing} pass" if passing else BROKEN
-    return failing if place.state == "failing" else WORDS[place.state]
+    if place.state == "failing":
+        passing = place.standing.results.passing
+        return f"{passing} pass" if passing else BROKEN
+    return UNDECIDED if place.undecided else WORDS[place.state]
 
 
 def spent_on(place: Place) -> str:
@@ -215,6 +227,28 @@ def format_next_step(here: Place | None, start: Path) -> Iterator[str]:
     yield next_command(here, start)
 
 
+def why_away(results: Results) -> str:
+    """Return what follows the name of a kata that is unavailable, after a run with these results.
+
+    ``is not decided here: 1 test passes, 5 wait for torchx: torchx not installed; ...``
+    """
+    passed = results.count("passed")
+    if not passed:
+        return f"cannot run here: {next(iter(results.tests.values())).message}"
+    parts = ["1 test passes" if passed == 1 else f"{passed} tests pass"]
+    for reason, count in Counter(results.undecided.values()).items():
+        if LACKING.match(reason):
+            parts.append(f"{count} {'waits' if count == 1 else 'wait'} for {reason}")
+        else:
+            parts.append(f"{count} {'is' if count == 1 else 'are'} skipped: {reason}")
+    return f"is not decided here: {', '.join(parts)}"
+
+
+def format_why(kata: str, why: str) -> list[str]:
+    """Return the lines that say of a kata, by its id, why it is not decided here."""
+    return textwrap.wrap(f"{kata} {why}", WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
 def format_solved(solved: Sequence[Kata], here: Place | None, start: Path) -> Iterator[str]:
     """Return the lines that follow a run in which these katas were found solved, and no other."""
     what = f"{solved[0].id} is solved" if len(solved) == 1 else f"{len(solved)} katas are solved"
@@ -223,6 +257,20 @@ def format_solved(solved: Sequence[Kata], here: Place | None, start: Path) -> It
         return
     yield f"{what}; next is {here.kata.id}:"
     yield next_command(here, start)
+
+
+def format_undecided(
+    undecided: Iterable[tuple[Kata, str]], here: Place | None, start: Path
+) -> Iterator[str]:
+    """Return the lines that follow a run in which no kata was solved, and these were not decided.
+
+    Each comes with why; the next one is named, if there is one.
+    """
+    for kata, why in undecided:
+        yield from format_why(kata.id, why)
+    if here:
+        yield f"Next is {here.kata.id}:"
+        yield next_command(here, start)
 
 
 def next_command(here: Place, start: Path) -> str:

@@ -108,9 +108,10 @@ class Card:
 
     @property
     def tests(self) -> str:
-        """``3 of 8 tests pass``, of those that can run here, or ``8 tests`` if none has run."""
+        """``3 of 8 tests pass``, of those that can run or would decide, or ``8 tests``."""
         results = self.place.standing.results
-        passed, total = results.count("passed"), self.size - results.count("skipped")
+        left_out = 0 if self.place.undecided else results.count("skipped")
+        passed, total = results.count("passed"), self.size - left_out
         if not passed + results.count("failed"):
             return count_of(self.size, "test")
         return f"{passed} of {total} {'test passes' if total == 1 else 'tests pass'}" * bool(total)

@@ -27,8 +27,10 @@ from plugins.course.session import found_key
 from plugins.course.session import kata_of
 from plugins.course.solutions import solutions_shown
 from plugins.progress.map import format_solved
+from plugins.progress.map import format_undecided
 from plugins.progress.map import place_after
 from plugins.progress.map import places_of
+from plugins.progress.map import why_away
 from plugins.progress.standing import LONGEST
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
@@ -187,7 +189,7 @@ class Progress:
         # A test that passed can still fail in its teardown: the later report counts. The node ID
         # of a module has no "::", so its name among the tests is `standing.MODULE`.
         tests[report.nodeid.partition("::")[2]] = outcome
-        self.runs[kata] = Results(content, tests, total)
+        self.runs[kata] = Results(content, tests, total, self.katas[kata].extra)
 
     def guess_stamp(self, nodeid: str) -> Stamp | None:
         """Return the stamp of a report whose process, a worker that died, could not write it."""
@@ -214,15 +216,22 @@ class Progress:
         quiet = config.option.no_summary or config.get_verbosity() < -1
         if quiet or stats.get("failed") or stats.get("error"):
             return
-        if solved := [self.katas[name] for name in self.passed if self.is_solved(name)]:
-            here = place_after(solved[-1], places_of(self.root, self.course))
-            terminalreporter.ensure_newline()
-            for line in format_solved(solved, here, config.invocation_params.dir):
-                terminalreporter.line(line, green=True)
-
-    def is_solved(self, name: str) -> bool:
-        """Whether the content of a kata that this session has tested is solved."""
-        return read_standing(self.root, self.katas[name]).state(self.passed[name]) == "solved"
+        solved, away, start = [], [], config.invocation_params.dir
+        for name, content in self.passed.items():
+            kata, standing = self.katas[name], read_standing(self.root, self.katas[name])
+            if (state := standing.state(content)) == "solved":
+                solved.append(kata)
+            elif state == "unavailable":
+                away.append((kata, why_away(standing.results)))
+        if not solved + away:
+            return
+        terminalreporter.ensure_newline()
+        last = (solved or [kata for kata, _ in away])[-1]
+        here = place_after(last, places_of(self.root, self.course))
+        for line in format_undecided(away, None if solved else here, start):
+            terminalreporter.line(line, yellow=True)
+        for line in format_solved(solved, here, start) if solved else ():
+            terminalreporter.line(line, green=True)
 
     def store_runs(self) -> None:
         """Store the gathered results, and begin anew."""

@@ -68,21 +68,41 @@ class Results:
         The outcomes, by the name of the test within its module.
     total
         How many tests the module has, or None if the session did not collect all of it.
+    extra
+        Tests that decide nothing, as the kata's table names them.
     """
 
     content: str
     tests: Mapping[str, TestOutcome]
     total: int | None = None
+    extra: tuple[str, ...] = ()
 
     @property
     def state(self) -> State:
-        """The state of the content: solved only if every test has run and none has failed."""
+        """The state of the content: solved only if each test that decides has run, and passed.
+
+        It is unavailable if one of them was skipped and no test has failed: an answer that all
+        others accept may be wrong.
+        """
         verdicts = [outcome.verdict for outcome in self.tests.values()]
         if "failed" in verdicts:
             return "failing"
         if self.total is None or len(verdicts) < self.total or not verdicts:
             return "open"
-        return "solved" if "passed" in verdicts else "unavailable"
+        return "solved" if "passed" in verdicts and not self.undecided else "unavailable"
+
+    @property
+    def undecided(self) -> dict[str, str]:
+        """The skipped tests without which the kata is not decided, and why they were skipped."""
+        from plugins.course.model import undecided  # noqa: PLC0415 - few katas skip
+
+        if not self.count("skipped"):
+            return {}
+        skips = {
+            name: outcome.message if outcome.verdict == "skipped" else None
+            for name, outcome in self.tests.items()
+        }
+        return undecided(skips, self.extra)
 
     def count(self, verdict: Verdict) -> int:
         """Return how many tests ended with `verdict`."""
@@ -178,8 +198,8 @@ class Standing:
             run = known.joined_by(run, solved=solved)
         # What can run here only now has not run yet, and does not open a solved kata.
         state = "solved" if solved and run.state == "open" else run.state
-        only_skips = run.count("skipped") == len(run.tests)
-        others = self.states if only_skips else available(self.states)
+        away = state == "unavailable" or run.count("skipped") == len(run.tests)
+        others = self.states if away else available(self.states)
         states = {key: value for key, value in others.items() if key != run.content}
         states[run.content] = state
         newest = dict(list(states.items())[-CONTENTS:])
@@ -187,6 +207,19 @@ class Standing:
         # The first solution keeps its date when a later run passes again.
         first = self.solved_at or (last if state == "solved" else "")
         return type(self)(self.seconds + seconds, last, newest, run, first)
+
+    def judged(self, extra: tuple[str, ...]) -> Self:
+        """Return the standing of a kata whose table has these `extra` tests.
+
+        An older version called a kata solved if any test had passed, and those of its tests that
+        decide were skipped.
+        """
+        results = replace(self.results, extra=extra)
+        current = results.content
+        if self.states.get(current) == "solved" and results.state == "unavailable":
+            states: dict[str, State] = {**self.states, current: "unavailable"}
+            return replace(self, results=results, states=states, solved="")
+        return replace(self, results=results)
 
     def without(self, found: Collection[str]) -> Self:
         """Return the standing without the skips for a lack of what was found here since."""
@@ -198,8 +231,10 @@ class Standing:
         return replace(self, results=results, states=available(self.states))
 
     def to_data(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {"version": VERSION, **asdict(self)}
+        """Return what JSON can hold; which tests are extra is the kata's, and may change."""
+        data = asdict(self)
+        del data["results"]["extra"]
+        return {"version": VERSION, **data}
 
     @classmethod
     def from_data(cls, data: Any) -> Self:

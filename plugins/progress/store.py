@@ -53,7 +53,9 @@ def read_standing(root: Path, kata: Kata) -> Standing:
     """
     known = _read(standing_file(root, kata), Standing.from_data, Standing())
     # Of a kata that has not run there is nothing to leave out.
-    return known.without(read_last_run(root).found) if known.results.tests else known
+    if not known.results.tests:
+        return known
+    return known.judged(kata.extra).without(read_last_run(root).found)
 
 
 def read_standings(root: Path, katas: Iterable[Kata]) -> Iterator[tuple[Kata, Standing]]:

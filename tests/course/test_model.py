@@ -9,6 +9,7 @@ import pytest
 from plugins.course.model import Course
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
+from plugins.course.model import undecided
 
 
 FOLDER = Path("/course/katas/lecture01")
@@ -79,3 +80,33 @@ def test_a_course_that_was_asked_equals_another() -> None:
 
     assert a_course(a_kata("k01_first")) == course
     assert repr(a_course(a_kata("k01_first"))) == repr(course)
+
+
+@pytest.mark.parametrize(
+    ("skipped", "ran", "waiting"),
+    [
+        ({}, [], False),
+        ({"test_a": "torchx: none"}, ["test_b"], True),
+        ({"test_a[x]": "torchx: none"}, ["test_a[y]"], True),
+        ({"test_extra": "torchx: none"}, ["test_b"], False),
+        ({"test_extra[x-1]": "it is not there"}, [], False),
+        ({"test_a[cuda]": "cuda: no GPU"}, ["test_a[cpu]"], False),
+        ({"test_a[cuda-8]": "cuda: no GPU"}, ["test_a[cpu-8]", "test_a[cpu-9]"], False),
+        ({"test_a[8-cuda-x]": "cuda: no GPU"}, ["test_a[8-cpu-x]"], False),
+        ({"Test::test_a[cuda]": "cuda: no GPU"}, ["Test::test_a[cpu]"], False),
+        # What ran was something else.
+        ({"test_a[cuda-8]": "cuda: no GPU"}, ["test_a[cpu-9]"], True),
+        ({"test_a[cuda]": "cuda: no GPU"}, ["test_b[cpu]"], True),
+        ({"test_a[cuda]": "cuda: no GPU"}, ["test_a", "test_a[cpu-8]"], True),
+        ({"test_a[cuda]": "triton: none"}, ["test_a[cpu]"], True),
+        ({"test_a": "cuda: no GPU"}, ["test_b[cpu]"], True),
+        ({"test_a[x]": ""}, ["test_a[y]"], True),
+    ],
+)
+def test_a_kata_is_undecided_without_a_test_that_decides(
+    skipped: dict[str, str], ran: list[str], *, waiting: bool
+) -> None:
+    """It is none that is extra, nor one on a device that ran on another with the same values."""
+    tests: dict[str, str | None] = {**skipped, **dict.fromkeys(ran)}
+
+    assert (skipped if waiting else {}) == undecided(tests, ("test_extra",))

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
-    """The first failure decides; a module that cannot be imported has no test."""
+    """The first failure decides, and a skip if it is not extra; a broken module has no test."""
     pytester.makepyfile(
         test_a="def test_one(): pass\ndef test_two(): assert 1 == 2, 'no'\ndef test_3(): 1 / 0",
         test_b="import pytest\n@pytest.mark.skip('no GPU')\ndef test(): pass",
         test_c="import pytest\ndef test(): pass\n@pytest.mark.skip('no GPU')\ndef test_2(): pass",
+        test_f="import pytest\ndef test(): pass\n@pytest.mark.skip('no GPU')\ndef test_2(): pass",
         test_d="import no_such_module",
         test_e="import pytest\n@pytest.fixture\ndef f(): 1 / 0\ndef test(f): pass",
     )
     options = ("--junitxml=r.xml", "--tb=short", "--continue-on-collection-errors")
     pytester.runpytest_subprocess("-o", FAMILY, *options)
-    results = read_results(pytester.path / "r.xml")
+    results = read_results(pytester.path / "r.xml", {"test_c.py": ["test_2"]})
 
     first = results["test_a.py"]
     assert ("fails", "test_two") == (first.verdict, first.test)
@@ -35,6 +36,7 @@ def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
     assert "test_a.py:2: in test_two" in first.text
     assert Result("cannot run here", message="no GPU") == results["test_b.py"]
     assert Result("solved") == results["test_c.py"]
+    assert Result("not decided here", "test_2", "no GPU") == results["test_f.py"]
     broken = results["test_d.py"]
     assert ("fails", "") == (broken.verdict, broken.test)
     assert "ModuleNotFoundError: No module named 'no_such_module'" == broken.message
@@ -44,8 +46,8 @@ def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
 def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
     """A missing or unfinished file has no results; an empty traceback no last line."""
     file = tmp_path / "r.xml"
-    assert {} == read_results(file)
+    assert {} == read_results(file, {})
     file.write_text("<testsuites><testsuite>")
 
-    assert {} == read_results(file)
+    assert {} == read_results(file, {})
     assert "" == last_line("")

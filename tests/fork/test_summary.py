@@ -47,10 +47,11 @@ def table(*results: Result, episodes: tuple[Pointer, ...] = ()) -> list[str]:
 
 def test_each_verdict_has_its_next_step() -> None:
     """A solved kata is compared, a failing one edited, another left."""
-    solved, fails, away, ended = table(
+    solved, fails, away, undecided, ended = table(
         Result("solved"),
         Result("fails", "test_it", "\nAssertionError: no | bar\nmore", ""),
         Result("cannot run here", message="no CUDA"),
+        Result("not decided here", "test_app", "torchx: none"),
         Result("did not run"),
     )
 
@@ -59,6 +60,9 @@ def test_each_verdict_has_its_next_step() -> None:
     assert "edit `katas/lecture01/k01_first.py:7`, then `pytest test_k01.py -x`" in fails
     assert fails.endswith("a hint: `pytest test_k01.py --hint` |")
     assert "| **cannot run here** | `no CUDA` |  | nothing: not counted |" in away
+    assert "| **not decided here** | `test_app`: `torchx: none` |" in undecided
+    what = "nothing: not counted; what can run here passes: `pytest test_k01.py`"
+    assert undecided.endswith(f"| {what} |")
     assert ended.endswith("| see what pytest says: `pytest test_k01.py -x` |")
     assert solved.startswith("| `lecture01/k01_first` A &#42;title&#42; of &#64;someone |")
 

@@ -112,6 +112,21 @@ def test_what_is_not_solved_asks_first(course: MiniCourse, kata: Kata) -> None:
     ]
 
 
+def test_what_is_not_decided_here_asks_first(course: MiniCourse, kata: Kata) -> None:
+    """With what is missing, and the command that shows the reference all the same."""
+    file = "katas/lecture01/test_k01_first.py"
+    remember(course, kata, TestOutcome("passed"), TestOutcome("skipped", "torchx: none; get one"))
+    result = course.run(file, "--solution")
+
+    assert 1 == result.ret
+    assert [line for line in result.outlines if line] == [
+        "lecture01/k01_first is not decided here: 1 test passes, 1 waits for torchx:",
+        "  none; get one",
+        f"  Run them:               pytest {file} -x",
+        f"  The reference at once:  pytest {file} --solution=now",
+    ]
+
+
 @pytest.mark.parametrize(
     ("test", "says"),
     [

@@ -200,6 +200,30 @@ def test_what_cannot_run_here_is_passed_over_and_named(three: MiniCourse) -> Non
     )
 
 
+def test_what_is_not_decided_here_is_passed_over_and_named(three: MiniCourse) -> None:
+    """What can run passes, and is no solution; a test that is extra need not run."""
+    three.write("conftest.py", NOTHING.format(plugins=PLUGINS))
+    undecided = f"{CANNOT.replace('pytestmark = ', '@')}\ndef test_other(): pass\n"
+    three.write("katas/lecture01/test_k01_first.py", undecided)
+    lecture = (three.katas / "lecture02/lecture.toml").read_text()
+    three.write("katas/lecture02/lecture.toml", lecture.replace("extra = []", 'extra = ["test"]'))
+    three.write("katas/lecture02/test_k01_third.py", undecided)
+    solve(three, "lecture01/k02_second")
+
+    result = three.run("katas", "--next")
+
+    result.stdout.fnmatch_lines(
+        [
+            "lecture02/k01_third is solved: *",
+            "lecture01/k01_first is not decided here: 1 test passes, 1 waits for nothing:",
+            "  there is none; get one",
+            "* 2 of 3 katas solved",
+            "Everything that can run here in the course is solved: 2 of 3 katas.",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*lecture01/k01_first is solved*")
+
+
 def test_what_waits_for_a_skipped_kata_is_named(course: MiniCourse) -> None:
     """How many, and for which; and ``--course`` says the same kata is next."""
     course.plugins(*PLUGINS)

@@ -72,7 +72,8 @@ def test_the_schema_is_a_schema() -> None:
 @pytest.mark.parametrize(
     ("tests", "total", "status"),
     [
-        ({"a": PASSED, "b[cuda]": AWAY}, 2, "pass"),
+        ({"a[cpu]": PASSED, "a[cuda]": AWAY}, 2, "pass"),
+        ({"a[cpu]": PASSED, "b[cuda]": AWAY}, 2, "skip"),
         ({"a": PASSED, "b": FAILED}, 2, "fail"),
         ({"": FAILED}, 1, "error"),
         ({"a": AWAY}, 1, "skip"),

@@ -14,6 +14,7 @@ from plugins.progress.map import WIDTH
 from plugins.progress.map import Place
 from plugins.progress.map import format_map
 from plugins.progress.map import next_place
+from plugins.progress.map import why_away
 from plugins.progress.standing import Results
 from plugins.progress.standing import Standing
 from plugins.progress.standing import State
@@ -90,6 +91,43 @@ def test_a_course_that_is_done_says_so() -> None:
     assert "1 of 2 katas solved, 0 min spent" == text[0]
     assert "Everything that can run here is solved." == text[-1]
     assert not [line for line in text if ">" in line]
+
+
+SKIPPED = TestOutcome("skipped", "no reason")
+UNDECIDED = {
+    "a": TestOutcome("passed"),
+    "b": TestOutcome("skipped", "torchx: none; get one"),
+    "c": TestOutcome("skipped", "torchx: none; get one"),
+}
+
+
+def test_a_kata_that_is_not_decided_says_so() -> None:
+    """Nothing is left to do in it here; it is not solved."""
+    text = a_map(a_place("k01_a", "unavailable", UNDECIDED), a_place("k02_b"))
+
+    assert "0 of 2 katas solved, 0 min spent" == text[0]
+    assert "    k01_a  Title k01_a  undecided" == text[3]
+    assert "  > k02_b  Title k02_b" == text[4]
+
+
+@pytest.mark.parametrize(
+    ("tests", "why"),
+    [
+        (UNDECIDED, "is not decided here: 1 test passes, 2 wait for torchx: none; get one"),
+        (
+            {"a": UNDECIDED["a"], "b": TestOutcome("skipped", "tool: none"), "c": SKIPPED},
+            "is not decided here: 1 test passes, 1 waits for tool: none, 1 is skipped: no reason",
+        ),
+        (
+            {"a": UNDECIDED["a"], **dict.fromkeys("bc", TestOutcome("skipped", "only on macOS"))},
+            "is not decided here: 1 test passes, 2 are skipped: only on macOS",
+        ),
+        ({"b": UNDECIDED["b"]}, f"cannot run here: {UNDECIDED['b'].message}"),
+    ],
+)
+def test_why_a_kata_is_away(tests: dict[str, TestOutcome], why: str) -> None:
+    """How many tests pass, how many do not run, and how to get what they lack."""
+    assert why == why_away(Results("", tests))
 
 
 def test_an_empty_course_has_a_map() -> None:

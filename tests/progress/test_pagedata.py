@@ -81,6 +81,14 @@ def test_a_kata_says_why_it_fails_and_what_cannot_run() -> None:
     assert ("1 of 2 tests pass", "2 min spent") == (kata.tests, kata.time)
 
 
+def test_a_kata_that_is_not_decided_counts_what_would_decide_it() -> None:
+    """One of two tests passes; what is extra or failing counts as before."""
+    away = TestOutcome("skipped", "torchx: none")
+    card = card_for(a_place("k01_a", "unavailable", tests={"a": PASSED, "b": away}))
+
+    assert ("1 of 2 tests pass", ("torchx: none",)) == (card.tests, card.reasons)
+
+
 def test_failures_are_grouped_by_message() -> None:
     """In the order in which the tests ran; colours make no difference."""
     said = {"a": "one\ntwo", "b": "other", "c": "\x1b[31mone\x1b[0m\ntwo", "d": "other", "e": "one"}

@@ -124,6 +124,15 @@ def test_every_state_is_shown() -> None:
     ]
 
 
+def test_a_kata_that_is_not_decided_is_called_so() -> None:
+    """On its card; it is counted, and filtered, with what cannot run here."""
+    tests = {"a": TestOutcome("passed"), "b": TestOutcome("skipped", "torchx: none")}
+    text = html_of(a_page(a_place("k01_a", "unavailable", tests=tests)))
+
+    assert re.search(r'class="state t-unavailable">.*?</svg>undecided ', text, re.DOTALL)
+    assert "Not run here: torchx: none" in text
+
+
 def test_failures_alike_are_one() -> None:
     """The first message stands on the card, and all of them, whole, in a fold."""
     long = "\n".join(f"line {n}" for n in range(9))

@@ -438,6 +438,58 @@ def test_one_test_that_finds_the_tool_is_enough(course: MiniCourse) -> None:
     assert ["solved", "unavailable"] == [state(course), state(course, "k02_second")]
 
 
+DECIDES = """
+    import pytest
+
+    def test_whatever(): pass
+    @pytest.mark.backend("tool")
+    def test_decides(): pass
+"""
+
+
+def test_a_kata_is_not_solved_where_a_test_that_decides_is_skipped(course: MiniCourse) -> None:
+    """The last words say so, and how to get what it lacks; it is solved once that is there."""
+    course.write("tool_plugin.py", TOOL)
+    course.path_first(course.path)
+    course.plugins(*PLUGINS, "plugins.machine.backends", "tool_plugin")
+    course.kata("k01_first", DECIDES)
+    course.kata("k02_second", DECIDES, extra=("test_decides",))
+    undecided = (
+        "lecture01/k01_first is not decided here: 1 test passes, 1 waits for tool: it is",
+        "  not installed; install it",
+    )
+
+    one = course.run("katas/lecture01/test_k01_first.py").outlines
+    both = course.run("katas").outlines
+    shown = course.run("--course").stdout.str()
+    before = state(course)
+    (course.path / "tool").touch()
+    course.run("katas/lecture01/test_k01_first.py")
+
+    solved = "lecture01/k02_second is solved; everything that can run here is solved."
+    for out, following in (one, ["Next is lecture01/k02_second:", SECOND]), (both, [solved]):
+        begin = out.index(undecided[0])
+        assert [*undecided, *following] == out[begin : begin + 2 + len(following)]
+    assert "1 of 2 katas solved" in shown
+    assert "  2 tests: tool: it is not installed; install it" in shown
+    assert ["unavailable", "solved"] == [before, state(course)]
+
+
+def test_the_last_undecided_kata_is_followed_by_none(course: MiniCourse) -> None:
+    """Nothing else is left."""
+    course.write("tool_plugin.py", TOOL)
+    course.path_first(course.path)
+    course.plugins(*PLUGINS, "plugins.machine.backends", "tool_plugin")
+    course.kata("k01_first", DECIDES)
+
+    result = course.run("katas")
+
+    result.stdout.fnmatch_lines(
+        ["lecture01/k01_first is not decided here: *", "  not installed; *"]
+    )
+    result.stdout.no_fnmatch_line("Next is *")
+
+
 @pytest.fixture
 def three_katas(course: MiniCourse) -> MiniCourse:
     """Return a course of three katas, of which the last is not solved."""

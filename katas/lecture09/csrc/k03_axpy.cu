@@ -17,7 +17,7 @@
 //
 // Where nvcc is installed, a test reads what it makes of the kernel: the product and the sum are one
 // instruction, a fused multiply-add (fma), and no instruction is about float64, which a literal
-// without an f would bring in.
+// without an f would bring in. Another test reads your text for a double or such a literal.
 //
 // n may be larger than the grid by far, and no multiple of anything. Each element of x and y is
 // read once, each element of out is written once. n fits an int, and so does n plus the threads

@@ -28,7 +28,8 @@
 // array of the kernel, or a struct that holds one, whose index is not known when compiling is put
 // into local memory, which is each thread's own and lies where global memory lies. There must be
 // none of it. A loop over dims with a constant bound can be unrolled (`#pragma unroll`), and then
-// all its indices are constants; leave it, or skip a step, where the tensor has fewer dims.
+// all its indices are constants; leave it, or skip a step, where the tensor has fewer dims. Another
+// test reads your text for an index that is no such constant.
 //
 // With 0 dims there is one element, at offset 0. All sizes, strides and offsets fit an int, and
 // so does n plus the threads of the grid; a stride that is never used, of a dim of size 1, may be

@@ -31,7 +31,8 @@
 //   one in which every second thread works, then every fourth, takes 150.
 //
 // Where nvcc is installed, a test reads what it makes of the kernel: all is added in float32, with
-// no instruction about float64.
+// no instruction about float64. Another test reads your text for a double, or a literal without an
+// f that meets a float.
 //
 // All threads of a block must come to the same __syncthreads(), also those that have nothing to
 // add. (A GPU since Volta waits for those only that have not returned; CUDA's guide is as strict as

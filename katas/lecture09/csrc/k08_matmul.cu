@@ -34,7 +34,8 @@
 // * Where nvcc is installed, a test reads what it makes of the kernel: product and sum are one
 //   instruction, a fused multiply-add (fma), no product stands alone, nothing is in float64, and
 //   nothing is in local memory, where an array of a thread's own goes if an index into it is not
-//   known when compiling.
+//   known when compiling. Another test reads your text for a double, or a literal without an f
+//   that meets a float.
 //
 // TILE is a suggestion: blocks of TILE x TILE threads, each of which makes one element of out. You
 // may change it. The name and the arguments of `kata_matmul` stay as they are, those of the

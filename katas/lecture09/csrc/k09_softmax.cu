@@ -32,7 +32,8 @@
 // Where nvcc is installed, a test reads what it makes of the kernel: exponentials come from the
 // instruction that GPUs have for them, 2 to the power of a float32 (ex2), no instruction is about
 // float64, and nothing is in local memory, where an array goes whose index is not known when
-// compiling.
+// compiling. Another test reads your text for a double, or a literal without an f that meets a
+// float.
 //
 // Rows may be of any length: n = 100,000 is more than the shared memory of a block holds. There
 // are less than 2^31 - 1 elements in all, and that many blocks a grid may have along x.

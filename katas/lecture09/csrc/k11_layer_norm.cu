@@ -69,7 +69,8 @@
 // or take 1 %.
 //
 // Where nvcc is installed, a test reads what it makes of the kernels: no kernel has instructions
-// about float32 and instructions about float64.
+// about float32 and instructions about float64. Another test reads your text, above what is given,
+// for a double, or a literal without an f that meets a T.
 //
 // Out of scope: no weight or no bias, other dtypes, second derivatives. The .cpp file beside this
 // one makes operators of the four functions at the end, and joins them for autograd. About 120

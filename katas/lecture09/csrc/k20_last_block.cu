@@ -19,8 +19,8 @@
 // aten/src/ATen/native/cuda/Reduce.cuh.
 //
 // Real life differs: PyTorch clears its counters before each launch, and each thread of the last
-// block takes the second fence. The simulator asks for the first alone; where nvcc is there, a test
-// looks for both.
+// block takes the second fence. The simulator asks for the first alone; a test reads your text for
+// both, and where nvcc is there, another one reads what it makes of them.
 
 #include <cuda_runtime.h>
 
