@@ -5,8 +5,8 @@ Python runs ``count += 1`` each time. A graph may hold no Python at all: what th
     program = torch.fx.symbolic_trace(counter())
     print(program(x), program(x))           # equal: the count was frozen at 1
 
-Three programs and four tools stand below. For each of six pairs, say on paper whether calls give
-what eager mode gives, give something frozen, or do not come about.
+Three programs and four tools stand below. For each of six pairs, say on paper whether the tool
+refuses the program, or its calls give what eager mode gives, or something frozen.
 
 Begin with what ``torch.compile`` may do with a count: it keeps Python at hand.
 Afterwards open ``torch/_dynamo/guards.py``.
@@ -87,7 +87,7 @@ def predictions() -> dict[str, str]:
     """Return "as eager", "frozen" or "refused" for each name in `PAIRS`.
 
     Each program is captured with a tensor of two ones. Then it is called three times: with that,
-    with two times -1, and, but for the exported one, with three ones.
+    with [-1, -1], and, but for the exported one, with three ones.
     """
     # TODO: return {"fx of length": "...", ...}
     raise NotImplementedError("predictions")

@@ -1,7 +1,7 @@
 """Predict what another thread sees of your settings.
 
-A data loader's thread makes tensors that require grad, though the main program stands in
-``no_grad``. Some settings belong to the process, others to the thread that made them. Look at one:
+A background thread makes tensors that require grad, though the main program stands in ``no_grad``.
+Some settings belong to the process, others to the thread that made them. Look at one:
 
     with torch.no_grad():
         print(torch.is_grad_enabled(), there(torch.is_grad_enabled))
@@ -10,7 +10,8 @@ Six programs stand below; each returns what the main thread sees, and what anoth
 down both, on paper.
 
 Begin with `grad`, which is the two lines above.
-Afterwards open ``torch/utils/_device.py``: how does a default device work?
+Afterwards find ``_GLOBAL_DEVICE_CONTEXT`` in ``torch/__init__.py``: where does a default device
+live?
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Tape:
         """Give `result` a gradient of ones, and each Variable that it depends on its own.
 
         ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A
-        Variable on which `result` does not depend keeps grad None.
+        Variable on which `result` does not depend keeps grad None. The tape is read, not used up.
         """
         # TODO: about seven lines.
         raise NotImplementedError("Tape.backward")

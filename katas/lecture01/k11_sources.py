@@ -1,6 +1,6 @@
 """Find an operator's homes, as files on your disk.
 
-Where is ``silu`` written? In several places, and most were written by a program. The wheel has
+Where is ``silu`` written? In several places, and many were written by a program. The wheel has
 brought them along:
 
     print(read("torchgen/packaged/ATen/native/native_functions.yaml")[:2000])

@@ -4,7 +4,7 @@ What does ``import torch`` bring into your process? The extension ``torch/_C.cpy
 nearly empty. It says which library it needs, that one says which it needs, and so on to the 400 MB
 with the kernels:
 
-    print(needed(EXTENSION))                     # ['libtorch_python.so', ...]
+    print(needed(EXTENSION))                     # ('libtorch_python.so', ...)
 
 `needed` is given; it asks ``readelf``, or ``otool`` on a Mac. Write two functions, about 18 lines.
 

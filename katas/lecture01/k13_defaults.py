@@ -3,7 +3,7 @@
 ``torch.add(x, y, alpha=1)`` arrives at a mode (k01) without its alpha; with ``alpha=2`` it has it.
 A schema says what an operator takes; a call is brought to it in two ways:
 
-    topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True)
+    topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)
 
     call           topk(x, k=2, sorted=False)
     fill           self=x  k=2  dim=-1  largest=True  sorted=False         for a kernel
@@ -14,7 +14,7 @@ old programs do not change. Write `fill` and `trim`, about 18 lines.
 
 Begin on paper: why do -1 and True stay in the last line? What would stay with ``largest=False`` in
 place of ``sorted=False``?
-Afterwards open ``torch/csrc/jit/python/pybind_utils.cpp`` in PyTorch's repository
+Afterwards open ``torch/csrc/autograd/python_variable.cpp`` in PyTorch's repository
 (``parseIValuesToPyArgsKwargs``).
 """
 

@@ -148,6 +148,26 @@ def test_the_last_entry_is_not_the_result() -> None:
     torch.testing.assert_close(x.grad, X.cos(), msg="the gradient of x\n".__add__)
 
 
+def test_the_tape_is_not_used_up() -> None:
+    """Its entries are there afterwards, in their order."""
+    tape = kata.Tape()
+    x = kata.Variable(X, tape)
+    result = x * x + x.sin()
+    before = list(tape.entries)
+    tape.backward(result)
+
+    assert before == tape.entries, (
+        f"after backward the tape has {len(tape.entries)} entries, before it {len(before)}:"
+        " go through them and leave them there"
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_gradients_keep_their_dtype(dtype: torch.dtype) -> None:
+    """A sum of two gradients too; these numbers are exact in any of the dtypes."""
+    compare(lambda x: x * x + x, torch.tensor([2.0, -3.0], dtype=dtype))
+
+
 @pytest.mark.parametrize("start", [1.0, 100.0])
 def test_python_decides(start: float) -> None:
     """A loop whose end depends on the numbers: the tape has what was run."""

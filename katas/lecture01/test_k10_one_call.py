@@ -26,8 +26,15 @@ def check(given_tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.T
         says = f"view {number} of shape {tuple(each.shape)}, strides {each.stride()}\n".__add__
         torch.testing.assert_close(view, each, equal_nan=True, msg=says)
         if each.numel():
-            place = (view.data_ptr() - flat.data_ptr()) // flat.element_size()
-            assert start == place, f"view {number} begins at {place} of the flat one, not {start}"
+            memory = flat.untyped_storage().data_ptr()
+            assert memory == view.untyped_storage().data_ptr(), (
+                f"view {number} lies in another memory than the flat tensor: a write to the flat"
+                " one would not reach it; cut the flat tensor into parts, and give each its shape"
+            )
+            place = view.storage_offset() - flat.storage_offset()
+            assert start == place, (
+                f"view {number} begins at element {place} of the flat tensor, expected {start}"
+            )
             assert view.is_contiguous(), f"view {number} has gaps: strides {view.stride()}"
         start += each.numel()
     return flat, views
@@ -80,16 +87,6 @@ def test_a_step_is_one_operator() -> None:
 
     counts = step.count("aten::mul_"), loop.count("aten::mul_")
     assert counts == (1, 200), f"flat and one by one: {counts}, expected 1 and 200"
-
-
-def test_the_copy_is_one_operator() -> None:
-    """Two hundred tensors are joined at once: not one copy after another."""
-    weights = [torch.rand(3, 3) for _ in range(200)]
-    with watched_operators() as names:
-        kata.flatten(weights)
-    found = sum(name in {"aten::cat", "aten::clone"} or name.endswith("_") for name in names)
-
-    assert found <= 2, f"yours joins by {found} copies, expected 1"
 
 
 @given(

@@ -64,7 +64,7 @@ def test_functions(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "no_such_operator"])
 def test_headers(name: str) -> None:
-    """A header is generated from each schema."""
+    """Headers are generated from the schemas, one for all overloads of a name."""
     check(name, "header", expected=has_overloads(name), why="headers are made from the YAML file")
 
 

@@ -139,6 +139,14 @@ def test_by_name_is_never_taken_by_position() -> None:
 
 
 @pytest.mark.given
+def test_the_schema_of_the_brief() -> None:
+    """As PyTorch prints it: a size may be a symbol, so k is a SymInt."""
+    schema = "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
+
+    assert schema in f"{ATEN.topk.default._schema}", "PyTorch prints another schema"  # noqa: SLF001
+
+
+@pytest.mark.given
 def test_a_default_has_its_type() -> None:
     """1.0 and True are equal to 1, and are not the default 1."""
     argument = Argument("alpha", has_default=True, default=1, by_name=True)
