@@ -60,10 +60,11 @@ class Module:
         """Put `value` where it belongs, so that the name is in one place.
 
         A Parameter or a Module goes into its drawer, and leaves no other thing of that name in
-        another one or in ``__dict__``. One that replaces its like keeps its position. Any other
-        value for a name in a drawer goes there too, if it is None or of the drawer's kind
+        another one or in ``__dict__``. One that replaces another of its kind keeps its place. Any
+        other value for a name in a drawer goes there too, if it is None or of the drawer's kind
         (Parameter, torch.Tensor, Module); else raise ``refused(name, value)``. What remains is a
-        plain attribute. (PyTorch also refuses a Module for a Parameter's name; not asked here.)
+        plain attribute, which may be set before ``__init__``; for the others `drawers` raises then.
+        (PyTorch also refuses a Module for a Parameter's name; not asked here.)
         """
         # TODO: object.__setattr__(self, name, value) is for what remains.
         raise NotImplementedError("Module.__setattr__")

@@ -97,7 +97,7 @@ class Restarted(nn.Module):
         return x @ self.weight
 
     def restart(self) -> None:
-        """Set the weight to zero."""
+        """Set the weight to zero, whatever it holds."""
         self.weight = nn.Parameter(torch.zeros_like(self.weight))
 
 

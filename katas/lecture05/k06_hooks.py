@@ -66,7 +66,8 @@ class Hooked:
 
         What a hook before returns are the new arguments: a tuple, or a single one. What a hook
         after returns is the new output. None changes nothing. The hooks of each kind are listed
-        when their turn comes: what one of them registers or removes counts from the next call on.
+        when their turn comes. So a hook that registers or removes one of its own kind changes the
+        next call, and a hook before that does so to one after changes this call.
         """
         # TODO: what would a loop over the dict itself say, if a hook removes itself?
         raise NotImplementedError("Hooked.__call__")

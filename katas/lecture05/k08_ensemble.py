@@ -1,6 +1,6 @@
 """Thirty models in one call.
 
-Thirty small models, one input, thirty forwards. Their code is one and only their numbers differ. So
+Thirty small models, one input, thirty forwards. They share code and differ only in numbers. So
 stack the numbers, write the forward for one model, and let ``vmap`` carry the new dim:
 
     vmap(dot, in_dims=(0, None))(weights, x)       # dot(w, x) for each w in weights, in one go
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def outputs(models: Sequence[nn.Module], x: torch.Tensor) -> torch.Tensor:
     """Return what each model of one architecture makes of `x`, stacked along a new first dim.
 
-    The models agree in ``training`` and are not changed. The operators are as few for thirty
-    models as for three, but for the stacking.
+    The models agree in ``training`` and are not changed. Apart from stacking, thirty models take no
+    more operators than three.
     """
     # TODO: a function of the parameters and buffers of one model.
     raise NotImplementedError("outputs")

@@ -14,7 +14,7 @@ allowed.
 Begin with one head and no mask, on paper: which of the three e by e blocks of in_proj_weight makes
 the keys?
 Afterwards read ``multi_head_attention_forward`` in ``torch/nn/functional.py``, in site-packages.
-Real life differs: fused kernels never hold the scores.
+Real life differs: a fused kernel holds one block of the scores at a time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A subclass of Tensor, passed around.
 
-A ``Tagged`` is a Tensor, so it may stand wherever a Tensor may: a subclass promises that. It comes
-back as what?
+A ``Tagged`` is a Tensor, so it may stand wherever a Tensor may: a subclass promises that. Which
+type comes back?
 
     class Tagged(torch.Tensor): ...
     x = torch.tensor([1.0, 2.0, 3.0]).as_subclass(Tagged)
@@ -10,7 +10,7 @@ back as what?
 Predict it for the twelve programs, about 4 lines. The tests run PyTorch, and take it away while
 they read your rows.
 
-Begin with `compare`: is a truth a Tagged?
+Begin with `compare`: is a tensor of bools a Tagged?
 Afterwards read ``Tensor.__torch_function__`` in ``torch/_tensor.py``, in site-packages.
 """
 

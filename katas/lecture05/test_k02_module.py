@@ -220,6 +220,39 @@ def test_a_tensor_for_a_buffer_stays_a_buffer() -> None:
     assert mine.gain is None, "gain: yours is the old Parameter"
 
 
+def early(base: type, value: Any) -> Any:
+    """Return a module that assigns before super().__init__(), or the error that says it may not."""
+
+    class Early(base):
+        def __init__(self) -> None:
+            self.x = value
+            super().__init__()
+
+    try:
+        return Early()
+    except AttributeError as error:
+        return error
+
+
+@one
+def test_before_init() -> None:
+    """There are no drawers yet: only a plain attribute needs none."""
+    for whose, kind in (("PyTorch's", PYTORCHS), ("yours", YOURS)):
+        for value in (nn.Parameter(torch.ones(1)), kind.Norm(1)):
+            found = early(kind.base, value)
+            assert "__init__" in f"{found}", (
+                f"a {type(value).__name__} is assigned before super().__init__(): {whose} gives"
+                f" {found!r}, expected an error that names __init__, or no walk would find it;"
+                " self.drawers() raises one"
+            )
+        for value in (3, torch.ones(2)):
+            found = early(kind.base, value)
+            assert getattr(found, "x", None) is value, (
+                f"self.x = {value} before super().__init__(): {whose} gives {found!r}; a plain"
+                " attribute needs no drawer"
+            )
+
+
 @one
 def test_what_is_not_there_is_an_attribute_error() -> None:
     """Hasattr and copy rely on it, copy even before __init__."""

@@ -101,8 +101,13 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     weight = model.weight
     model(X).sum().backward()
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([2.0, torch.inf, torch.nan]))
     model.restart()
-    assert torch.equal(model.weight.detach(), torch.zeros(3)), "restart: the weight is not zero"
+    assert torch.equal(model.weight.detach(), torch.zeros(3)), (
+        f"restart of [2, inf, nan]: your weight is {model.weight.tolist()}, expected zeros; a"
+        " training that has diverged is restarted too, and NaN times 0 is NaN"
+    )
     assert model.weight is weight, "restart makes another Parameter: the optimizer has the old one"
     optimizer.zero_grad()
     learns(model, ["weight"], lambda weight: X @ weight)

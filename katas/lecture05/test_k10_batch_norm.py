@@ -130,6 +130,19 @@ def test_states_go_both_ways(momentum: float | None) -> None:
     compare(mine, real, [batch(6, 3, seed=2)], "loaded from PyTorch's")
 
 
+def test_a_batch_far_from_zero() -> None:
+    """Subtract the mean first: the squares of large numbers have no digits left for a variance."""
+    mine, real = pair()
+    x = batch(4, 3) + 1e7
+    yours, theirs = mine(x), real(x)
+    says = "a batch around 10 million: yours is not PyTorch's; square x - mean, not x\n".__add__
+    torch.testing.assert_close(yours, theirs, rtol=1e-6, atol=1e-6, msg=says)
+    for name in ("running_mean", "running_var"):
+        says = f"{name} after a batch around 10 million: yours is not PyTorch's\n".__add__
+        pairs = (getattr(mine, name), getattr(real, name))
+        torch.testing.assert_close(*pairs, rtol=1e-6, atol=1e-6, msg=says)
+
+
 @pytest.mark.parametrize("mode", [True, False])
 def test_gradients(mode: bool) -> None:  # noqa: FBT001
     """Through mean and variance in training; finite differences say so."""
@@ -150,9 +163,14 @@ def test_gradients(mode: bool) -> None:  # noqa: FBT001
 def test_buffers_stay_the_same_tensors() -> None:
     """Written in place, without a history, so that a graph is freed with its batch."""
     mine, _ = pair()
-    before = dict(mine.named_buffers())
+    before, state = dict(mine.named_buffers()), mine.state_dict()
     mine(batch(4, 3).requires_grad_())
     for name, x in mine.named_buffers():
+        says = (
+            f"{name}: a state dict that was taken before the call does not see it; write to the"
+            " buffer's memory, and give it no other one\n"
+        ).__add__
+        torch.testing.assert_close(state[name], x, rtol=0, atol=0, msg=says)
         assert x is before[name], f"{name} is a new tensor: DDP and state dicts hold the old one"
         assert not x.requires_grad, f"{name} requires a gradient: it remembers the graph"
 

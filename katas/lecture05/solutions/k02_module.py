@@ -40,22 +40,24 @@ class Module:
         """Put `value` where it belongs, so that the name is in one place.
 
         A Parameter or a Module goes into its drawer, and leaves no other thing of that name in
-        another one or in ``__dict__``. One that replaces its like keeps its position. Any other
-        value for a name in a drawer goes there too, if it is None or of the drawer's kind
+        another one or in ``__dict__``. One that replaces another of its kind keeps its place. Any
+        other value for a name in a drawer goes there too, if it is None or of the drawer's kind
         (Parameter, torch.Tensor, Module); else raise ``refused(name, value)``. What remains is a
-        plain attribute. (PyTorch also refuses a Module for a Parameter's name; not asked here.)
+        plain attribute, which may be set before ``__init__``; for the others `drawers` raises then.
+        (PyTorch also refuses a Module for a Parameter's name; not asked here.)
         """
-        drawers = self.drawers()
         kinds = (Parameter, torch.Tensor, Module)
         home = {Parameter: 0, Module: 2}
         number = next((n for kind, n in home.items() if isinstance(value, kind)), None)
+        # Before __init__ there is no drawer: a plain value needs none.
+        drawers = self.drawers() if number is not None or "_modules" in self.__dict__ else ()
         if number is not None:
             for place in (self.__dict__, *drawers):
                 if place is not drawers[number]:
                     place.pop(name, None)
             drawers[number][name] = value
             return
-        for drawer, kind in zip(drawers, kinds, strict=True):
+        for drawer, kind in zip(drawers, kinds, strict=False):
             if name in drawer:
                 if value is not None and not isinstance(value, kind):
                     raise refused(name, value)

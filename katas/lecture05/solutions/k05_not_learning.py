@@ -77,7 +77,7 @@ class Restarted(nn.Module):
         return x @ self.weight
 
     def restart(self) -> None:
-        """Set the weight to zero."""
+        """Set the weight to zero, whatever it holds."""
         nn.init.zeros_(self.weight)
 
 

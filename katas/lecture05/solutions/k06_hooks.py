@@ -56,7 +56,8 @@ class Hooked:
 
         What a hook before returns are the new arguments: a tuple, or a single one. What a hook
         after returns is the new output. None changes nothing. The hooks of each kind are listed
-        when their turn comes: what one of them registers or removes counts from the next call on.
+        when their turn comes. So a hook that registers or removes one of its own kind changes the
+        next call, and a hook before that does so to one after changes this call.
         """
         for hook in [*self.before.values()]:
             found = hook(self, args)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def outputs(models: Sequence[nn.Module], x: torch.Tensor) -> torch.Tensor:
     """Return what each model of one architecture makes of `x`, stacked along a new first dim.
 
-    The models agree in ``training`` and are not changed. The operators are as few for thirty
-    models as for three, but for the stacking.
+    The models agree in ``training`` and are not changed. Apart from stacking, thirty models take no
+    more operators than three.
     """
     tensors = stack_module_state([*models])
 
