@@ -27,8 +27,8 @@ def contents(module: nn.Module) -> dict[str, str]:
 
     "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the
     names in ``vars(module)``, but for ``training`` and those that begin with an underscore. An
-    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``, is left out. If
-    an object has two names, the first is enough.
+    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``, is left out. Of two
+    names for one object, the first is enough.
     """
     # TODO: the plain ones, then what the drawers hold.
     raise NotImplementedError("contents")

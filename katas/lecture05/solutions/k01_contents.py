@@ -14,8 +14,8 @@ def contents(module: nn.Module) -> dict[str, str]:
 
     "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the
     names in ``vars(module)``, but for ``training`` and those that begin with an underscore. An
-    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``, is left out. What has two
-    names may stand under the first alone.
+    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``, is left out. Of two
+    names for one object, the first is enough.
     """
     saved = module.state_dict()
     found = {name: "plain" for name in vars(module) if name[0] != "_" and name != "training"}
