@@ -6,8 +6,8 @@ A dataset returns samples; the model wants batches. In between stands ``collate`
     print(default_collate([("cat", 0.5), ("dog", 1.5)]))
     # [('cat', 'dog'), tensor([0.5000, 1.5000], dtype=torch.float64)]
 
-Two pairs became a list of two, and the numbers have a dtype that no weight has. Write `collate`
-from nothing, about 7 lines of recursion; tensors are given.
+Two pairs became a list of two, and the numbers have another dtype than weights by default. Write
+`collate` from nothing, about 7 lines of recursion; tensors are given.
 
 Real life differs: PyTorch's refuses what it does not know, and keeps named tuples.
 Begin on paper: three samples ``{"x": tensor, "y": (1, "a")}`` in, one dict out.

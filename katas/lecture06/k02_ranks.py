@@ -7,8 +7,8 @@ collective waits forever. So someone has to see a sample twice:
     rank 0          7         4         5
     rank 1            2         1         6
 
-An accuracy over all ranks counts 7 and 2 twice. And one more: without ``set_epoch`` the order of
-each epoch is that of the first.
+An accuracy over all ranks counts 7 and 2 twice. And without ``set_epoch`` the order of each epoch
+is that of the first.
 
 Write two pieces, about 14 lines:
 
@@ -63,7 +63,7 @@ class RankSampler:
           the seed ``seed + epoch``.
         - Its length becomes a multiple of `ranks`: with `drop_last` its end is cut off, else it is
           repeated from its beginning, as often as it takes. No samples, no indices.
-        - The rank takes every index that is `ranks` after its last, from number `rank` on.
+        - Rank r takes positions r, r + ranks, r + 2 * ranks, and so on.
         """
         # TODO: the order first, then the length, then the part.
         raise NotImplementedError("RankSampler.__iter__")

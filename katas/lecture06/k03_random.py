@@ -1,7 +1,7 @@
 """Random numbers in workers: who gets which? Six pipelines, on paper.
 
-For years two workers of a DataLoader drew equal numbers from NumPy, and each epoch drew those of
-the last; thousands of projects did. Is it still there? This one is:
+For years two workers of a DataLoader drew equal numbers from NumPy, and each epoch repeated the
+last one's; thousands of projects had this bug. Is it still there? This one is:
 
     self.own = numpy.random.default_rng(0)      # made in the dataset's __init__
 

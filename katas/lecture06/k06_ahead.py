@@ -42,7 +42,8 @@ def ahead(source: Iterable[T], depth: int) -> Iterator[T]:
     after the items before it.
 
     If this generator is closed, or the source has ended, the thread has ended too when this
-    returns, and no item is kept.
+    returns, and no item is kept, in the traceback of an error neither. One that is left open does
+    not keep the interpreter from ending.
     """
     # TODO: a queue for what is made, a semaphore for the places.
     raise NotImplementedError("ahead")

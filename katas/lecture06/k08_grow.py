@@ -1,8 +1,8 @@
 """Debug: the loader whose workers grow.
 
 A list of a million captions, eight workers, and after an epoch the machine is out of memory, though
-nobody wrote a thing. But each time Python looks at an object, it writes: the count of its
-references lies in the object. A forked worker shares its pages with the trainer until one of them
+nobody wrote a thing. But Python writes when it looks at an object: the count of its references lies
+in the object. A forked worker shares its pages with the trainer until one of them
 writes; then it gets a copy of the page.
 
     before      trainer  [count|text] [count|text] ...      shared by all

@@ -4,9 +4,10 @@ A corpus is one long row of 16-bit numbers on disk. Mapped into memory, it costs
 looked at, and all workers share what the system has read. Three traps lie around it:
 
     x = torch.from_numpy(numpy.memmap(path, dtype="uint16", mode="c"))
-    torch.nn.functional.embedding(x[:4], weight)      # RuntimeError: wants int64
+    torch.nn.functional.embedding(x[:4], weight)      # RuntimeError: wants int64 or int32
     x.to(torch.int64)                                 # the whole file, times four, in memory
-    pickle.dumps(dataset)                             # a spawned worker gets the mapping by value
+    pickle.dumps(dataset)                             # all bytes; for a spawned worker, a copy of
+                                                      # them in shared memory
 
 Write `Tokens`, about 14 lines.
 

@@ -12,7 +12,7 @@ rule. Write `merge` and `train`, about 13 lines; `encode` and `decode` are given
 
 Begin on paper: a a a a a. How often does "a a" stand there, and what is left when it is merged?
 Afterwards, where the numbers go: ``Embedding`` in ``torch/nn/modules/sparse.py``, in site-packages.
-Real life differs: text is cut into words first, and counts are kept instead of made anew.
+Real life differs: text is cut into words first, and counts are reused, not made anew.
 """
 
 from __future__ import annotations

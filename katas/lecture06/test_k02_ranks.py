@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count as count_up
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -15,6 +16,10 @@ from katas.lecture06.k02_ranks import RankSampler
 from katas.lecture06.k02_ranks import batches
 from plugins.kit import forbids
 from plugins.kit import unchanged
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def compare(
@@ -117,8 +122,17 @@ def test_a_short_batch_is_kept_unless_told() -> None:
 def test_a_batch_does_not_wait_for_the_next_index() -> None:
     """A stream has no end, and asking it for one more may take long."""
     taken: list[int] = []
-    stream = (taken.append(each) or each for each in count_up())
-    found = list(islice(batches(stream, 2), 3))
+
+    def stream() -> Iterator[int]:
+        for index in count_up():
+            taken.append(index)
+            assert index < 1000, (
+                "three batches of two need the indices up to 5, and yours asks a stream without an"
+                f" end for index {index}: take one at a time, and yield a batch when it is full"
+            )
+            yield index
+
+    found = list(islice(batches(stream(), 2), 3))
 
     assert [[0, 1], [2, 3], [4, 5]] == found, f"yours {found} of an endless stream"
     assert list(range(6)) == taken, f"yours had taken {taken} when the third batch was out"

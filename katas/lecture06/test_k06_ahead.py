@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import linecache
+import multiprocessing as mp
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -17,19 +20,44 @@ from katas.lecture06.k06_ahead import ahead
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Iterator
+    from types import FrameType
 
 
 # Seconds: how long to wait for what comes, and for what is not to come; for a whole test.
-LONG, SHORT, LIMIT = 10, 0.3, 15
+LONG, SHORT, LIMIT = 5, 0.3, 6
+# Generators that are left open.
+OPEN: list[Iterator[int]] = []
+
+
+def line_of(frame: FrameType | None) -> str:
+    """Return the line of your file in which a frame is, or one that has called it."""
+    file = ahead.__code__.co_filename
+    while frame is not None and frame.f_code.co_filename != file:
+        frame = frame.f_back
+    if frame is None:
+        return "outside of your file"
+    return f"in line {frame.f_lineno}, {linecache.getline(file, frame.f_lineno).strip()}"
+
+
+def lines_of(those: Iterable[threading.Thread]) -> str:
+    """Return where threads are."""
+    frames = sys._current_frames()  # noqa: SLF001 - as faulthandler, but for a message
+    return "; ".join(f"{each.name} is {line_of(frames.get(each.ident or 0))}" for each in those)
 
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
     """Fail a test that waits for what never comes, long before its time limit."""
+    others = threads()
 
-    def late(*_: object) -> None:
-        raise AssertionError(f"nothing has come for {LIMIT} seconds: who waits for whom?")
+    def late(_signal: int, frame: FrameType | None) -> None:
+        where = lines_of(threads() - others)
+        raise AssertionError(
+            f"nothing has come for {LIMIT} seconds: the caller is {line_of(frame)};"
+            f" {where or 'your thread has ended: by an error that it has not passed on?'}"
+        )
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
@@ -82,7 +110,7 @@ def test_all_items_in_order(count: int, depth: int) -> None:
 
     assert list(range(count)) == yours, f"{count} items, depth {depth}: yours {yours}"
     left = threads() - before
-    assert not left, f"the source has ended, and {left} has not"
+    assert not left, f"the source has ended, and your thread has not: {lines_of(left)}"
 
 
 def test_items_may_be_anything() -> None:
@@ -153,7 +181,8 @@ def test_an_error_comes_in_its_turn() -> None:
     assert error is caught.value, "yours raised another error than the source's"
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert "broken" in names, f"the traceback goes through {names}, and not to the source's line"
-    assert not threads() - before, "the thread is still there after the error"
+    left = threads() - before
+    assert not left, f"the error is out, and your thread is still there: {lines_of(left)}"
 
 
 def test_a_source_that_cannot_begin() -> None:
@@ -179,7 +208,10 @@ def test_a_trainer_may_stop_early(used: int) -> None:
     items.close()
     left, made = threads() - before, source.made
 
-    assert not left, f"closed, and {left} is still there: it waits for a place, so give it one"
+    assert not left, (
+        f"closed, and your thread is still there: {lines_of(left)}. Closing runs your finally,"
+        " which has to say stop, to wake up what waits, and to join"
+    )
     assert used + 2 == made, f"closed, and the source was asked {made - used - 2} times more"
 
 
@@ -200,7 +232,10 @@ def test_an_item_in_the_making_is_waited_for() -> None:
     left = threads() - before
 
     assert (0, True) == (first, has_begun), f"yours gave {first}; is item 1 begun: {has_begun}"
-    assert not left, f"closed while item 1 was being made, and {left} is still there: join it"
+    assert not left, (
+        f"closed while item 1 was being made, and your thread is still there: {lines_of(left)}."
+        " Join it, however long it takes"
+    )
 
 
 def test_an_error_of_the_trainer_ends_the_thread() -> None:
@@ -211,7 +246,7 @@ def test_an_error_of_the_trainer_ends_the_thread() -> None:
             _ = 1 // number
     left = threads() - before
 
-    assert not left, f"the loop is left, and {left} is still there"
+    assert not left, f"the loop is left, and your thread is still there: {lines_of(left)}"
 
 
 class Batch:
@@ -241,6 +276,55 @@ def test_what_was_used_is_not_kept() -> None:
     gc.collect()
 
     assert not alive, f"closed, and {len(alive)} batches that had been made are kept"
+
+
+def test_an_error_keeps_no_item() -> None:
+    """Who holds an error holds its traceback, with the frames that it went through."""
+    alive: weakref.WeakSet[Batch] = weakref.WeakSet()
+
+    def broken() -> Iterator[Batch]:
+        for _ in range(3):
+            batch = Batch()
+            alive.add(batch)
+            yield batch
+            del batch
+        raise KeyError("broken record")
+
+    held = None
+    try:
+        for batch in ahead(broken(), 1):
+            del batch
+    except KeyError as error:
+        held = error
+    gc.collect()
+
+    assert held is not None, "the source's KeyError has not come"
+    assert not alive, (
+        f"the error is held, and with it {len(alive)} of 3 batches: a name in a frame of yours"
+        " still has one; del it, or put what next returns into the queue without a name"
+    )
+
+
+def leave_open() -> None:
+    """Take an item, and end while the generator is open."""
+    OPEN.append(ahead(Source(1000), 1))
+    next(OPEN[-1])
+
+
+def test_an_open_generator_does_not_keep_a_process() -> None:
+    """A script that takes one batch to look at it has to end, though the loop never does."""
+    assert [7] == list(ahead([7], 1)), "one item, 7, is what comes"
+    child = mp.get_context("fork").Process(target=leave_open)
+    child.start()
+    child.join(LONG)
+    is_there = child.is_alive()
+    child.kill()
+    child.join()
+
+    assert not is_there, (
+        f"a process left a generator open, and has not ended after {LONG} seconds: at its end"
+        " Python waits for each thread that is no daemon"
+    )
 
 
 def test_two_at_a_time() -> None:

@@ -71,9 +71,16 @@ def test_ranks_without_workers(tmp_path: Path, ranks: int) -> None:
     """Rank 1 of 2 has the files 1, 3, 5; and seven files cannot be shared out evenly."""
     paths = written(tmp_path, 7)
     for rank in range(ranks):
-        yours = names(list(loader(Lines(paths, rank=rank, ranks=ranks), 0)))
-        theirs = expected(range(rank, 7, ranks))
-        assert yours == theirs, f"rank {rank} of {ranks}: yours {yours}, expected {theirs}"
+        dataset, theirs = Lines(paths, rank=rank, ranks=ranks), expected(range(rank, 7, ranks))
+        for epoch in range(2):
+            yours = names(list(loader(dataset, 0)))
+            assert yours == theirs, (
+                f"rank {rank} of {ranks}, epoch {epoch}: yours {yours}, expected {theirs}"
+            )
+        assert paths == dataset.paths, (
+            f"rank {rank} of {ranks}: afterwards yours has the paths {dataset.paths}; those of the"
+            " dataset are for the next epoch, too"
+        )
 
 
 @pytest.mark.parametrize(("ranks", "workers"), [(1, 2), (2, 1), (2, 2), (3, 2)])
@@ -120,3 +127,23 @@ def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.Monk
     opened = Counter(line.split()[0] for line in log.read_text().splitlines())
 
     assert 6 == len(opened) == opened.total(), f"six files, yours opened {dict(opened)}"
+
+
+def test_a_file_is_opened_when_its_turn_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be more files than a process may open, and more lines than its memory holds."""
+    begun: list[str] = []
+    real = kata.lines
+
+    def noted(path: Path) -> Iterator[str]:
+        begun.append(path.name)
+        yield from real(path)
+
+    monkeypatch.setattr(kata, "lines", noted)
+    dataset = iter(Lines(written(tmp_path, 4)))
+    for count in (1, 1, 1, 2):
+        line = next(dataset).strip()
+        assert count == len(begun), (
+            f"line {line} is out, and yours has begun to read {begun}: expected {count} of 4 files"
+        )

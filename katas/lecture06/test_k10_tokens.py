@@ -96,7 +96,9 @@ def test_a_batch(tmp_path: Path) -> None:
     after = torch.stack([every[9:13], every[1:5], every[9:13]])
 
     for what, yours, wanted in (("inputs", inputs, expected), ("targets", targets, after)):
-        assert torch.int64 == yours.dtype, f"{what}: yours {yours.dtype}; an embedding wants int64"
+        assert torch.int64 == yours.dtype, (
+            f"{what}: yours {yours.dtype}, expected int64; an embedding takes that or int32"
+        )
         says = f"{what} of the windows 2, 0, 2: not those expected\n".__add__
         torch.testing.assert_close(yours, wanted, msg=says)
     inputs[0].zero_()
