@@ -9,7 +9,7 @@ hands the trace over:
     active=3                   record  record  record_and_save
     the next                                                    none  warmup
 
-A training that ends after step 1 gets no trace, and no error. Write `action`, about 8 lines, equal
+A training of one step gets no trace, and no error. Write `action`, about 8 lines, equal
 to ``torch.profiler.schedule``.
 
 Begin with the steps of one cycle, then take the remainder.

@@ -4,9 +4,9 @@ A launch returns immediately, and the CPU runs ahead: that is what keeps a GPU b
 for a value waits until the GPU is there. Nothing in the code says "wait":
 
     if loss < best:          a tensor as a bool
-    max(norm, 1.0)           so is this, within Python's max
+    if norm > 1 else 1.0     so is this, within an expression
     errors[mask]             the size of the result is known to the GPU alone
-    loss.item()              at least you see it
+    loss.tolist()            at least you see it
 
 Mend `train`, a line or two at each place: the same losses and weights, and a single wait, for the
 report at the end.

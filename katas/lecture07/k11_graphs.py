@@ -1,7 +1,8 @@
 """A CUDA graph in miniature: record the launches of a run, and launch them again.
 
-A small model launches faster in C than in Python. ``torch.cuda.CUDAGraph`` notes each launch with
-its addresses; a replay launches all of them again, and no line of Python runs:
+In a small model, launching kernels from Python takes longer than running them.
+``torch.cuda.CUDAGraph`` notes each launch with its addresses; a replay launches all of them again,
+and no line of Python runs:
 
     x = torch.ones(2)                     the static input
     graph = Graph()

@@ -110,7 +110,16 @@ def test_two_begin_at_once() -> None:
     compare_parents(calls, "sort by the beginning, then the longer first")
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(1, 6)), max_size=12))
+def test_a_call_that_takes_no_time() -> None:
+    """As the clock has it: no child of the call that ends there, but of one around it."""
+    calls = [Call("all", 1, 0, 9), Call("a", 1, 0, 3), Call("none", 1, 3, 3), Call("b", 1, 3, 6)]
+    compare_parents(calls, "`none` begins where `a` ends, and at once with `b`, which is longer")
+    calls = [Call("a", 1, 0, 3), Call("none", 1, 3, 3), Call("same", 1, 3, 3)]
+    compare_parents(calls, "each of them begins where the ones before it end")
+    compare_times(calls, {"a": 3, "none": 0, "same": 0}, "no time is still a name")
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_any_order(drawn: list[tuple[int, int, int]]) -> None:
     """However the file is ordered: traces are not sorted."""
     calls: list[Call] = []

@@ -77,7 +77,7 @@ def test_a_launch_is_not_the_work() -> None:
     """Both times are those of the GPU, with the launch that it waits for."""
     yours = measured(Machine(), slower=2)
     expected = (LAUNCH + KERNEL, LAUNCH + 2 * KERNEL)
-    assert expected == pytest.approx(yours), (
+    assert yours == pytest.approx(expected), (
         f"yours {yours}, expected {expected}: when is the work done, and when was it begun?"
     )
 
@@ -93,7 +93,7 @@ def test_the_first_call_is_cold() -> None:
     """With one round there is no median to hide it."""
     yours = measured(Machine(cold=50), rounds=1)
     expected = (LAUNCH + KERNEL, LAUNCH + 1.05 * KERNEL)
-    assert expected == pytest.approx(yours), (
+    assert yours == pytest.approx(expected), (
         f"yours {yours}, expected {expected}: the first call of each compiles and allocates"
     )
 
@@ -133,7 +133,7 @@ def test_the_median_of_an_even_number() -> None:
     yours = measured(Machine(drift=0.1), slower=1, rounds=2)
     # The untimed calls are the first two; then f is third and fifth, g fourth and sixth.
     expected = tuple(LAUNCH + KERNEL * (1 + 0.1 * n) for n in (4, 5))
-    assert expected == pytest.approx(yours), f"yours {yours}, expected {expected}"
+    assert yours == pytest.approx(expected), f"yours {yours}, expected {expected}"
 
 
 def test_the_median_of_what_the_clock_says() -> None:
@@ -152,4 +152,4 @@ def test_the_median_of_what_the_clock_says() -> None:
         median(time for name, time in zip(timed, times, strict=True) if name == each)
         for each in ("f", "g")
     )
-    assert expected == pytest.approx(yours), f"yours {yours}, the medians are {expected}"
+    assert yours == pytest.approx(expected), f"yours {yours}, the medians are {expected}"

@@ -132,8 +132,12 @@ def test_losses_and_weights(spoilt: float) -> None:
     with unchanged(batches=batches):
         report = train(yours, batches, 0.1)
 
-    assert losses == pytest.approx(report.losses, rel=1e-5), "the losses are others"
-    assert min(losses) == pytest.approx(report.best, rel=1e-5), "the best loss is another"
+    assert report.losses == pytest.approx(losses, rel=1e-5), (
+        f"losses: yours {report.losses}, with clip_grad_norm_ and SGD of PyTorch {losses}"
+    )
+    assert report.best == pytest.approx(min(losses), rel=1e-5), (
+        f"the best loss: yours {report.best}, the smallest of them is {min(losses)}"
+    )
     for weight, right in zip(yours.parameters(), weights, strict=True):
         torch.testing.assert_close(weight.detach(), right, msg="other weights\n".__add__)
 

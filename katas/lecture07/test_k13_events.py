@@ -115,11 +115,27 @@ def test_a_byte_that_has_changed(place: int) -> None:
     """In a length, in a message, or in a CRC: what comes before it is right, then it raises."""
     broken = bytearray(record(b"abc"))
     broken[place] ^= 64
-    found = []
-    with pytest.raises(ValueError, match="are not those that were written"):  # noqa: PT012 - a loop
-        for each in records(record(b"fine") + bytes(broken) + record(b"more")):
-            found.append(each)  # noqa: PERF402 - it raises, and what came before counts
-    assert found in ([b"fine"], []), f"byte {place} of a record is wrong, and yours gives {found}"
+    for rest in (record(b"more"), b""):
+        found, says = [], ""
+        try:
+            for each in records(record(b"fine") + bytes(broken) + rest):
+                found.append(each)  # noqa: PERF402 - it raises, and what came before counts
+        except ValueError as error:
+            says = str(error)
+        where = "in the middle" if rest else "at the end"
+        assert "are not those that were written" in says, (
+            f"byte {place} of a record {where} is wrong, and yours raises no error: {found}; one"
+            " that is not whole yet is shorter"
+        )
+        assert found in ([b"fine"], []), f"byte {place} of a record is wrong: yours gives {found}"
+
+
+def test_an_empty_message_is_checked() -> None:
+    """It has a CRC like others."""
+    broken = bytearray(record(b""))
+    broken[-1] ^= 1
+    with pytest.raises(ValueError, match="are not those that were written"):
+        print(list(records(bytes(broken) + record(b"more"))))  # noqa: T201 - shown if it does not
 
 
 def test_fields_of_each_kind() -> None:
