@@ -61,7 +61,7 @@ def test_a_wrong_answer_is_rejected_with_nothing_optional(name: str) -> None:
     """Or the kata's table says what is needed; no test that is called extra rejects one."""
     kata, problems = KATAS[name], []
     needs = conditions(kata)
-    file = ROOT / "tests/wrong" / kata.lecture / f"{kata.name}.toml"
+    file = kata.meta / "wrong.toml"
     for wrong in tomllib.loads(file.read_text(encoding="utf-8"))["wrong"]:
         test = wrong["rejected_by"].partition("[")[0]
         lacking = needs[test] - EVERYWHERE - {*kata.needs}
@@ -119,7 +119,7 @@ def test_what_the_machine_decides_is_up_to_date() -> None:
     """Each test that is listed rejects a wrong answer, and may be skipped."""
     for name, test in OF_THE_MACHINE:
         kata = KATAS[name]
-        text = (ROOT / f"tests/wrong/{name}.toml").read_text(encoding="utf-8")
+        text = (kata.meta / "wrong.toml").read_text(encoding="utf-8")
 
         assert SKIP in conditions(kata)[test]
         assert f'rejected_by = "{test}' in text

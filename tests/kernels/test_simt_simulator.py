@@ -199,7 +199,7 @@ FAULTS = {
     "copies_too_much": Fault("invalid argument"),
 }
 # Faults that have no line.
-PLACELESS = ("leaves", "launches", "too_", "endless_without", "never", "unused")
+PLACELESS: tuple[str, ...] = ("leaves", "launches", "too_", "endless_without", "never", "unused")
 PLACELESS += ("copies_to", "copies_as", "copies_too")
 
 
