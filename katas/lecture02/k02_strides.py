@@ -1,6 +1,7 @@
 """Work out which strides a new tensor gets, and when a tensor is contiguous.
 
-``x.t().view(6)`` raises: ``x.t()`` is not contiguous. But this is, stride 99 and all:
+Kernels that read a tensor as one row ask first: is it contiguous? The transpose of a (2, 3) tensor
+is not. This is, stride 99 and all:
 
     torch.arange(3).as_strided((1, 3), (99, 1)).is_contiguous()    # True
 

@@ -10,8 +10,8 @@ Write down one `Prediction` for each, without running it.
 - A view only makes other strides and another offset. Where no constant step of 0 or more reaches
   the elements, they are copied.
 - Strides and offset count elements of the *result's* dtype.
-- A copy is row-major, except that operators which work element by element keep their input's order
-  of dims in memory.
+- The copies here are row-major, except what an operator makes element by element: it keeps its
+  input's order of dims in memory. (Others may keep one, too: ``x.transpose(0, 2)[:, [0, 1]]``.)
 
 Begin on paper: draw the 24 places, and mark those of ``x[..., 1::2]``. A wrong row tells you its
 rule, never the answer; torch is not there while your rows are read.

@@ -9,9 +9,9 @@ A ``.pt`` file is a zip. Look into one:
     x/data/0        the bytes of one storage: both tensors name it
     x/byteorder     and a few small ones
 
-The pickle has no numbers in it. Where a tensor stands, it calls ``_rebuild_tensor_v2`` with
-sizes, strides and offset, and with a *persistent id* in the storage's place, which only the reader
-can resolve. Be the reader:
+No element is in the pickle. Where a tensor stands, it calls ``_rebuild_tensor_v2`` with sizes,
+strides and offset, and with a *persistent id* in the storage's place, which only the reader can
+resolve. Be the reader:
 
 1. `Reader.persistent_load`: from the id to the storage. A storage that two tensors share must stay
    shared.

@@ -11,7 +11,7 @@ dims may walk through the same memory, and one element may be seen at many indic
 
 1. `windows`: all windows over the last dim, by ``torch.as_strided``; 5 lines.
 2. `patches`: windows over rows and columns; 4 lines.
-3. `im2col`: the patches as the columns of a matrix. This takes a copy; make only one.
+3. `im2col`: the patches as the columns of a matrix. Make one copy and no more.
 
 ``unfold`` is what you are rebuilding, so leave it alone. The checks are given.
 

@@ -1,7 +1,8 @@
 """Broadcasting: the shape of the result, without a copy of anything.
 
-A loss of predictions (64, 1) and targets (64,) comes out far too large, and no error tells you:
-the difference has shape (64, 64). The rule that did it aligns shapes at their last dims:
+``((predictions - targets) ** 2).mean()`` of shapes (64, 1) and (64,) is far too large for good
+predictions, and nobody tells you (`F.mse_loss` would warn): the difference has shape (64, 64). The
+rule that did it aligns shapes at their last dims:
 
     predictions   64  1            a size of 1 gives way to any other,
     targets           64           a missing dim counts as 1,

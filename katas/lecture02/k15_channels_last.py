@@ -1,11 +1,12 @@
 """Channels-last: a memory format that is nothing but strides, and how it is recognised.
 
-``x.to(memory_format=torch.channels_last)`` keeps the shape (N, C, H, W) and sets no flag. Where,
-then, does it say channels-last?
+``x.to(memory_format=torch.channels_last)`` keeps the shape (N, C, H, W), and there is no flag that
+you could set. Where, then, does it say channels-last?
 
     print(x.stride())     # (60, 1, 15, 3) for (2, 3, 4, 5): from fast to slow C, W, H, N
 
-PyTorch asks the strides whenever it needs to know, and it asks two questions:
+The answers follow from sizes and strides. PyTorch works them out when these change, and keeps them
+until then. It asks two questions:
 
 1. `channels_last_strides`: first, what a new tensor has. Volumes have D between H and N.
 2. `is_channels_last_contiguous`: exactly that order, no gaps? As ever, strides of dims of size 1 do
@@ -13,7 +14,7 @@ PyTorch asks the strides whenever it needs to know, and it asks two questions:
 3. `is_strides_like_channels_last`: is it *meant* so? A slice of channels still is. Now strides of
    dims of size 1 do matter: they are the only trace of what was meant.
 
-About 20 lines, on ints alone. `suggest_memory_format`, which operators ask, is given.
+About 20 lines, on ints alone. `suggest_memory_format`, which many operators ask, is given.
 
 Begin on paper: the strides of ``torch.empty(2, 3, 1, 1)``, in both formats.
 Afterwards open ``torch/include/c10/core/MemoryFormat.h``: Note [Ambiguous
@@ -65,7 +66,7 @@ def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ..
 
 
 def suggest_memory_format(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.memory_format:
-    """Return the format that an operator would give its result. Given."""
+    """Return the format for the result of an operator that asks what is meant. Given."""
     if not is_strides_like_channels_last(sizes, strides):
         return torch.contiguous_format
     return torch.channels_last if len(sizes) == 4 else torch.channels_last_3d

@@ -55,7 +55,8 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
     """Return the images with `count` channels of zeros behind the others, in their dtype.
 
-    Channels-last images stay channels-last, row-major ones row-major; `count` is 1 or more.
+    Channels-last images stay channels-last, row-major ones row-major, slices of such images too;
+    `count` is 1 or more.
     """
     n, _, h, w = images.shape
     zeros = torch.zeros(n, count, h, w, dtype=images.dtype, device=images.device)

@@ -7,7 +7,7 @@ The letters are alias annotations. ``(a!)`` is written to. ``(a)`` without the m
 a view, or as itself; ``(a -> *)`` comes back in a list. Autograd, functionalization and
 torch.compile believe them. Are they true?
 
-1. `effects`: what a schema says, for any of the 3000 operators of ATen.
+1. `effects`: what a schema says, for each of ATen's overloads, about 3000.
 2. `observe`: what happens when you run one. Two traces of a write: the version counter moves, and
    values change. Each has a case that the other misses.
 

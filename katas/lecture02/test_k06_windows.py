@@ -136,7 +136,7 @@ def test_windows_are_those_of_unfold(
 @pytest.mark.given
 @pytest.mark.parametrize(("size", "step"), [(0, 1), (-1, 1), (1, 0), (1, -1), (6, 1)])
 def test_impossible_windows_are_refused(size: int, step: int) -> None:
-    """as_strided itself would look past the end of the row, or loop on the spot."""
+    """as_strided asks only whether the storage is large enough, and not where the row ends."""
     for x in (torch.arange(5), torch.tensor(1.0)):
         with pytest.raises(ValueError, match="no windows"):
             windows(x, size, step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -14,6 +15,10 @@ from katas.lecture02.k11_broadcast import broadcast_shapes
 from katas.lecture02.k11_broadcast import expand_strides
 from katas.lecture02.k11_broadcast import reduce_dims
 from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
@@ -58,6 +63,12 @@ def strides_of(
         assert unused or theirs[dim] == yours[dim], message
 
 
+def refused(call: Callable[[], object], case: str) -> None:
+    """Expect a refusal, by an error that `clash` makes."""
+    with pytest.raises(ValueError, match="does not go with"):
+        pytest.fail(f"{case}: yours {call()}, expected a ValueError, made by clash")
+
+
 def dims_of(
     sizes: tuple[int, ...], new: tuple[int, ...], expected: tuple[int, ...], why: str
 ) -> None:
@@ -100,8 +111,7 @@ def test_no_shapes_and_scalars() -> None:
 )
 def test_other_sizes_do_not_agree(shapes: tuple[tuple[int, ...], ...]) -> None:
     """In whatever order they come, and whichever shapes they are in."""
-    with pytest.raises(ValueError, match="does not go with"):
-        broadcast_shapes(*shapes)
+    refused(lambda: broadcast_shapes(*shapes), f"the shapes {shapes} together")
 
 
 @given(shapes=st.lists(SHAPES, max_size=3).map(tuple))
@@ -130,8 +140,7 @@ def test_a_dim_that_keeps_its_size_keeps_its_stride() -> None:
 @pytest.mark.parametrize(("sizes", "new"), [((2,), (3,)), ((0,), (1,)), ((3,), (3, 2))])
 def test_only_a_size_of_one_can_be_repeated(sizes: tuple[int, ...], new: tuple[int, ...]) -> None:
     """Of several elements, none is the one to repeat."""
-    with pytest.raises(ValueError, match="does not go with"):
-        expand_strides(sizes, (1,) * len(sizes), new)
+    refused(lambda: expand_strides(sizes, (1,) * len(sizes), new), f"{sizes} expanded to {new}")
 
 
 @pytest.mark.given

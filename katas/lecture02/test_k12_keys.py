@@ -142,8 +142,12 @@ def test_a_mask_leaves_its_dims_to_itself() -> None:
 @pytest.mark.parametrize("sizes", [(2, 4), (3, 3), (2, 1)])
 def test_a_mask_has_the_sizes_of_its_dims(sizes: tuple[int, ...]) -> None:
     """No broadcasting here: a mask says yes or no to each element."""
+    key = (ALL, torch.ones(2, 3, dtype=torch.bool))
     with pytest.raises(IndexError, match="a mask of"):
-        spell_out((ALL, torch.ones(2, 3, dtype=torch.bool)), (5, *sizes))
+        pytest.fail(
+            f"[:, mask] with a mask of (2, 3) on sizes {(5, *sizes)}: yours is "
+            f"{text(spell_out(key, (5, *sizes)))}, expected the IndexError of check_mask"
+        )
 
 
 @pytest.mark.given

@@ -198,16 +198,20 @@ def test_more_channels_are_zeros(device: str) -> None:
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_channels_last_stays(device: str, count: int) -> None:
     """Otherwise the next convolution copies them back."""
-    x = images(device, "channels-last").to(torch.float16)
-    more = add_channels(x, count)
-
-    shaped(more, (2, 4 + count, 3, 4), f"add_channels of {count} to 4")
-    same(more[:, :4], x, "add_channels, the old ones")
-    same(more[:, 4:], torch.zeros_like(more[:, 4:]), "add_channels, the new ones")
-    assert more.is_contiguous(memory_format=torch.channels_last), (
-        f"of shape {tuple(more.shape)}, with {count} new, the strides are {more.stride()}. Zeros of"
-        " one channel are in both formats, and cat goes by their strides (k15)"
-    )
+    whole = images(device, "channels-last", (2, 6, 3, 4)).to(torch.float16)
+    for x, why in [
+        (whole, "Zeros of one channel are in both formats, and cat goes by their strides (k15)"),
+        (whole[:, 1:4], "A slice has gaps and is contiguous in no format: what is meant? (k15)"),
+    ]:
+        old = x.size(1)
+        more = add_channels(x, count)
+        shaped(more, (2, old + count, 3, 4), f"add_channels of {count} to {old}")
+        same(more[:, :old], x, "add_channels, the old ones")
+        same(more[:, old:], torch.zeros_like(more[:, old:]), "add_channels, the new ones")
+        assert more.is_contiguous(memory_format=torch.channels_last), (
+            f"images of strides {x.stride()}, {count} new channels: the strides of yours are "
+            f"{more.stride()}, not channels-last. {why}"
+        )
 
 
 @pytest.mark.given

@@ -21,7 +21,7 @@ RULES = {
     "add 1 twice to half 2048": "each operator rounds",
     "count to 4096 in half": "each operator rounds: where does a 1 no longer count?",
     "sum of 4096 ones in half": "a sum adds in float32 and rounds once",
-    "index_add of 4099 ones in half": "index_add writes each of its sums, so it rounds each",
+    "index_add of 4099 ones in half": "into a vector, index_add rounds each of its sums",
     "sum of 70000 ones in half": "what is too large when it is written is infinite",
     "mean of 70000 ones in half": "the division comes before the rounding",
     "half 0.5 * 100000": "a Python number is not rounded to the tensor's dtype, but the result is",

@@ -17,7 +17,7 @@ def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tens
 
     ``groups[i]`` is the group of ``values[i]``. A half precision sum is rounded at the end alone.
     """
-    # Each addition is written to an element: it needs more bits than the result.
+    # index_add_ writes each addition to its element: that needs more bits than the result has.
     wide = torch.promote_types(values.dtype, torch.float32)
     result = values.new_zeros(count, dtype=wide)
     return result.index_add_(0, groups, values.to(wide)).to(values.dtype)

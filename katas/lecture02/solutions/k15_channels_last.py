@@ -54,7 +54,7 @@ def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ..
 
 
 def suggest_memory_format(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.memory_format:
-    """Return the format that an operator would give its result. Given."""
+    """Return the format for the result of an operator that asks what is meant. Given."""
     if not is_strides_like_channels_last(sizes, strides):
         return torch.contiguous_format
     return torch.channels_last if len(sizes) == 4 else torch.channels_last_3d

@@ -47,7 +47,8 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
     """Return the images with `count` channels of zeros behind the others, in their dtype.
 
-    Channels-last images stay channels-last, row-major ones row-major; `count` is 1 or more.
+    Channels-last images stay channels-last, row-major ones row-major, slices of such images too;
+    `count` is 1 or more.
     """
     # cat follows its inputs only if they agree; pad has but one input to follow.
     return F.pad(images, (0, 0, 0, 0, 0, count))
