@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def nodes(tensor: torch.Tensor) -> list[Node]:
     """Return each node behind `tensor` one time, in any order; none for a tensor without history.
 
-    ``next_functions`` holds a pair for each input of the operator: a node, and which of its
-    results that input was. The node is None where the input needs no gradient. Paths may meet
-    again, and be thousands of nodes long.
+    ``next_functions`` holds a pair for each input that could have a gradient: a node, and which of
+    its results that input was. The node is None where the input does not require one. Paths may
+    meet again, and be thousands of nodes long.
     """
     # TODO: begin with tensor.grad_fn, and remember whom you have met.
     raise NotImplementedError("nodes")

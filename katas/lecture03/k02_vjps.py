@@ -1,8 +1,8 @@
 """Vector-Jacobian products: five formulas by hand.
 
 ``x.exp()`` of a million numbers has a Jacobian with a million rows and a million columns. Backward
-builds none. Each operator brings a function instead, from the gradient by its result to the
-gradients by its inputs:
+builds none. An operator with a formula brings a function instead, from the gradient by its result
+to the gradients by its inputs:
 
     result = a * b          grad = d loss / d result
                             d loss / d a = grad * b
@@ -20,7 +20,8 @@ Write that function for five operators, about 9 lines, in the order of the file:
 
 Begin on paper: a row of two numbers. Which results does x[0] move, and how much each?
 Afterwards open ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
-(``tools/autograd/derivatives.yaml`` in the repository): a line for each operator.
+(``tools/autograd/derivatives.yaml`` in the repository): an entry for each operator that has a
+formula of its own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Four steps; each turns a group of tests green:
 Begin on paper: the edges of ``x * x + x``, and beside each node how many arrive.
 Afterwards read ``Engine::evaluate_function`` in PyTorch's ``torch/csrc/autograd/engine.cpp``.
 Real life differs: it also sums what was broadcast (k05), runs hooks, frees what was saved, and has
-a thread for each device.
+a thread for each GPU; nodes of the CPU run in yours.
 """
 
 from __future__ import annotations

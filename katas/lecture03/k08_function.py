@@ -11,7 +11,8 @@ that don't, about 15 lines:
 1. `Exp`: one exponential, for any number of derivatives.
 2. `Mul`: save, and compute, what ``ctx.needs_input_grad`` asks for, and nothing else.
 3. `CubeOnce`: by two given kernels, in NumPy. Autograd sees nothing of what they do, so a second
-   derivative would be wrong without a word: make it an error, by ``once_differentiable``.
+   derivative would be wrong without a word. ``once_differentiable`` makes it an error where the
+   gradient that comes in has a history; elsewhere what goes out still passes for a constant.
 
 - Save with ``ctx.save_for_backward`` (k10 shows why), which takes None in place of a tensor.
 
@@ -70,7 +71,7 @@ class Mul(torch.autograd.Function):
 
 
 class CubeOnce(torch.autograd.Function):
-    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; a second one raises."""
+    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; a recorded second one raises."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@
     x[:1].add_(1)
     print(x._version)    # 1: a view counts for its base
 
-A tensor and its views have one counter, and each operator in place moves it up. A node that saves
+A tensor and its views have one counter, and each write in place moves it up. A node that saves
 a tensor notes where the counter stood, and looks again when backward needs the tensor. Build that,
 in about 25 lines:
 

@@ -173,7 +173,8 @@ def predictions() -> dict[str, Prediction]:
     - A view has its base's history underneath. A write to it gives the base CopySlices: first what
       the base had, then the children of the write's own node, but for the first.
     - A view made before a write to its base, or to any view of that, itself too, gets another
-      ``grad_fn``: AsStridedBackward0 on the base's. What it had is forgotten.
+      ``grad_fn``: here AsStridedBackward0 on the base's. What it had is forgotten. (A view that
+      strides alone do not make, as ``conj()`` does, keeps its kind of node.)
     - What ``detach`` returns shares the memory, and no history: a write to it leaves the
       graph of its base as it is.
     - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, and requires a

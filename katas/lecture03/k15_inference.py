@@ -123,7 +123,8 @@ def predictions() -> dict[str, Outcome | str]:
     """Return an `Outcome`, or `RAISES`, for the name of each function in `PROGRAMS`.
 
     - In inference mode nothing is recorded, even where grad mode is turned on again, and each new
-      tensor is an inference tensor. ``inference_mode(mode=False)`` is as outside.
+      tensor is an inference tensor. ``inference_mode(mode=False)`` ends that, and turns grad mode
+      on.
     - A view of a normal tensor is a normal one wherever it is made, and says that it requires grad
       if its base does. It has no ``grad_fn`` if nothing was recorded, and then it is a leaf.
     - Outside, an inference tensor may be read, but neither written to nor saved for backward.

@@ -1,7 +1,7 @@
 """Find the bytes that a graph keeps alive.
 
-Most memory of training is neither weights nor gradients: it is what forward saved for backward. It
-is there to be read, on the nodes:
+Often most memory of training is neither weights nor gradients, but what forward saved for backward.
+It is there to be read, on the nodes:
 
     node = (x * y).grad_fn
     [name for name in dir(node) if "saved" in name]
@@ -18,7 +18,8 @@ Write a program that finds it in any graph of the installed PyTorch, about 24 li
 
 Begin with the ``dir`` of the nodes of ``x.exp()``, ``x.sum()`` and ``x[i]``: what is a tensor?
 Afterwards find ``mul.Tensor`` in ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
-(``tools/autograd/derivatives.yaml``): a formula that names self saves self.
+(``tools/autograd/derivatives.yaml``): a formula that names self saves self, or, if it asks for no
+more, its sizes.
 """
 
 from __future__ import annotations

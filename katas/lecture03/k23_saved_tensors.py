@@ -6,9 +6,9 @@ kept. Look at what passes by:
     with torch.autograd.graph.saved_tensors_hooks(lambda x: print(x.shape), lambda packed: None):
         y = (torch.ones(3, requires_grad=True).exp() * 2).sum()
 
-A tensor that is saved goes through ``pack``, and the graph keeps what that returns; when backward
-needs it, ``unpack`` makes a tensor of that again. Write four such contexts, about 28 lines; each
-turns a group of tests green:
+A tensor that is saved goes through ``pack`` (the number 2 does not), and the graph keeps what that
+returns; when backward needs it, ``unpack`` makes a tensor of that again. Write four such contexts,
+about 28 lines; each turns a group of tests green:
 
 1. `counting`: the bytes of what is saved.
 2. `on_disk`: files that go when the graph goes.

@@ -1,7 +1,7 @@
 """Checkpointing: forget activations in forward, compute them again in backward.
 
-What forward saves for backward is most of the memory of training. Most of it can be computed again
-from the input of a block. A pair of hooks is all it takes:
+What forward saves for backward is often most of the memory of training. Most of it can be computed
+again from the input of a block. A pair of hooks is all it takes:
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         y = function(x)          # what pack(tensor) returns is kept, in the tensor's place

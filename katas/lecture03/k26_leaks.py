@@ -45,7 +45,7 @@ class Meter:
         self.total = torch.zeros(())
 
     def add(self, loss: Tensor) -> None:
-        """Add one loss."""
+        """Add one loss; the new total has the wider dtype, and one that was read before stays."""
         self.total = self.total + loss
 
 

@@ -1,6 +1,7 @@
 """Explore: who has a derivative formula, who is made of parts, who has none.
 
-Some of PyTorch's 3000 operators have no derivative, and tell you at three different moments:
+Some of PyTorch's operators, about 1600 by name, have no derivative, and tell you at three different
+moments:
 
     x = torch.rand(3, requires_grad=True)
     torch.special.airy_ai(x).requires_grad                     # False, and that is that
@@ -11,7 +12,8 @@ Others are made of parts, and need none: ``relu6`` leaves the node of ``hardtanh
 any operator of the installed PyTorch, about 25 lines:
 
 1. `gradient`: call, look, go backward; which of the three happens?
-2. `parts`: a ``TorchDispatchMode`` is below autograd, where composite operators have fallen apart.
+2. `parts`: a ``TorchDispatchMode`` is below autograd, where composite operators have fallen apart
+   (but under ``inference_mode``, which leaves autograd out, they arrive whole).
 
 - Ask autograd: no list of operators from anywhere.
 

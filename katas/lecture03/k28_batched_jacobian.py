@@ -5,13 +5,13 @@ each of them every operator is called for a vector. All rows together are a matr
 
     torch.autograd.grad(y, x, rows, is_grads_batched=True)      # rows: one dim more in front
 
-vmap carries that dim through every formula. Use it, about 13 lines:
+vmap carries that dim through the formulas. Use it, about 13 lines:
 
 1. `jacobian`: which gradients ask for all rows? `chunk` bounds the memory.
 2. `hessian`: of which function is it the Jacobian?
 
 - The bar: 4 times as fast as row by row, for a net of six small layers.
-- ``torch.func.jacrev``, ``jacfwd``, ``hessian`` and ``torch.autograd.functional`` are made of this:
+- ``torch.func.jacrev``, ``jacfwd``, ``hessian`` and ``torch.autograd.functional`` are ready-made:
   leave them.
 
 Begin with y of two elements: which gradient do you send back for row 0, and for row 1?

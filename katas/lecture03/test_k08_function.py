@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 from torch.autograd import gradgradcheck
+from torch.autograd.function import once_differentiable
 from torch.autograd.gradcheck import GradcheckError
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -167,6 +168,35 @@ def test_once_is_an_error_the_second_time() -> None:
     assert first.requires_grad, "yours passes for a constant: a second derivative would be wrong"
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.backward()
+
+
+@pytest.mark.given
+def test_a_gradient_without_a_history_goes_out_as_a_constant() -> None:
+    """What the decorator does not see: x^3 + (3 x^2)^2 has the slope 300 at 2, and 12 comes out."""
+
+    class Once(torch.autograd.Function):
+        """The cube, once differentiable."""
+
+        @staticmethod
+        def forward(ctx, x):  # noqa: ANN001, ANN205
+            """Return x cubed."""
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):  # noqa: ANN001, ANN205
+            """Return the gradient, where nothing is recorded."""
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * grad
+
+    x = double(2.0)
+    y = Once.apply(x)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert not first.requires_grad, "the ones that sum sends back have no history"
+    (y.sum() + first.square().sum()).backward()
+
+    assert 12.0 == x.grad.item(), f"PyTorch drops the second term: it gives {x.grad.item()}"
 
 
 def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,18 @@ def test_the_two_graphs_of_the_brief() -> None:
     assert f"CopySlices({mul})" == drawn(x.grad_fn), f"the brief says CopySlices({mul})"
 
 
+@pytest.mark.given
+def test_some_views_keep_their_kind_of_node() -> None:
+    """Strides do not conjugate: after a write to the base, such a view is made anew by conj."""
+    x = torch.ones(2, dtype=torch.complex64, requires_grad=True) * 2
+    conjugate, row = x.conj(), x[0]
+    x.mul_(3)
+    base = "MulBackward0(MulBackward0(AccumulateGrad, None), None)"
+
+    assert f"ConjBackward0({base})" == drawn(conjugate.grad_fn)
+    assert f"AsStridedBackward0({base})" == drawn(row.grad_fn)
+
+
 def test_every_program_is_predicted() -> None:
     """No more and no less, and on paper: while they are read, nothing of torch is there."""
     yours = set(predicted())

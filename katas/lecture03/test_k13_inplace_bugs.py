@@ -48,10 +48,14 @@ def check(mended: Callable[..., torch.Tensor], plain: Callable[..., torch.Tensor
         close = {"rtol": 1e-12, "atol": 1e-12}
         says = "the value: yours is not what the docstring says\n".__add__
         torch.testing.assert_close(result, wanted, **close, msg=says)
-        for one, other in zip(actual, expected, strict=True):
-            torch.testing.assert_close(
-                one, other, msg="silently wrong: your gradient is not PyTorch's\n".__add__, **close
+        for place, (one, other, value) in enumerate(zip(actual, expected, inputs, strict=True)):
+            wrong = ~one.isclose(other, **close, equal_nan=True)
+            says = (
+                f"silently wrong: your gradient by input {place} is not PyTorch's where the input"
+                f" is {value.detach()[wrong].tolist()[:6]}: yours {one[wrong].tolist()[:6]},"
+                f" expected {other[wrong].tolist()[:6]}\n"
             )
+            torch.testing.assert_close(one, other, msg=says.__add__, **close)
 
 
 @pytest.mark.given
@@ -151,9 +155,13 @@ def test_players_move_together(device: str) -> None:
         ("first", first, old[0], pull),
         ("second", second, old[1], push),
     ]:
-        says = f"{name}: yours moved otherwise than by -rate times its gradient before the step\n"
-        moved_to = before.detach() - 0.25 * move
-        torch.testing.assert_close(weight.detach(), moved_to, msg=says.__add__)
+        step, expected = weight.detach() - before.detach(), -0.25 * move
+        assert step.any() or not expected.any(), f"{name}: yours has not moved it"
+        says = (
+            f"{name}: each element moves by -rate times its gradient before the step. Yours moved"
+            f" by {step.tolist()}, expected {expected.tolist()}\n"
+        )
+        torch.testing.assert_close(step, expected, msg=says.__add__)
     assert first.is_leaf, "the update itself is not recorded"
     assert second.is_leaf, "the update itself is not recorded"
     assert [first.data_ptr(), second.data_ptr()] == places, "the weights move in place"

@@ -25,7 +25,7 @@ RULES = {
     "inference_product": INFERENCE,
     "inference_view": NORMAL,
     "grad_in_inference": INFERENCE,
-    "inference_off_again": "inference_mode(mode=False) is as outside, with grad mode on",
+    "inference_off_again": "inference_mode(mode=False) ends inference mode and turns grad mode on",
     "inference_written_inside": f"{INFERENCE}; and it has no counter",
     "normal_written_inside": f"{NORMAL}; and a write to one is counted",
     "inference_written_outside": OUTSIDE,
@@ -70,6 +70,14 @@ def test_the_cache_of_the_brief() -> None:
     assert (cache + w).requires_grad, "a sum may read an inference tensor"
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
         cache * w
+
+
+@pytest.mark.given
+def test_leaving_inference_mode_turns_grad_mode_on() -> None:
+    """Even within no_grad: it is a switch with two ends, and not as outside."""
+    with torch.no_grad(), torch.inference_mode(mode=False):
+        assert torch.is_grad_enabled(), "inference_mode(mode=False) turns grad mode on"
+    assert torch.is_grad_enabled(), "and puts back what was there"
 
 
 def test_every_program_is_predicted() -> None:

@@ -29,7 +29,7 @@ def test_one_norm_for_all_tensors() -> None:
     # The gradient of a is b, that of b is a, that of c is 1.
     expected = torch.cat([b, a, torch.ones_like(c)]).norm().item()
 
-    assert [expected] == pytest.approx(log.norms, rel=1e-12), (
+    assert log.norms == pytest.approx([expected], rel=1e-12), (
         f"yours {log.norms}, expected {[expected]}: one norm over three gradients"
     )
     assert [1] == noted, "all three are there before the leaf's gradient is: yours comes later"
@@ -42,7 +42,7 @@ def test_what_is_not_reached_counts_as_zero() -> None:
     (tensors[0] * 7).sum().backward(retain_graph=True)
     expected = 7 * 2**0.5
 
-    assert [expected] == pytest.approx(log.norms, rel=1e-12), (
+    assert log.norms == pytest.approx([expected], rel=1e-12), (
         f"yours {log.norms}, expected {[expected]}: two of three tensors are not in this graph"
     )
     assert leaf.grad is not None, "backward reached the leaf"
@@ -55,11 +55,15 @@ def test_every_backward_has_its_number() -> None:
     log = log_norms([x, y])
     for factor in (1.0, 2.0):
         (factor * (x + y)).sum().backward()
+    assert log.norms == pytest.approx([2.0, 4.0]), (
+        f"two backwards: yours {log.norms}, expected [2, 4], .grad of before not included"
+    )
     log.remove()
     (x + y).sum().backward()
 
-    assert [2.0, 4.0] == pytest.approx(log.norms), (
-        f"yours {log.norms}, expected [2, 4]: one for each backward, .grad of before not included"
+    assert len(log.norms) == 2, (
+        f"after log.remove() yours noted {log.norms[2:]} all the same: remove() takes off the hooks"
+        " whose handles are in log.handles"
     )
     assert [4.0, 4.0] == x.grad.tolist(), f"gradients stay as they are: yours {x.grad.tolist()}"
 
@@ -107,4 +111,7 @@ def test_module_hooks_are_removed() -> None:
     log.remove()
     layer(x).sum().backward()
 
-    assert 1 == len(log.shapes), f"removed after one backward: yours {log.shapes}"
+    assert 1 == len(log.shapes), (
+        f"one backward, then log.remove(), then another: yours {log.shapes}, expected the first"
+        " alone; remove() takes off the hooks whose handles are in log.handles"
+    )

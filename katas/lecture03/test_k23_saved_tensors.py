@@ -68,6 +68,19 @@ def test_pack_is_called_without_grad_mode() -> None:
     assert [(False, True, False, True)] == seen
 
 
+@pytest.mark.given
+def test_a_number_is_not_packed() -> None:
+    """The 2 becomes a tensor, which the product saves, and no hook is asked."""
+    seen: list[torch.Size] = []
+    x = torch.ones(3, requires_grad=True)
+    with saved_tensors_hooks(lambda tensor: seen.append(tensor.shape), lambda packed: packed):
+        x * 2
+        assert [] == seen
+        x * torch.tensor(2.0)
+
+    assert [torch.Size(())] == seen
+
+
 @pytest.mark.step(1, "count the bytes")
 def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
     """Both factors, a view's own elements, and nothing for a sum."""

@@ -37,6 +37,19 @@ def leaf(*sizes: int, device: str = "cpu") -> torch.Tensor:
     return torch.rand(sizes, dtype=torch.float64, device=device, requires_grad=True)
 
 
+def backward(result: torch.Tensor, **settings: bool) -> None:
+    """Go backward from the sum of a result."""
+    try:
+        result.sum().backward(**settings)
+    except LookupError as error:
+        error.add_note(
+            "Backward asked for a tensor that forward had packed, and yours did not find it: the"
+            " second run gives each tensor the number that forward gave it, and a tensor stays"
+            " until it has been asked for."
+        )
+        raise
+
+
 def test_the_value_is_that_of_the_function(device: str) -> None:
     """One tensor, with a graph if the input requires grad."""
     x = leaf(3, device=device)
@@ -56,7 +69,7 @@ def test_the_gradient_is_that_of_the_function(device: str) -> None:
     def function(x: torch.Tensor, z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return chain(x * z) * y
 
-    (checkpoint(function, x, z, y * 2) * 3).sum().backward()
+    backward(checkpoint(function, x, z, y * 2) * 3)
     expected = torch.autograd.grad((function(x, z, y * 2) * 3).sum(), (x, y))
     for name, yours, theirs in [("x", x.grad, expected[0]), ("y", y.grad, expected[1])]:
         says = f"the gradient by {name}: yours is not that of the plain function\n".__add__
@@ -118,7 +131,7 @@ def test_the_function_runs_again_when_backward_asks() -> None:
 
     result = checkpoint(function, leaf(3))
     assert [True] == calls, f"forward: grad mode by call, yours {calls}, expected [True]"
-    result.sum().backward()
+    backward(result)
 
     assert [True, True] == calls, f"with backward: yours {calls}, expected one more True"
 
@@ -134,7 +147,7 @@ def test_other_arguments_are_handed_on() -> None:
         return x**power * y
 
     x, y = leaf(3), leaf(3)
-    checkpoint(function, 3, x, "name", y, None).sum().backward()
+    backward(checkpoint(function, 3, x, "name", y, None))
 
     assert [(3, "name", None)] * 2 == seen, (
         f"forward and backward: the function of yours got {seen}"
@@ -151,7 +164,7 @@ def test_parameters_get_their_gradients(device: str) -> None:
     layer = nn.Linear(3, 2).to(device)
     x = torch.rand(4, 3, device=device, requires_grad=True)
     expected = torch.autograd.grad(layer(x).square().sum(), (layer.weight, layer.bias, x))
-    checkpoint(lambda x: layer(x).square(), x).sum().backward()
+    backward(checkpoint(lambda x: layer(x).square(), x))
 
     for tensor, grad in zip((layer.weight, layer.bias, x), expected, strict=True):
         assert tensor.grad is not None, (
@@ -170,7 +183,7 @@ def test_dropout_drops_the_same_elements_again() -> None:
     torch.rand(7)
     result = checkpoint(lambda x: nn.functional.dropout(x, 0.5), x)
     torch.rand(17)
-    result.sum().backward()
+    backward(result)
 
     wrong = int((x.grad != result.detach()).sum())
     assert wrong == 0, f"yours drops {wrong} of 1000 elements otherwise the second time"
@@ -218,7 +231,7 @@ def test_checkpoints_nest() -> None:
         return nn.functional.dropout(checkpoint(inner, x), 0.3)
 
     result = checkpoint(outer, x)
-    result.sum().backward()
+    backward(result)
 
     assert torch.equal(x.grad, result.detach()), "nested: yours drops others the second time"
 
@@ -233,10 +246,10 @@ def test_a_retained_graph_runs_twice() -> None:
         return nn.functional.dropout(x, 0.5)
 
     result = checkpoint(function, x)
-    result.sum().backward(retain_graph=True)
+    backward(result, retain_graph=True)
     first = x.grad.clone()
     x.grad = None
-    result.sum().backward()
+    backward(result)
 
     assert torch.equal(first, x.grad), f"yours {first[:5]} first, then {x.grad[:5]}"
     assert 3 == len(calls), (
@@ -254,7 +267,7 @@ def test_backward_lets_go() -> None:
     x = leaf(3) * 1
     result = checkpoint(chain, x)
     alive = weakref.ref(x)
-    result.sum().backward()
+    backward(result)
     del x
     assert alive() is None, "backward has run, and yours still keeps the input alive"
     assert result.requires_grad, "the result is still there"
@@ -281,7 +294,7 @@ def test_nothing_ready_made_is_called() -> None:
     """PyTorch's checkpoint is what is being written here."""
     with forbids(kata, "torch.utils.checkpoint", "torch.distributed") as fresh:
         x = leaf(3)
-        fresh.checkpoint(chain, x).sum().backward()
+        backward(fresh.checkpoint(chain, x))
 
 
 @pytest.mark.given

@@ -64,8 +64,15 @@ def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
     (theirs,) = torch.autograd.grad(expected.sum(), x)
     (mine,) = torch.autograd.grad(yours.sum(), x)
 
-    for what, pair in {"value": (yours, expected), "gradient": (mine, theirs)}.items():
-        says = f"{count} blocks, {what}: yours is not that of the chain; bound too late?\n".__add__
+    for what, pair, why in [
+        ("value", (yours, expected), "each block runs, in order; the last segment may be shorter"),
+        (
+            "gradient",
+            (mine, theirs),
+            "backward runs the blocks again: which, when the loop is over?",
+        ),
+    ]:
+        says = f"{count} blocks, {what}: yours is not that of the chain; {why}\n".__add__
         torch.testing.assert_close(*pair, rtol=1e-12, atol=1e-12, msg=says)
     assert given == blocks, f"{count} blocks: yours leaves {len(blocks)} in the caller's list"
 

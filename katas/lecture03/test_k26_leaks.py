@@ -34,6 +34,9 @@ class Bystander:
 
 def bystander(tensor: torch.Tensor) -> weakref.ref[Bystander]:
     """Return a weak reference that lives as long as the node of `tensor`."""
+    assert tensor.grad_fn is not None, (
+        "yours returns a tensor without a history: no gradient can flow from there"
+    )
     held = Bystander()
     tensor.grad_fn.metadata["bystander"] = held
     return weakref.ref(held)
@@ -138,6 +141,16 @@ def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
 
     assert alive() is None, "the meter owns the graph of every loss it has seen"
     assert not meter.total.requires_grad, "your total requires grad"
+    before = meter.total
+    meter.add(torch.tensor(1 / 3, dtype=torch.float64))
+    assert before.item() == 10.5, (
+        f"a total that was read before was 10.5 and is now {before.item()}: yours adds in place"
+    )
+    yours = meter.total.double().item()
+    assert yours == 10.5 + 1 / 3, (
+        f"10.5 and a float64 loss of 1/3: yours is {yours!r}, expected {10.5 + 1 / 3!r}. A sum of"
+        " two tensors has the wider dtype; with a Python number it keeps the tensor's"
+    )
 
 
 def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:

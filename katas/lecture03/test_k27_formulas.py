@@ -13,6 +13,7 @@ import pytest
 import torch
 import torchgen
 from torch import rand
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from katas.lecture03 import k27_formulas as kata
 from katas.lecture03.k27_formulas import gradients
@@ -270,6 +271,31 @@ def test_each_part_leaves_a_node(name: str) -> None:
         f"{name}: yours {found}; those made of others fall apart"
     )
     assert nodes == [node_name(part) for part in found], f"{name}: yours {found}, the graph {nodes}"
+
+
+class Names(TorchDispatchMode):
+    """Notes the names of what comes by."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        """Note the name and go on."""
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.given
+def test_inference_mode_leaves_composites_whole() -> None:
+    """They fall apart on the way past autograd, which inference mode leaves out."""
+    x = rand(3)
+    with Names() as below:
+        torch.nn.functional.relu6(x)
+    with torch.inference_mode(), Names() as inference:
+        torch.nn.functional.relu6(x)
+
+    assert (["aten::hardtanh"], ["aten::relu6"]) == (below.names, inference.names)
 
 
 def test_parts_without_a_gradient_are_parts() -> None:

@@ -154,7 +154,7 @@ def test_a_hessian(device: str) -> None:
 
 
 def test_no_ready_made_jacobian_is_called() -> None:
-    """They are made of what you write."""
+    """They have a Jacobian ready, by whatever mode."""
     ready = ("func.jacrev", "func.jacfwd", "func.hessian", "autograd.functional")
     with forbids(kata, "functorch", *(f"torch.{name}" for name in ready)) as fresh:
         fresh.jacobian(lambda x: x.sin(), torch.ones(2))

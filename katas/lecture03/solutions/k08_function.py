@@ -54,7 +54,7 @@ class Mul(torch.autograd.Function):
 
 
 class CubeOnce(torch.autograd.Function):
-    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; a second one raises."""
+    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; a recorded second one raises."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:

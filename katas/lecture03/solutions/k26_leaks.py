@@ -21,7 +21,7 @@ class Meter:
         self.total = torch.zeros(())
 
     def add(self, loss: Tensor) -> None:
-        """Add one loss."""
+        """Add one loss; the new total has the wider dtype, and one that was read before stays."""
         # A sum of tensors with graphs owns all of the graphs.
         self.total = self.total + loss.detach()
 
