@@ -8,10 +8,11 @@ else is read, or new. PyTorch never looks into your kernel to see whether that i
     graph = make_fx(f)(x, total).graph
     graph.eliminate_dead_code()                     # and the call is gone
 
-Of the five schemas below, four are false. Mend those; the tests register them with the kernels.
+Of the five schemas below, three hide something, and one promises too much. Mend those four.
 
 Begin with negate_: compare its schema with that of torch.ops.aten.neg_.default.
-Afterwards read opcheck in torch/library.py, in site-packages: it finds such lies.
+Afterwards read opcheck in torch/library.py, in site-packages: its test_schema finds three of the
+four. Which does it let pass?
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def keep_max_(self: Tensor, other: Tensor) -> Tensor:
 KERNELS = (negate_, first_half, add_to, halved, keep_max_)
 
 SCHEMAS = (
-    # TODO: four of these are false. The code is written, so no NotImplementedError says where.
+    # TODO: four of these are wrong. The code is written, so no NotImplementedError says where.
     "negate_(Tensor self) -> Tensor",
     "first_half(Tensor self) -> Tensor",
     "add_to(Tensor x, Tensor total) -> ()",

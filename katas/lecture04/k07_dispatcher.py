@@ -7,7 +7,7 @@
                   the highest left         AutogradCPU: its kernel records, and redispatches
                                            CPU: its kernel adds
 
-That is all of PyTorch's dispatcher that runs in a call. You write it, about 22 lines:
+That is what PyTorch's dispatcher does in a call. You write it, about 22 lines:
 
 1. `include` and `exclude`: what a mode does to its thread, and takes back.
 2. `Operator.redispatch`: drop what falls through, run the kernel of the highest key left.

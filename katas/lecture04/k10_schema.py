@@ -8,7 +8,7 @@ x* is any number of x, x? is one or none:
     sets      "*"  or  name ("|" name)*
     alias     "(" sets "!"? ("->" sets)? ")"
     suffix    "?"                                  wraps: Type("Optional", (inner,))
-              "[" number? "]" alias?               wraps: Type("List", (inner,), size, alias)
+              "[" size? "]" alias?                 wraps: Type("List", (inner,), size, alias)
     base      "(" type ("," type)* ")"             a tuple: Type("Tuple", (type, ...))
               generic "(" type ("," type)* ")" alias?      generic: a name of GENERIC
               name ("." name)* alias?              any other name
@@ -22,7 +22,7 @@ x* is any number of x, x? is one or none:
 1. Alias annotations: `parse_sets`, `parse_alias`.
 2. Types: `parse_type`. A suffix wraps what has been read before it.
 3. Arguments and returns, then lists of them.
-4. Every schema of PyTorch; head, printer and default values are given.
+4. Every schema of PyTorch; head, printer, sizes and default values are given.
 
 Each function steps over its own tokens and leaves the cursor on the next.
 
@@ -209,6 +209,19 @@ def parse_params(tokens: Tokens) -> tuple[Type, ...]:
         found.append(parse_type(tokens))
     tokens.expect(")")
     return tuple(found)
+
+
+def parse_size(tokens: Tokens) -> int | None:
+    """Read the size of a list, the 2 of ``int[2]``, if there is one. Given.
+
+    PyTorch cuts ``int[2.5]`` down to 2; here it is an error.
+    """
+    kind, text, position = tokens.next
+    if kind != "number":
+        return None
+    if not text.isdigit():
+        raise SchemaError(f"expected a whole number, found {text}", position)
+    return int(tokens.expect("number"))
 
 
 # ---- the exercise -------------------------------------------------------------------------------

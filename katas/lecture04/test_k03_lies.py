@@ -137,6 +137,22 @@ def test_a_write_is_no_dead_code() -> None:
     )
 
 
+@pytest.mark.given
+def test_opcheck_lets_too_large_a_promise_pass() -> None:
+    """Memory that may be shared need not be: `halved` of the brief is no lie to it."""
+    with torch.library._scoped_library("lecture04_k03_test", "DEF") as library:  # noqa: SLF001
+        library.define("halved(Tensor(a) self) -> Tensor(a)")
+        library.impl("halved", KERNELS[3], "CPU")
+        found = torch.library.opcheck(
+            torch.ops.lecture04_k03_test.halved.default,
+            inputs("halved"),
+            test_utils="test_schema",
+            raise_exception=False,
+        )
+
+    assert found == {"test_schema": "SUCCESS"}, f"opcheck says {found['test_schema']}"
+
+
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to"])
 def test_opcheck_agrees(name: str) -> None:
     """PyTorch's own lie detector, for operators of your own."""

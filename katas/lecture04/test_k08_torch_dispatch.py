@@ -225,7 +225,7 @@ def test_results_may_be_several_or_none() -> None:
 
 
 def test_composite_operators_are_decomposed() -> None:
-    """``linear`` is no operator that a backend has a kernel for: it is written with others."""
+    """``linear`` has no kernel for the CPU: there it is written with others."""
     x, layer = torch.ones(2, 3), nn.Linear(3, 4)
     with OperatorLog() as log, torch.no_grad():
         layer(x).relu_()

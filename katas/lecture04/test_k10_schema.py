@@ -170,6 +170,21 @@ def test_types_nest(text: str, wanted: Type) -> None:
 
 
 @two
+@pytest.mark.parametrize("size", ["2.5", "1e3", "2."])
+def test_the_size_of_a_list_is_a_whole_number(size: str) -> None:
+    """PyTorch reads 2 of 2.5 and 1 of 1e3; here that is an error, at the number."""
+    assert position_in_torch(f"f(int[{size}] a) -> int") is None, "PyTorch takes it"
+    found: object
+    try:
+        found = parse_type(Tokens(f"int[{size}] a"))
+    except ValueError as error:
+        found = error
+
+    expect(SchemaError, type(found), f"int[{size}] is no type: read its size by parse_size")
+    expect(4, getattr(found, "position", None), f"the position of the error in int[{size}]")
+
+
+@two
 def test_an_annotation_belongs_to_what_stands_before_it() -> None:
     """A list whose tensors are written to is not a list that is written to."""
     write, read = alias("a", write=True), alias("b")

@@ -43,9 +43,15 @@ def test_an_exception_of_the_standard_library_is_translated(extension: Extension
     """By pybind11's table, in which std::out_of_range is an index."""
     stoll = extension.op("stoll")
 
-    assert failure(stoll, "9" * 30) == ("IndexError", "stoll")
+    def schema(size: str) -> object:
+        return torch._C.parse_schema(f"f(int[{size}] x) -> int")  # noqa: SLF001 - as in the brief
+
+    for call in (stoll, schema):
+        name, message = failure(call, "9" * 30)
+        # libc++ says "stoll: out of range".
+        assert (name, message[:5]) == ("IndexError", "stoll"), f"{name}: {message}"
     # A ValueError up to torch 2.14, a RuntimeError since.
-    assert failure(stoll, "twelve")[1] == "stoll"
+    assert failure(stoll, "twelve")[1].startswith("stoll")
     assert stoll("12 apples") == 12
 
 

@@ -2,7 +2,7 @@
 //
 // Three lines of C++ become an operator of PyTorch.
 //
-// torch.add is no Python function: behind it stand a C++ function and a schema, registered under
+// torch.add is not written in Python: behind it are a C++ function and a schema, registered under
 // a name. Register one of your own, and see what comes along unasked:
 //
 //     answer = torch.ops.lecture04_k01.answer

@@ -2,8 +2,8 @@
 //
 // One host function, a kernel for each device.
 //
-// native_functions.yaml names one function, relu, for CPU and for CUDA: sizes and checks are alike,
-// and only the loop differs. It is in libtorch_cpu.so, which also loads where there is no
+// native_functions.yaml names one function, silu_out, for CPU and for CUDA: sizes and checks are
+// alike, and only the loop differs. It is in libtorch_cpu.so, which also loads where there is no
 // libtorch_cuda.so. How does it call a kernel of that library?
 //
 // By a pointer, which the other library fills while it is loaded:

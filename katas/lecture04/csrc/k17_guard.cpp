@@ -6,7 +6,7 @@
 // to the thread's current device. Inside PyTorch generated code sets it; in an operator of your
 // own you do.
 //
-// Practise on maia:0 to maia:7, chips that exist in software alone.
+// Practise on maia:0 to maia:7: c10 has a fake of these chips, for tests.
 //
 // 1. scale_ launches on x's device.
 // 2. mean launches for each tensor on its own.

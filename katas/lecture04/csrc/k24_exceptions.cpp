@@ -2,9 +2,10 @@
 //
 // Catch as little as you mean.
 //
-// An operator that reads a number with std::stoll looks harmless, until Python calls it:
+// std::stoll reads a number from a text, and looks harmless until Python calls it. PyTorch's own
+// parser of schemas does so:
 //
-//   torch.ops.lecture04_k24.stoll("9" * 30)     # IndexError: stoll
+//   torch._C.parse_schema("f(int[" + 30 * "9" + "] x) -> int")     # IndexError: stoll
 //
 // Not an index in sight. pybind11 translates the exceptions of the standard library by a table of
 // its own; PyTorch has classes that say what they mean:
@@ -79,7 +80,7 @@ void refuse(const std::string& text) {
   TORCH_CHECK_VALUE(false, "whole_number: '", text, "' is not a whole number of 64 bits");
 }
 
-// For the line of the brief.
+// As in the brief, for the tests.
 int64_t stoll(const std::string& text) {
   return std::stoll(text);
 }

@@ -181,6 +181,19 @@ def parse_params(tokens: Tokens) -> tuple[Type, ...]:
     return tuple(found)
 
 
+def parse_size(tokens: Tokens) -> int | None:
+    """Read the size of a list, the 2 of ``int[2]``, if there is one. Given.
+
+    PyTorch cuts ``int[2.5]`` down to 2; here it is an error.
+    """
+    kind, text, position = tokens.next
+    if kind != "number":
+        return None
+    if not text.isdigit():
+        raise SchemaError(f"expected a whole number, found {text}", position)
+    return int(tokens.expect("number"))
+
+
 # ---- the exercise -------------------------------------------------------------------------------
 
 
@@ -227,7 +240,7 @@ def parse_type(tokens: Tokens) -> Type:
         if tokens.accept("?"):
             found = Type("Optional", (found,))
         elif tokens.accept("["):
-            size = int(tokens.expect("number")) if tokens.next.kind == "number" else None
+            size = parse_size(tokens)
             tokens.expect("]")
             found = Type("List", (found,), size, parse_alias(tokens))
         else:

@@ -77,7 +77,7 @@ void refuse(const std::string& text) {
   TORCH_CHECK_VALUE(false, "whole_number: '", text, "' is not a whole number of 64 bits");
 }
 
-// For the line of the brief.
+// As in the brief, for the tests.
 int64_t stoll(const std::string& text) {
   return std::stoll(text);
 }
