@@ -2,8 +2,8 @@
 //
 // Owners in C++ and owners in Python.
 //
-// Parents own their children, and children know their parent. Let both be owners, and no family ever
-// dies: a count of owners inside the object waits for its own tail. By such counts,
+// Parents own their children, and children know their parent. Let both be owners, and no family
+// ever dies: a count of owners inside the object waits for its own tail. By such counts,
 // c10::intrusive_ptr, live tensors, storages and all objects of a class that m.class_ registers;
 // their owners are in C++ and in Python.
 //
