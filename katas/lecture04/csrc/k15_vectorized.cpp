@@ -7,9 +7,9 @@
 //
 //     for (int64_t i = 0; i < n; ++i) sum += in[i] * in[i];
 //
-// sum_of_squares below is several times as fast on AVX2. Many of ATen's CPU kernels are written like
-// that, and compiled for several processors: Vectorized<float>::size() is how many floats an instruction
-// takes.
+// sum_of_squares below is several times as fast on AVX2. Many of ATen's CPU kernels are written
+// like that, and compiled for several processors: Vectorized<float>::size() is how many floats an
+// instruction takes.
 //
 // Take sum_of_squares as the example, and leave two more scalar loops behind:
 //
