@@ -50,10 +50,12 @@ def check(mended: Callable[..., torch.Tensor], plain: Callable[..., torch.Tensor
         torch.testing.assert_close(result, wanted, **close, msg=says)
         for place, (one, other, value) in enumerate(zip(actual, expected, inputs, strict=True)):
             wrong = ~one.isclose(other, **close, equal_nan=True)
+            where, yours, theirs = (
+                each.detach()[wrong][:6].round(decimals=4).tolist() for each in (value, one, other)
+            )
             says = (
                 f"silently wrong: your gradient by input {place} is not PyTorch's where the input"
-                f" is {value.detach()[wrong].tolist()[:6]}: yours {one[wrong].tolist()[:6]},"
-                f" expected {other[wrong].tolist()[:6]}\n"
+                f" is {where}: yours {yours}, expected {theirs}\n"
             )
             torch.testing.assert_close(one, other, msg=says.__add__, **close)
 
@@ -157,9 +159,10 @@ def test_players_move_together(device: str) -> None:
     ]:
         step, expected = weight.detach() - before.detach(), -0.25 * move
         assert step.any() or not expected.any(), f"{name}: yours has not moved it"
+        yours, theirs = (each.round(decimals=3).tolist() for each in (step, expected))
         says = (
             f"{name}: each element moves by -rate times its gradient before the step. Yours moved"
-            f" by {step.tolist()}, expected {expected.tolist()}\n"
+            f" by {yours}, expected {theirs}\n"
         )
         torch.testing.assert_close(step, expected, msg=says.__add__)
     assert first.is_leaf, "the update itself is not recorded"
