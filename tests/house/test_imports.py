@@ -84,7 +84,5 @@ def test_collecting_the_katas_imports_no_compiler() -> None:
 
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
 
-    text = (
-        f"{done.stdout[-2000:]}\nimport it in tests, or see docs/authoring.md on ranks_import"
-    )
+    text = f"{done.stdout[-2000:]}\nimport it in tests, or see docs/authoring.md on ranks_import"
     assert "0" == done.stdout.splitlines()[-1], text
