@@ -20,6 +20,7 @@ name                   what it is
 `World`                what the fixture ``world`` is
 `Call`, `Sent`         a collective that a rank called; what a rank sent
 `loopback`             the network interface over which ranks on one machine talk
+`install_group`        the command that installs an optional tool, for the reason of a skip
 `graph_text`           an FX graph as text that is the same with every supported torch
 `function_name`        how `graph_text` calls a function: ``aten.mm.default``
 `unchanged`            a ``with`` that checks what a call leaves behind: inputs, state of torch
@@ -57,6 +58,7 @@ from plugins.ranks.traffic import Sent
 from plugins.ranks.world import World
 from plugins.tools.graphtext import function_name
 from plugins.tools.graphtext import graph_text
+from plugins.tools.terminal import install_group
 
 
 __all__ = (
@@ -78,6 +80,7 @@ __all__ = (
     "freed",
     "function_name",
     "graph_text",
+    "install_group",
     "load_library",
     "loopback",
     "tensors",

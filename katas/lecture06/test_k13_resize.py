@@ -13,6 +13,7 @@ from katas.lecture06 import k13_resize as kata
 from katas.lecture06.k13_resize import resize
 from katas.lecture06.k13_resize import weights
 from plugins.kit import forbids
+from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -121,8 +122,7 @@ def test_torchvision_resizes_alike() -> None:
     except (ImportError, OSError, RuntimeError) as error:
         pytest.skip(
             f"torchvision does not import ({' '.join(str(error).split())[:120]}); "
-            "python -m pip install -U pip && python -m pip install -U --group vision"
-            " beside a CUDA build of torch; beside a CPU build add"
+            f"{install_group('vision', '-U')} beside a CUDA build of torch; beside a CPU build add"
             " --index-url https://download.pytorch.org/whl/cpu"
         )
     machine = v2.Resize((5, 19), antialias=True)

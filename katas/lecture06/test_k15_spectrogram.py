@@ -11,6 +11,7 @@ from katas.lecture06 import k15_spectrogram as kata
 from katas.lecture06.k15_spectrogram import frames
 from katas.lecture06.k15_spectrogram import spectrogram
 from plugins.kit import forbids
+from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -206,8 +207,7 @@ def test_torchaudio_hears_the_same() -> None:
     except (ImportError, OSError, RuntimeError) as error:
         pytest.skip(
             f"torchaudio does not import ({' '.join(str(error).split())[:120]}); "
-            "python -m pip install -U pip && python -m pip install -U --group audio"
-            " beside a CUDA build of torch; beside a CPU build add"
+            f"{install_group('audio', '-U')} beside a CUDA build of torch; beside a CPU build add"
             " --index-url https://download.pytorch.org/whl/cpu"
         )
     options = [(power, by) for power in (1.0, 2.0) for by in (False, "frame_length", True)]

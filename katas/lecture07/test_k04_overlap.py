@@ -16,6 +16,7 @@ from katas.lecture07.k04_overlap import breakdown
 from katas.lecture07.k04_overlap import kind_of
 from katas.lecture07.k04_overlap import merged
 from katas.lecture07.k04_overlap import overlap
+from plugins.kit import install_group
 
 
 if TYPE_CHECKING:
@@ -144,8 +145,7 @@ def by_hta(path: Path) -> tuple[int, int, int, float]:
 @pytest.mark.given
 @pytest.mark.skipif(
     not find_spec("hta"),
-    reason="Holistic Trace Analysis is not installed; "
-    "python -m pip install -U pip && python -m pip install --group traces",
+    reason=f"Holistic Trace Analysis is not installed; {install_group('traces')}",
 )
 def test_hta_counts_microseconds_too(traces: dict[str, Path]) -> None:
     """What the other tests expect is what HTA says of the same file."""

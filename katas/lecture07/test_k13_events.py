@@ -22,6 +22,7 @@ from katas.lecture07.k13_events import records
 from katas.lecture07.k13_events import scalars
 from katas.lecture07.k13_events import varint
 from plugins.kit import forbids
+from plugins.kit import install_group
 
 
 if TYPE_CHECKING:
@@ -255,8 +256,7 @@ def test_the_given_functions() -> None:
 @pytest.mark.given
 @pytest.mark.skipif(
     not find_spec("tensorboard"),
-    reason="TensorBoard is not installed; "
-    "python -m pip install -U pip && python -m pip install --group tensorboard",
+    reason=f"TensorBoard is not installed; {install_group('tensorboard')}",
 )
 def test_tensorboard_reads_and_writes_the_same(tmp_path: Path) -> None:
     """Events of the tests are those of SummaryWriter, and its reader finds the same numbers."""

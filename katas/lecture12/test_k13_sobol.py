@@ -20,6 +20,7 @@ from katas.lecture12.k13_sobol import cells
 from katas.lecture12.k13_sobol import scaled
 from katas.lecture12.k13_sobol import sobol
 from plugins.kit import forbids
+from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
@@ -180,8 +181,7 @@ def test_a_budget_of_sixteen() -> None:
 @pytest.mark.given
 @pytest.mark.skipif(
     not find_spec("ax"),
-    reason="Ax is not installed, which takes 625 MB with what it needs; "
-    "python -m pip install -U pip && python -m pip install --group search",
+    reason=f"Ax is not installed, 625 MB with what it needs; {install_group('search')}",
 )
 def test_ax_begins_with_sobol() -> None:
     """Ax tries the centre of the space, and then PyTorch's scrambled Sobol points."""

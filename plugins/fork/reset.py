@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from datetime import datetime
 from hashlib import sha256
 from importlib.metadata import Distribution
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +61,7 @@ NO_PACKAGE = (
     "{kata} lies in {folder}, which is neither in a repository of git nor part of an installed "
     "package: there is no stub to restore."
 )
-NOT_FETCHED = "The stub is in {package}, which pip could not fetch:\n{why}\nThe command: {command}"
+NOT_FETCHED = "The stub is in {package}, which could not be fetched:\n{why}\nThe command: {command}"
 OTHER_STUB = "{requirement} has another {path} than the package that is installed, {package}."
 
 
@@ -171,19 +173,23 @@ def fetch_files(
 ) -> dict[str, bytes | None]:
     """Install a package into a folder that is then removed, and return files of a kata from it."""
     with tempfile.TemporaryDirectory(prefix="katas-stub-") as folder:
-        command = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, requirement]
-        done = subprocess.run(  # noqa: S603 - pip, and a package that is installed already
-            [sys.executable, *command], capture_output=True, text=True, check=False
-        )
+        command = installer("--quiet", "--no-deps", "--target", folder, requirement)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - pip, and a package that is installed already
         if done.returncode:
-            command = ["python", *command]
-            raise RefusedError(
-                NOT_FETCHED.format(
-                    package=about, why=done.stderr.strip(), command=shlex.join(command)
-                )
-            )
+            # Of a Python without pip, its own words say so.
+            how = "" if find_spec("pip") or command[0] == "uv" else "\npython -m ensurepip"
+            shown = shlex.join("python" if each == sys.executable else each for each in command)
+            why = f"{done.stderr.strip()}{how}"
+            raise RefusedError(NOT_FETCHED.format(package=about, why=why, command=shown))
         inner = next(Path(folder).rglob(f"{kata.lecture}/lecture.toml")).parent
         return {path: read_if_there(inner / path) for path in paths}
+
+
+def installer(*arguments: str) -> list[str]:
+    """Return the command that installs for this Python: by pip, or by uv where there is no pip."""
+    if find_spec("pip") or not shutil.which("uv"):
+        return [sys.executable, "-m", "pip", "install", *arguments]
+    return ["uv", "pip", "install", "--python", sys.executable, *arguments]
 
 
 def read_known_course(root: Path, name: str) -> Course:

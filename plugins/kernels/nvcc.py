@@ -30,8 +30,8 @@ from plugins.machine.builtin import cuda_architecture
 from plugins.native.compile import run_tool
 from plugins.native.plugin import native_key
 from plugins.tools.capability import Capability
-from plugins.tools.capability import install_group
 from plugins.tools.locks import locked
+from plugins.tools.terminal import install_group
 
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 
 
 CUDA = "/usr/local/cuda"
-MISSING = (
-    f"nvcc is not installed; {install_group('nvcc')} (105 MB to download, Linux), or the"
-    " CUDA toolkit: https://developer.nvidia.com/cuda-toolkit"
-)
 # As for the CPU, and for PyTorch's own kernels.
 STANDARD = "-std=c++20"
 # What a source may include from its folder.
@@ -120,7 +116,10 @@ def find_nvcc() -> Nvcc | None:
 def no_nvcc() -> str | None:
     """Return why CUDA sources cannot be compiled."""
     if not find_nvcc():
-        return MISSING
+        return (
+            f"nvcc is not installed; {install_group('nvcc')} (105 MB to download, Linux), or the"
+            " CUDA toolkit: https://developer.nvidia.com/cuda-toolkit"
+        )
     if not shutil.which("g++"):
         return "nvcc compiles with g++, which is not on PATH; install it (on Debian: g++)"
     return None

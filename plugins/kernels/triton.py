@@ -24,7 +24,7 @@ from plugins.machine.builtin import CUDA_DEVICE
 from plugins.machine.devices import device_option_key
 from plugins.machine.devices import devices_of
 from plugins.tools.capability import Capability
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 
 
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ from plugins.loop.walk import order_key
 from plugins.loop.warm import Loaded
 from plugins.loop.warm import warm_up
 from plugins.tools.showing import shows_only
+from plugins.tools.terminal import install_command
 
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 BEGIN = "Importing torch; from then on each run is a fork of this process."
-ABSENT = "--watch needs watchfiles: python -m pip install -r requirements.txt"
+ABSENT = "--watch needs watchfiles: {}"
 DEBUGGER = "--watch reads the keys that a debugger wants: leave out --watch, or --pdb and --trace"
 
 GO = "--go is for --watch --next, which stops at each kata that you have solved"
@@ -120,7 +121,7 @@ def katas_to_watch(config: pytest.Config) -> list[Kata]:
     if option.usepdb or option.trace:
         raise pytest.UsageError(DEBUGGER)
     if importlib.util.find_spec("watchfiles") is None:
-        raise pytest.UsageError(ABSENT)
+        raise pytest.UsageError(ABSENT.format(install_command("-r requirements.txt")))
     first = getattr(option, "from")
     course, start = read_session_course(config), config.invocation_params.dir
     return choose_katas(course, config.args, start, first, "--watch")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.tools.capability import Capability
+from plugins.tools.terminal import install_command
 
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def pytest_kata_devices() -> list[Capability]:
 def no_cpu() -> str | None:
     """Return why no tensor can be made on the CPU, or None."""
     if find_spec("torch") is None:
-        return "PyTorch is not installed; python -m pip install -r requirements.txt"
+        return f"PyTorch is not installed; {install_command('-r requirements.txt')}"
     return None
 
 
@@ -149,14 +150,14 @@ def explain_missing_modules(modules: tuple[str, ...]) -> str | None:
     absent = [name for name in modules if find_spec(name) is None]
     if not absent:
         return None
-    return f"{', '.join(absent)} not installed; python -m pip install {' '.join(absent)}"
+    return f"{', '.join(absent)} not installed; {install_command(' '.join(absent))}"
 
 
 def explain_missing_program(name: str) -> str | None:
     """Return how to install the program, or None."""
     if find_program(name):
         return None
-    return f"{name} not installed; python -m pip install {name}"
+    return f"{name} not installed; {install_command(name)}"
 
 
 def find_program(name: str) -> str | None:

@@ -18,6 +18,7 @@ from plugins import ROOT
 from plugins.course.session import katas_among
 from plugins.course.session import read_session_course
 from plugins.tools.showing import shows_only
+from plugins.tools.terminal import install_command
 from plugins.tools.text import parse_python
 
 
@@ -70,6 +71,7 @@ def imports_of(kata: Kata) -> set[str]:
 def describe_absent(packages: Sequence[str], root: Path, start: Path) -> str:
     """Return that `packages` are missing, and the commands that help, for a shell in `start`."""
     *others, last = packages
+    requirements = os.path.relpath(root / "requirements.txt", start)
     names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
     lines = [f"{names} not installed in this Python: {sys.executable}"]
     for folder in environments(root):
@@ -77,7 +79,7 @@ def describe_absent(packages: Sequence[str], root: Path, start: Path) -> str:
         lines += ["There is a virtual environment here; this activates it:", f"  {command}"]
     lines += [
         "This installs the edition of the course, best in a virtual environment:",
-        f"  python -m pip install -r {os.path.relpath(root / 'requirements.txt', start)}",
+        f"  {install_command(f'-r {requirements}')}",
     ]
     return "\n".join(lines)
 

@@ -15,6 +15,7 @@ import pytest
 from plugins.course.session import kata_of
 from plugins.machine.absent import require
 from plugins.tools.capability import Capability
+from plugins.tools.terminal import install_command
 
 
 if TYPE_CHECKING:
@@ -28,10 +29,8 @@ def explain_mismatch(need: TorchNeed, installed: str) -> str | None:
     # A nightly build of 2.16 comes before 2.16.0: without `prereleases` it would meet no need.
     if SpecifierSet(need.versions).contains(installed, prereleases=True):
         return None
-    return (
-        f"this needs torch{need.versions}, but {installed} is installed: {need.because};"
-        f" python -m pip install 'torch{need.versions}'"
-    )
+    how = install_command(f"'torch{need.versions}'")
+    return f"this needs torch{need.versions}, but {installed} is installed: {need.because}; {how}"
 
 
 @pytest.hookimpl(tryfirst=True)

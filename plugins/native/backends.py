@@ -14,6 +14,7 @@ from pathlib import Path
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_torch
 from plugins.tools.capability import Capability
+from plugins.tools.terminal import install_command
 
 
 # `find_package(Torch)` of a CUDA build requires the CUDA toolkit, even for code without CUDA.
@@ -51,13 +52,13 @@ def no_inductor() -> str | None:
 
 def no_ninja() -> str | None:
     """Return that Ninja is missing; PyPI has it for every platform."""
-    return None if shutil.which("ninja") else "ninja is not on PATH; python -m pip install ninja"
+    return None if shutil.which("ninja") else f"ninja is not on PATH; {install_command('ninja')}"
 
 
 def no_cmake() -> str | None:
     """Return why CMake is missing, or cannot build against the installed torch."""
     if not shutil.which("cmake"):
-        return "cmake is not on PATH; python -m pip install cmake"
+        return f"cmake is not on PATH; {install_command('cmake')}"
     try:
         torch = find_torch().folder
     except ToolchainError as error:

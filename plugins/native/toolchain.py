@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+from plugins.tools.terminal import install_command
+
 
 VARIABLE = "KATAS_CXX"
 # The first clang that instantiates templates in a precompiled header and compiles them there.
@@ -178,7 +180,8 @@ def find_torch() -> Torch:
     """Return the installed torch, read from its files."""
     spec = find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
-        raise ToolchainError("torch is not installed; python -m pip install -r requirements.txt")
+        how = install_command("-r requirements.txt")
+        raise ToolchainError(f"torch is not installed; {how}")
     folder = Path(spec.submodule_search_locations[0])
     about = folder / "version.py"
     # The exported names show which std::string the wheel was built with.

@@ -18,9 +18,9 @@ from plugins.progress.map import places_of
 from plugins.progress.markdown import summary_of
 from plugins.progress.pagedata import page_of
 from plugins.progress.pagehtml import html_of
-from plugins.tools.capability import install_group
 from plugins.tools.showing import configured
 from plugins.tools.showing import write_for
+from plugins.tools.terminal import install_group
 from plugins.tools.toml import TomlError
 
 
@@ -36,10 +36,7 @@ REFUSED = (
     "--page: {} is no name for a page, which ends in .html, or in .md for the summary. The word "
     "after --page is its FILE: pytest --page=page.html"
 )
-ABSENT = (
-    f"--page: Jinja2 is not installed; {install_group('page')}. "
-    "A FILE that ends in .md does not need it."
-)
+ABSENT = "--page: Jinja2 is not installed; {}. A FILE that ends in .md does not need it."
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,4 +90,4 @@ def render_html(page: Page) -> str:
     try:
         return html_of(page)
     except ModuleNotFoundError:
-        raise pytest.UsageError(ABSENT) from None
+        raise pytest.UsageError(ABSENT.format(install_group("page"))) from None

@@ -33,14 +33,6 @@ class Capability:
         return None if reason is None else " ".join(reason.split())
 
 
-def install_group(name: str) -> str:
-    """Return the command that installs a group of pyproject.toml.
-
-    A new virtual environment of Python 3.11 has pip 23, and ``--group`` came with 25.1.
-    """
-    return f"python -m pip install -U pip && python -m pip install --group {name}"
-
-
 def collect_by_name(kind: str, groups: Iterable[Sequence[Capability]]) -> dict[str, Capability]:
     """Return the capabilities of all plugins by name: the CPU first, then in alphabetical order.
 

@@ -1,12 +1,16 @@
-"""Formats text for a terminal, and writes to one, or to a pipe that may be closed."""
+"""Formats text for a terminal, and the commands that learners copy; writes to a closed pipe too."""
 
 from __future__ import annotations
 
 import atexit
 import os
+import shlex
+import shutil
 import sys
 import textwrap
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
@@ -31,6 +35,52 @@ def shows_blocks() -> bool:
     """Whether the terminal can show block characters, which ASCII lacks."""
     terminal = sys.__stdout__
     return bool(terminal and terminal.encoding.lower().startswith("utf"))
+
+
+def install_group(name: str, options: str = "") -> str:
+    """Return the command that installs a group of pyproject.toml.
+
+    A new virtual environment of Python 3.11 has pip 23, and ``--group`` came with 25.1.
+    """
+    return install_command(f"{options} --group {name}".strip(), newest_pip=True)
+
+
+def install_command(what: str, *, newest_pip: bool = False) -> str:
+    """Return the command that installs `what`, packages or options, for the Python that runs.
+
+    An environment that uv has made has no pip.
+    """
+    upgrade = "python -m pip install -U pip && " if newest_pip else ""
+    command = f"{upgrade}python -m pip install {what}"
+    if find_spec("pip"):
+        return command
+    if has_uv():
+        return f"uv pip install {uv_options()}{what}"
+    if find_spec("ensurepip"):
+        return f"python -m ensurepip && {command}"
+    return f"{command} (this Python has no pip: https://pip.pypa.io/en/stable/installation)"
+
+
+def has_uv() -> bool:
+    """Whether uv is on PATH, or has made this environment."""
+    with suppress(OSError):
+        lines = Path(sys.prefix, "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+        if any(line.partition("=")[0].strip() == "uv" for line in lines):
+            return True
+    return shutil.which("uv") is not None
+
+
+def uv_options() -> str:
+    """Return what uv has to be told to find this Python; "" if it finds it by itself.
+
+    It takes the active environment, or else the next .venv in the folder or above.
+    """
+    here = Path.cwd()
+    near = (folder / ".venv" for folder in (here, *here.parents) if (folder / ".venv").is_dir())
+    found = os.environ.get("VIRTUAL_ENV") or next(near, None)
+    if found and Path(found).resolve() == Path(sys.prefix).resolve():
+        return ""
+    return f"--python {shlex.quote(sys.executable)} "
 
 
 def run_command(main: Callable[[], int]) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.fork import reset
 from plugins.fork.reset import Replacement
 from plugins.fork.reset import find_replacements
 from plugins.fork.reset import main
@@ -340,10 +342,39 @@ def test_what_cannot_be_fetched_is_said(
 
     assert 1 == main([AWAY], fork.root)
     error = capsys.readouterr().err
-    assert "some-roots 1.2, which pip could not fetch:\nno network\n" in error
+    assert "some-roots 1.2, which could not be fetched:\nno network\n" in error
     assert "python -m pip install --quiet --no-deps --target " in error
     assert error.endswith("Nothing was changed.\n")
     assert SOLUTION == exercise.read_text()
+
+
+def test_uv_fetches_where_there_is_no_pip(
+    fork: Fork,
+    site: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For this Python; without uv too, the error says how to get pip."""
+    exercise = install_package(site) / "k01_root.py"
+    exercise.write_text(SOLUTION)
+    forget_fetched(tmp_path / "pip")
+    monkeypatch.setattr(reset, "find_spec", lambda _: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "which", lambda _: None)
+        assert 1 == main([AWAY], fork.root)
+    assert "could not be fetched:\nno network\npython -m ensurepip\n" in capsys.readouterr().err
+
+    uv = tmp_path / "bin/uv"
+    uv.parent.mkdir()
+    uv.write_text('#!/bin/sh\necho "$@" >&2\nexit 2\n')
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{uv.parent}:{os.environ['PATH']}")
+    assert 1 == main([AWAY], fork.root)
+    error = capsys.readouterr().err
+    options = f"pip install --python {sys.executable} --quiet --no-deps --target /"
+    assert f"could not be fetched:\n{options}" in error
+    assert "The command: uv pip install --python python --quiet --no-deps --target /" in error
 
 
 def test_another_version_is_not_taken_for_the_stub(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins import ROOT
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 from tests.support import slurm
 from tests.support.cluster import settings
 

@@ -17,7 +17,7 @@ import yaml
 from plugins import ROOT
 from plugins.native.toolchain import OLDEST
 from plugins.native.toolchain import OLDEST_GXX
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 from tests.ciplan import MOST
 from tests.ciplan import PART
 from tests.ciplan import PROOFS

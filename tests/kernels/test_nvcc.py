@@ -18,7 +18,7 @@ from plugins.kernels.nvcc import NvccError
 from plugins.kernels.nvcc import build_kernels
 from plugins.kernels.nvcc import find_nvcc
 from plugins.kernels.nvcc import no_nvcc
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 from tests.support.builds import share_headers
 from tests.support.cudakata import HEADER
 from tests.support.cudakata import KERNEL

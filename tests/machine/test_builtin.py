@@ -13,6 +13,7 @@ import pytest
 
 from plugins import HERE
 from plugins.machine import builtin
+from plugins.tools.terminal import install_command
 from tests.support.fake_torch import NVML
 from tests.support.fake_torch import install_fake_torch
 
@@ -37,7 +38,8 @@ def test_the_devices() -> None:
 
 def test_cpu(modules: Path) -> None:
     """The CPU needs PyTorch to be installed; the probe does not import it."""
-    assert "PyTorch is not installed; python -m pip install -r requirements.txt" == builtin.no_cpu()
+    how = install_command("-r requirements.txt")
+    assert f"PyTorch is not installed; {how}" == builtin.no_cpu()
     (modules / "torch.py").write_text("raise AssertionError")
     assert builtin.no_cpu() is None
 
@@ -89,10 +91,10 @@ def test_packages(modules: Path) -> None:
     onnx, executorch, torchx, _ = builtin.pytest_kata_backends()
 
     (modules / "onnx.py").touch()
-    expected = "onnxscript, onnxruntime not installed; python -m pip install onnxscript onnxruntime"
-    assert expected == onnx.missing
-    assert "executorch not installed; python -m pip install executorch" == executorch.missing
-    assert "torchx not installed; python -m pip install torchx" == torchx.missing
+    how = install_command("onnxscript onnxruntime")
+    assert f"onnxscript, onnxruntime not installed; {how}" == onnx.missing
+    assert f"executorch not installed; {install_command('executorch')}" == executorch.missing
+    assert f"torchx not installed; {install_command('torchx')}" == torchx.missing
     assert ["onnxruntime", "executorch", "torchx"] == [onnx.name, executorch.name, torchx.name]
     assert builtin.explain_missing_modules(("onnx",)) is None
 
@@ -103,7 +105,7 @@ def test_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
     assert "tlparse" == tlparse.name
-    assert "tlparse not installed; python -m pip install tlparse" == tlparse.missing
+    assert f"tlparse not installed; {install_command('tlparse')}" == tlparse.missing
 
     for folder in ("path", "venv"):
         program = tmp_path / folder / "tlparse"

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from plugins import ROOT
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 from tests.matrix import place as place_module
 from tests.matrix.content import content_of
 from tests.matrix.place import Place

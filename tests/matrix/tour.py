@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from typing import NoReturn
 
 from plugins.course.lectures import read_course
-from plugins.tools.capability import install_group
 from plugins.tools.files import write_whole
 from plugins.tools.locks import locked
+from plugins.tools.terminal import install_group
 from tests.matrix.content import content_of
 from tests.matrix.place import INDEX
 from tests.matrix.place import Place

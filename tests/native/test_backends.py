@@ -13,6 +13,7 @@ from plugins.native.backends import no_cmake
 from plugins.native.backends import no_inductor
 from plugins.native.backends import no_ninja
 from plugins.native.backends import pytest_kata_backends
+from plugins.tools.terminal import install_command
 from tests.support.programs import write_program
 
 
@@ -96,7 +97,7 @@ def test_a_missing_ninja_is_left_to_its_backend(machine: Machine) -> None:
 
 def test_cmake_and_torch_may_be_missing(machine: Machine) -> None:
     """The message says how to install them."""
-    assert "cmake is not on PATH; python -m pip install cmake" == no_cmake()
+    assert f"cmake is not on PATH; {install_command('cmake')}" == no_cmake()
 
     machine.program("cmake")
     assert str(no_cmake()).startswith("torch is not installed; ")
@@ -126,7 +127,7 @@ def test_cmake_and_ninja_are_programs(machine: Machine) -> None:
     inductor, cmake, ninja = pytest_kata_backends()
 
     assert ["inductor", "cmake", "ninja"] == [each.name for each in (inductor, cmake, ninja)]
-    assert "cmake is not on PATH; python -m pip install cmake" == cmake.missing
+    assert f"cmake is not on PATH; {install_command('cmake')}" == cmake.missing
     assert ninja.missing is None
     (machine.bin / "ninja").unlink()
-    assert "ninja is not on PATH; python -m pip install ninja" == no_ninja()
+    assert f"ninja is not on PATH; {install_command('ninja')}" == no_ninja()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from plugins.native.toolchain import find_compiler
 from plugins.native.toolchain import find_toolchain
 from plugins.native.toolchain import find_torch
 from plugins.native.toolchain import identify_compiler
+from plugins.tools.terminal import install_command
 
 
 if TYPE_CHECKING:
@@ -236,5 +238,6 @@ def test_a_missing_torch_has_its_message(
     if module:
         (tmp_path / module).write_text("")
 
-    with pytest.raises(ToolchainError, match="torch is not installed; python -m pip install"):
+    how = re.escape(install_command("-r requirements.txt"))
+    with pytest.raises(ToolchainError, match=f"torch is not installed; {how}"):
         find_torch()

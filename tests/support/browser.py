@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.tools.capability import install_group
+from plugins.tools.terminal import install_group
 from tests.support.slurm import PARTITION
 from tests.support.slurm import SlurmError
 from tests.support.slurm import missing

@@ -10,6 +10,7 @@ from plugins.kernels.nvcc import no_nvcc
 from plugins.kernels.triton import no_triton
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_compiler
+from plugins.tools.terminal import install_group
 from tests.support import browser
 from tests.support import slurm
 
@@ -31,6 +32,11 @@ def no_gxx() -> str | None:
     return None if shutil.which("g++") else "g++ is not on PATH: apt install g++"
 
 
+def no_uv() -> str | None:
+    """Return why there is no uv."""
+    return None if shutil.which("uv") else f"uv is not on PATH: {install_group('lowest')}"
+
+
 # By name: why it cannot be used here, or None.
 TOOLS: dict[str, Callable[[], str | None]] = {
     "chromium": browser.missing,
@@ -39,4 +45,5 @@ TOOLS: dict[str, Callable[[], str | None]] = {
     "nvcc": no_nvcc,
     "slurm": slurm.missing,
     "triton": no_triton,
+    "uv": no_uv,
 }
