@@ -39,11 +39,16 @@ def line_number(text: str, position: int) -> int:
 
 
 def _outside_functions(code: str, position: int) -> bool:
-    """Whether no braces are open at `position` but those of namespaces."""
+    """Whether no brackets are open at `position` but the braces of namespaces.
+
+    What is given to a macro stands where the macro does.
+    """
     opened: list[bool] = []
-    for brace in re.finditer(r"[{}]", code[:position]):
-        if brace[0] == "}":
+    for brace in re.finditer(r"[{}()]", code[:position]):
+        if brace[0] in "})":
             opened[-1:] = []
+        elif brace[0] == "(":
+            opened.append(True)
         else:
             before = max(code.rfind(end, 0, brace.start()) for end in ";{}")
             opened.append(not NAMESPACE.search(code[before + 1 : brace.start()].rstrip()))

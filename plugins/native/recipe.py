@@ -34,6 +34,8 @@ FAULTS = "faults.cpp"
 # The lines of the calls, and no types or variables, which take a fifth longer: the last option
 # decides. Every addr2line reads this version.
 LINES = ("-gdwarf-4", "-g1")
+# The simulator of kernels finds the variables of the function that called it.
+FRAMES = "-fno-omit-frame-pointer"
 # The first clang whose mangled names say how a template's parameter was declared. The g++ that
 # builds PyTorch's wheels for Linux leaves that out, so some functions of ATen would be missing,
 # such as Tensor::const_data_ptr of torch 2.11.
@@ -113,7 +115,10 @@ class Recipe:
         path = self.toolchain.compiler.path
         commands = [self._stub(name) for name in self._libraries() if self.platform != "darwin"]
         ours = [path, "-O2", *LINES, "-fPIC", "-std=c++20", "-c"]
-        commands += [[*ours, name, "-o", f"{name}.o"] for name in self._sources()]
+        commands += [
+            [*ours, *[FRAMES] * (name != FAULTS), name, "-o", f"{name}.o"]
+            for name in self._sources()
+        ]
         if not self.toolchain.compiler.clang:
             return [*commands, [*self.options, "-x", "c++-header", "tier.h", "-o", "tier.h.gch"]]
         extra = ["-fpch-instantiate-templates", *["-fpch-codegen"] * self.compiled]

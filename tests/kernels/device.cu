@@ -1,8 +1,11 @@
 // The names of CUDA's variables in host code and hidden in kernels, and what is asked of the device.
 #include <cuda_runtime.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "call.cuh"
 
@@ -53,6 +56,25 @@ extern "C" cudaError_t kata_host_loops(int n, const float* x, float* y) {
     for (int blockDim = n; blockDim >= n; --blockDim) indices<<<1, blockDim>>>(x, y);
     if (const dim3 gridDim = 1; gridDim.x == 1) return cudaGetLastError();
     return cudaErrorInvalidValue;
+}
+
+// ---- What host code may have besides, which the sanitizer makes calls of
+
+static int counted() {
+    static std::atomic<int> calls{0};
+    return ++calls;
+}
+extern "C" cudaError_t kata_host_objects(int n, const float* x, float* y) {
+    static const int first = counted();
+    static std::vector<dim3> sizes{dim3(first == 1 ? 2 : 3)};
+    const auto threads = std::make_shared<const int>(n / 2);
+    std::atomic<unsigned> blocks{1};
+    blocks.fetch_add(1);
+    unsigned expected = 2;
+    if (!blocks.compare_exchange_strong(expected, sizes[0].x) || blocks.exchange(2) != 2) return cudaErrorInvalidValue;
+    const auto shared = threads;
+    indices<<<blocks.load(), *shared>>>(x, y);
+    return cudaGetLastError();
 }
 
 // ---- In kernels a name that is hidden is what hides it, as to nvcc

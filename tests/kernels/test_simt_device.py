@@ -44,7 +44,7 @@ def built(compiler: str) -> Simulator:
 
 
 @pytest.mark.parametrize(
-    "name", ["variables", "parameters", "members", "lambda", "namespace", "loops"]
+    "name", ["variables", "parameters", "members", "lambda", "namespace", "loops", "objects"]
 )
 def test_host_code_may_use_the_names_of_what_kernels_know(built: Simulator, name: str) -> None:
     """No other names are as common as ``dim3 gridDim(…), blockDim(…)`` for the size of a launch."""

@@ -49,6 +49,13 @@ def test_every_spelling_of_a_shared_array(declaration: str, new: str) -> None:
     assert new in rewrite_cuda(f"void f() {{ {declaration} }}")
 
 
+def test_what_a_macro_is_given_is_in_a_function() -> None:
+    """As far as one can tell: at file scope it would be a variable of the file."""
+    new = rewrite_cuda("KERNEL(k, __shared__ float x[8]; x[0] = 1;)")
+
+    assert "struct simt_x { float x[8]; }; auto& x = simt::shared(" in new
+
+
 def test_variables_of_a_file_are_watched() -> None:
     """Those of the device and of blocks, in a namespace or not; functions are left alone."""
     new = rewrite_cuda(
@@ -76,7 +83,6 @@ def test_variables_of_a_file_are_watched() -> None:
         ("template <class T> __device__ T a;", "template <class T> SIMT_DEVICE __device__ T a;"),
         (") __device__ int a;", ") SIMT_DEVICE __device__ int a;"),
         ("__device__ __align__(8) int a{3};", 'SIMT_WATCH(Device, a, "a")'),
-        ("alignas(8 __device__ int a;", "alignas(8 SIMT_DEVICE __device__ int a;"),
     ],
 )
 def test_words_around_a_variable(text: str, new: str) -> None:
@@ -90,6 +96,7 @@ def test_words_around_a_variable(text: str, new: str) -> None:
         "__device__ int f() const {}",
         "__device__ __attribute__((noinline)) int f() {}",
         "__device__ int a",
+        "alignas(8 __device__ int a;",
         "{ __device__ int a } ;",
     ],
 )

@@ -1,6 +1,7 @@
 // The memory that a kernel may touch, and the last accesses to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -33,6 +34,7 @@ struct Cell {
 
 struct Region {
     uintptr_t low = 0, high = 0;
+    uint32_t id = 0;  // from 1
     Space space = Space::Global;
     Mode mode = Mode::InOut;
     // Whether the host may touch it, whether it is a variable of the source, and whether it holds structures
@@ -108,11 +110,16 @@ class Regions {
         return nullptr;
     }
 
-    // The region that `address` misses by the fewest bytes, and by less than a megabyte.
-    Region* nearest(uintptr_t address) const {
+    Region* of(uint32_t id) const {
+        const auto found = std::find_if(all.begin(), all.end(), [&](const Region* region) { return region->id == id; });
+        return found == all.end() ? nullptr : *found;
+    }
+
+    // The region that `address` misses by the fewest bytes, and by less than a megabyte, of those given or all.
+    Region* nearest(uintptr_t address, const std::vector<Region*>& given) const {
         Region* found = nullptr;
         uint64_t best = 1 << 20;
-        for (Region* region : all) {
+        for (Region* region : given.empty() ? all : given) {
             if (region->space == Space::Arguments) continue;
             const uint64_t far = address < region->low ? region->low - address : address - region->high;
             if (far < best) {
@@ -124,6 +131,7 @@ class Regions {
     }
 
     Region* add(Region region) {
+        region.id = ++last_id;
         all.push_back(new Region(std::move(region)));
         return all.back();
     }
@@ -141,6 +149,7 @@ class Regions {
 
   private:
     Region* recent[2] = {};
+    uint32_t last_id = 0;
 };
 
 }  // namespace simt

@@ -196,15 +196,31 @@ struct Trial {
     bool found = false;
 };
 
-// What is known of a place in the code: the statement that it belongs to.
+// What is known of a place in the code: the statement that it belongs to, and the buffers that it has read
+// and written last in a launch, and whether it has others before.
 struct Site {
+    struct Last {
+        uint32_t launch = 0;
+        uint32_t region : 31 = 0;
+        uint32_t others : 1 = 0;
+    };
     uint64_t statement = 0;
+    Last read, write;
+    Last& of(Kind kind) { return kind == Kind::Read ? read : write; }
 };
 constexpr uint64_t NO_STATEMENT = ~uint64_t{0};
 std::vector<const char*>& statements() {
     static std::vector<const char*> all;
     return all;
 }
+
+// In a copy of the process: the place of an access past the end of some buffer, and where to report the
+// buffer that other threads access there.
+struct Probe {
+    int pipe = -1;
+    uint32_t place = 0;
+    Kind kind = Kind::Read;
+};
 
 // In the place of an access: the variable is volatile.
 constexpr uint32_t VOLATILE = 1u << 31;
@@ -306,6 +322,9 @@ struct Machine {
     std::vector<double*> events;
     std::map<const void*, bool> event_waits;
 
+    // Where a function was called last that accesses memory for its caller.
+    const void* called = nullptr;
+
     // The launch, the block and the thread that run.
     const char* kernel = nullptr;
     Config config{dim3(), dim3()};
@@ -315,11 +334,14 @@ struct Machine {
     bool on_host = false;
     char* host_low = nullptr;
     uint32_t launch_first = 1, next_thread = 1, block_first = 1, block_size = 1;
+    // Counts the launches of all runs.
+    uint32_t serial = 0;
     uint32_t clock = 0, block_serial = 0, last_serial = 0;
     // The clocks of the last barriers: of the block, and of the grid.
     uint32_t barrier_clock = 0, grid_clock = 0;
     Same same;
     Trial trial;
+    Probe probe;
     // What an atomic operation that compares expects to find.
     const void* compare = nullptr;
     // The blocks of the launch, in their order, and which of them runs.
@@ -394,7 +416,7 @@ std::string at(uint32_t place, const std::string& who, const std::string& deed) 
 std::string myself() { return "thread " + text(machine.me->index); }
 
 [[noreturn]] void fault(std::string problem) {
-    if (machine.trial.pipe >= 0) _exit(1);
+    if (machine.trial.pipe >= 0 || machine.probe.pipe >= 0) _exit(1);
     machine.problem = std::move(problem);
     machine.me = nullptr;
     machine.on_host = false;
@@ -747,15 +769,166 @@ SIMT_RARE void unwritten_read(const Region& region, uintptr_t address, Kind kind
           (use == Use::None ? USELESS : ""));
 }
 
-[[noreturn]] SIMT_RARE void outside(uintptr_t address, unsigned bytes, const char* verb, uint32_t place) {
-    std::string what = std::to_string(bytes) + " bytes", why = "No kernel was given that memory.";
-    if (const Region* near = machine.regions.nearest(address)) {
-        what = near->element_at(address);
-        why = near->name + " has " + near->size_text() + ".";
-    } else if (address < 4096) {
-        why = "The pointer is null.";
+// ---- Which buffer an access outside all of them meant
+
+#ifdef __x86_64__
+// Where the code before a call has computed its argument. g++ computes the addresses of a statement first,
+// into registers that the calls keep, and moves each to the argument: `leaq (%rdx,%rax), %rbx`, and
+// then `movq %rbx, %rdi`.
+const unsigned char* computed_at(const unsigned char* call) {
+    const unsigned char* move = call - 3;
+    if ((move[0] & 0xfb) != 0x48 || move[1] != 0x89 || (move[2] & 0xc7) != 0xc7) return call;
+    const unsigned source = (move[2] >> 3 & 7u) | (move[0] & 4u) << 1;
+    if (source != 3 && source < 12) return move;
+    constexpr int MOST_CODE = 256;
+    for (const unsigned char* code = move - 3; code > move - MOST_CODE && reinterpret_cast<uintptr_t>(code) >= code_low; --code) {
+        if ((code[0] & 0xf8) != 0x48) continue;
+        const unsigned first = (code[2] >> 3 & 7u) | (code[0] & 4u) << 1, second = (code[2] & 7u) | (code[0] & 1u) << 3;
+        if (code[1] == 0x8d && first == source) return code;
+        if (code[1] == 0x89 && code[2] >= 0xc0 && second == source) return code;
+        if (code[1] == 0x8b && first == source) return code + 4;
     }
-    fault(headline("out of bounds") + at(place, myself(), std::string(verb) + " " + what) + "\n" + why);
+    return move;
+}
+#endif
+
+// The buffers that the code before a call loads pointers to: the address was made from one of them. An
+// access of the source comes after the load of its own pointer; of a function that takes several, all are
+// found. The code is not optimised: its variables are on the stack, at a distance from its frame.
+std::vector<Region*> made_from([[maybe_unused]] const void* pc) {
+    std::vector<Region*> found;
+#ifdef __x86_64__
+    const auto on_stack = [&](const void* at) { return reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(machine.me->low) < STACK - 16; };
+    const char* base = nullptr;
+    // The frames of the simulator's own functions are below.
+    for (auto* frame = static_cast<void**>(__builtin_frame_address(0)); on_stack(frame) && !base; frame = static_cast<void**>(frame[0])) {
+        if (frame[1] == pc) base = static_cast<const char*>(frame[0]);
+        if (frame[0] <= frame) break;
+    }
+    const bool several = machine.called == pc;
+    // Whether it says from where the address comes, if from no buffer.
+    const auto tells = [&](uintptr_t pointer) {
+        Region* region = machine.regions.find(pointer);
+        // A pointer to the end of a buffer.
+        if (!region) region = machine.regions.find(pointer - 1);
+        if (region && region->space != Space::Arguments) found.push_back(region);
+        if (region) return !several;
+        const bool index = pointer < uintptr_t{1} << 32 || pointer - image_low < image_high - image_low;
+        return !several && !index && !on_stack(reinterpret_cast<const void*>(pointer));
+    };
+    constexpr int MOST_CODE = 128;
+    const auto* end = static_cast<const unsigned char*>(pc);
+    // A call has five bytes, and the shortest load four.
+    const unsigned char* const begin = several ? end - 9 : computed_at(end - 5) - 4;
+    for (const unsigned char* code = begin; base && code > begin - MOST_CODE; --code) {
+        if (reinterpret_cast<uintptr_t>(code) < code_low) break;
+        // What comes before another access belongs to that, and what comes before `pushq %rbp; movq %rsp, %rbp`
+        // to another function.
+        if (std::memcmp(code, "\x55\x48\x89\xe5", 4) == 0) break;
+        const Site& before = sites[reinterpret_cast<uintptr_t>(code) - code_low];
+        if (before.read.launch || before.write.launch) {
+            // But a call may have been given more than what was computed since.
+            if (several) found.clear();
+            break;
+        }
+        const bool loads = code[1] == 0x8b, computes = code[1] == 0x8d;
+        if ((code[0] != 0x48 && code[0] != 0x4c) || !(loads || computes)) continue;
+        int32_t far = 0;
+        std::memcpy(&far, code + 3, sizeof far);
+        const unsigned mode = code[2] & 0xc7;
+        uintptr_t pointer = 0;
+        if (mode == 0x05) {  // movq name@GOTPCREL(%rip), %rax; leaq name(%rip), %rax
+            pointer = reinterpret_cast<uintptr_t>(code + 7 + far);
+            if (pointer - image_low >= image_high - image_low) continue;
+        } else if (loads && (mode == 0x45 || mode == 0x85)) {  // movq -8(%rbp), %rax
+            const char* slot = base + (mode == 0x45 ? static_cast<signed char>(code[3]) : far);
+            if (!on_stack(slot)) continue;
+            pointer = reinterpret_cast<uintptr_t>(slot);
+        } else {
+            continue;
+        }
+        if (loads) std::memcpy(&pointer, reinterpret_cast<const void*>(pointer), sizeof pointer);
+        if (tells(pointer)) break;
+    }
+#endif
+    return found;
+}
+
+// The buffer that another thread accesses at the same place: a copy of the process goes on without this one.
+SIMT_RARE Region* accessed_by_others([[maybe_unused]] uint32_t place, [[maybe_unused]] Kind kind) {
+#ifdef __linux__
+    constexpr int MOST_MS = 1000;
+    int ends[2];
+    if (machine.trial.pipe >= 0 || pipe2(ends, O_CLOEXEC)) return nullptr;
+    const pid_t copy = fork();
+    if (copy == 0) {
+        machine.probe = {ends[1], place, kind};
+        machine.strict = machine.strict_masks = false;
+        const int nowhere = open("/dev/null", O_WRONLY);
+        if (nowhere >= 0) dup2(nowhere, 1);
+        return nullptr;
+    }
+    close(ends[1]);
+    pollfd waits{ends[0], POLLIN, 0};
+    uint32_t id = 0;
+    const bool told = copy > 0 && poll(&waits, 1, MOST_MS) == 1 && read(ends[0], &id, sizeof id) == sizeof id;
+    close(ends[0]);
+    if (copy > 0) {
+        kill(copy, SIGKILL);
+        while (waitpid(copy, nullptr, 0) < 0 && errno == EINTR) continue;
+    }
+    return told ? machine.regions.of(id) : nullptr;
+#else
+    return nullptr;
+#endif
+}
+
+// In such a copy: the access is legal.
+[[noreturn]] SIMT_RARE void answer(const Region& region) {
+    const bool told = write(machine.probe.pipe, &region.id, sizeof region.id) == sizeof region.id;
+    _exit(told ? 0 : 1);
+}
+
+// In such a copy: this thread has nothing to say.
+[[noreturn]] SIMT_RARE void give_up() {
+    machine.me->state = State::Done;
+    swap(machine.me->context, machine.scheduler);
+    std::abort();
+}
+
+// The buffer that the pointer was made from, or that this place has accessed before in the launch, or that
+// other threads access here; null if none of these is clear. `from` are those that it may have been made from.
+SIMT_RARE const Region* meant(const std::vector<Region*>& from, uint32_t place, Kind kind) {
+    if (!from.empty() && std::all_of(from.begin(), from.end(), [&](const Region* region) { return region == from[0]; })) return from[0];
+    const Site::Last& last = site_of(place).of(kind);
+    const Region* region = nullptr;
+    if (last.launch != machine.serial) {
+        region = accessed_by_others(place, kind);
+        if (machine.probe.pipe >= 0) give_up();
+    } else if (!last.others) {
+        region = machine.regions.of(last.region);
+    }
+    return from.empty() || std::find(from.begin(), from.end(), region) != from.end() ? region : nullptr;
+}
+
+[[noreturn]] SIMT_RARE void outside(uintptr_t address, unsigned bytes, Kind kind, uint32_t place, const void* pc, const Region* region = nullptr) {
+    if (machine.probe.pipe >= 0) give_up();
+    const std::string width = std::to_string(bytes) + " bytes";
+    const auto end = [&](const std::string& what, const std::string& why) {
+        fault(headline("out of bounds") + at(place, myself(), std::string(verb_of(kind)) + " " + what) + "\n" + why);
+    };
+    if (address < 4096) end(width, "The pointer is null.");
+    std::vector<Region*> from;
+    if (!region) {
+        from = made_from(pc);
+        region = meant(from, place, kind);
+    }
+    if (region) end(region->element_at(address), region->name + " has " + region->size_text() + ".");
+    const Region* near = machine.regions.nearest(address, from);
+    if (!near) end(width, "No kernel was given that memory.");
+    end(width + " that belong to no buffer", "Near " + near->name + ", if that is the buffer it meant: it would be " + near->element_at(address) +
+                                                 ", and " + near->name + " has " + near->size_text() + ".");
+    std::abort();
 }
 
 // In a trial: lets the read that it is about find another value.
@@ -903,10 +1076,17 @@ void touch(uintptr_t address, unsigned bytes, Kind kind, const void* pc, Tally t
             fault(headline("a variable of the source is changed") + at(place, myself(), std::string(verb) + " it") +
                   "\nKernels may change __device__ variables, and what they are given.");
         }
-        outside(address, bytes, verb, place);
+        outside(address, bytes, kind, place, pc);
     }
     if (region->space == Space::Arguments) return;
-    if (address + bytes > region->high) outside(region->high, bytes, verb, place);
+    if (address + bytes > region->high) outside(region->high, bytes, kind, place, pc, region);
+    if (machine.probe.pipe >= 0 && place == machine.probe.place && kind == machine.probe.kind) [[unlikely]] answer(*region);
+    Site::Last& last = site_of(place).of(kind);
+    if (last.launch != machine.serial || last.region != region->id) {
+        last.others = last.launch == machine.serial;
+        last.launch = machine.serial;
+        last.region = region->id & 0x7fffffffu;
+    }
     if (address % bytes) {
         const std::string size = std::to_string(bytes) + " bytes";
         fault(headline("misaligned access") + at(place, myself(), std::string(verb) + " " + size + " at " + region->element_at(address)) +
@@ -1749,11 +1929,13 @@ void check_outputs() {
 // ---- What kernels call
 
 void access(const void* address, unsigned bytes, Kind kind, const void* here) {
+    machine.called = here;
     touch(reinterpret_cast<uintptr_t>(address), bytes, kind, here);
 }
 
 void access_compare(const void* address, unsigned bytes, const void* compare, const void* here) {
     machine.compare = compare;
+    machine.called = here;
     const auto low = reinterpret_cast<uintptr_t>(address);
     Thread* me = machine.me;
     if (!me) return touch(low, bytes, Kind::Atomic, here);
@@ -1861,6 +2043,7 @@ void warp_call(unsigned mask, void* given, void (*made)(void* const*), const cha
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros, unsigned step, const void* owner, const void* here) {
     Thread& me = *machine.me;
     const auto low = reinterpret_cast<uintptr_t>(to);
+    machine.called = here;
     for (size_t at = 0; at < bytes; at += step) touch(reinterpret_cast<uintptr_t>(from) + at, step, Kind::Read, here);
     for (size_t at = 0; at < bytes + zeros; at += step) touch(low + at, step, Kind::Write, here);
     if (low - reinterpret_cast<uintptr_t>(me.low) < STACK) {
@@ -2199,6 +2382,7 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
     machine.on_host = false;
     machine.cooperative = together;
     machine.kernel = kernel;
+    machine.serial += 1;
     machine.config = config;
     gridDim = config.grid;
     blockDim = config.block;
@@ -2226,6 +2410,7 @@ void launch(const char* kernel, const Config& asked, void (*run)(void*), void* a
         run_in_turn();
     }
     if (machine.trial.pipe >= 0) end_trial();
+    if (machine.probe.pipe >= 0) _exit(1);
     machine.regions.remove(region);
     for (Region* shared : machine.file_shared) machine.regions.remove(shared);
     machine.file_shared.clear();
@@ -2610,11 +2795,13 @@ WIDE_ACCESS(unaligned_write16, Write)
 extern "C" void __tsan_read_range(void* address, size_t bytes) { range(address, bytes, simt::Kind::Read, SIMT_HERE); }
 extern "C" void __tsan_write_range(void* address, size_t bytes) { range(address, bytes, simt::Kind::Write, SIMT_HERE); }
 extern "C" void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
+    machine.called = SIMT_HERE;
     range(from, bytes, simt::Kind::Read, SIMT_HERE);
     range(to, bytes, simt::Kind::Write, SIMT_HERE);
     return std::memmove(to, from, bytes);
 }
 extern "C" void* __tsan_memmove(void* to, const void* from, size_t bytes) {
+    machine.called = SIMT_HERE;
     range(from, bytes, simt::Kind::Read, SIMT_HERE);
     range(to, bytes, simt::Kind::Write, SIMT_HERE);
     return std::memmove(to, from, bytes);
@@ -2623,6 +2810,49 @@ extern "C" void* __tsan_memset(void* to, int value, size_t bytes) {
     range(to, bytes, simt::Kind::Write, SIMT_HERE);
     return std::memset(to, value, bytes);
 }
+// What std::atomic becomes, and the counts of a std::shared_ptr, which host code may use.
+#define ATOMIC_CHANGE(BITS, NAME, WORK)                                                                  \
+    extern "C" uint##BITS##_t __tsan_atomic##BITS##_##NAME(volatile uint##BITS##_t* at, uint##BITS##_t value, int) { \
+        simt::touch(reinterpret_cast<uintptr_t>(at), BITS / 8, simt::Kind::Atomic, SIMT_HERE);           \
+        return __atomic_##WORK(at, value, __ATOMIC_SEQ_CST);                                             \
+    }
+#define ATOMIC_COMPARE(BITS, NAME)                                                                       \
+    extern "C" int __tsan_atomic##BITS##_##NAME(volatile uint##BITS##_t* at, uint##BITS##_t* expected, uint##BITS##_t value, int, int) { \
+        simt::touch(reinterpret_cast<uintptr_t>(at), BITS / 8, simt::Kind::Atomic, SIMT_HERE);           \
+        return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    }
+#define ATOMIC_OPERATIONS(BITS)                                                                          \
+    extern "C" uint##BITS##_t __tsan_atomic##BITS##_load(const volatile uint##BITS##_t* at, int) {       \
+        simt::touch(reinterpret_cast<uintptr_t>(at), BITS / 8, simt::Kind::Atomic, SIMT_HERE);           \
+        return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                    \
+    }                                                                                                    \
+    extern "C" void __tsan_atomic##BITS##_store(volatile uint##BITS##_t* at, uint##BITS##_t value, int) { \
+        simt::touch(reinterpret_cast<uintptr_t>(at), BITS / 8, simt::Kind::Atomic, SIMT_HERE);           \
+        __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                   \
+    }                                                                                                    \
+    extern "C" uint##BITS##_t __tsan_atomic##BITS##_compare_exchange_val(volatile uint##BITS##_t* at, uint##BITS##_t expected, uint##BITS##_t value, int, int) { \
+        simt::touch(reinterpret_cast<uintptr_t>(at), BITS / 8, simt::Kind::Atomic, SIMT_HERE);           \
+        __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+        return expected;                                                                                 \
+    }                                                                                                    \
+    ATOMIC_COMPARE(BITS, compare_exchange_strong)                                                        \
+    ATOMIC_COMPARE(BITS, compare_exchange_weak)                                                          \
+    ATOMIC_CHANGE(BITS, exchange, exchange_n)                                                            \
+    ATOMIC_CHANGE(BITS, fetch_add, fetch_add)                                                            \
+    ATOMIC_CHANGE(BITS, fetch_sub, fetch_sub)                                                            \
+    ATOMIC_CHANGE(BITS, fetch_and, fetch_and)                                                            \
+    ATOMIC_CHANGE(BITS, fetch_or, fetch_or)                                                              \
+    ATOMIC_CHANGE(BITS, fetch_xor, fetch_xor)                                                            \
+    ATOMIC_CHANGE(BITS, fetch_nand, fetch_nand)
+ATOMIC_OPERATIONS(8)
+ATOMIC_OPERATIONS(16)
+ATOMIC_OPERATIONS(32)
+ATOMIC_OPERATIONS(64)
+extern "C" void __tsan_atomic_thread_fence(int) {
+    if (machine.me) simt::fence(simt::Scope::Device);
+}
+extern "C" void __tsan_atomic_signal_fence(int) {}
+
 extern "C" void __tsan_init() {}
 extern "C" void __tsan_func_entry(void*) {}
 extern "C" void __tsan_func_exit() {}
