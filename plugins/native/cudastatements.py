@@ -1,12 +1,13 @@
-"""Finds the statements of CUDA C++ that take several lines, for the counts of the simulator.
+"""Finds the statements of CUDA C++ that are no whole lines, for the counts of the simulator.
 
 A statement that reads an address twice counts once (``plugins/native/csrc/README.md``), and the
-binary says of a load only on which line it is.
+binary says of a load only at which line and column it is.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from plugins.native.cudasource import HIDDEN
@@ -25,15 +26,25 @@ BEFORE = (")", ":", "else", "do", "try", "const", "noexcept", "mutable", "overri
 CLASSES = ("struct", "class", "union", "enum", "namespace", "extern", "template")
 
 
-def long_statements(text: str) -> list[tuple[int, int]]:
-    """Return the first and the last line, from 1, of each statement with several lines.
+# The line and the column, in bytes, from 1.
+Place = tuple[int, int]
+
+
+def statement_spans(text: str) -> list[tuple[Place, Place]]:
+    """Return the first and the last place of each statement that shares a line or has several.
 
     The heads of loops and branches are statements too.
     """
     code = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     code = DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
-    spans = ((code.count("\n", 0, first), code.count("\n", 0, last)) for first, last in parts(code))
-    return [(first + 1, last + 1) for first, last in spans if first < last]
+    spans = [(_place(text, first), _place(text, last - 1)) for first, last in parts(code)]
+    lines = Counter(line for (first, _), (last, _) in spans for line in range(first, last + 1))
+    return [(first, last) for first, last in spans if first[0] < last[0] or lines[first[0]] > 1]
+
+
+def _place(text: str, position: int) -> Place:
+    line = text.count("\n", 0, position) + 1
+    return line, len(text[text.rfind("\n", 0, position) + 1 : position].encode()) + 1
 
 
 def parts(code: str) -> Iterator[tuple[int, int]]:

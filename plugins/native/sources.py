@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from plugins.native.cudasource import CudaError
 from plugins.native.cudasource import rewrite_cuda
-from plugins.native.cudastatements import long_statements
+from plugins.native.cudastatements import statement_spans
 from plugins.native.tiers import tiers
 
 
@@ -75,8 +75,12 @@ class SourceFile:
     @property
     def numbered(self) -> str:
         """The text for the compiler, whose messages then name the learner's file, not the copy."""
-        text = rewrite_cuda(self.text) if self.of_kernels else self.text
-        return f'{self.before}#line 1 "{self.shown}"\n{text}'
+        return f'{self.before}#line 1 "{self.shown}"\n{self.rewritten}'
+
+    @property
+    def rewritten(self) -> str:
+        """The text as C++ without CUDA, with the same lines."""
+        return rewrite_cuda(self.text) if self.of_kernels else self.text
 
 
 @dataclass(frozen=True)
@@ -132,11 +136,12 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
 
 
 def _statements(files: list[SourceFile]) -> str:
-    """Return what tells the simulator which lines are one statement; empty if that is each."""
+    """Return what tells the simulator where statements are; empty if each is a whole line."""
     lines = []
     for file in files:
-        if file.of_kernels and (spans := long_statements(file.text)):
-            lines += [file.shown, *(f"{first}-{last}" for first, last in spans)]
+        if file.of_kernels and (spans := statement_spans(file.rewritten)):
+            places = ("-".join(f"{line}:{column}" for line, column in span) for span in spans)
+            lines += [file.shown, *places]
     text = "\\n".join(lines)
     return f'SIMT_STATEMENTS("{text}");\n' if text else ""
 

@@ -72,6 +72,33 @@ __global__ void branch(const float* x, float* y) {
 }
 LAUNCH(branch, float)
 
+__global__ void two_in_a_line(const float* x, float* y) {
+    const int i = threadIdx.x;
+    const float a = x[i]; const float b = x[i];
+    y[i] = a + b;
+}
+LAUNCH(two_in_a_line, float)
+__global__ void head_and_body(const float* x, float* y) {
+    const int i = threadIdx.x;
+    float sum = 0.0f;
+    /* é */ if (x[i] == x[i]) sum += x[i] + x[i];
+    y[i] = sum;
+}
+LAUNCH(head_and_body, float)
+__global__ void loop_and_body(const int* x, int* y) {
+    const int i = threadIdx.x;
+    int sum = 0;
+    for (int k = 0; k < x[64]; ++k) sum += x[i] > 0 ? x[i] : 0;
+    y[i] = y[i + 64] = sum;
+}
+LAUNCH(loop_and_body, int)
+__global__ void lambda_in_a_line(const float* x, float* y) {
+    const int i = threadIdx.x;
+    const auto f = [&](int k) { const float a = x[k]; return a + x[k] + x[k]; };
+    y[i] = f(i) + x[i];
+}
+LAUNCH(lambda_in_a_line, float)
+
 // ---- Assignments, and their values
 
 COUNT(doubles, float, y[i] *= 2.0f;)

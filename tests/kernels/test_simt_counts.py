@@ -32,6 +32,10 @@ GLOBAL = [
     (2, 2, "several_lines"),
     # Another statement reads it again, and so does a function, or a thread that has met others.
     (2, 1, "two_statements two_loops function function_and_element met_between"),
+    # On the same line too.
+    (2, 1, "two_in_a_line head_and_body"),
+    (3, 2, "loop_and_body"),
+    (3, 1, "lambda_in_a_line"),
     # What a statement changes it reads once, and what it has stored it need not read.
     (1, 1, "doubles adds_itself counts_up counts_before tested itself"),
     (2, 1, "adds shorts"),
@@ -102,6 +106,8 @@ def launched(built: Simulator, name: str) -> Launch:
     if name == "chained_far":
         # Each thread has a place of its own.
         x.view(np.int32)[:] = np.arange(2048)
+    if name == "loop_and_body":
+        x.view(np.int32)[64] = 1
     if name == "conditions":
         x.view(np.uint8)[:] = 1
     y[:] = 1

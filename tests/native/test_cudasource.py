@@ -111,14 +111,14 @@ def test_headers_of_kernels_are_rewritten_too(tmp_path: Path) -> None:
     assert all("__shared__" not in file.numbered for file in unit.files)
 
 
-def test_the_simulator_is_told_the_statements_with_several_lines(tmp_path: Path) -> None:
+def test_the_simulator_is_told_the_statements_that_are_no_whole_lines(tmp_path: Path) -> None:
     """In a line before the source's first, and of all files of its library."""
     (tmp_path / "k.cu").write_text('#include "k.cuh"\nint a =\n    3;\n')
     (tmp_path / "k.cuh").write_text("int b =\n  4,\n  c;\nint d;\n")
 
     unit = read_unit("k", [tmp_path / "k.cu"], tmp_path, tmp_path)
 
-    told = 'SIMT_STATEMENTS("k.cu\\n2-3\\nk.cuh\\n1-3");\n'
+    told = 'SIMT_STATEMENTS("k.cu\\n2:1-3:6\\nk.cuh\\n1:1-3:4");\n'
     assert unit.files[0].numbered.startswith(f'{told}#line 1 "k.cu"\n#include')
     assert unit.files[1].numbered.startswith('#line 1 "k.cuh"\n')
 

@@ -1,5 +1,5 @@
-// Where in the source a call of the sanitizer stands: its line, by the line table that compilers leave
-// in the library (DWARF 2 to 4), and the statement around the line, by what cudastatements.py found.
+// Where in the source a call of the sanitizer stands: line and column, by the line table that compilers
+// leave in the library (DWARF 2 to 4), and the statement around them, by what cudastatements.py has found.
 #pragma once
 
 #include <elf.h>
@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
@@ -99,21 +101,21 @@ class Lines {
         Bytes table(section(mapped.text, ".debug_line"));
         while (!table.empty()) read_unit(table);
         std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-            return a.address != b.address ? a.address < b.address : !a.line && b.line;
+            return a.address != b.address ? a.address < b.address : !a.at.line && b.at.line;
         });
     }
 
-    // What the source says of its statements with several lines: ``k.cu 3-5 9-12 k.cuh 4-6``.
+    // What the source says of statements that are no whole lines: ``k.cu``, and then ``3:5-4:20`` in each line.
     void statements(const std::string& text) {
-        std::string file;
+        std::vector<Span>* spans = nullptr;
         for (size_t at = 0; at < text.size();) {
             const size_t end = std::min(text.find('\n', at), text.size());
             const std::string word = text.substr(at, end - at);
-            unsigned first = 0, last = 0;
-            if (std::sscanf(word.c_str(), "%u-%u", &first, &last) == 2) {
-                several[file].push_back({first, last});
+            Span span;
+            if (std::sscanf(word.c_str(), "%u:%u-%u:%u", &span.first.line, &span.first.column, &span.last.line, &span.last.column) == 4) {
+                if (spans) spans->push_back(span);
             } else {
-                file = word;
+                spans = &known[word];
             }
             at = end + 1;
         }
@@ -123,19 +125,28 @@ class Lines {
     uint64_t statement(uint64_t place) const {
         const auto after = std::upper_bound(rows.begin(), rows.end(), place,
                                             [](uint64_t at, const Row& row) { return at < row.address; });
-        if (after == rows.begin() || !std::prev(after)->line) return 0;
+        if (after == rows.begin() || !std::prev(after)->at.line) return 0;
         const Row& row = *std::prev(after);
-        return uint64_t{row.file} << 32 | first_line(files[row.file], row.line);
+        const Place begin = begin_of(files[row.file], row.at);
+        return uint64_t{row.file} << 48 | uint64_t{begin.line} << 16 | (begin.column & 0xffff);
     }
 
   private:
+    struct Place {
+        unsigned line = 0, column = 0;
+        auto operator<=>(const Place&) const = default;
+    };
+    struct Span {
+        Place first, last;
+    };
     struct Row {
         uint64_t address;
-        uint32_t file, line;  // line 0: what begins here belongs to no line
+        uint32_t file;
+        Place at;  // line 0: what begins here belongs to no line
     };
     std::vector<Row> rows;
     std::vector<std::string> files;
-    std::map<std::string, std::vector<std::pair<unsigned, unsigned>>> several;
+    std::map<std::string, std::vector<Span>> known;
     uint64_t low = 0, high = 0;
 
     static std::string_view section(std::string_view text, const char* name) {
@@ -158,14 +169,16 @@ class Lines {
         return {};
     }
 
-    unsigned first_line(const std::string& file, unsigned line) const {
-        for (const auto& [shown, spans] : several) {
-            if (!file.ends_with(shown)) continue;
+    // Where the statement begins; a whole line has column 0.
+    Place begin_of(const std::string& file, const Place& at) const {
+        for (const auto& [shown, spans] : known) {
+            const size_t before = file.size() - shown.size();
+            if (!file.ends_with(shown) || (before && file[before - 1] != '/')) continue;
             for (const auto& [first, last] : spans) {
-                if (first <= line && line <= last) return first;
+                if (first <= at && at <= last) return first;
             }
         }
-        return line;
+        return {at.line, 0};
     }
 
     uint32_t number_of(std::string_view folder, std::string_view name) {
@@ -202,11 +215,11 @@ class Lines {
             numbers.push_back(number_of(folder < folders.size() ? folders[folder] : "", name));
         };
         for (auto name = head.string(); !name.empty(); name = head.string()) add_file(head, name);
-        uint64_t address = 0, file = 1, line = 1;
+        uint64_t address = 0, file = 1, line = 1, column = 0;
         size_t first = rows.size();
         const auto row = [&](bool ends) {
             const uint32_t number = file < numbers.size() ? numbers[file] : 0;
-            rows.push_back({address, number, ends ? 0 : static_cast<uint32_t>(line)});
+            rows.push_back({address, number, {ends ? 0 : static_cast<unsigned>(line), static_cast<unsigned>(column)}});
         };
         while (!unit.empty()) {
             const auto code = unit.number<uint8_t>();
@@ -222,7 +235,7 @@ class Lines {
                     // A function that the linker has left out is said to lie elsewhere.
                     if (rows[first].address < low || rows[first].address >= high) rows.resize(first);
                     first = rows.size();
-                    address = 0, file = 1, line = 1;
+                    address = 0, file = 1, line = 1, column = 0;
                 } else if (what == 2) {
                     address = more.number<uint64_t>();
                 } else if (what == 3) {
@@ -236,6 +249,8 @@ class Lines {
                 line += static_cast<uint64_t>(unit.signed_leb());
             } else if (code == 4) {
                 file = unit.unsigned_leb();
+            } else if (code == 5) {
+                column = unit.unsigned_leb();
             } else if (code == 8) {
                 address += uint64_t{(255u - opcode_base) / line_range} * step;
             } else if (code == 9) {
