@@ -79,9 +79,10 @@ def wings(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def device(session: nox.Session) -> None:
-    """Run the solutions on this machine's GPU: nox -s device [-- cuda|mps]."""
-    (name,) = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
-    session.run(sys.executable, "-m", "pytest", "katas", "--solutions", f"--device={name}", "-q")
+    """Run the solutions on this machine's GPU: nox -s device [-- cuda|mps [-m cuda -n 14]]."""
+    name, *more = session.posargs or ["mps" if sys.platform == "darwin" else "cuda"]
+    command = (sys.executable, "-m", "pytest", "katas", "--solutions", f"--device={name}", "-q")
+    session.run(*command, *more)
 
 
 @nox.session(default=False)

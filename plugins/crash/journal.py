@@ -71,6 +71,8 @@ class Record:
     # It has left the rest to another process; why, if the import that goes on is to blame.
     left: bool = False
     why: str = ""
+    # It has ended with a device that is broken, which may keep it from leaving cleanly.
+    broken: bool = False
     status: int | None = None
 
     def add(self, kind: str, since: float, values: dict[str, Any]) -> None:

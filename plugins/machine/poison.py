@@ -45,6 +45,7 @@ SINCE = "{} cannot be used in this process since {}: that may be why."
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Skip a test whose device is broken; else look whether its fixtures break one."""
+    __tracebackhide__ = True
     if poisoned := item.config.stash.get(poisoned_key, None):
         skip_on(poisoned, item)
     return (yield from watch_step(item))
@@ -53,6 +54,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Look whether the test breaks a device."""
+    __tracebackhide__ = True
     return (yield from watch_step(item))
 
 
@@ -62,6 +64,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
     After the fault, fixtures that use the device cannot but fail: that says nothing new.
     """
+    __tracebackhide__ = True
     if poisoned_key not in item.config.stash:
         return (yield from watch_step(item))
     try:
@@ -87,6 +90,7 @@ def pytest_make_collect_report(
 
 def watch_step(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test if a device is broken after this step of it; note it in an error of its own."""
+    __tracebackhide__ = True
     try:
         result = yield
     except pytest.exit.Exception:

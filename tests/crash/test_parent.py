@@ -108,6 +108,7 @@ def test_a_crash_after_the_tests_is_reported(kata: MiniCourse) -> None:
         (Record(begun=True, status=0), ABORTED, BROKEN, False),
         (Record(begun=True, status=1), ABORTED, 1, False),
         (Record(begun=True, status=0), STOPPED, 0, False),
+        (Record(begun=True, status=1, broken=True), STOPPED, 1, True),
         (Record(begun=True, status=2, interrupted=True), Death(2, Stack()), INTERRUPTED, True),
         (Record(begun=True, interrupted=True), ABORTED, INTERRUPTED, False),
     ],
