@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
     Raises
     ------
     SourceError
-        If the first source names no tier, or a file includes all of PyTorch.
+        If the first source names no tier, or a file includes all of PyTorch or is in UTF-16.
     """
     folders = tuple(dict.fromkeys((sources[0].parent, beside)))
     files: dict[str, SourceFile] = {}
@@ -122,8 +123,8 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
         wanted = waiting.pop(0)
         path = next((folder / wanted for folder in folders if (folder / wanted).is_file()), None)
         if path and wanted not in files:
-            text = path.read_text(encoding="utf-8", errors="replace")
             shown = path.relative_to(root) if path.is_relative_to(root) else path
+            text = _read_text(path, shown.as_posix())
             kernels = sources[0].name.endswith(CUDA)
             files[wanted] = file = SourceFile(wanted, shown.as_posix(), text, kernels)
             waiting += _read_includes(file)
@@ -133,6 +134,14 @@ def read_unit(name: str, sources: list[Path], root: Path, beside: Path) -> Unit:
     if tier == "simt":
         first = replace(first, before=_statements([first, *others]))
     return Unit(name, tier, folders, (first, *others))
+
+
+def _read_text(path: Path, shown: str) -> str:
+    """Return the text of a source, which may begin with the mark of UTF-8, as compilers take it."""
+    with path.open("rb") as file:
+        if file.read(2) in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
+            raise SourceError(f"{shown}: the file is in UTF-16; save it in UTF-8")
+    return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
 def _statements(files: list[SourceFile]) -> str:

@@ -49,6 +49,28 @@ def test_a_source_without_a_tier_is_refused(csrc: Path, line: str) -> None:
         read(csrc, line)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("k01.cpp", "// tier: small\n"), ("k01.cu", "int x;\n")]
+)
+def test_the_mark_of_utf8_is_left_out(csrc: Path, name: str, text: str) -> None:
+    """Compilers take it, and some editors write it; a header may begin with it, too."""
+    (csrc / "a.h").write_text("int y;", encoding="utf-8-sig")
+    (csrc / name).write_text(f'{text}#include "a.h"\n', encoding="utf-8-sig")
+
+    unit = read_unit("lecture01_k01", [csrc / name], csrc.parents[2], csrc)
+
+    assert [f'{text}#include "a.h"\n', "int y;"] == [file.text for file in unit.files]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_another_encoding_is_named(csrc: Path, encoding: str) -> None:
+    """No compiler reads it, and without the message every line would be wrong."""
+    (csrc / "k01.cpp").write_bytes("\ufeff// tier: small\n".encode(encoding))
+
+    with pytest.raises(SourceError, match=r"^katas/lecture01/csrc/k01\.cpp: .* UTF-16; save it in"):
+        read_unit("lecture01_k01", [csrc / "k01.cpp"], csrc.parents[2], csrc)
+
+
 @pytest.mark.parametrize("header", ["torch/extension.h", "torch/torch.h", "torch/all.h"])
 def test_all_of_pytorch_is_refused(csrc: Path, header: str) -> None:
     """An edit would take 20 seconds; the message names the line and the alternative."""
