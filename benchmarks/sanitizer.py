@@ -3,7 +3,7 @@
     python -m benchmarks.sanitizer answers [--count N] [--seed N] [--workers N] [--json FILE]
     python -m benchmarks.sanitizer faults [--workers N] [--json FILE]
 
-``answers`` draws wrong answers for the ``.cu`` files of lecture 09 from tests/wrong and runs the
+``answers`` draws wrong answers for the ``.cu`` files of lecture 09 from its .meta and runs the
 tests of each on the GPU alone: which of them does a GPU accept? ``faults`` builds the faults of
 synchronisation and memory that ``benchmarks/sanitizer.json`` lists into the programs of
 ``benchmarks/hosts``, runs each three times and once under each tool of compute-sanitizer: does a
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LECTURE = ROOT / "katas/lecture09"
-WRONG = ROOT / "tests/wrong/lecture09"
 HOSTS = ROOT / "benchmarks/hosts"
 RECORD = ROOT / "benchmarks/sanitizer.json"
 PROGRAM = "compute-sanitizer"
@@ -117,11 +116,11 @@ class Fault:
         return any(run != "same" for run in self.runs)
 
 
-def wrong_kernels(folder: Path = WRONG) -> dict[Answer, Wrong]:
+def wrong_kernels(folder: Path = LECTURE) -> dict[Answer, Wrong]:
     """Return the wrong answers for CUDA sources, in the order of the files."""
     return {
-        Answer(file.stem, wrong.because): wrong
-        for file in sorted(folder.glob("*.toml"))
+        Answer(file.parent.name, wrong.because): wrong
+        for file in sorted(folder.glob(".meta/*/wrong.toml"))
         for wrong in read_answers(file).wrong
         if wrong.file.endswith(".cu")
     }
