@@ -12,12 +12,11 @@ from tests.gate.ledger import read_proof
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.gate.cases import Gate
+    from plugins.course.model import Kata
     from tests.gate.ledger import Proof
     from tests.gate.prove import Row
 
 
-MARKER = "<!-- verify -->"
 HEAD = ("kata", "tests", "unsolved", "solved", "wrong", "right", "mutants", "repeats", "seconds")
 PROOFS = ("kata", "tests", "wrong", "right", "mutants", "equivalent", "repeats", "blind", "proved")
 
@@ -49,10 +48,10 @@ def report(rows: Sequence[Row]) -> str:
     return "\n".join([*parts, table(HEAD, cells)])
 
 
-def proof_table(gate: Gate) -> str:
-    """Return the table of all entries of the ledger, and how long they took."""
+def proof_table(katas: Sequence[Kata]) -> str:
+    """Return the table of the entries of these katas, and how long they took."""
     rows, seconds = [], 0
-    for kata in gate.katas:
+    for kata in katas:
         try:
             proof = read_proof(proof_file(kata))
         except (OSError, ProofError):
@@ -79,12 +78,3 @@ def _cells(proof: Proof) -> list[str]:
         str(len(proof.blind) or ""),
         proof.proved,
     ]
-
-
-def write_table(gate: Gate) -> None:
-    """Renew the table at the end of tests/README.md."""
-    page = gate.tests / "README.md"
-    if not page.exists():
-        return
-    before, marker, _ = page.read_text(encoding="utf-8").partition(MARKER)
-    page.write_text(f"{before}{marker}\n\n{proof_table(gate)}\n", encoding="utf-8")

@@ -17,8 +17,6 @@ from tests.gate.rules import RULES
 from tests.gate.rules import has_its_files
 from tests.gate.sizes import broken_lecture_rules
 from tests.gate.sources import strays
-from tests.gate.table import MARKER
-from tests.gate.table import proof_table
 from tests.gate.wrongrules import broken_answers
 
 
@@ -54,14 +52,6 @@ def test_wrong_answers_can_be_tried(pytestconfig: pytest.Config, kata: Kata) -> 
 def test_its_proof_stands(pytestconfig: pytest.Config, kata: Kata) -> None:
     """Its entry is that of these files."""
     judge(kata, proof_problems(gate_of(pytestconfig), kata))
-
-
-def test_the_table_of_proofs_is_that_of_the_entries(pytestconfig: pytest.Config) -> None:
-    """`nox -s verify -- --due --write` renews it."""
-    gate = gate_of(pytestconfig)
-    table = (gate.tests / "README.md").read_text(encoding="utf-8").partition(MARKER)[2]
-
-    assert table.strip() == proof_table(gate)
 
 
 def test_every_lecture_can_be_read(pytestconfig: pytest.Config) -> None:

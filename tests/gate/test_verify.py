@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     Verify = Callable[..., tuple[int, str]]
 
 
-PAGE = "Words.\n\n<!-- verify -->\n"
-
-
 @pytest.fixture
 def run(
     small: Small,
@@ -58,7 +55,6 @@ def run(
     monkeypatch.setattr(verify, "HOME", small.course.path)
     # A process of its own takes as long to start as the runs of most of these tests.
     monkeypatch.setattr(verify, "Runner", lambda _: nullcontext(runner))
-    small.course.write("tests/README.md", PAGE)
 
     def run(*arguments: str) -> tuple[int, str]:
         status = verify.main([*arguments, "--jobs", "1"])
@@ -122,7 +118,7 @@ def commit(small: Small, *names: str) -> None:
 
 
 def test_a_good_kata_is_entered(small: Small, run: Verify) -> None:
-    """The report says so, the entry stands, and the table of tests/README.md has it."""
+    """The report says so, the entry stands, and the table of proofs has it."""
     status, out = run("lecture01", "k01", "--write")
 
     assert status == 0
@@ -130,9 +126,9 @@ def test_a_good_kata_is_entered(small: Small, run: Verify) -> None:
     assert row == ["lecture01/k01_clamp", "4", "red", "yes", "3/3", "", "13/13", "20/20"]
     assert "1 of 1 katas proved and entered." in out
     assert proof_problems(small.gate, small.kata) == []
-    page = (small.gate.tests / "README.md").read_text()
-    assert page == f"{PAGE}\n{proof_table(small.gate)}\n"
-    assert "| lecture01/k01_clamp | 4     | 3/3   |       | 13/13   | 2          | 20/20" in page
+    _, out = run("lecture01", "--table")
+    assert out == f"{proof_table(small.gate.katas)}\n"
+    assert "| lecture01/k01_clamp | 4     | 3/3   |       | 13/13   | 2          | 20/20" in out
 
     assert run("--due") == (0, "Every proof is up to date.\n")
 
@@ -182,7 +178,7 @@ def test_a_lecture_that_cannot_be_read(small: Small, run: Verify) -> None:
             "expected unsolved, solved, wrong, right, mutants, flakes; found mutant",
         ),
         (["--again"], "--again needs --minutes"),
-        ([], "name a lecture, or all, or give --due, --base, --aged or --again"),
+        ([], "name a lecture, or all, or give --due, --base, --aged, --again or --table"),
         (["--due", "--again", "--minutes", "1"], "not allowed with argument --due"),
     ],
 )
@@ -286,12 +282,18 @@ def test_a_kata_without_a_proof_is_red(
 
 
 @pytest.mark.usefixtures("proof")
-def test_the_table_is_renewed_where_nothing_is_due(small: Small, run: Verify) -> None:
-    """An entry may have been merged, or its kata may be gone."""
-    assert run("--due") == (0, "Every proof is up to date.\n")
-    assert (small.gate.tests / "README.md").read_text() == PAGE
-    assert run("--due", "--write") == (0, "Every proof is up to date.\n")
-    assert proof_table(small.gate) in (small.gate.tests / "README.md").read_text()
+def test_the_table_has_a_row_for_each_kata(small: Small, run: Verify) -> None:
+    """It is empty where there is no entry; of a lecture, its katas alone."""
+    more_katas(small)
+    small.course.kata("k01_other", "def test_it(): pass", lecture="lecture02")
+    status, out = run("all", "--table")
+
+    assert status == 0
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in out.splitlines()[2:-2]]
+    names = ["lecture01/k01_clamp", "lecture01/k02_clamp", "lecture01/k03_clamp"]
+    assert [row[0] for row in rows] == [*names, "lecture02/k01_other"]
+    assert [row[1] for row in rows] == ["4", "", "", ""]
+    assert "lecture02" not in run("lecture01", "--table")[1]
 
 
 @pytest.mark.usefixtures("short")
@@ -369,8 +371,7 @@ def test_a_blind_run_is_entered(
     (line,) = read_proof(proof_file(small.kata)).blind
     assert (line["tests"], line["passed"]) == (4, 3)
     assert proof_problems(small.gate, small.kata) == []
-    page = (small.gate.tests / "README.md").read_text()
-    assert page == f"{PAGE}\n{proof_table(small.gate)}\n"
+    assert "| 20/20   | 1     |" in proof_table(small.gate.katas)
 
     more_katas(small)
     assert run("lecture01", "--blind", str(answer))[1] == "--blind is for one kata, these are 3\n"
@@ -379,7 +380,6 @@ def test_a_blind_run_is_entered(
 def test_what_was_proved_is_kept_when_it_is_stopped(small: Small) -> None:
     """Ctrl-C in the second kata loses nothing of the first; the same command goes on there."""
     more_katas(small)
-    small.course.write("tests/README.md", PAGE)
     code = (
         "import pathlib, signal, sys\n"
         "from tests.gate import verify\n"

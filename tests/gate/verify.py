@@ -42,8 +42,8 @@ from tests.gate.prove import Prover
 from tests.gate.prove import Row
 from tests.gate.runner import HOME
 from tests.gate.runner import Runner
+from tests.gate.table import proof_table
 from tests.gate.table import report
-from tests.gate.table import write_table
 from tests.shards import part_of
 from tests.shards import shards
 
@@ -72,6 +72,9 @@ def main(arguments: Sequence[str]) -> int:
     if broken or not katas:
         sys.stdout.write("\n".join(broken or ["no such kata"]) + "\n")
         return 2
+    if options.table:
+        sys.stdout.write(f"{proof_table(katas)}\n")
+        return 0
     return blind(gate, katas, options.blind) if options.blind else prove(gate, katas, options)
 
 
@@ -83,8 +86,6 @@ def prove(gate: Gate, katas: list[Kata], options: argparse.Namespace) -> int:
         sys.stdout.write(f"--base {options.base}: {error}\n")
         return 2
     if not katas and not others:
-        if options.write:
-            write_table(gate)
         sys.stdout.write("Every proof is up to date.\n")
         return 0
     if options.list:
@@ -103,8 +104,6 @@ def work_through(
     sys.stdout.write(report(rows) + "\n")
     for line in summary(work, others, options):
         sys.stdout.write(f"{line}\n")
-    if options.write:
-        write_table(gate)
     if work.stopped:
         return INTERRUPTED
     # A sample is of what fits; whatever else is not proved although it was asked for is red.
@@ -149,6 +148,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
         action="store_true",
         help="katas that are proved: the youngest, then aged ones, then random ones",
     )
+    which.add_argument("--table", action="store_true", help="print what the proofs say")
     every = ",".join(CHECKS)
     which.add_argument(
         "--blind",
@@ -173,7 +173,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     if unknown := set(options.only) - set(CHECKS):
         parser.error(f"--only: expected {', '.join(CHECKS)}; found {', '.join(sorted(unknown))}")
     if options.lecture == "all" and not arguments:
-        parser.error("name a lecture, or all, or give --due, --base, --aged or --again")
+        parser.error("name a lecture, or all, or give --due, --base, --aged, --again or --table")
     if options.again and options.minutes is None:
         parser.error("--again needs --minutes")
     # As tox does: "auto" is one for each processor.
@@ -195,7 +195,6 @@ def blind(gate: Gate, katas: list[Kata], answer: Path) -> int:
         except (OSError, ProofError) as error:
             sys.stdout.write(f"--blind {answer}: {error}; first {command(katas[0])}\n")
             return 2
-    write_table(gate)
     sys.stdout.write(f"{line}\n")
     return 0
 
