@@ -20,6 +20,7 @@ from plugins.native.plugin import builds_ahead
 from plugins.native.plugin import native_katas
 from plugins.native.plugin import native_key
 from plugins.native.plugin import no_cxx
+from plugins.native.plugin import pytest_report_header
 from plugins.native.plugin import resume_dots
 from plugins.native.sources import SourceError
 from tests.support.native import native_kata
@@ -214,3 +215,35 @@ def test_dots_go_on_in_a_terminal(shows: bool, resumed: list[str]) -> None:  # n
 
     assert named == resumed
     assert ["", ""] == written
+
+
+@pytest.mark.parametrize(
+    ("clang", "refused", "lines"),
+    [
+        (True, [], []),
+        (False, [], ["katas: cc builds the C++ katas; clang is five times faster (see README.md)"]),
+        (
+            True,
+            ["simt"],
+            ["katas: cc cannot build the tier simt, g++ does (KATAS_CXX=cc says why)"],
+        ),
+    ],
+)
+def test_the_header_tells_of_compilers(
+    *, clang: bool, refused: list[str], lines: list[str]
+) -> None:
+    """That g++ builds, or that the first compiler is passed over for a tier; each in one row."""
+    builder = SimpleNamespace(
+        passed_over=lambda tier: ["cc"] * (tier in refused),
+        recipe_of=lambda _tier: SimpleNamespace(
+            toolchain=SimpleNamespace(compiler=SimpleNamespace(name="g++"))
+        ),
+    )
+    toolchain = SimpleNamespace(compiler=SimpleNamespace(name="cc", clang=clang))
+    native = SimpleNamespace(katas=("a",), toolchain=toolchain, builder=builder)
+    config: Any = SimpleNamespace(stash={native_key: native})
+
+    assert lines == pytest_report_header(config)
+    assert all(len(line) <= 80 for line in lines)
+    native.katas = ()
+    assert [] == pytest_report_header(config)
