@@ -427,6 +427,18 @@ def test_what_a_fragment_may_be_called() -> None:
     assert settings["start_string"] in (ROOT / settings["filename"]).read_text()
 
 
+def test_the_version_is_the_edition() -> None:
+    """A year and a month, the same for the package and the change log, which tells of it."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        settings = tomllib.load(file)
+    version = settings["project"]["version"]
+
+    assert re.fullmatch(r"20\d\d\.(0[1-9]|1[0-2])", version)
+    assert version == settings["tool"]["towncrier"]["version"]
+    log = (ROOT / settings["tool"]["towncrier"]["filename"]).read_text(encoding="utf-8")
+    assert f"\n## {version}, 20" in log
+
+
 @pytest.mark.parametrize("tool", ["actionlint", "zizmor"])
 def test_the_linters_find_nothing(tool: str) -> None:
     """Where they are installed; `tox -e lint` has them."""
