@@ -28,6 +28,8 @@ OPERATOR = r"(?:[-+*/]=?|[<>]=?(?!\()|[=!]=)"
 # operator, and in a call or a conversion the literal becomes what is asked for.
 BEFORE = re.compile(rf"(?:[\w)\]]\s*{OPERATOR}[\s(]*[-+]?\s*|\bauto\s+\w+\s*[={{(]\s*[-+]?\s*)$")
 AFTER = re.compile(rf"\s*{OPERATOR}\s*[\w(.!~-]")
+# Shared memory of a launch has one type in a file: a template may declare the widest, as room.
+ROOM = re.compile(r"\bextern\s+__shared__\s+(?:__align__\(\w+\)\s*)?double\s+\w+\s*\[\s*\]")
 MACRO = re.compile(r"\s*#\s*define\b")
 
 
@@ -58,7 +60,8 @@ def forbids_doubles(source: Path, given: str = "") -> None:
 
 def doubles(text: str) -> list[tuple[int, str]]:
     """Return what makes doubles in a CUDA source, with the number of its line."""
-    code = NO_CODE.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
+    code = NO_CODE.sub(_blank, text)
+    code = ROOM.sub(_blank, code)
     found = [(match.start(), match[0]) for match in NAMES.finditer(code)]
     for match in LITERAL.finditer(code):
         line = code[code.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -67,3 +70,7 @@ def doubles(text: str) -> list[tuple[int, str]]:
         if MACRO.match(line) or BEFORE.search(before[-200:]) or AFTER.match(after):
             found.append((match.start(), match[0]))
     return [(code.count("\n", 0, place) + 1, what) for place, what in sorted(found)]
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " + "\n" * match[0].count("\n")
