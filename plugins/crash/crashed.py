@@ -7,7 +7,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
-from typing import Literal
 
 import pytest
 
@@ -15,6 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from plugins.crash.journal import Phase
     from plugins.crash.journal import Run
 
 
@@ -39,9 +39,6 @@ class Crashed(pytest.fail.Exception):  # type: ignore[name-defined, misc]
 
     def __init__(self, text: str) -> None:
         super().__init__(text, pytrace=False)
-
-
-Phase = Literal["setup", "call", "teardown"]
 
 
 @dataclass(frozen=True)

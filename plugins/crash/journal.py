@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import Literal
 
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from plugins.crash.crashed import Phase
 
 
 class Journal:
@@ -40,6 +39,9 @@ class Writer:
         if os.getpid() == self._process:
             line = json.dumps([kind, time.monotonic(), values], default=str)
             os.write(self._file, f"{line}\n".encode())
+
+
+Phase = Literal["setup", "call", "teardown"]
 
 
 @dataclass(eq=False)

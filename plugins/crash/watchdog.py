@@ -26,8 +26,8 @@ from plugins.tools.processes import memory_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plugins.crash.crashed import Phase
     from plugins.crash.journal import Journal
+    from plugins.crash.journal import Phase
 
 
 class Watch:
