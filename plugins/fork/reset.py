@@ -23,7 +23,6 @@ from datetime import datetime
 from hashlib import sha256
 from importlib.metadata import Distribution
 from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +44,7 @@ from plugins.tools.files import state_folder
 from plugins.tools.files import write_whole
 from plugins.tools.git import GitError
 from plugins.tools.git import Repo
+from plugins.tools.terminal import has_pip
 
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def fetch_files(
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - pip, and a package that is installed already
         if done.returncode:
             # Of a Python without pip, its own words say so.
-            how = "" if find_spec("pip") or command[0] == "uv" else "\npython -m ensurepip"
+            how = "" if has_pip() or command[0] == "uv" else "\npython -m ensurepip"
             shown = shlex.join("python" if each == sys.executable else each for each in command)
             why = f"{done.stderr.strip()}{how}"
             raise RefusedError(NOT_FETCHED.format(package=about, why=why, command=shown))
@@ -187,7 +187,7 @@ def fetch_files(
 
 def installer(*arguments: str) -> list[str]:
     """Return the command that installs for this Python: by pip, or by uv where there is no pip."""
-    if find_spec("pip") or not shutil.which("uv"):
+    if has_pip() or not shutil.which("uv"):
         return [sys.executable, "-m", "pip", "install", *arguments]
     return ["uv", "pip", "install", "--python", sys.executable, *arguments]
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import textwrap
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,13 +53,22 @@ def install_command(what: str, *, newest_pip: bool = False) -> str:
     """
     upgrade = "python -m pip install -U pip && " if newest_pip else ""
     command = f"{upgrade}python -m pip install {what}"
-    if find_spec("pip"):
+    if has_pip():
         return command
     if has_uv():
         return f"uv pip install {uv_options()}{what}"
     if find_spec("ensurepip"):
         return f"python -m ensurepip && {command}"
     return f"{command} (this Python has no pip: https://pip.pypa.io/en/stable/installation)"
+
+
+def has_pip() -> bool:
+    """Whether this Python has pip.
+
+    Asked past the other finders: setuptools' own takes the question for pip at work, and gives no
+    distutils from then on (`_distutils_hack: DistutilsMetaFinder.spec_for_pip`).
+    """
+    return PathFinder.find_spec("pip") is not None
 
 
 def has_uv() -> bool:

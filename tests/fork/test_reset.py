@@ -359,7 +359,7 @@ def test_uv_fetches_where_there_is_no_pip(
     exercise = install_package(site) / "k01_root.py"
     exercise.write_text(SOLUTION)
     forget_fetched(tmp_path / "pip")
-    monkeypatch.setattr(reset, "find_spec", lambda _: None)
+    monkeypatch.setattr(reset, "has_pip", lambda: False)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "which", lambda _: None)
         assert 1 == main([AWAY], fork.root)

@@ -18,6 +18,7 @@ import pytest
 from plugins import ROOT
 from plugins.tools import terminal
 from plugins.tools.terminal import format_duration
+from plugins.tools.terminal import has_pip
 from plugins.tools.terminal import has_uv
 from plugins.tools.terminal import install_command
 from plugins.tools.terminal import install_group
@@ -122,6 +123,7 @@ class Environment:
     def has(self, *names: str, config: str = "home = /usr/bin\n") -> None:
         """Let it have these of pip, ensurepip and uv; `config` is its pyvenv.cfg."""
         (self.folder / "pyvenv.cfg").write_text(config)
+        self.patch.setattr(terminal, "has_pip", lambda: "pip" in names)
         self.patch.setattr(terminal, "find_spec", lambda name: name if name in names else None)
         self.patch.setattr(shutil, "which", lambda name: name if name in names else None)
 
@@ -235,3 +237,18 @@ def test_uv_takes_what_it_is_told(tmp_path: Path) -> None:
 def test_pip_is_looked_for_in_this_python() -> None:
     """Nothing is imported for it."""
     assert install_command("x").startswith("python -m pip ") == bool(find_spec("pip"))
+
+
+def test_to_look_for_pip_leaves_setuptools_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its finder gives up its distutils once it is asked for pip, and then cannot be imported."""
+    asked = []
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            asked.append(name)
+
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+
+    assert has_pip() == bool(find_spec("pip"))
+    assert ["pip"] == asked, "asked by find_spec, and only by it"
