@@ -40,13 +40,19 @@ def pytest_kata_backends() -> list[Capability]:
 
 
 def no_inductor() -> str | None:
-    """Return why ``torch.compile`` cannot compile for the CPU: it needs a compiler and Python.h."""
+    """Return why ``torch.compile`` cannot compile for the CPU.
+
+    It needs a compiler and Python.h, and it knows a header again by ``openssl sha512``
+    (torch/_inductor/codecache.py: _precompile_header).
+    """
     default = "clang++" if sys.platform == "darwin" else "g++"
     compiler = os.environ.get("CXX", default)
     if not shutil.which(compiler):
         return f"Inductor compiles with {compiler}, which is not on PATH; install it or set CXX"
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         return "Inductor needs Python.h; install Python's headers (on Debian: python3-dev)"
+    if not shutil.which("openssl"):
+        return "Inductor needs openssl, which is not on PATH; install it (on Debian: openssl)"
     return None
 
 

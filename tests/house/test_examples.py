@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+COMPILED = re.compile(r"@torch\.compile\n|torch\.compile\(\w+\)")
 NAME = re.compile(r"# (\w+\.py)\n")
 # Optional programs: an example whose program is missing is skipped.
 PROGRAMS = ("torchrun", "torchx", "nox")
@@ -64,6 +65,18 @@ class Example:
     def needs_cluster(self) -> bool:
         """Whether it submits a job, or brings up a cluster."""
         return self.text.startswith("srun ") or "nox -s cluster" in self.text
+
+    @property
+    def needs_inductor(self) -> bool:
+        """Whether a file that it runs is compiled by Inductor, torch.compile's default."""
+        ran = [text for text in self.files if f"python {text.split()[1]}" in self.text]
+        return any(COMPILED.search(text) for text in [self.text, *ran])
+
+    @property
+    def tools(self) -> list[str]:
+        """The tools of tests/support/tools.py without which it is skipped."""
+        needs = {"slurm": self.needs_cluster, "inductor": self.needs_inductor}
+        return [name for name, needed in needs.items() if needed]
 
     @property
     def katas(self) -> int:
@@ -123,7 +136,7 @@ def skip_without(name: str, found: str | None) -> None:
         pytest.param(
             each,
             id=f"{each.page}-{each.number}",
-            marks=[pytest.mark.tool("slurm")] if each.needs_cluster else [],
+            marks=pytest.mark.tool(*each.tools),
         )
         for each in EXAMPLES
         if not (each.file or each.session)

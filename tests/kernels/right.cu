@@ -331,6 +331,7 @@ extern "C" cudaError_t kata_filled(int n, const float* x, float* y) {
     const bool same = processors == device.multiProcessorCount && threads == device.maxThreadsPerBlock && lanes == device.warpSize &&
                       shared == static_cast<int>(device.sharedMemPerBlock) && room == device.maxThreadsPerMultiProcessor;
     if (!same || cudaDeviceGetAttribute(&none, static_cast<cudaDeviceAttr>(0), 0) == cudaSuccess) return cudaErrorInvalidValue;
+    cudaGetLastError();  // what was refused is the last error, until it is asked for
     float* scratch;
     if (cudaError_t error = cudaMallocAsync(&scratch, n * sizeof(float), stream)) return error;
     cudaMemcpyAsync(scratch, x, n * sizeof(float), cudaMemcpyDeviceToDevice, stream);

@@ -119,6 +119,8 @@ def test_inductor_needs_a_compiler_and_headers(
     monkeypatch.delenv("CXX")
     assert str(no_inductor()).startswith("Inductor needs Python.h; ")
     (machine.bin / "Python.h").touch()
+    assert str(no_inductor()).startswith("Inductor needs openssl, ")
+    machine.program("openssl")
     assert no_inductor() is None
 
 

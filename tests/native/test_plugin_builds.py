@@ -418,7 +418,9 @@ def test_without_any_folder_the_test_says_so(native: MiniCourse) -> None:
     result = native.run()
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*k01_cpp.cpp could not be built: neither /proc/katas (*"])
+    result.stdout.fnmatch_lines(
+        ["*k01_cpp.cpp could not be built: /proc/katas cannot be written to (*), and */katas-*"]
+    )
 
 
 def test_without_a_compiler_the_tests_are_skipped(native: MiniCourse) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from plugins.kernels.nvcc import no_nvcc
 from plugins.kernels.triton import no_triton
+from plugins.native.backends import no_inductor
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_compiler
 from plugins.tools.terminal import install_group
@@ -42,6 +43,7 @@ TOOLS: dict[str, Callable[[], str | None]] = {
     "chromium": browser.missing,
     "clang++": no_clang,
     "g++": no_gxx,
+    "inductor": no_inductor,
     "nvcc": no_nvcc,
     "slurm": slurm.missing,
     "triton": no_triton,
