@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 VERDICT = (
     "plugins.course.session",
+    "plugins.course.collector",
     "plugins.course.limits",
     "plugins.course.solutions",
     "plugins.course.seeds",

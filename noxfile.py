@@ -68,7 +68,7 @@ def recording(session: nox.Session) -> None:
 @nox.session(default=False)
 def pictures(session: nox.Session) -> None:
     """Draw the pictures of the lectures anew: docs/lectureNN.svg."""
-    session.run(sys.executable, "-m", "tests.pictures", *session.posargs)
+    session.run(sys.executable, "-m", "docs.pictures", *session.posargs)
 
 
 @nox.session(default=False)

@@ -166,12 +166,16 @@ class Course:
     lectures: tuple[Lecture, ...]
     errors: tuple[str, ...]
 
+    @cached_property
+    def katas(self) -> tuple[Kata, ...]:
+        """The katas of all lectures, in teaching order."""
+        return tuple(kata for lecture in self.lectures for kata in lecture.katas)
+
     def kata_of(self, test: Path) -> Kata | None:
         """Return the kata whose test module is `test`, or None."""
         return self._katas_by_test.get(test)
 
     @cached_property
     def _katas_by_test(self) -> dict[Path, Kata]:
-        katas = [kata for lecture in self.lectures for kata in lecture.katas]
         # The first one wins, should a folder be among the lectures twice.
-        return {kata.test: kata for kata in reversed(katas)}
+        return {kata.test: kata for kata in reversed(self.katas)}

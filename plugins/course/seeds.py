@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.course.drawn import show_layouts
+from plugins.course.notes import poisoned_key
 from plugins.course.session import kata_of
-from plugins.course.session import poisoned_key
+from plugins.tools.tensor_repr import show_layouts
 
 
 if TYPE_CHECKING:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,33 +26,10 @@ if TYPE_CHECKING:
     from plugins.course.model import Kata
 
 
-@dataclass(frozen=True)
-class Poisoned:
-    """A device that a fault has broken for this process, why it is, and by which test."""
-
-    device: str
-    why: str
-    nodeid: str
-
-
 course_key = pytest.StashKey[Course]()
 root_key = pytest.StashKey[Path]()
 # The test modules of other packages' katas, by what they are called in the course.
 away_key = pytest.StashKey[dict[Path, Path]]()
-# Set by --watch: called with what takes long just now, which its own clock shows.
-status_key = pytest.StashKey[Callable[[str], None]]()
-# Set on a test that fails because a source does not build: the source's path, as messages have it.
-unbuilt_key = pytest.StashKey[str]()
-# On a test: the devices and backends that it needs and this machine has.
-found_key = pytest.StashKey[list[str]]()
-# On the configuration: the descriptor of the file for the stack of this process, should it die.
-stack_key = pytest.StashKey[int]()
-# On the configuration: the names of the devices that a test can be marked with.
-devices_key = pytest.StashKey[tuple[str, ...]]()
-# On the configuration: the device that is broken in this process, if there is one.
-poisoned_key = pytest.StashKey[Poisoned]()
-# On the configuration, by the crash guard: another process goes on where this one ends.
-replaced_key = pytest.StashKey[bool]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -88,23 +62,6 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.add_cleanup(private.share_trees())
     read_session_course(config)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect tests without the garbage collector, which would look at all of torch many times."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_finish() -> None:
-    """Re-enable the garbage collector and freeze the collected objects, before ranks are forked."""
-    gc.freeze()
-    gc.enable()
 
 
 def read_session_course(config: pytest.Config) -> Course:
@@ -174,13 +131,6 @@ def kata_of(item: pytest.Item) -> Kata | None:
     return course.kata_of(item.path) if course else None
 
 
-def devices_of(item: pytest.Item) -> list[str]:
-    """Return the names of the devices that `item` is marked with: one, or none for most tests."""
-    return [
-        name for name in item.config.stash.get(devices_key, ()) if item.get_closest_marker(name)
-    ]
-
-
 def file_of(nodeid: str, config: pytest.Config) -> Path:
     """Return the test module that a node id names: all that is left of a process that has died."""
     file = Path(os.path.normpath(config.rootpath / nodeid.partition("::")[0]))
@@ -207,7 +157,7 @@ def pytest_pycollect_makemodule(
 def katas_among(course: Course, args: Iterable[str], start: Path) -> list[Kata]:
     """Return the katas that the command line's arguments name by folder, file or test."""
     paths = [(start / argument.partition("::")[0]).resolve() for argument in args]
-    katas = (kata for lecture in course.lectures for kata in lecture.katas)
+    katas = course.katas
     return [kata for kata in katas if any(kata.test.is_relative_to(path) for path in paths)]
 
 

@@ -15,11 +15,11 @@ from typing import NoReturn
 
 import pytest
 
-from plugins.course.session import devices_of
+from plugins.course.notes import devices_of
+from plugins.course.notes import poisoned_key
+from plugins.course.notes import replaced_key
+from plugins.course.notes import stack_key
 from plugins.course.session import kata_of
-from plugins.course.session import poisoned_key
-from plugins.course.session import replaced_key
-from plugins.course.session import stack_key
 from plugins.crash.crashed import ON
 from plugins.crash.journal import Writer
 from plugins.tools.private import MissingNameError

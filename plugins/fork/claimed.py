@@ -48,7 +48,7 @@ class Claims:
 
 def find_claims(repo: Repo, course: Course, base: str) -> Claims:
     """Compare the exercises in the working tree, for that is what runs, with those of `base`."""
-    katas = [kata for lecture in course.lectures for kata in lecture.katas]
+    katas = list(course.katas)
     files = {kata: list(learners_files(kata)) for kata in katas}
     compared = [file for found in files.values() for file in found]
     changed = find_differing(repo, base, [*compared, *(kata.test for kata in katas)])

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal
 
+from plugins.fork.stub_places import all_still_open
+from plugins.fork.stub_places import same_code
 from plugins.fork.upstream import is_stub
-from plugins.guide.places import all_still_open
-from plugins.guide.places import same_code
 
 
 if TYPE_CHECKING:

@@ -38,8 +38,7 @@ def find_problems(course: Course, catalogue: Catalogue) -> list[str]:
     unknown = [
         f"{kata.folder / 'lecture.toml'}: kata {kata.name}: episodes: "
         f"expected a slug of {FILE}, found {ref.slug!r}"
-        for lecture in course.lectures
-        for kata in lecture.katas
+        for kata in course.katas
         for ref in kata.episodes
         if ref.slug not in catalogue.episodes
     ]

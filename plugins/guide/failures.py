@@ -17,8 +17,8 @@ import pytest
 from plugins.course.files import earlier_answers
 from plugins.course.files import path_from
 from plugins.course.names import name_for_pytest
+from plugins.course.notes import unbuilt_key
 from plugins.course.session import course_key
-from plugins.course.session import unbuilt_key
 from plugins.guide.episodes import catalogue_of
 from plugins.guide.folding import cause_of
 from plugins.guide.reading import format_all

@@ -24,9 +24,9 @@ from plugins.guide.folding import Cause
 from plugins.guide.folding import Failed
 from plugins.guide.folding import Folded
 from plugins.guide.folding import fold
-from plugins.guide.given import katas_as_given
 from plugins.guide.shorten import shows_all
 from plugins.guide.steps import read_steps
+from plugins.guide.untouched import katas_as_given
 
 
 if TYPE_CHECKING:

@@ -104,10 +104,7 @@ def find_kata(course: Course, start: Path, arguments: Sequence[str]) -> Kata | N
     """
     paths = {(start / argument.partition("::")[0]).resolve() for argument in arguments}
     katas = [
-        kata
-        for lecture in course.lectures
-        for kata in lecture.katas
-        if paths & {kata.test.resolve(), kata.exercise.resolve()}
+        kata for kata in course.katas if paths & {kata.test.resolve(), kata.exercise.resolve()}
     ]
     if not katas and len(paths) == 1 and not any(path.exists() for path in paths):
         # Not a file: a name such as ``lecture04/k03``, or a typing error.

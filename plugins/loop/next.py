@@ -17,8 +17,8 @@ from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import katas_among
 from plugins.crash.plugin import is_distributed
-from plugins.loop.walk import Walk
-from plugins.loop.walk import state_of
+from plugins.loop.kata_session import Walk
+from plugins.loop.kata_session import state_of
 from plugins.progress.order import core_path
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas

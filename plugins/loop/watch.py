@@ -1,7 +1,7 @@
 """``--watch`` runs the tests of a kata whenever it is saved, each time in a fork of itself.
 
 The process that stays has imported torch, pytest and the plugins, but no kata. It runs no test:
-it waits for saves and keys (`plugins.loop.wait`). Each run is a fork that continues as an
+it waits for saves and keys (`plugins.loop.events`). Each run is a fork that continues as an
 ordinary pytest, under the crash guard.
 """
 
@@ -20,17 +20,17 @@ from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import read_session_course
 from plugins.crash.plugin import is_program
-from plugins.loop.desk import Desk
+from plugins.loop.kata_session import OneKata
+from plugins.loop.kata_session import order_key
 from plugins.loop.next import choose_katas
 from plugins.loop.next import choose_path
 from plugins.loop.next import refuse_conflicts
 from plugins.loop.next import start_walk
 from plugins.loop.next import wants_next
-from plugins.loop.saves import Saves
-from plugins.loop.walk import OneKata
-from plugins.loop.walk import order_key
 from plugins.loop.warm import Loaded
 from plugins.loop.warm import warm_up
+from plugins.loop.watch_state import Desk
+from plugins.loop.watcher import Saves
 from plugins.tools.showing import shows_only
 from plugins.tools.terminal import install_command
 
@@ -57,7 +57,7 @@ class WatchHooks:
     def pytest_kata_before_fork(self, config: pytest.Config, kata: Kata | None) -> None:
         """Prepare a run of `kata`, in the process that stays, which forks the run next.
 
-        ``plugins.loop.run`` calls it for each run, with None for one that goes through several
+        ``plugins.loop.forked_run`` calls it for each run, with None for one through several
         katas. The learner waits for it, and what it raises ends ``--watch``.
 
         It is internal to the course, and not for packages; ``plugins.native.ahead`` implements it.
@@ -143,9 +143,9 @@ def find_obstacle(config: pytest.Config) -> str | None:
 def stay(config: pytest.Config, katas: Sequence[Kata]) -> int | None:
     """Import the slow modules and wait; return the status at the end, None in a fork."""
     # These need termios, which Windows lacks.
-    from plugins.loop.run import print_lines  # noqa: PLC0415
-    from plugins.loop.wait import FORK  # noqa: PLC0415
-    from plugins.loop.wait import Loop  # noqa: PLC0415
+    from plugins.loop.events import FORK  # noqa: PLC0415
+    from plugins.loop.events import Loop  # noqa: PLC0415
+    from plugins.loop.forked_run import print_lines  # noqa: PLC0415
 
     root, start, course = (
         course_root(config),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.course.session import found_key
+from plugins.course.notes import found_key
 from plugins.course.session import kata_of
 
 

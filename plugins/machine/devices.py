@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.course import session
-from plugins.course.session import devices_key
+from plugins.course import notes
+from plugins.course.notes import devices_key
 from plugins.machine.absent import require
 from plugins.tools.capability import collect_by_name
 from plugins.tools.capability import resolve_mark
@@ -73,7 +73,7 @@ def resolve_device_option(options: Iterable[str], known: Mapping[str, Capability
 def devices_of(item: pytest.Item) -> list[Capability]:
     """Return the devices that `item` is marked with: one, or none for most tests."""
     known = item.config.stash[known_key]
-    return [known[name] for name in session.devices_of(item)]
+    return [known[name] for name in notes.devices_of(item)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

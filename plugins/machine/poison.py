@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.course.session import Poisoned
-from plugins.course.session import devices_key
-from plugins.course.session import devices_of
-from plugins.course.session import poisoned_key
-from plugins.course.session import replaced_key
+from plugins.course.notes import Poisoned
+from plugins.course.notes import devices_key
+from plugins.course.notes import devices_of
+from plugins.course.notes import poisoned_key
+from plugins.course.notes import replaced_key
 from plugins.machine.absent import require
 from plugins.tools.capability import Capability
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from katas import source
+from plugins.course.notes import stack_key
+from plugins.course.notes import status_key
+from plugins.course.notes import unbuilt_key
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import kata_of
 from plugins.course.session import katas_among
-from plugins.course.session import stack_key
-from plugins.course.session import status_key
-from plugins.course.session import unbuilt_key
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.builder import describe_build

@@ -93,7 +93,7 @@ def places_of(root: Path, course: Course) -> list[Place]:
     """Return all katas in teaching order, with what is stored about each."""
     hints = read_counts(root)
     skipped = {name: place for place, name in enumerate(read_bookmark(root).skipped)}
-    katas = (kata for lecture in course.lectures for kata in lecture.katas)
+    katas = course.katas
     return [
         Place(
             kata,

@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 
 from plugins.course.files import content_of
+from plugins.course.notes import found_key
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.course.session import file_of
-from plugins.course.session import found_key
 from plugins.course.session import kata_of
 from plugins.course.solutions import solutions_shown
 from plugins.progress.map import format_solved
@@ -146,7 +146,7 @@ class Progress:
     def __init__(self, config: pytest.Config) -> None:
         self.config, self.root = config, course_root(config)
         self.course = config.stash[course_key]
-        self.katas = {kata.id: kata for lecture in self.course.lectures for kata in lecture.katas}
+        self.katas = {kata.id: kata for kata in self.course.katas}
         self.written = time.monotonic()
         self.runs: dict[str, Results] = {}
         self.tests = defaultdict[str, dict[str, TestOutcome]](dict)

@@ -11,8 +11,8 @@ from typing import cast
 
 import pytest
 
-from plugins.course.session import Poisoned
-from plugins.course.session import poisoned_key
+from plugins.course.notes import Poisoned
+from plugins.course.notes import poisoned_key
 from plugins.crash.journal import Journal
 from plugins.crash.journal import Reader
 from plugins.crash.recorder import Recorder

@@ -24,7 +24,7 @@ from tests.gate.recorder import Recorder
 
 
 if TYPE_CHECKING:
-    from plugins.course.late import Late
+    from plugins.tools.preload import Preload
     from tests.gate.protocol import Run
 
 
@@ -54,7 +54,7 @@ def kill(child: Child) -> None:
             send(child.pid, signal.SIGKILL)
 
 
-def start(run: Run, late: Late) -> Child:
+def start(run: Run, late: Preload) -> Child:
     """Fork a child that runs the session; `late` learns which modules it had to import."""
     folder = tempfile.TemporaryDirectory(prefix="gate-run-")
     pid = os.fork()
@@ -67,7 +67,7 @@ def start(run: Run, late: Late) -> Child:
     return Child(pid, run, folder, time.monotonic())
 
 
-def _session(run: Run, folder: Path, late: Late) -> int:
+def _session(run: Run, folder: Path, late: Preload) -> int:
     os.setsid()
     # The server's signal handlers do not apply to the child.
     signal.set_wakeup_fd(-1)

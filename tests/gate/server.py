@@ -18,7 +18,7 @@ import warnings
 from importlib import metadata
 from tempfile import TemporaryDirectory
 
-from plugins.course.late import Late
+from plugins.tools.preload import Preload
 from tests.gate.forks import Child
 from tests.gate.forks import finish
 from tests.gate.forks import kill
@@ -65,7 +65,7 @@ def serve() -> None:
     selector.register(woken, selectors.EVENT_READ)
     selector.register(sys.stdin.buffer, selectors.EVENT_READ)
     children: list[Child] = []
-    late = Late()
+    late = Preload()
     pending = b""
     while True:
         for key, _ in selector.select(0.5):

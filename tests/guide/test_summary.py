@@ -278,7 +278,7 @@ def test_errors_and_failures_of_a_kata_are_folded_together(katas: MiniCourse) ->
 UNBUILT = """
 import pytest
 
-from plugins.course.session import unbuilt_key
+from plugins.course.notes import unbuilt_key
 
 pytest_plugins = {plugins!r}
 

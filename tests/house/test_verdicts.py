@@ -38,11 +38,7 @@ OF_THE_MACHINE = {
     ("lecture09/k02_bias_gelu", "test_forward_takes_one_pass"): "Linux",
     ("lecture09/k02_bias_gelu", "test_backward_takes_one_pass"): "Linux",
 }
-KATAS = {
-    kata.id: kata
-    for lecture in read_course(sorted((ROOT / "katas").glob("lecture*/"))).lectures
-    for kata in lecture.katas
-}
+KATAS = {kata.id: kata for kata in read_course(sorted((ROOT / "katas").glob("lecture*/"))).katas}
 
 
 @cache

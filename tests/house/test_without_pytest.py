@@ -17,9 +17,10 @@ WINGS = ("course", "feed", "fork", "guide", "tools")
 ENTRIES = ("guard", "practice", "reset", "update")
 # pytest plugins, and modules that only plugins use.
 NEED_PYTEST = {
+    "plugins.course.collector",
     "plugins.course.hooks",
-    "plugins.course.late",
     "plugins.course.limits",
+    "plugins.course.notes",
     "plugins.course.seeds",
     "plugins.course.session",
     "plugins.course.solutions",
@@ -28,6 +29,7 @@ NEED_PYTEST = {
     "plugins.guide.marks",
     "plugins.guide.summary",
     "plugins.tools.capability",
+    "plugins.tools.preload",
     "plugins.tools.showing",
 }
 SCRIPT = """

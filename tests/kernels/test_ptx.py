@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 
 COURSE = read_course(sorted((ROOT / "katas").glob("lecture*/")))
-SOURCES = sorted(
-    kata.folder / "solutions" / name
-    for lecture in COURSE.lectures
-    for kata in lecture.katas
-    for name in kata.cuda
-)
+SOURCES = sorted(kata.folder / "solutions" / name for kata in COURSE.katas for name in kata.cuda)
 PTX = """
 .version 9.0
 .target sm_90

@@ -15,10 +15,10 @@ import pytest
 from plugins.course.files import content_of
 from plugins.course.lectures import read_course
 from plugins.course.model import Kata
-from plugins.loop.desk import Desk
+from plugins.loop.kata_session import Order
 from plugins.loop.next import katas_from
 from plugins.loop.next import move_to_end
-from plugins.loop.walk import Order
+from plugins.loop.watch_state import Desk
 from plugins.progress.plugin import remember_run
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome

@@ -541,7 +541,7 @@ import os, pytest
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main():
-    from plugins.loop import wait
+    from plugins.loop import events
 
     class Loop:
         def __init__(self, config, desk, saves, loaded):
@@ -556,7 +556,7 @@ def pytest_cmdline_main():
                 os.utime(file, ns=(before, before))
             return 0 if self.loaded.outdated() is None else 1
 
-    wait.Loop = Loop
+    events.Loop = Loop
     os.isatty = lambda file: True
     return (yield)
 """

@@ -11,7 +11,7 @@ import pytest
 
 from plugins.course.model import Course
 from plugins.course.model import Lecture
-from plugins.course.session import status_key
+from plugins.course.notes import status_key
 from plugins.native.plugin import Native
 from plugins.native.plugin import announce_build
 from plugins.native.plugin import begun_key

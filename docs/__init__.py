@@ -1,0 +1,1 @@
+"""Pages about the course, and what draws their pictures."""

@@ -1,0 +1,283 @@
+"""Forks the runs of ``--watch``, one at a time, from the process that stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from plugins.course.notes import status_key
+from plugins.loop.kata_session import Order
+from plugins.loop.reporter import Board
+from plugins.loop.reporter import style_line
+from plugins.loop.reporter import told_key
+from plugins.loop.screen import ERASE
+from plugins.loop.screen import clear_sequence
+from plugins.loop.screen import clock_line
+from plugins.loop.screen import format_end
+from plugins.loop.screen import keys_line
+from plugins.loop.screen import knows_sequences
+from plugins.loop.warm import know_files
+from plugins.tools.preload import Preload
+from plugins.tools.private import terminal_writer
+from plugins.tools.processes import GRACE
+from plugins.tools.processes import end_with_parent
+from plugins.tools.processes import note_phase
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from plugins.loop.screen import ScreenLine
+    from plugins.loop.watch_state import Desk
+
+
+PAUSE = 0.005
+# Seconds: how long a run may take before the clock shows, and how often that changes.
+PATIENCE = 1.0
+TICK = 1.0
+# A .pyc file records its source's modification time in whole seconds, and its size (PEP 552).
+SECOND = 2.0
+
+
+class Runner:
+    """Forks one order after the other, and shows the keys after each."""
+
+    def __init__(self, config: pytest.Config, desk: Desk) -> None:
+        self.config, self.desk = config, desk
+        # The current run and its order, the next order, and the keys pressed meanwhile.
+        self.run: ForkedRun | None = None
+        self.order: Order | None = None
+        self.waiting: Order | None = desk.first(skipping=bool(config.option.skip))
+        self.keys = deque[str]()
+        self.late = Preload()
+        self.board = Board()
+        # What the screen shows of the last run, and when the one that goes on began.
+        self.shown: list[str] = []
+        # What is to be said of a save that ran nothing.
+        self.note: list[str] = []
+        self.began = 0.0
+
+    def forked(self, blocked: Iterable[int], begin: Callable[[], None]) -> bool:
+        """Fork the waiting order unless something runs; return whether this is the fork."""
+        order = self.waiting
+        if self.run or not order:
+            return False
+        self.order, self.waiting = order, None
+        self.shown = [order.why] if order.why else []
+        print_lines(self.shown, before=clear_sequence(os.environ))
+        self.board.clear()
+        self.began = time.monotonic()
+        self.config.hook.pytest_kata_before_fork(config=self.config, kata=order.kata)
+        self.run = fork_run(blocked, begin)
+        return self.run is None and self.become(order)
+
+    def become(self, order: Order) -> bool:
+        """Make this process, a fork, a pytest that does what the order says."""
+        note_phase("fork")
+        order.apply(self.config)
+        self.config.pluginmanager.register(self.late)
+        self.config.stash[told_key] = self.board.tell
+        self.config.stash[status_key] = self.board.set_status
+        keep_no_bytecode({kata.folder for kata in self.desk.katas})
+        return True
+
+    def demand(self, order: Order) -> None:
+        """Do this next; a run of tests that goes on is out of date."""
+        self.drop()
+        self.waiting = order
+
+    def hear(self, meaning: Order | Sequence[ScreenLine] | None) -> None:
+        """Do what a save means: an order at once, lines as soon as nothing runs."""
+        match meaning:
+            case Order() as order:
+                self.demand(order)
+            case [*lines]:
+                self.note = self.styled(lines)
+                if not (self.run or self.waiting):
+                    self.draw()
+
+    def drop(self) -> None:
+        """End the run, if there is one."""
+        if self.run:
+            self.run.drop()
+            self.run = None
+
+    def press(self, keys: Iterable[str]) -> None:
+        """Queue keys until nothing runs; ``r`` ends the run and begins anew at once."""
+        for key in keys:
+            if key == "r":
+                self.demand(self.desk.run())
+            else:
+                self.keys.append(key)
+        self.serve()
+
+    def look(self, take: Callable[[], None]) -> None:
+        """Go on if the run has ended; `take` takes the terminal back."""
+        if not (self.run and self.order and self.run.ended()):
+            return
+        # A kata may have changed the settings of the terminal.
+        take()
+        told, clock = self.board.read_told(), self.board.status is not None
+        after = list(format_end(self.run.code or 0))
+        self.run = None
+        self.desk.ran(self.order)
+        after += self.styled(self.desk.moment(self.order, self.width))
+        self.shown += [*told, *after]
+        # A run that was killed has left the clock.
+        print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
+        if self.note:
+            print_lines(self.note, before="\n")
+        self.note = []
+        self.prompt()
+        self.serve()
+        if not self.waiting and self.late.catch_up():
+            know_files()
+
+    def serve(self) -> None:
+        """Serve the queued keys, until one of them runs something."""
+        while self.keys and not self.run and not self.waiting:
+            match self.desk.pressed(self.keys.popleft(), self.width):
+                case Order() as order:
+                    self.waiting = order
+                case [*lines]:
+                    self.draw(self.styled(lines))
+
+    def draw(self, panel: Sequence[str] = ()) -> None:
+        """Draw the screen anew: the last run, and a panel below it instead of the one before.
+
+        Of a run that goes on, that is what it has shown up to now.
+        """
+        if self.run:
+            told = [*self.shown, *self.board.read_told()]
+            print_lines(told, before=clear_sequence(os.environ))
+            self.tick()
+            return
+        print_lines(self.shown, before=clear_sequence(os.environ))
+        if panel := panel or self.note:
+            print_lines(panel, before="\n")
+        self.note = []
+        self.prompt()
+
+    def prompt(self) -> None:
+        """Show the keys."""
+        solved, back = self.desk.passed is not None, self.desk.can_go_back
+        print_lines([keys_line(solved=solved, back=back)], before="\n")
+
+    def tick(self) -> None:
+        """Show how long the run has taken, once it takes longer than a run should."""
+        seconds = time.monotonic() - self.began
+        status = self.board.status
+        if self.run and seconds >= PATIENCE and status is not None and knows_sequences(os.environ):
+            print_lines((), before=f"{ERASE}{clock_line(seconds, status, self.width)}")
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal."""
+        return terminal_writer(self.config).fullwidth
+
+    def styled(self, lines: Iterable[ScreenLine]) -> list[str]:
+        """Return lines as the terminal shows them."""
+        writer = terminal_writer(self.config)
+        return [style_line(writer, line) for line in lines]
+
+
+def print_lines(lines: Iterable[str], before: str = "") -> None:
+    """Write to the terminal at once."""
+    sys.stdout.write(before + "".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def keep_no_bytecode(folders: Iterable[Path]) -> None:
+    """Let this process write no bytecode if a module was saved just now.
+
+    If it were saved again within the second, with the same size, Python would run the bytecode.
+    """
+    limit = time.time() - SECOND
+    files = (file for folder in folders for file in folder.glob("*.py"))
+    if any(file.stat().st_mtime > limit for file in files):
+        sys.dont_write_bytecode = True
+
+
+class ForkedRun:
+    """A process that runs pytest, and its process group."""
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+        # The process does so too: either may come first.
+        with suppress(OSError):
+            os.setpgid(process, process)
+        # As os.waitstatus_to_exitcode returns it; None while the process runs.
+        self.code: int | None = None
+
+    def ended(self) -> bool:
+        """Whether the process has ended; if so, kill the rest of its group."""
+        if self.code is None:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                self.code = os.waitstatus_to_exitcode(status)
+                self._send(signal.SIGKILL)
+        return self.code is not None
+
+    def drop(self) -> None:
+        """End the process: by SIGTERM, which lets it tidy up, and by SIGKILL if that takes long."""
+        self._send(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE
+        while not self.ended():
+            if time.monotonic() > deadline:
+                self._send(signal.SIGKILL)
+            time.sleep(PAUSE)
+
+    def _send(self, number: int) -> None:
+        # The group may be gone; macOS raises PermissionError for one that is not waited for.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process, number)
+
+
+def fork_run(blocked: Iterable[int], begin: Callable[[], None]) -> ForkedRun | None:
+    """Fork a run and return it; in the run, which calls `begin` first, return None.
+
+    The signals in `blocked` reach the run only after `begin`, which puts back its handlers.
+    """
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+    with warnings.catch_warnings():
+        # Python 3.12 and newer warn about the threads of torch, which only wait for work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork() or enter_run(parent, begin)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return ForkedRun(process) if process else None
+
+
+def enter_run(parent: int, begin: Callable[[], None]) -> int:
+    """Detach this process, a fork, from its parent's terminal, and call `begin`; return 0."""
+    detach(parent)
+    begin()
+    return 0
+
+
+def detach(parent: int) -> None:
+    """Leave the keyboard to the parent, and end with it."""
+    os.setpgid(0, 0)
+    end_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
+    # A background process that reads or sets the terminal is stopped by these two signals;
+    # if they are ignored, the call fails instead.
+    for number in (signal.SIGTTIN, signal.SIGTTOU):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)

@@ -1,0 +1,300 @@
+"""Follows the tests of ``--next`` and writes the result through pytest's terminal reporter."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from plugins.course.files import exercise_texts
+from plugins.course.files import path_from
+from plugins.course.names import name_for_pytest
+from plugins.course.notes import status_key
+from plugins.course.session import course_key
+from plugins.guide.failures import SUMMARY
+from plugins.guide.steps import current_step
+from plugins.guide.steps import read_steps
+from plugins.loop.screen import ERASE
+from plugins.loop.screen import Lesson
+from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import format_away
+from plugins.loop.screen import format_bar
+from plugins.loop.screen import format_done
+from plugins.loop.screen import knows_sequences
+from plugins.loop.screen import lesson_lines
+from plugins.loop.screen import skipped_lines
+from plugins.loop.screen import solved_line
+from plugins.loop.screen import waiting_lines
+from plugins.progress.map import why_away
+from plugins.progress.order import core_path
+from plugins.progress.order import ends_lecture
+from plugins.progress.order import offer_optional
+from plugins.progress.order import passed_over
+from plugins.progress.plugin import outcome_of
+from plugins.progress.plugin import totals_key
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
+from plugins.tools.terminal import shows_blocks
+
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+
+    from plugins.course.model import Kata
+
+
+# Set by --watch: called with the lines that are about to be shown, to show them again.
+told_key = pytest.StashKey[Callable[[Iterable[str]], None]]()
+# The size of the shared memory, in bytes, and the mark at its beginning where a clock may be shown.
+STATUS = 1024
+SHOWN = b"+"
+
+
+class Teller:
+    """Follows the current kata, and keeps the results of those before it."""
+
+    def __init__(self, config: pytest.Config, katas: Sequence[Kata], solved: int) -> None:
+        self.config = config
+        self.katas = katas
+        # How many are solved.
+        self.solved = solved
+        # Why katas are not decided here, by their ids, and those that were not when it began.
+        self.away: dict[str, str] = {}
+        self.unavailable: Collection[str] = ()
+        # Whether the current kata has just been solved.
+        self.solved_now = False
+        # The kata that this command skips.
+        self.skipped = ""
+        self.failed: pytest.TestReport | pytest.CollectReport | None = None
+        self.outcomes: dict[str, TestOutcome] = {}
+        # The katas that were not solved when this command began, in teaching order.
+        self.waiting: Sequence[Kata] = ()
+        # Those beside the core path that the command leaves out, and that are not solved.
+        self.optional: Sequence[Kata] = ()
+        # The first line of the docstring of the test that runs.
+        self.says = ""
+
+    @property
+    def reporter(self) -> Any:
+        """Pytest's terminal reporter."""
+        return self.config.pluginmanager.get_plugin("terminalreporter")
+
+    def begin(self, kata: Kata) -> None:
+        """Make `kata` the current one."""
+        self.kata = kata
+        self.outcomes = {}
+        self.solved_now = False
+
+    def hear(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        """Note the first failure, or an outcome, of the current kata."""
+        if report.failed:
+            self.failed = self.failed or report
+        elif outcome := outcome_of(report):
+            self.outcomes[report.nodeid] = outcome
+
+    def end(self) -> None:
+        """Count the current kata as solved or not decided here; none of its tests has failed."""
+        # With tests left out by -k or -m the total differs, and the kata is not solved.
+        total = self.config.stash[totals_key].get(self.kata.id)
+        tests = {name.partition("::")[2]: outcome for name, outcome in self.outcomes.items()}
+        run = Results("", tests, total, self.kata.extra)
+        if run.state == "unavailable":
+            self.away[self.kata.id] = why_away(run)
+        elif run.state == "solved":
+            self.solved_now = True
+            self.solved += 1
+            self.waiting = [kata for kata in self.waiting if kata != self.kata]
+            self.write(self.solved_lines())
+            here = [kata for kata in self.waiting if kata.id not in {*self.away, *self.unavailable}]
+            if here and ends_lecture(self.kata, here):
+                own = [kata for kata in self.optional if kata.lecture == self.kata.lecture]
+                self.write(self.offer_lines(own))
+
+    def solved_lines(self) -> Iterator[ScreenLine]:
+        """Return that the current kata is solved, and the command that shows the reference."""
+        yield solved_line(self.kata)
+        if not self.watched:
+            test = name_for_pytest(self.kata, self.start)
+            yield ScreenLine(f"  the reference: pytest {test} --solution")
+
+    @property
+    def watched(self) -> bool:
+        """Whether a key does what a command does elsewhere."""
+        return bool(self.config.getoption("watch", default=False))
+
+    def run(self, item: pytest.Item, says: str) -> None:
+        """Note which test runs, and the first line of its docstring."""
+        self.says = says
+        if tell := self.config.stash.get(status_key, None):
+            tell(f"{item.name}: {says}".removesuffix(": "))
+
+    def tell(self) -> None:
+        """Write the bar and the failing test, or the closing lines."""
+        total = len(self.katas)
+        bars = ScreenLine(format_bar(self.solved, total, blocks=shows_blocks()))
+        last = list(self.last_lines())
+        if self.failed:
+            lesson = self.lesson_from(self.failed)
+            lines = list(lesson_lines(lesson, self.command(), *self.room(last)))
+        else:
+            lines = list(self.closing_lines())
+        shown = self.kata.id if self.failed else ""
+        before = [*skipped_lines(self.skipped, shown), *format_away(self.away)]
+        if self.failed:
+            before += waiting_lines(
+                passed_over(self.waiting, shown, {*self.away, *self.unavailable})
+            )
+        self.write([*before, bars, *lines, *last])
+
+    def room(self, last: Sequence[ScreenLine]) -> tuple[int | None, int]:
+        """Return the rows above the lines `last`, if this is a terminal, and its columns."""
+        size = shutil.get_terminal_size()
+        # pytest ends with a blank line; of --watch, another one and the keys follow.
+        prompt = 4 if self.watched else 2
+        rows = size.lines - prompt - len(last)
+        return rows if self.reporter.isatty else None, size.columns
+
+    def last_lines(self) -> Iterator[ScreenLine]:
+        """Return the closing lines."""
+        yield from ()
+
+    def closing_lines(self) -> Iterator[ScreenLine]:
+        """Return the last lines when no test has failed."""
+        where = f"the core path of {self.scope()}" if self.optional else self.scope()
+        total = len(self.katas)
+        yield from format_done(where, self.solved, total, whole=self.whole, away=self.away)
+        if self.solved + len(self.away) >= total:
+            yield from self.offer_lines(self.optional)
+
+    def offer_lines(self, optional: Sequence[Kata]) -> Iterator[ScreenLine]:
+        """Return how many of the katas beside the core path are left, and how to take them."""
+        course = self.config.stash[course_key]
+        yield from map(ScreenLine, offer_optional(optional, course, self.start, watch=self.watched))
+
+    def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
+        """Return the lesson of the current kata's failed report."""
+        plain = [f"{self.kata.id}: {self.kata.title}"]
+        heading, *reading = getattr(report, SUMMARY, plain)
+        heading += f" ({self.kata.effort})" if self.kata.effort else ""
+        if self.watched:
+            reading = ["hint    press h" if "--hint" in line else line for line in reading]
+        name = report.nodeid.partition("::")[2]
+        return Lesson(
+            heading=heading,
+            reading=reading,
+            files=exercise_texts(self.kata, self.start),
+            module=path_from(self.start, self.kata.test),
+            test=name or "the module cannot be imported",
+            says=self.says if name else "",
+            text=report.longreprtext,
+            step=self.step,
+            printed=[part for part in report.sections if part[0].startswith("Captured")],
+        )
+
+    @property
+    def step(self) -> str:
+        """The step of the current kata whose test has failed, or ""."""
+        verdicts = {name: outcome.verdict for name, outcome in self.outcomes.items()}
+        failed = {self.failed.nodeid: "failed"} if self.failed else {}
+        return str(current_step(read_steps(self.kata.test), verdicts | failed) or "")
+
+    @property
+    def start(self) -> Path:
+        """The folder where pytest was started."""
+        return self.config.invocation_params.dir
+
+    @property
+    def whole(self) -> bool:
+        """Whether the command names all katas of the course, or of its core path."""
+        lectures = self.config.stash[course_key].lectures
+        path = core_path([kata for lecture in lectures for kata in lecture.katas])
+        return {kata.id for kata in path} <= {kata.id for kata in self.katas}
+
+    def scope(self) -> str:
+        """Return the lectures that the command names, in words."""
+        names = [self.katas[0].lecture, self.katas[-1].lecture]
+        return "the course" if self.whole else " to ".join(dict.fromkeys(names))
+
+    def command(self) -> str:
+        """Return the command that runs the current kata again; none under ``--watch``.
+
+        It has no ``--skip``, which would skip one more kata.
+        """
+        if self.watched:
+            return ""
+        given = [each for each in self.config.invocation_params.args if each != "--skip"]
+        more = [] if "--next" in given else ["--next"]
+        return shlex.join(["pytest", *map(str, given), *more])
+
+    def write(self, lines: Iterable[ScreenLine]) -> None:
+        """Write lines to the terminal, in their styles; over the clock of ``--watch``."""
+        lines = list(lines)
+        if lines and (tell := self.config.stash.get(told_key, None)):
+            writer = self.config.get_terminal_writer()
+            tell(style_line(writer, line) for line in lines)
+            self.reporter.write(ERASE if knows_sequences(os.environ) else "")
+        for line in lines:
+            self.reporter.line(line.text, **({line.style: True} if line.style else {}))
+
+
+class Board:
+    """Where a run tells the process that stays what it does, and what it has shown.
+
+    What it does is in memory that both share: a file for each test took a tenth of a run.
+    """
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="katas-watch-"))
+        self._status, self._told = mmap.mmap(-1, STATUS), self._folder / "told"
+
+    def clear(self) -> None:
+        """Forget what the last run has told."""
+        self.set_status("")
+        self._told.write_text("")
+
+    def set_status(self, text: str) -> None:
+        """Say, in the run, what takes long just now."""
+        data = text.encode()[: STATUS - len(SHOWN) - 1]
+        self._status[:] = SHOWN + data.ljust(STATUS - len(SHOWN), b"\0")
+
+    @property
+    def status(self) -> str | None:
+        """What takes long just now; None while the run shows a result."""
+        data = self._status[:]
+        if not data.startswith(SHOWN):
+            return None
+        # A character may have been cut at the end.
+        return data.removeprefix(SHOWN).partition(b"\0")[0].decode(errors="ignore")
+
+    def tell(self, lines: Iterable[str]) -> None:
+        """Note, in the run, lines that are going to be shown; the clock would cut through them.
+
+        What the run does next, another kata, it says again.
+        """
+        self._status[:] = bytes(STATUS)
+        with self._told.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def read_told(self) -> list[str]:
+        """Return the lines that the last run has shown."""
+        return self._told.read_text(encoding="utf-8").splitlines()
+
+    def remove(self) -> None:
+        """Remove the files of the run."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def style_line(writer: Any, line: ScreenLine) -> str:
+    """Return a line in its style, if pytest's terminal writer has colours."""
+    return str(writer.markup(line.text, **({line.style: True} if line.style else {})))

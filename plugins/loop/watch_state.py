@@ -1,0 +1,280 @@
+"""Decides what a save or a key means under ``--watch``, without a terminal and processes.
+
+The decision is an `Order`: the process that stays forks, and the fork applies the order to its
+own command line and goes on as pytest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from plugins.course.files import learners_files
+from plugins.course.model import Course
+from plugins.loop.hint import format_hints
+from plugins.loop.hint import take_hint
+from plugins.loop.kata_session import Order
+from plugins.loop.kata_session import is_solved
+from plugins.loop.kata_session import state_of
+from plugins.loop.reference import Moment
+from plugins.loop.reference import explain_unsolved
+from plugins.loop.reference import format_moment
+from plugins.loop.reference import reference_lines
+from plugins.loop.screen import WIDTH
+from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import format_list
+from plugins.progress.map import places_of
+from plugins.progress.order import ends_lecture
+from plugins.progress.order import offer_optional
+from plugins.progress.order import optional_left
+from plugins.progress.order import order_katas
+from plugins.progress.store import Bookmark
+from plugins.progress.store import change_bookmark
+from plugins.progress.store import read_bookmark
+from plugins.progress.store import read_counts
+from plugins.progress.store import read_standing
+from plugins.tools.files import why_nothing_is_kept
+from plugins.tools.terminal import shows_blocks
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plugins.course.model import Kata
+
+
+# Files of a lecture that none of its katas owns, such as headers and helpers, end in one of these.
+SHARED = frozenset({".py", ".cpp", ".cu", ".h", ".hpp", ".cuh"})
+OUTSIDE = "{} is not among the katas of this command: its tests do not run."
+NONE_OPEN = "No other kata here is open."
+NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
+
+
+class Desk:
+    """Knows which kata the learner is at, and turns saves and keys into orders.
+
+    That is the kata whose tests ran last. With `moving`, the learner goes through the katas as
+    ``--next`` does, which stores the one that it has shown: another kata may be saved in between.
+    With `flying` too, a solved kata is not stopped at.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        start: Path,
+        course: Course,
+        katas: Sequence[Kata],
+        *,
+        moving: bool,
+        flying: bool = False,
+        path: Sequence[Kata] = (),
+    ) -> None:
+        self.root, self.start, self.course = root, start, course
+        self.katas, self.moving, self.flying = katas, moving, flying
+        # Those that are taken one after the other: what is optional runs only when it is saved.
+        self.path = path or katas
+        # Whether --next knows what it has shown; a read-only checkout remembers nothing.
+        self.keeps = moving and not why_nothing_is_kept(root)
+        self._files = {file: kata for kata in katas for file in watched_files(kata)}
+        ids = {kata.id for kata in katas}
+        rest = (kata for each in course.lectures for kata in each.katas if kata.id not in ids)
+        self._others = {file: kata.id for kata in rest for file in watched_files(kata)}
+        # The kata that the learner is at, and those that a key has left, the last one last.
+        self.kata = self.open_kata or katas[0]
+        self._left: list[Kata] = []
+        self._hints: dict[str, int] = {}
+        # The kata at hand, if its tests pass, and whether it was known to, before they ran.
+        self.passed: Kata | None = None
+        self._solved_before = False
+
+    def open(self) -> Iterator[Kata]:
+        """Return the open katas, in the order in which ``--next`` takes them."""
+        left = [kata for kata in self.path if not self.done(kata)]
+        yield from order_katas(left, read_bookmark(self.root).skipped)
+
+    @property
+    def open_kata(self) -> Kata | None:
+        """The kata that ``--next`` shows."""
+        return next(self.open(), None)
+
+    @property
+    def later_kata(self) -> Kata | None:
+        """The open kata after the one at hand, or else the first; None if no other is open."""
+        katas = [kata for kata in self.open() if kata.id != self.kata.id]
+        places = {kata.id: place for place, kata in enumerate(self.katas)}
+        later = (kata for kata in katas if places[kata.id] > places[self.kata.id])
+        return next(later, next(iter(katas), None))
+
+    def done(self, kata: Kata) -> bool:
+        """Whether there is nothing left to do in a kata, on this machine."""
+        return state_of(self.root, kata) in {"solved", "unavailable"}
+
+    @property
+    def shown_kata(self) -> Kata | None:
+        """The kata that ``--next`` has shown last, if it is among these and still open."""
+        name = read_bookmark(self.root).shown
+        return next((kata for kata in self.path if kata.id == name and not self.done(kata)), None)
+
+    def offer(self, lecture: str = "") -> list[ScreenLine]:
+        """Return how many optional katas are left, of one lecture or of all, and the command."""
+        done = {kata.id for kata in self.katas if self.done(kata)}
+        left = optional_left(self.katas, self.path, done)
+        left = [kata for kata in left if lecture in {"", kata.lecture}]
+        return strip_styles(offer_optional(left, self.course, self.start, watch=True))
+
+    def first(self, *, skipping: bool) -> Order:
+        """Return the order to begin with."""
+        if self.moving:
+            return Order("skip" if skipping else "next")
+        return self.run()
+
+    def run(self, why: str = "") -> Order:
+        """Return the order that runs the tests again of the kata at hand."""
+        self._solved_before = is_solved(self.root, self.kata)
+        shown = self.shown_kata if self.moving else None
+        if self.flying and (shown is None or shown.id == self.kata.id):
+            return Order("next", why=why)
+        away = shown if shown and shown.id != self.kata.id else None
+        return Order("kata", self.kata, why, away)
+
+    def saved(self, files: Sequence[Path]) -> Order | list[ScreenLine] | None:
+        """Return the order for saved files; None if they belong to no kata.
+
+        Of a kata that the command has left out, return a line that says so.
+        """
+        own = {kata.id: (kata, file) for file in files if (kata := self._files.get(file))}
+        shared = [file for file in files if self.is_shared(file)]
+        if own:
+            # A formatter, or git, writes many files: the current kata comes first.
+            self.kata, file = own.get(self.kata.id) or next(iter(own.values()))
+        elif shared:
+            file = shared[0]
+        elif others := [file for file in files if file in self._others]:
+            name = self._others[others[0]]
+            return strip_styles([self.describe_save(others[0]), OUTSIDE.format(name)])
+        else:
+            return None
+        return self.run(self.describe_save(file))
+
+    def describe_save(self, file: Path) -> str:
+        """Return the line above the output: what happened to which file."""
+        what = "saved" if file.exists() else "removed"
+        return f"{what:8}{os.path.relpath(file, self.start)}"
+
+    def is_shared(self, file: Path) -> bool:
+        """Whether a file may be used by several katas of a lecture."""
+        folders = {kata.folder for kata in self.katas}
+        within = folders.intersection(file.parents)
+        return bool(within) and file.suffix in SHARED and "solutions" not in file.parts
+
+    def ran(self, order: Order) -> None:
+        """Look, at the end of a run, which kata is at hand and whether it is solved."""
+        if order.kind != "kata":
+            self.kata = self.shown_kata or self.kata
+            # The only open kata comes back to itself: it was not left.
+            if self._left and self._left[-1].id == self.kata.id:
+                self._left.pop()
+        self.passed = self.kata if is_solved(self.root, self.kata) else None
+
+    def moment(self, order: Order, width: int) -> list[ScreenLine]:
+        """Return the lines that celebrate the kata that this order ran, if that has solved it."""
+        if self.passed is None or order.kind != "kata" or self._solved_before:
+            return []
+        standing = read_standing(self.root, self.passed)
+        hints = read_counts(self.root).get(self.passed.id, 0)
+        following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
+        moment = Moment(self.passed, standing.seconds, hints, following)
+        lines = list(format_moment(moment, list(reference_lines(self.passed, width))))
+        ended = ends_lecture(self.passed, self.open())
+        return lines + (self.offer(self.passed.lecture) if ended else [])
+
+    def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
+        """Return the order for a key, or the lines to show; None if the key means nothing."""
+        if key == "s":
+            return self.reference(width)
+        meanings: dict[str, Callable[[], Order | list[ScreenLine]]] = {
+            "l": self.listed,
+            "h": self.hinted,
+            "r": self.run,
+            "n": self.following,
+            "b": self.back,
+        }
+        return meanings[key]() if key in meanings else None
+
+    def hinted(self) -> list[ScreenLine]:
+        """Return one more hint for the kata at hand."""
+        # A read-only checkout remembers nothing; this process does.
+        before = self._hints.get(self.kata.id, 0)
+        shown = max(take_hint(self.root, self.kata), min(before + 1, len(self.kata.hints)))
+        self._hints[self.kata.id] = shown
+        text = format_hints(self.kata, shown, self.start, again="press h again")
+        return strip_styles(text.splitlines())
+
+    def reference(self, width: int) -> list[ScreenLine]:
+        """Return the reference beside the answer, once the kata is solved, or how to get there."""
+        if is_solved(self.root, self.kata):
+            head = ScreenLine(f"{self.kata.id}: {self.kata.title}", "bold")
+            return [head, *reference_lines(self.kata, width)]
+        return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata)))
+
+    def listed(self) -> list[ScreenLine]:
+        """Return the lectures, and the katas of the lecture that the learner is in."""
+        names = {kata.lecture for kata in self.katas}
+        lectures = [lecture for lecture in self.course.lectures if lecture.name in names]
+        places = places_of(self.root, Course(tuple(lectures), ()))
+        here = next(place for place in places if place.kata.id == self.kata.id)
+        return strip_styles(format_list(lectures, places, here, blocks=shows_blocks()))
+
+    def following(self) -> Order | list[ScreenLine]:
+        """Return the order that leaves the current kata for another open one."""
+        if self.keeps:
+            return self.forward()
+        kata = self.later_kata
+        if kata is None:
+            return [*strip_styles([NONE_OPEN]), *self.offer()]
+        self._left.append(self.kata)
+        self.kata = kata
+        # With `flying`, `run` would begin with the first again.
+        return Order("kata", kata) if self.flying else self.run()
+
+    def forward(self) -> Order:
+        """Return the order that goes on: to the kata shown, if another was saved, or past it."""
+        shown = self.shown_kata
+        if shown and shown.id != self.kata.id:
+            self.kata = shown
+            return self.run()
+        self._left.append(self.kata)
+        # What is solved, or was never shown, cannot be skipped.
+        return Order("skip" if shown else "next")
+
+    def back(self) -> Order | list[ScreenLine]:
+        """Return the order that goes back to the kata that a key has left."""
+        if not self._left:
+            return strip_styles([NOTHING_BACK])
+        self.kata = kata = self._left.pop()
+
+        def change(old: Bookmark) -> Bookmark:
+            return Bookmark(kata.id, tuple(name for name in old.skipped if name != kata.id))
+
+        if self.moving:
+            change_bookmark(self.root, change)
+        return self.run()
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether a key has left a kata."""
+        return bool(self._left)
+
+
+def strip_styles(lines: Iterable[str]) -> list[ScreenLine]:
+    """Return lines without a style."""
+    return [ScreenLine(line) for line in lines]
+
+
+def watched_files(kata: Kata) -> list[Path]:
+    """Return the files that belong to one kata."""
+    return [kata.test, kata.exercise, *learners_files(kata)]

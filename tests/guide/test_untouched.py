@@ -1,0 +1,148 @@
+"""Which katas are untouched, by the history of the course."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.course.lectures import read_course
+from plugins.guide.untouched import katas_as_given
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import MiniCourse
+
+
+STUB = "# TODO: write it\ndef f():\n    raise NotImplementedError('f')\n"
+
+
+@pytest.fixture
+def git(course: MiniCourse) -> Callable[..., None]:
+    """A repository with the course of two katas."""
+
+    def run(*arguments: str) -> None:
+        names = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *names, *arguments], cwd=course.path, check=True)
+
+    course.kata(stub=STUB)
+    course.kata("k02_second", stub=STUB)
+    run("init", "-q")
+    run("add", ".")
+    run("commit", "-qm", "the course")
+    return run
+
+
+def given(course: MiniCourse) -> list[str]:
+    """Return the names of the katas that are as given."""
+    read = read_course([course.katas / "lecture01"])
+    katas = list(read.katas)
+    return [kata.name for kata in katas_as_given(course.path, katas)]
+
+
+@pytest.mark.usefixtures("git")
+def test_katas_of_other_packages_do_not_matter(course: MiniCourse, tmp_path: Path) -> None:
+    """They are not in the history; git would refuse to look for them."""
+    away = tmp_path / "elsewhere/lecture77"
+    shutil.copytree(course.katas / "lecture01", away)
+    folders = [course.katas / "lecture01", away]
+    katas = [kata for each in read_course(folders).lectures for kata in each.katas]
+
+    assert ["lecture01"] * 2 == [kata.lecture for kata in katas_as_given(course.path, katas)]
+    assert [] == katas_as_given(course.path, katas[2:])
+
+
+def edit(course: MiniCourse) -> Path:
+    """Write an answer for the first kata."""
+    return course.write("katas/lecture01/k01_first.py", STUB + "# TODO: and more\n")
+
+
+def test_a_kata_is_as_given_until_it_is_edited(
+    course: MiniCourse, git: Callable[..., None]
+) -> None:
+    """In the working tree, in the index, or in a commit of the learner's own."""
+    assert given(course) == ["k01_first", "k02_second"]
+
+    edit(course)
+    assert given(course) == ["k02_second"]
+    git("add", ".")
+    assert given(course) == ["k02_second"]
+    git("commit", "-qm", "half of it")
+    assert given(course) == ["k02_second"]
+
+
+def test_an_edit_that_was_taken_back_is_none(course: MiniCourse, git: Callable[..., None]) -> None:
+    """Also if both were committed."""
+    edit(course)
+    git("commit", "-qam", "half of it")
+    course.write("katas/lecture01/k01_first.py", STUB)
+    git("commit", "-qam", "begin anew")
+
+    assert given(course) == ["k01_first", "k02_second"]
+
+
+def test_a_kata_that_authors_have_changed_is_as_given(
+    course: MiniCourse, git: Callable[..., None]
+) -> None:
+    """They change its tests or its solution with it."""
+    edit(course)
+    course.write("katas/lecture01/test_k01_first.py", "def test_more(): pass\n")
+    git("commit", "-qam", "The kata asks for more")
+
+    assert given(course) == ["k01_first", "k02_second"]
+
+
+@pytest.mark.usefixtures("git")
+def test_a_kata_of_the_learners_own_is_none(course: MiniCourse) -> None:
+    """Git does not know it, or ignores it."""
+    course.kata("k03_own", stub=STUB)
+    assert given(course) == ["k01_first", "k02_second"]
+
+    course.write(".gitignore", "k03_own.py\n")
+    assert given(course) == ["k01_first", "k02_second"]
+
+
+def test_a_kata_without_a_todo_is_none(course: MiniCourse, git: Callable[..., None]) -> None:
+    """There is nothing to begin, as in a lecture that somebody else has written."""
+    course.kata("k03_plain", stub="def f(): pass\n")
+    git("add", ".")
+    git("commit", "-qm", "one more")
+
+    assert "k03_plain" not in given(course)
+
+
+@pytest.mark.usefixtures("git")
+def test_the_course_may_be_a_folder_of_a_repository(course: MiniCourse, tmp_path: Path) -> None:
+    """Git names paths from the top of the repository."""
+    whole = tmp_path / "whole"
+    shutil.copytree(course.path, whole / "course")
+    shutil.rmtree(whole / "course/.git")
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+        names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *names, *arguments], cwd=whole, check=True)
+    read = read_course([whole / "course/katas/lecture01"])
+
+    found = katas_as_given(whole / "course", read.lectures[0].katas)
+    assert [kata.name for kata in found] == ["k01_first", "k02_second"]
+
+
+def test_without_a_repository_no_kata_is_known_to_be_as_given(course: MiniCourse) -> None:
+    """As in a copy of the course that was downloaded as an archive."""
+    course.kata(stub=STUB)
+
+    assert given(course) == []
+
+
+def test_without_git_no_kata_is_known_to_be_as_given(
+    course: MiniCourse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing fails for want of it."""
+    course.kata(stub=STUB)
+    monkeypatch.setenv("PATH", "")
+
+    assert given(course) == []

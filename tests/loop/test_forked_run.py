@@ -1,0 +1,288 @@
+"""The process that is forked to run pytest, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from plugins.loop import forked_run as run_module
+from plugins.loop.forked_run import ForkedRun
+from plugins.loop.forked_run import Runner
+from plugins.loop.forked_run import fork_run
+from plugins.loop.forked_run import keep_no_bytecode
+from plugins.loop.kata_session import Order
+from plugins.loop.screen import CLEAR
+from plugins.loop.screen import ERASE
+from plugins.loop.screen import ScreenLine
+from tests.support.terminal import eventually
+from tests.support.terminal import gone
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def begun(work: Callable[[], object]) -> ForkedRun:
+    """Fork a process that does this and ends."""
+    run = fork_run([signal.SIGUSR1], lambda: None)
+    if run:
+        return run
+    try:
+        work()
+    finally:
+        os._exit(3)
+
+
+def test_a_run_ends_by_itself() -> None:
+    """It has a process group of its own, nothing to read, and leaves its status."""
+    run = begun(lambda: os._exit(7 if (os.getpgrp(), os.read(0, 1)) == (os.getpid(), b"") else 1))
+
+    assert eventually(run.ended)
+    assert 7 == run.code
+    assert run.ended()
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_run_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, deaf: bool) -> None:
+    """With the processes that it started; by force, if it ignores the signal."""
+    monkeypatch.setattr(run_module, "GRACE", 0.2 if deaf else 60)
+
+    def work() -> None:
+        if deaf:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = os.fork()
+        if child:
+            (tmp_path / "new").write_text(str(child))
+            (tmp_path / "new").rename(tmp_path / "begun")
+        time.sleep(1000)
+
+    run = begun(work)
+    assert eventually((tmp_path / "begun").exists)
+    run.drop()
+
+    assert -(signal.SIGKILL if deaf else signal.SIGTERM) == run.code
+    assert eventually(lambda: gone(run.process, int((tmp_path / "begun").read_text())))
+
+
+def test_a_signal_waits_until_the_run_has_its_handlers() -> None:
+    """The handlers of its parent are not for it."""
+    before = signal.signal(signal.SIGUSR1, lambda *_: os._exit(1))
+
+    def begin() -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        signal.signal(signal.SIGUSR1, lambda *_: os._exit(5))
+
+    run = fork_run([signal.SIGUSR1], begin)
+    if not run:
+        time.sleep(100)
+        os._exit(2)
+    assert eventually(run.ended)
+    signal.signal(signal.SIGUSR1, before)
+
+    assert 5 == run.code
+
+
+def test_a_run_without_a_parent_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parent may have been killed before the run could ask to end with it."""
+
+    def work() -> None:
+        monkeypatch.setattr("os.getppid", lambda: 1)
+        run_module.detach(os.getpid())
+
+    run = begun(work)
+
+    assert eventually(run.ended)
+    assert 1 == run.code
+
+
+@pytest.mark.parametrize(("age", "kept"), [(0.0, False), (1000.0, True)], ids=["new", "old"])
+def test_no_bytecode_is_written_of_what_was_just_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, age: float, kept: bool
+) -> None:
+    """Saved again within the second, it would look the same to Python."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "k01_first.py").touch()
+    second = time.time() - age
+    os.utime(tmp_path / "k01_first.py", (second, second))
+    keep_no_bytecode([tmp_path])
+
+    assert kept is not sys.dont_write_bytecode
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    """A runner without a terminal, whose desk has an order for each key."""
+    config: Any = SimpleNamespace(
+        option=SimpleNamespace(skip=False, color="no", code_highlight="no")
+    )
+    desk: Any = SimpleNamespace(
+        first=lambda **_: None,
+        ran=lambda *_: None,
+        moment=lambda *_: [],
+        pressed=lambda *keys: Order("next", why=keys[0]),
+        passed=None,
+        can_go_back=False,
+    )
+    runner = Runner(config, desk)
+    runner.board.clear()
+    yield runner
+    runner.board.remove()
+
+
+def test_others_prepare_a_run_before_it_is_forked(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hook has the kata of the order; nothing is prepared where nothing waits."""
+    told: list[object] = []
+    kata: Any = SimpleNamespace()
+
+    def fork(*_: object) -> Any:
+        told.append("fork")
+        return SimpleNamespace()
+
+    hook: Any = SimpleNamespace(pytest_kata_before_fork=lambda **known: told.append(known["kata"]))
+    monkeypatch.setattr(runner.config, "hook", hook, raising=False)
+    monkeypatch.setattr(run_module, "fork_run", fork)
+    assert not runner.forked([], lambda: None)
+
+    for order in (Order("kata", kata), Order("next")):
+        runner.waiting, runner.run = order, None
+        runner.forked([], lambda: None)
+
+    assert [kata, "fork", None, "fork"] == told
+
+
+def test_what_a_run_has_imported_is_known_too(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files, as those of what is imported at the start; once."""
+    known: list[int] = []
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    monkeypatch.setattr(run_module, "know_files", lambda: known.append(1))
+    for imported in (True, False):
+        monkeypatch.setattr(runner.late, "catch_up", lambda imported=imported: imported)
+        runner.run, runner.order = ended, Order("skip")
+        runner.look(lambda: None)
+
+    assert [1] == known
+
+
+def test_a_key_that_was_pressed_meanwhile_is_served_at_the_end(runner: Runner) -> None:
+    """The order that it means is the next one."""
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    runner.run, runner.order = ended, Order("skip")
+    runner.keys.append("n")
+    runner.look(lambda: None)
+
+    assert runner.run is None
+    assert runner.waiting == Order("next", why="n")
+
+
+def test_a_clock_shows_only_while_a_run_takes_long(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not while it shows a result, and not on a terminal that cannot erase it.
+
+    After a result the next kata has its clock.
+    """
+    goes_on: Any = SimpleNamespace()
+    monkeypatch.setenv("TERM", "xterm")
+    runner.board.set_status("test_it")
+    runner.tick()
+    runner.run, runner.began = goes_on, time.monotonic()
+    runner.tick()
+    runner.began -= 100
+    monkeypatch.setenv("TERM", "dumb")
+    runner.tick()
+    nothing = capsys.readouterr().out
+    monkeypatch.setenv("TERM", "xterm")
+    runner.tick()
+    clock = capsys.readouterr().out
+    runner.board.tell(["the result"])
+    runner.tick()
+
+    result = capsys.readouterr().out
+    runner.board.set_status("test_of_the_next_kata")
+    runner.tick()
+
+    assert "" == nothing
+    assert clock.startswith(f"{ERASE}100 s  test_it ")
+    assert "" == result
+    assert capsys.readouterr().out.startswith(f"{ERASE}100 s  test_of_the_next_kata ")
+
+
+def test_a_fork_says_what_it_does(runner: Runner) -> None:
+    """However long that is; a character at the end is whole."""
+    run = begun(lambda: runner.board.set_status("\N{SNOWMAN}" * 1000))
+    assert eventually(run.ended)
+
+    status = runner.board.status
+    assert status
+    assert {"\N{SNOWMAN}"} == {*status}
+
+
+def test_what_goes_on_is_drawn_anew(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line above the output, what the run has shown, and the clock, without the keys."""
+    goes_on: Any = SimpleNamespace()
+    monkeypatch.setenv("TERM", "xterm")
+    runner.run, runner.began, runner.shown = goes_on, time.monotonic() - 100, ["saved   k.py"]
+    runner.board.tell(["k01 is solved"])
+    runner.board.set_status("test_it")
+    runner.draw()
+
+    drawn = capsys.readouterr().out
+    assert drawn.startswith(f"{CLEAR}saved   k.py\nk01 is solved\n{ERASE}100 s  test_it ")
+    assert "n next" not in drawn
+
+
+def test_a_save_that_runs_nothing_is_answered_when_nothing_runs(
+    runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At once, or below the result of the run that goes on; once, and not for no kata at all."""
+    note = [ScreenLine("saved   k09.py"), ScreenLine("k09 is not among the katas")]
+    runner.hear(None)
+    nothing = capsys.readouterr().out
+    runner.hear(note)
+    at_once = capsys.readouterr().out
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    runner.run, runner.order = ended, Order("next")
+    runner.hear(note)
+    meanwhile = capsys.readouterr().out
+    runner.look(lambda: None)
+    later = capsys.readouterr().out
+    runner.draw()
+
+    assert "" == nothing + meanwhile
+    for text in (at_once, later):
+        assert "\nsaved   k09.py\nk09 is not among the katas\n\nn next" in text
+    assert "k09" not in capsys.readouterr().out
+
+
+def test_a_run_that_was_ended_leaves_no_clock(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if it has shown a result before; a result that is shown last is not erased."""
+    monkeypatch.setenv("TERM", "xterm")
+    ended: Any = SimpleNamespace(ended=lambda: True, code=-signal.SIGKILL)
+    runner.run, runner.order = ended, Order("next")
+    runner.board.tell(["solved"])
+    runner.board.set_status("test_of_the_next_kata")
+    runner.look(lambda: None)
+    killed = capsys.readouterr().out
+    runner.run = ended
+    runner.board.tell(["the result"])
+    runner.look(lambda: None)
+
+    assert killed.startswith(f"{ERASE}The run was ended by SIGKILL.\n")
+    assert ERASE not in capsys.readouterr().out

@@ -1,0 +1,355 @@
+"""The meaning of a save or a key under ``--watch``, without a terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.course.files import content_of
+from plugins.course.lectures import read_course
+from plugins.loop.kata_session import Order
+from plugins.loop.watch_state import NONE_OPEN
+from plugins.loop.watch_state import Desk
+from plugins.progress.plugin import remember_run
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
+from plugins.progress.store import Bookmark
+from plugins.progress.store import change_bookmark
+from plugins.progress.store import read_bookmark
+
+
+if TYPE_CHECKING:
+    from plugins.course.model import Course
+    from tests.conftest import MiniCourse
+
+
+RUN, NEXT = Order("kata"), Order("next")
+FIRST, SECOND, THIRD = "lecture01/k01_first", "lecture01/k02_second", "lecture02/k03_third"
+
+
+@pytest.fixture
+def read(course: MiniCourse) -> Course:
+    """Two lectures with three katas, one of them in C++."""
+    course.kata("k01_first")
+    course.kata("k02_second", csrc=("csrc/k02_second.cpp",))
+    course.kata("k03_third", lecture="lecture02")
+    return read_course(sorted(course.katas.glob("lecture*/")))
+
+
+def desk_of(course: MiniCourse, read: Course, *, moving: bool = False) -> Desk:
+    """Return a desk for all katas."""
+    katas = list(read.katas)
+    return Desk(course.path, course.path, read, katas, moving=moving)
+
+
+def solve(course: MiniCourse, read: Course, name: str) -> None:
+    """Let a kata be solved as it is."""
+    katas = {kata.id: kata for kata in read.katas}
+    run = Results(content_of(katas[name]), {"test": TestOutcome("passed")}, 1)
+    remember_run(course.path, katas[name], run, 1.0, datetime.now(UTC))
+
+
+def texts(lines: object) -> list[str]:
+    """Return the texts of the lines to show."""
+    assert isinstance(lines, list)
+    return [line.text for line in lines]
+
+
+def describe_order(order: object) -> tuple[str, str, str]:
+    """Return the parts of an order, with the name of its kata."""
+    assert isinstance(order, Order)
+    return order.kind, order.kata.id if order.kata else "", order.why
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["lecture01/k02_second.py"], ("kata", SECOND)),
+        (["lecture01/csrc/k02_second.cpp"], ("kata", SECOND)),
+        (["lecture02/test_k03_third.py"], ("kata", THIRD)),
+        # A formatter writes many: the current kata is meant, or the first.
+        (["lecture02/k03_third.py", "lecture01/k01_first.py"], ("kata", FIRST)),
+        (["lecture02/k03_third.py", "lecture01/k02_second.py"], ("kata", THIRD)),
+        # Files that several katas may use.
+        (["lecture01/csrc/tile.h"], ("kata", FIRST)),
+        (["lecture02/models.py"], ("kata", FIRST)),
+    ],
+)
+def test_a_save_means_a_kata(
+    course: MiniCourse, read: Course, names: list[str], expected: tuple[str, str]
+) -> None:
+    """Its exercise, its source, its tests; a file of no kata means the current one."""
+    files = [course.write(f"katas/{name}", "# saved\n") for name in names]
+    order = desk_of(course, read).saved(files)
+    saved = names[0] if expected[1] != FIRST else names[-1]
+
+    assert (*expected, f"saved   katas/{saved}") == describe_order(order)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["lecture01/solutions/k01_first.py", "lecture01/README.md", "lecture01/k01_first.py~", "x.py"],
+)
+def test_other_files_mean_nothing(course: MiniCourse, read: Course, name: str) -> None:
+    """The reference, prose, an editor's copies, and files outside the lectures."""
+    assert desk_of(course, read).saved([course.katas / name]) is None
+
+
+def test_a_save_of_a_kata_that_was_left_out_is_answered(course: MiniCourse, read: Course) -> None:
+    """It runs nothing, and a line says why; a kata of the command beside it runs."""
+    katas = read.lectures[1].katas
+    desk = Desk(course.path, course.path, read, katas, moving=False)
+    left_out, own = katas_files = [
+        course.katas / "lecture01/k01_first.py",
+        course.katas / "lecture02/k03_third.py",
+    ]
+
+    assert [
+        "saved   katas/lecture01/k01_first.py",
+        f"{FIRST} is not among the katas of this command: its tests do not run.",
+    ] == texts(desk.saved([left_out]))
+    assert ("kata", THIRD, "saved   katas/lecture02/k03_third.py") == describe_order(
+        desk.saved(katas_files)
+    )
+    assert desk.saved([own])
+
+
+def test_it_begins_with_the_first_that_is_open(course: MiniCourse, read: Course) -> None:
+    """If all are solved, with the first."""
+    first = describe_order(desk_of(course, read).first(skipping=False))
+    solve(course, read, FIRST)
+    second = describe_order(desk_of(course, read).first(skipping=False))
+    solve(course, read, SECOND)
+    solve(course, read, THIRD)
+    desk = desk_of(course, read)
+
+    assert ("kata", FIRST, "") == first
+    assert ("kata", SECOND, "") == second
+    assert ("kata", FIRST, "") == describe_order(desk.first(skipping=False))
+    assert [NONE_OPEN] == texts(desk.pressed("n"))
+
+
+def test_the_next_kata_is_the_next_that_is_open(course: MiniCourse, read: Course) -> None:
+    """After the current one; after the last one comes the first again."""
+    desk = desk_of(course, read)
+    solve(course, read, SECOND)
+    found = [describe_order(desk.pressed("n"))[1] for _ in range(3)]
+
+    assert [THIRD, FIRST, THIRD] == found
+
+
+def test_the_moment_names_the_kata_that_the_key_leads_to(course: MiniCourse, read: Course) -> None:
+    """Without ``--next`` that is the one after the kata at hand, though one before it is open."""
+    desk = desk_of(course, read)
+    desk.saved([course.katas / "lecture01/k02_second.py"])
+    solve(course, read, SECOND)
+    desk.ran(RUN)
+    moment = texts(desk.moment(RUN, 80))
+
+    assert f"next    press n: {THIRD}, The title of k03_third" == moment[-1]
+    assert THIRD == describe_order(desk.pressed("n"))[1]
+
+
+def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> None:
+    """The solution is that of the kata that was saved last, if it is solved."""
+    desk = desk_of(course, read)
+    desk.saved([course.katas / "lecture01/k02_second.py"])
+    desk.ran(RUN)
+    before, passed = texts(desk.pressed("s")), desk.passed
+    solve(course, read, SECOND)
+    desk.ran(RUN)
+
+    assert passed is None
+    assert (
+        f"{SECOND} is not solved yet: its tests have not passed with your current answer."
+        == (before[0])
+    )
+    assert ["  s shows the reference once they pass."] == before[1:]
+    assert f"{SECOND}: The title of k02_second" == texts(desk.pressed("s"))[0]
+    assert ["Hint 1 of 3: the first hint", "2 more: press h again."] == texts(desk.pressed("h"))[1:]
+    assert ("kata", SECOND, "") == describe_order(desk.pressed("r"))
+    assert desk.passed
+    assert desk.pressed("x") is None
+
+
+def test_a_save_runs_the_kata_that_was_saved(course: MiniCourse, read: Course) -> None:
+    """With ``--next`` too, whichever it is; it says where the learner was, and n goes back."""
+    desk = desk_of(course, read, moving=True)
+    nothing_shown = describe_order(desk.pressed("n"))
+    change_bookmark(course.path, lambda _: Bookmark(SECOND))
+    desk.ran(NEXT)
+    order = desk.saved([course.katas / "lecture01/k01_first.py"])
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+    passed, moment = desk.passed, texts(desk.moment(RUN, 80))
+    back = desk.pressed("n")
+
+    assert ("next", "", "") == nothing_shown
+    assert isinstance(order, Order)
+    assert ("kata", FIRST, "saved   katas/lecture01/k01_first.py") == describe_order(order)
+    assert order.away
+    assert order.away.id == SECOND
+    assert passed
+    assert passed.id == FIRST
+    assert f"next    press n: {SECOND}, The title of k02_second" == moment[-1]
+    assert ("kata", SECOND, "") == describe_order(back)
+    assert ("skip", "", "") == describe_order(desk.pressed("n"))
+    assert ("skip", "", "") == describe_order(desk.first(skipping=True))
+
+
+@pytest.mark.parametrize("flying", [False, True])
+def test_a_solved_kata_is_stopped_at_unless_one_flies(
+    course: MiniCourse, read: Course, *, flying: bool
+) -> None:
+    """With ``--go`` the save of the current kata goes on by itself, that of another does not."""
+    katas = list(read.katas)
+    desk = Desk(course.path, course.path, read, katas, moving=True, flying=flying)
+    begin = describe_order(desk.first(skipping=False))
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.ran(NEXT)
+    current = describe_order(desk.saved([course.katas / "lecture01/k01_first.py"]))
+    other = describe_order(desk.saved([course.katas / "lecture02/k03_third.py"]))
+
+    assert ("next", "", "") == begin
+    assert ("next" if flying else "kata") == current[0]
+    assert ("kata", THIRD) == other[:2]
+
+
+def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> None:
+    """What was learned, the time, the hints, the reference beside, and what comes next."""
+    course.write("katas/lecture01/solutions/k01_first.py", "def f(): return 1\n")
+    desk = desk_of(course, read, moving=True)
+    desk.pressed("h")
+    desk.run()
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+    first = desk.moment(RUN, 80)
+    desk.run()
+    desk.ran(RUN)
+
+    assert [
+        "",
+        "k01_first.py: your answer on the left, the reference on the right",
+        f"{'':38} > def f(): return 1",
+        "",
+        "learned why strides fits",
+        "time    0 min, 1 of 3 hints",
+        f"next    press n: {SECOND}, The title of k02_second",
+    ] == texts(first)
+    assert [] == desk.moment(RUN, 80)
+    assert [] == desk.moment(NEXT, 80)
+
+
+def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: Course) -> None:
+    """Its first lines are shown, and a key shows all; the last kata has none after it."""
+    course.write("katas/lecture01/solutions/k01_first.py", "a = 1\n" * 60)
+    for name in (SECOND, THIRD):
+        solve(course, read, name)
+    desk = desk_of(course, read)
+    desk.run()
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+
+    lines = texts(desk.moment(RUN, 80))
+    assert "k01_first.py: your answer on the left, the reference on the right" == lines[1]
+    assert f"{'':38} > a = 1" == lines[39]
+    assert [
+        "(22 more lines: press s)",
+        "",
+        "learned why strides fits",
+        "time    0 min, no hint",
+        "Nothing else is open here.",
+    ] == lines[40:]
+    assert 60 < len(texts(desk.pressed("s")))
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_key_goes_back(course: MiniCourse, read: Course, *, moving: bool) -> None:
+    """To the kata that the key for the next one has left, which is skipped no more."""
+    desk = desk_of(course, read, moving=moving)
+    nothing = texts(desk.pressed("b"))
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.ran(NEXT)
+    before = desk.can_go_back
+    desk.pressed("n")
+    change_bookmark(course.path, lambda _: Bookmark(SECOND, (FIRST,)))
+    desk.ran(NEXT)
+
+    assert ["You have left no kata yet: n leaves one, and b goes back to it."] == nothing
+    assert not before
+    assert desk.can_go_back
+    assert ("kata", FIRST, "") == describe_order(desk.pressed("b"))
+    assert not desk.can_go_back
+    if moving:
+        assert Bookmark(FIRST) == read_bookmark(course.path)
+
+
+def test_the_only_open_kata_is_not_left(course: MiniCourse, read: Course) -> None:
+    """The key for the next one comes back to it, and none leads back from there."""
+    desk = desk_of(course, read, moving=True)
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk.ran(NEXT)
+    desk.pressed("n")
+    change_bookmark(course.path, lambda _: Bookmark(FIRST, (FIRST,)))
+    desk.ran(Order("skip"))
+
+    assert not desk.can_go_back
+
+
+@pytest.mark.parametrize("flying", [False, True])
+def test_a_key_goes_on_where_nothing_is_remembered(
+    course: MiniCourse, read: Course, *, flying: bool
+) -> None:
+    """With ``--next`` in a read-only checkout too: to one kata after the other, and back."""
+    course.write(".katas", "a file, so that nothing can be made in it")
+    katas = list(read.katas)
+    desk = Desk(course.path, course.path, read, katas, moving=True, flying=flying)
+    found = [describe_order(desk.pressed("n"))[:2] for _ in range(3)]
+
+    assert [("kata", SECOND), ("kata", THIRD), ("kata", FIRST)] == found
+    assert desk.can_go_back
+
+
+def test_a_file_that_is_gone_was_removed(course: MiniCourse, read: Course) -> None:
+    """Not saved."""
+    file = course.katas / "lecture01/k01_first.py"
+    file.unlink()
+
+    order = desk_of(course, read).saved([file])
+    assert ("kata", FIRST, "removed katas/lecture01/k01_first.py") == describe_order(order)
+
+
+def test_what_is_optional_is_offered_where_a_lecture_ends(course: MiniCourse, read: Course) -> None:
+    """It runs when it is saved, but is not on the way; the key for the next one says what is."""
+    katas = list(read.katas)
+    first, second, third = katas
+    desk = Desk(course.path, course.path, read, katas, moving=False, path=[first, third])
+    offer = "1 more is optional: pytest katas/lecture01 --watch --next --all"
+    saved = describe_order(desk.saved([second.exercise]))
+    later = describe_order(desk.pressed("n"))
+    desk.saved([first.exercise])
+    solve(course, read, FIRST)
+    desk.ran(RUN)
+    moment = texts(desk.moment(RUN, 80))
+    solve(course, read, THIRD)
+    end = texts(desk.pressed("n"))
+    solve(course, read, SECOND)
+
+    assert ("kata", SECOND) == saved[:2]
+    assert ("kata", THIRD) == later[:2]
+    assert [f"next    press n: {THIRD}, The title of k03_third", offer] == moment[-2:]
+    assert [NONE_OPEN, offer] == end
+    assert [NONE_OPEN] == texts(desk.pressed("n"))
+
+
+def test_the_list_has_the_katas_of_one_lecture(course: MiniCourse, read: Course) -> None:
+    """The current kata's; the other lectures take a line each."""
+    lines = texts(desk_of(course, read).pressed("l"))
+
+    assert ["> lecture01", "  > k01_first", "    k02_second", "  lecture02"] == [
+        line[: 2 + line[2:].rindex("  The title")].rstrip() for line in lines
+    ]
+    assert [] == [line for line in lines if len(line) > 80]
