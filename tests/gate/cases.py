@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from plugins.course.lectures import read_course
 from plugins.course.model import Course
+from plugins.course.names import lecture_folders
+from plugins.course.session import read_whole_course
 
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ class Gate:
         """Every kata of every lecture, in order."""
         return self.course.katas
 
+    def name_of(self, path: Path) -> str:
+        """Return a file as messages and runs name it: from the root, whole if elsewhere."""
+        return (path.relative_to(self.root) if path.is_relative_to(self.root) else path).as_posix()
+
     def sorted(self, place: Callable[[Lecture], object]) -> Gate:
         """Return the gate with its lectures in another order."""
         lectures = sorted(self.course.lectures, key=place)  # type: ignore[arg-type]
@@ -53,9 +59,20 @@ class Gate:
         return [path for path in found if path.name.split(".")[0] == kata.name]
 
 
-def read_gate(root: Path) -> Gate:
-    """Read the course in `root`."""
-    return Gate(root, read_course(sorted((root / "katas").glob("lecture*/"))))
+def read_gate(root: Path, lecture: str = "all") -> Gate:
+    """Read the course in `root`; for a lecture that is not in it, with those of packages."""
+    folders = lecture_folders(root)
+    if lecture == "all" or lecture in {folder.name for folder in folders}:
+        return Gate(root, read_course(folders))
+    return Gate(root, read_whole_course(root) or Course((), ()))
+
+
+def package_of(folder: Path) -> str:
+    """Return the module that a lecture's folder is: katas.lecture04, or that of another package."""
+    names = [folder.name]
+    while ((folder := folder.parent) / "__init__.py").is_file():
+        names.insert(0, folder.name)
+    return ".".join(names)
 
 
 def solution_files(kata: Kata) -> list[str]:

@@ -54,7 +54,7 @@ class Checks:
         """Return the run of a kata's tests with the solutions, and `overlay` over them."""
         return Run(
             root=str(self.gate.root),
-            tests=(kata.test.relative_to(self.gate.root).as_posix(),),
+            tests=(self.gate.name_of(kata.test),),
             overlay=str(overlay or ""),
             **{"solutions": True, **options},  # type: ignore[arg-type]
         )
@@ -97,12 +97,13 @@ class Checks:
     def lacks_a_tool(self, kata: Kata) -> str:
         """Return why a test is skipped here, if an installation would let it run.
 
-        A GPU cannot be installed, and its tests are not what a proof rests on.
+        A GPU cannot be installed, and its tests are not what a proof rests on. What a test has in
+        brackets is a device too, of a package.
         """
         for test in self.solved_result(kata).tests:
             reason = NAMED.match(test.message) if test.outcome == "skipped" else None
             variant = set(test.name.partition("[")[2].removesuffix("]").split("-"))
-            if reason and not DEVICES & {*variant, reason[1]}:
+            if reason and reason[1] not in variant and not DEVICES & {*variant, reason[1]}:
                 return test.message
         return ""
 

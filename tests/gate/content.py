@@ -82,7 +82,7 @@ def key_of(content: dict[str, str]) -> str:
 def names_of(gate: Gate, kata: Kata) -> dict[str, str]:
     """Return how the content names each file that a run of the kata may open."""
     files = {**_files(gate, kata, ()), **own_and_shared(kata)[1]}
-    found = {path.relative_to(gate.root).as_posix(): name for name, path in files.items()}
+    found = {gate.name_of(path): name for name, path in files.items()}
     return {**found, COMPAT: COMPAT, OVERLAY: ""}
 
 

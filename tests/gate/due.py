@@ -55,7 +55,7 @@ def differing(gate: Gate, katas: Iterable[Kata], base: str) -> list[Kata]:
     return [
         kata
         for kata in katas
-        if proof_file(kata).relative_to(gate.root).as_posix() in names or proof_problems(gate, kata)
+        if gate.name_of(proof_file(kata)) in names or proof_problems(gate, kata)
     ]
 
 
@@ -119,7 +119,7 @@ def youngest(gate: Gate, katas: Iterable[Kata]) -> list[Kata]:
     oldest = len(commits)
 
     def age_of(kata: Kata) -> int:
-        return ages.get(proof_file(kata).relative_to(gate.root).as_posix(), oldest)
+        return ages.get(gate.name_of(proof_file(kata)), oldest)
 
     return sorted(katas, key=age_of)
 

@@ -102,6 +102,9 @@ def arguments(run: Run) -> list[str]:
     options = ["--rootdir", run.root, "-q", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
     # The warm parent has imported them already, on purpose.
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    if any(Path(test).is_absolute() for test in run.tests):
+        # Of a package: the settings and plugins are not those beside it, but the course's.
+        options += ["-c", f"{run.root}/pyproject.toml", "-p", "conftest"]
     if run.stop:
         options.append("-x")
     if run.shuffle is not None:

@@ -171,7 +171,7 @@ def command(kata: Kata) -> str:
 def proof_problems(gate: Gate, kata: Kata) -> list[str]:
     """Return what is wrong with a kata's entry, each with the command that mends it."""
     file = proof_file(kata)
-    name = file.relative_to(gate.root).as_posix()
+    name = gate.name_of(file)
     if not file.exists():
         return [f"{kata.id} has no proof ({name}): {command(kata)}"]
     try:

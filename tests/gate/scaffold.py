@@ -7,8 +7,10 @@ every text that is yours to write says TODO, which the layout check refuses.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plugins.course.lectures import read_lecture
@@ -16,12 +18,12 @@ from plugins.course.model import KINDS
 from plugins.course.model import SIZES
 from tests.gate import cxxtemplates
 from tests.gate import templates
+from tests.gate.cases import package_of
 from tests.gate.runner import HOME
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 # The line of a kata in a README, as in "3. `k03_item` (spark, 10 min): ...".
@@ -36,18 +38,21 @@ UNSIZED = "{} states no sizes: leave out --size, or state those of its katas fir
 def main(arguments: Sequence[str], root: Path = HOME) -> int:
     """Write the files and print the next steps."""
     parser = argparse.ArgumentParser(prog="new", description=__doc__)
-    parser.add_argument("lecture", help="lecture02; created if it does not exist")
+    parser.add_argument(
+        "lecture", help="lecture02, or the folder of one in a package; made if it does not exist"
+    )
     parser.add_argument("name", help="one word or more_words, without the number")
     parser.add_argument("title", help="a title in words")
     parser.add_argument("--kind", choices=KINDS, default="lab")
     parser.add_argument("--size", choices=SIZES, help="default: kata, if the lecture states sizes")
     parser.add_argument("--number", type=int, help="default: one more than the last")
     options = parser.parse_args(arguments)
-    if not re.fullmatch(r"lecture\d\d", options.lecture):
+    elsewhere = "/" in options.lecture
+    folder = Path(options.lecture).resolve() if elsewhere else root / "katas" / options.lecture
+    if not re.fullmatch(r"lecture\d\d", folder.name):
         parser.error(f"expected lectureNN, found {options.lecture!r}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", options.name):
         parser.error(f"expected a name in lower case and underscores, found {options.name!r}")
-    folder = root / "katas" / options.lecture
     if not folder.exists():
         _lecture(folder)
     katas = read_lecture(folder).katas
@@ -65,7 +70,7 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     effort = EFFORT.format(size=size, minutes=minutes) if size else ""
     told = f"{size}, {minutes} min" if size else ""
     written = _kata(folder, name, options.title, options.kind, (effort, told))
-    lines = [str(path.relative_to(root)) for path in written]
+    lines = [os.path.relpath(path, root) for path in written]
     steps = templates.NEXT.format(
         lecture=folder.name, number=name[:3], told=_core_path(folder) if effort else ""
     )
@@ -110,6 +115,8 @@ def _kata(folder: Path, name: str, title: str, kind: str, size: tuple[str, str])
     file = f"csrc/{name}{NATIVE[kind]}" if native else f"{name}.py"
     values = {
         "lecture": folder.name,
+        "package": package_of(folder),
+        "item": next(iter(read_lecture(folder).syllabus)),
         "name": name,
         "number": name[:3],
         "place": str(int(name[1:3])),

@@ -14,6 +14,7 @@ from pathlib import Path
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from tests.gate.cases import package_of
 from tests.gate.syntax import DecidingWriter
 
 
@@ -65,7 +66,7 @@ def needed(kata: Kata, files: Iterable[Path], shared: dict[str, Path]) -> set[st
     while left:
         file = left.pop()
         text = file.read_text(encoding="utf-8") if file.suffix in {".py", *CXX} else ""
-        mentioned = _mentions(text, file.suffix, f"katas.{kata.lecture}")
+        mentioned = _mentions(text, file.suffix, package_of(kata.folder))
         more = {name for name in others - found if _is_meant(name, mentioned)}
         found |= more
         left += [shared[name] for name in sorted(more)]

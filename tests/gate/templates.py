@@ -32,7 +32,7 @@ TABLE = """
 name = "<name>"
 title = "<title>"
 kind = "<kind>"
-<effort>syllabus = ["a"]
+<effort>syllabus = ["<item>"]
 episodes = [
   { slug = "TODO", why = "TODO: why this episode explains this kata" },
 ]
@@ -73,7 +73,7 @@ TEST = '''"""<title>: TODO what the tests teach, the smallest case first."""
 
 from __future__ import annotations
 
-from katas.<lecture>.<name> import <word>
+from <package>.<name> import <word>
 
 
 def test_the_smallest_case() -> None:

@@ -73,6 +73,20 @@ def test_numbers_go_on(course: MiniCourse) -> None:
     )
 
 
+def test_a_lecture_of_a_package_is_named_by_its_folder(
+    course: MiniCourse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The tests import from the package; nothing is written into the course."""
+    course.write("../other/roots/__init__.py", "")
+    folder = course.path.parent / "other/roots/lecture77"
+
+    assert 0 == main([str(folder), "cube", "The cube root"], course.path)
+
+    assert "from roots.lecture77.k01_cube import cube" in (folder / "test_k01_cube.py").read_text()
+    assert "../other/roots/lecture77/.meta/k01_cube/wrong.toml\n" in capsys.readouterr().out
+    assert not (course.katas / "lecture77").exists()
+
+
 def test_the_readme_lists_it_behind_the_others(
     course: MiniCourse, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,7 +64,7 @@ GPUS = {"cuda", "mps"}
 def main(arguments: Sequence[str]) -> int:
     """Prove the chosen katas, print the report, and return the exit status: 0 if all pass."""
     options = read_options(arguments)
-    gate = read_gate(HOME)
+    gate = read_gate(HOME, options.lecture)
     every = options.lecture == "all"
     katas = list(gate.chosen(() if every else (options.lecture,), tuple(options.kata)))
     broken = [line for line in gate.course.errors if every or options.lecture in line]

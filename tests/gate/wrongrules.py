@@ -27,7 +27,7 @@ LEAST = 3
 def broken_answers(gate: Gate, kata: Kata) -> list[str]:
     """Return the problems of a kata's file of wrong answers, which may be missing."""
     file = answers_file(kata)
-    named = file.relative_to(gate.root)
+    named = gate.name_of(file)
     try:
         answers = read_answers(file)
     except TomlError as error:

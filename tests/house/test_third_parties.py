@@ -32,7 +32,14 @@ AUTHOR = {
     "python -m pip install --editable ../katas-roots": (0, "Successfully installed katas-roots"),
     "pytest lecture77 --unsolved": (0, " xfailed"),
     "pytest lecture77 --solutions": (0, " passed"),
+    "nox -s verify -- lecture77 k01_root --write": (0, "1 of 1 katas proved and entered"),
     "pytest --course": (0, "lecture77  Roots  "),
+}
+MORE = {
+    'nox -s new -- ../katas-roots/katas_roots/lecture77 cube "The cube root"': (
+        0,
+        "../katas-roots/katas_roots/lecture77/.meta/k02_cube/wrong.toml",
+    ),
 }
 CLONE = {
     "git clone https://code.example/you/katas-roots ../katas-roots": (0, "Cloning into"),
@@ -53,13 +60,11 @@ INDEX = {
     "pytest lecture77 --next": (1, "hint    pytest lecture77/k01_root --hint"),
     "python -m plugins.reset lecture77/k01_root": (0, "as of katas-roots 0.1.0."),
 }
-PYTEST = """#!{python}
-import sys
-
-import pytest
-
-sys.exit(pytest.main())
-"""
+# By the name of a program, as pip installs it.
+PROGRAMS = {
+    "pytest": "#!{python}\nimport sys\n\nimport pytest\n\nsys.exit(pytest.main())\n",
+    "nox": "#!{python}\nimport sys\n\nfrom nox.__main__ import main\n\nsys.exit(main())\n",
+}
 
 
 class Desk:
@@ -68,17 +73,22 @@ class Desk:
     def __init__(self, folder: Path, **environment: str) -> None:
         self.course, self.package = folder / "course", folder / PACKAGE
         (self.course / "katas").mkdir(parents=True)
-        for name in ("conftest.py", "pyproject.toml", "episodes.toml", "katas/__init__.py"):
+        for name in (
+            *("conftest.py", "pyproject.toml", "episodes.toml", "katas/__init__.py"),
+            *("noxfile.py", "requirements.txt"),
+        ):
             shutil.copy(ROOT / name, self.course / name)
-        (self.course / "plugins").symlink_to(ROOT / "plugins")
+        for name in ("plugins", "tests"):
+            (self.course / name).symlink_to(ROOT / name)
         venv = folder / "venv"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
         # What is installed around these tests, below what is installed here.
         paths = sysconfig.get_paths("venv", vars={"base": str(venv), "platbase": str(venv)})
         others = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
         Path(paths["purelib"], "others.pth").write_text("\n".join([*others, ""]))
-        (venv / "bin/pytest").write_text(PYTEST.format(python=venv / "bin/python"))
-        (venv / "bin/pytest").chmod(0o755)
+        for name, text in PROGRAMS.items():
+            (venv / "bin" / name).write_text(text.format(python=venv / "bin/python"))
+            (venv / "bin" / name).chmod(0o755)
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in cleared()},
             **SETTINGS,
@@ -169,7 +179,7 @@ def test_each_block_of_the_page_is_a_file_or_commands() -> None:
     assert sorted({*names, made}) == sorted(tree.split())
     assert len(kinds) == len(names) + kinds.count("console") + kinds.count("text")
     lines = [line for block in COMMANDS.findall(PAGE) for line in block.splitlines()]
-    assert [*AUTHOR, *CLONE, *INDEX] == lines
+    assert [*AUTHOR, *MORE, *CLONE, *INDEX] == lines
 
 
 @pytest.mark.torch
@@ -182,6 +192,18 @@ def test_an_author_writes_the_package(author: Desk) -> None:
     text = author.run("pytest lecture77 --solutions -m xpu -v")
     assert "test_k01_root.py::test_of_four[xpu] " in text
     assert "xpu (1 test): PyTorch finds no Intel GPU" in text or " passed" in text
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_a_further_kata_begins_in_the_package(author: Desk) -> None:
+    """Its tests import from the package, and fail for the right reason."""
+    author.run_all(commands_below("## Another kata"), MORE)
+    text = author.run("pytest lecture77/k02_cube --unsolved")
+    git(author.package, "clean", "-fdq")
+    git(author.package, "checkout", "-q", ".")
+
+    assert " xfailed" in text
 
 
 @pytest.mark.torch
