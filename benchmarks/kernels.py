@@ -3,17 +3,18 @@
     python benchmarks/kernels.py FOLDER [WORD ...]
 
 FOLDER holds checkouts, named OWNER+NAME, of the repositories in ``benchmarks/kernels.json``, each
-at the commit that stands there; WORDs choose cases whose kernel or file contains one. A file's
-kernels are compiled unchanged, up to the first line that names torch or cuBLAS, or that matches
-`until`: its host code is not. Every kernel runs in three orders of threads, and its outputs are
-compared with NumPy's. A verdict other than "right" has a `cause`, read off the source. With
-``--write`` the list gets the verdicts.
+at the commit that stands there; WORDs choose cases whose kernel, file or repository contains one.
+A file is compiled unchanged, up to the first line that names torch or cuBLAS, or that matches
+`until`. Every kernel runs in three orders of threads, and its outputs are compared with NumPy's.
+A case without a `grid` is a function of the host, which launches. A verdict other than "right" has
+a `cause`, read off the source. With ``--write`` the list gets the verdicts.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import multiprocessing
 import re
 import sys
 import tempfile
@@ -30,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 from plugins.kernels.launches import find_addr2line  # noqa: E402
 from plugins.native.builder import Builder  # noqa: E402
 from plugins.native.builder import BuildError  # noqa: E402
+from plugins.native.compile import BrokenToolError  # noqa: E402
 from plugins.native.folder import build_folder  # noqa: E402
 from plugins.native.sources import SourceError  # noqa: E402
 from plugins.native.sources import read_unit  # noqa: E402
@@ -44,6 +46,10 @@ C_TYPES = {
     "bf16": "__nv_bfloat16",
     "i32": "int",
     "u32": "unsigned",
+    "u8": "unsigned char",
+    "b8": "bool",
+    "f64": "double",
+    "i64": "long",
 }
 TYPES: dict[str, Any] = {
     "f32": np.float32,
@@ -51,10 +57,15 @@ TYPES: dict[str, Any] = {
     "bf16": np.uint16,
     "i32": np.int32,
     "u32": np.uint32,
+    "u8": np.uint8,
+    "b8": np.bool_,
+    "f64": np.float64,
+    "i64": np.int64,
 }
 HOST = re.compile(r"^.*(?:torch::|PYBIND11|cublas\w*\().*$", re.MULTILINE)
 DROPPED = re.compile(
-    r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|cublas|helper_|omp\.h)[^\n]*$", re.MULTILINE
+    r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch/|c10/|cublas|cudnn|nvtx3/|helper_|omp\.h)[^\n]*$",
+    re.MULTILINE,
 )
 # What a message adds if the value of a read is not used.
 USELESS = "Nothing that the kernel leaves depends on the value"
@@ -66,11 +77,11 @@ def device_part(file: Path, case: Case) -> str:
 
     Where the list says what host code looks like, it begins after the function before that.
     """
-    text = file.read_text(encoding="utf-8", errors="replace")
+    text = file.read_text(encoding="utf-8-sig", errors="replace")
     if case.get("until") and (found := re.search(case["until"], text, re.MULTILINE)):
         text = text[: text.rfind("\n}", 0, found.start()) + 2] + "\n"
     for name in case.get("inline", ()):
-        header = (file.parent / name).read_text(encoding="utf-8", errors="replace")
+        header = (file.parent / name).read_text(encoding="utf-8-sig", errors="replace")
         text = text.replace(f'#include "{name}"', header)
     text = DROPPED.sub("", text)
     if case.get("until"):
@@ -95,8 +106,10 @@ def caller(case: Case, number: int) -> str:
             pointer += 1
         else:
             values.append(str(argument))
-    size = f"{case['grid']}, {case['block']}"
+    size = f"{case.get('grid')}, {case.get('block')}"
     call = f"{case['kernel']}<<<{size}, {case.get('shared', 0)}>>>({', '.join(values)});"
+    if "grid" not in case:
+        call = f"{case['kernel']}({', '.join(values)});"
     if case.get("cooperative"):
         named = [f"auto a{i} = {value};" for i, value in enumerate(values)]
         pointers = ", ".join(f"&a{i}" for i in range(len(values)))
@@ -127,7 +140,7 @@ def build(builder: Builder, folder: Path, file: Path, cases: list[Case]) -> dict
         source.write_text(whole, encoding="utf-8")
         try:
             return builder.build(read_unit(source.stem, [source], folder, file.parent))
-        except (BuildError, SourceError) as error:
+        except (BuildError, BrokenToolError, SourceError) as error:
             return str(error)
 
     every = library(list(range(len(cases))))
@@ -154,7 +167,8 @@ def buffers(case: Case) -> list[tuple[str, str, np.ndarray[Any, Any]]]:
             values = random.integers(low, high, shape) * np.float32(case.get("scale", 1))
             array[...] = encoded(kind, values)
         if name in case.get("start", {}):
-            array[...] = eval(case["start"][name], {"np": np})  # noqa: S307 - of our own file
+            names = {"np": np, "random": random}
+            array[...] = eval(case["start"][name], names)  # noqa: S307 - of our own file
         made.append((name, mode, array))
     return made
 
@@ -186,6 +200,7 @@ def verdict(library: Path, case: Case, number: int) -> str:
         for name, mode, array in made:
             address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)
             loaded.kata_simt_buffer(address, size, array.itemsize, MODES[mode], name.encode())
+        before = {f"{name}0": array.copy() for name, _, array in made}
         given = (ctypes.c_void_p * len(made))(*(array.ctypes.data for *_, array in made))
         status = ctypes.c_int()
         function = getattr(loaded, f"kata_case{number}")
@@ -199,7 +214,7 @@ def verdict(library: Path, case: Case, number: int) -> str:
             name: decoded(kind, array) for kind, (name, _, array) in zip(kinds, made, strict=True)
         }
         for name, expression in case["expect"].items():
-            names = {"np": np, "erf": erf, **known}
+            names = {"np": np, "erf": erf, **before, **known}
             wanted = eval(expression, names)  # noqa: S307 - of our own file
             found = np.reshape(eval(name, names), np.shape(wanted))  # noqa: S307
             if not np.allclose(
@@ -209,11 +224,46 @@ def verdict(library: Path, case: Case, number: int) -> str:
     return "right"
 
 
+def verdicts(built: dict[int, Any], cases: list[Case]) -> list[str]:
+    """Return the verdict on each case of a file, in a process that its kernels may end.
+
+    The stacks of their threads are also more than one process may have.
+    """
+    shown = [
+        "" if isinstance(built[i], Path) else "does not compile: " + built[i].splitlines()[0]
+        for i in range(len(cases))
+    ]
+    context = multiprocessing.get_context("fork")
+    for number, case in enumerate(cases):
+        if shown[number]:
+            continue
+        reader, writer = context.Pipe(duplex=False)
+        child = context.Process(target=_tell, args=(writer, built[number], case, number))
+        child.start()
+        writer.close()
+        try:
+            shown[number] = reader.recv()
+        except EOFError:
+            child.join()
+            shown[number] = f"ends the process: {child.exitcode}"
+        child.join()
+    return shown
+
+
+def _tell(writer: Any, library: Path, case: Case, number: int) -> None:
+    writer.send(verdict(library, case, number))
+
+
 def erf(x: Any) -> Any:
     """Return the error function of each element."""
     from math import erf as of_one  # noqa: PLC0415 - the name is taken
 
     return np.vectorize(of_one)(x)
+
+
+def place(case: Case) -> str:
+    """Return the path of a case's file, from the folder with the checkouts."""
+    return f"{case['repository'].replace('/', '+')}/{case['file']}"
 
 
 def listed(data: list[Case]) -> str:
@@ -236,24 +286,17 @@ def main() -> None:
         for case in group["cases"]
     ]
     if words:
-        cases = [c for c in cases if any(word in c["kernel"] + c["file"] for word in words)]
+        cases = [c for c in cases if any(word in c["kernel"] + place(c) for word in words)]
     files: dict[Path, list[Case]] = {}
     for case in cases:
-        place = checkouts / case["repository"].replace("/", "+") / case["file"]
-        files.setdefault(place, []).append(case)
+        files.setdefault(checkouts / place(case), []).append(case)
     builder = Builder(find_toolchain(), build_folder(ROOT)[0])
     found: Counter[str] = Counter()
     changed = 0
     with tempfile.TemporaryDirectory() as name:
         for file, chosen in files.items():
             built = build(builder, Path(name), file, chosen)
-            for number, case in enumerate(chosen):
-                library = built[number]
-                shown = (
-                    verdict(library, case, number)
-                    if isinstance(library, Path)
-                    else "does not compile: " + library.splitlines()[0]
-                )
+            for case, shown in zip(chosen, verdicts(built, chosen), strict=True):
                 kind = "right" if shown == "right" else shown.partition(":")[0].partition(" in ")[0]
                 found[kind] += 1
                 changed += shown != case["verdict"]

@@ -54,8 +54,8 @@ extern "C" cudaError_t kata_host_namespace(int, const float* x, float* y) {
 }
 extern "C" cudaError_t kata_host_loops(int n, const float* x, float* y) {
     for (int blockDim = n; blockDim >= n; --blockDim) indices<<<1, blockDim>>>(x, y);
-    if (const dim3 gridDim = 1; gridDim.x == 1) return cudaGetLastError();
-    return cudaErrorInvalidValue;
+    if (const dim3 gridDim = 1; gridDim.x != 1) return cudaErrorInvalidValue;
+    return cudaDeviceSynchronize();
 }
 
 // ---- What host code may have besides, which the sanitizer makes calls of
@@ -75,6 +75,14 @@ extern "C" cudaError_t kata_host_objects(int n, const float* x, float* y) {
     const auto shared = threads;
     indices<<<blocks.load(), *shared>>>(x, y);
     return cudaGetLastError();
+}
+
+extern "C" cudaError_t kata_host_older(int, const float* x, float* y) {
+    indices<<<2, 32>>>(x, y);
+    cudaThreadSynchronize();  // CUDA 12
+    cudaThreadExit();  // CUDA 12
+    enum cudaError error = cudaGetLastError();
+    return error == cudaSuccess ? cudaSuccess : error;
 }
 
 // ---- In kernels a name that is hidden is what hides it, as to nvcc

@@ -86,7 +86,7 @@ using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 
 // The numbers are those of driver_types.h.
-enum cudaError_t {
+enum cudaError {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
@@ -97,6 +97,7 @@ enum cudaError_t {
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorCooperativeLaunchTooLarge = 720,
 };
+using cudaError_t = cudaError;
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
     cudaMemcpyHostToDevice,

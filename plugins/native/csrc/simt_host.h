@@ -91,6 +91,10 @@ inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stre
     return cudaEventRecord(event, stream);
 }
 
+// As in CUDA 12, before these names were taken away.
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+
 // ---- What is asked of the device, and has no effect here.
 
 inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
