@@ -11,15 +11,14 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from functools import partial
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from plugins.course.session import course_root
 from plugins.crash.crashed import Crash
 from plugins.crash.journal import Journal
+from plugins.crash.journal import new_folder
 from plugins.crash.recorder import Recorder
 from plugins.crash.replay import IMPORTING
 from plugins.crash.replay import Past
@@ -28,6 +27,7 @@ from plugins.crash.standins import BrokenImports
 from plugins.crash.standins import Spared
 from plugins.crash.standins import StandIns
 from plugins.crash.verdict import describe_death
+from plugins.crash.verdict import explain_lost
 from plugins.crash.watchdog import Watch
 from plugins.tools.processes import TICK
 from plugins.tools.processes import dump_no_core
@@ -37,6 +37,7 @@ from plugins.tools.processes import offer_to_oom_killer
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
     import pytest
 
@@ -58,13 +59,14 @@ ALL = (signal.SIGINT, *ENDING)
 
 def guard_session(config: pytest.Config, limit: float | None, memory: int) -> None:
     """Fork the process that runs the session: return in it, exit with its status in the parent."""
-    folder = Path(tempfile.mkdtemp(prefix="katas-"))
+    folder = new_folder()
     past = Past()
     # Otherwise the garbage collector of a child would copy the pages that it shares with this one.
     gc.freeze()
     status = GO_ON
     while status == GO_ON:
         journal = Journal(folder, str(past.processes))
+        journal.share()
         sys.stdout.flush()
         sys.stderr.flush()
         # Signals wait until both processes have their handlers.
@@ -116,8 +118,9 @@ def watch_child(watch: Watch, past: Past, root: Path, before: Collection[int]) -
     ended = signals.ended
     status = 128 + ended if ended else record_death(past, watch, code, root)
     past.processes += 1
+    watch.journal.close()
     if status != GO_ON:
-        shutil.rmtree(watch.journal.events.parent, ignore_errors=True)
+        shutil.rmtree(watch.journal.folder, ignore_errors=True)
     return status
 
 
@@ -168,7 +171,11 @@ def session_status(record: Record, death: Death, root: Path) -> int:
     whole = record.status is not None or not record.begun
     if (code < 0 and not record.broken) or not whole:
         text = describe_death(death, root)
-        print(f"katas: Python did not exit cleanly after the tests: {text}", file=sys.stderr)  # noqa: T201
+        # Without a journal, in the middle of them as well.
+        when = "" if record.lost else " after the tests"
+        print(f"katas: Python did not exit cleanly{when}: {text}", file=sys.stderr)  # noqa: T201
+    if record.lost:
+        print(f"katas: {explain_lost(record.lost)}", file=sys.stderr)  # noqa: T201
     if record.interrupted:
         return INTERRUPTED
     if record.status is not None and death.stop:

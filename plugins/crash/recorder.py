@@ -98,7 +98,7 @@ class Recorder:
 
     def must_leave(self) -> bool:
         """Whether a device is broken, and a process comes that can use it."""
-        return self.replaced and poisoned_key in self.config.stash
+        return self.replaced and not self.writer.lost and poisoned_key in self.config.stash
 
     def leave(self, text: str = "") -> None:
         """End this process without a further step, since another does what remains.
@@ -109,6 +109,9 @@ class Recorder:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         self.write("left", left=True, why=text)
+        if self.writer.lost:
+            # Nobody would know where to go on.
+            return
         # Nothing is tidied up: a broken device would complain of each step.
         os._exit(0)
 
@@ -123,6 +126,7 @@ class Recorder:
         self.running = True
         self.flush()
         self.write("test", nodeid=item.nodeid, place=place_of(item))
+        self.config.stash[replaced_key] = self.replaced and not self.writer.lost
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
@@ -203,19 +207,18 @@ def place_of(item: pytest.Item) -> str:
 
 def redirect_output(config: pytest.Config, journal: Journal) -> None:
     """Send stacks and output to the files of `journal`; pytest has set up both before."""
-    stack = journal.stack.open("ab")
-    config.add_cleanup(stack.close)
-    config.stash[stack_key] = stack.fileno()
-    # pytest lets faulthandler write to the terminal.
-    faulthandler.enable(file=stack)
-    config.add_cleanup(partial(setattr, os, "_exit", os._exit))
-    os._exit = partial(dump_and_exit, os._exit, os.getpid(), stack.fileno())
+    # What cannot be opened stays where it is.
+    with suppress(OSError):
+        config.stash[stack_key] = stack = journal.open(journal.stack)
+        # pytest lets faulthandler write to the terminal.
+        faulthandler.enable(file=stack)
+        config.add_cleanup(partial(setattr, os, "_exit", os._exit))
+        os._exit = partial(dump_and_exit, os._exit, os.getpid(), stack)
     # pytest captures into files without a name, which are lost with the process.
     files = {"out": journal.out, "err": journal.err}
     for stream, captured in find_captured_files(config).items():
-        named = os.open(files[stream], os.O_RDWR | os.O_CREAT)
-        os.dup2(named, captured)
-        os.close(named)
+        with suppress(OSError):
+            os.dup2(journal.open(files[stream]), captured)
 
 
 def find_captured_files(config: pytest.Config) -> dict[str, int]:

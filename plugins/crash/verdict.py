@@ -27,6 +27,10 @@ GREED = (
     "A loop that never stops allocating, or a wrong size. If it needs that much: "
     f"pytest{TIE}-o{TIE}kata_memory=80%"
 )
+ROOM = (
+    "Free some space there, or name another folder for temporary files, TMPDIR=/another/folder, "
+    "and run it again."
+)
 EXIT = "That ends all of Python; a kata should return or raise."
 LEFT = f"It called os._exit(), or exit() in C++. {EXIT}"
 UNKNOWN = (
@@ -120,6 +124,16 @@ def explain_death(death: Death) -> tuple[str, str]:
         return f"stack overflow ({name})", OVERFLOW
     what, means = FAULTS.get(name, ("killed", "The process had no handler for this signal."))
     return (name == "SIGABRT" and _explain_abort(death.errors)) or (f"{what} ({name})", means)
+
+
+def explain_lost(why: str) -> str:
+    """Return what it means that a journal was given up, and what to do."""
+    text = (
+        "the crash guard was off for a part of this run, since its journal cannot be written "
+        f"({why}). Without it a crash ends the run, and nothing ends an endless loop: no test is "
+        f"to blame for that. {ROOM}"
+    )
+    return "\n".join(textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False))
 
 
 def _explain_stop(stop: Stop) -> tuple[str, str]:

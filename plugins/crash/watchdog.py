@@ -16,7 +16,6 @@ from plugins.crash.verdict import Death
 from plugins.crash.verdict import Stop
 from plugins.crash.verdict import describe_death
 from plugins.crash.verdict import explain_death
-from plugins.tools.files import read_text_if_there
 from plugins.tools.processes import GIB
 from plugins.tools.processes import GRACE
 from plugins.tools.processes import TICK
@@ -97,9 +96,9 @@ class Watch:
     def death(self, code: int | None, root: Path) -> Death:
         """Return how the process ended, given its exit code."""
         self.reader.news()
-        text = read_text_if_there(self.journal.stack)
+        text = self.journal.text(self.journal.stack)
         stack = add_calls(read_stack(text, root), text, root)
-        return Death(code, stack, read_text_if_there(self.journal.err), self.stop)
+        return Death(code, stack, self.journal.text(self.journal.err), self.stop)
 
     def crash(self, death: Death, root: Path) -> Crash:
         """Return the crash of the test or the import that died with the process."""
@@ -114,7 +113,7 @@ class Watch:
             text=describe_death(death, root),
             when=phase,
             seconds=time.monotonic() - record.since,
-            out=read_text_if_there(self.journal.out),
+            out=self.journal.text(self.journal.out),
             err=death.errors,
             interrupt=self.stopped_for("interrupt"),
             cause=explain_death(death)[0],

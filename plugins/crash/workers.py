@@ -6,12 +6,13 @@ import contextlib
 import dataclasses
 import json
 import shutil
-import tempfile
+from functools import partial
 from pathlib import Path
 from subprocess import TimeoutExpired
 from threading import Event
 from threading import Lock
 from threading import Thread
+from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
@@ -22,12 +23,15 @@ from plugins.crash.crashed import Crash
 from plugins.crash.crashed import Repeats
 from plugins.crash.crashed import make_reports
 from plugins.crash.journal import Journal
+from plugins.crash.journal import new_folder
 from plugins.crash.recorder import Recorder
 from plugins.crash.standins import BrokenImports
 from plugins.crash.standins import Spared
 from plugins.crash.standins import StandIn
 from plugins.crash.standins import StandIns
+from plugins.crash.verdict import explain_lost
 from plugins.crash.watchdog import Watch
+from plugins.tools.files import read_text_if_there
 from plugins.tools.private import MissingNameError
 from plugins.tools.private import replace_in_silence
 from plugins.tools.private import worker_process
@@ -35,11 +39,16 @@ from plugins.tools.processes import GRACE
 from plugins.tools.processes import TICK
 
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
 FOLDER = "kata_journals"
 # The files of imports that killed a worker, and of katas on devices whose tests need not run any
-# more; each has one JSON array on each line.
+# more; each has one JSON array on each line. A worker that comes later is told them, too.
 BROKEN = "broken"
 SPARED = "spared"
+NOTES = (BROKEN, SPARED)
 # Whether a worker may leave what remains to another.
 REPLACED = "kata_replaced"
 
@@ -48,8 +57,11 @@ class Controller:
     """Watches the workers, and reports how they died."""
 
     def __init__(self, memory: int) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="katas-"))
+        self.folder = new_folder()
         self.memory = memory
+        # Why journals could not be written, or "".
+        self._lost = ""
+        self._notes: dict[str, list[str]] = {name: [] for name in NOTES}
         self._session: Any = None
         self._blind = False
         self._replaces = False
@@ -73,7 +85,11 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker where to keep its journal."""
+        if not self.folder.is_dir():
+            # Something has removed it.
+            self.folder = new_folder()
         node.workerinput[FOLDER] = str(self.folder)
+        node.workerinput |= {file: [*lines] for file, lines in self._notes.items()}
         node.workerinput[REPLACED] = self._replaces
         _outlive_the_worker(node)
         watch = Watch(Journal(self.folder, node.gateway.id), self.memory)
@@ -96,12 +112,19 @@ class Controller:
         if watch is None:
             # xdist tells twice of a worker that `pytest.exit` has ended.
             return
+        watch.reader.news()
         record = watch.record
-        if not error:
+        self._lost = self._lost or record.lost
+        if error:
+            self._note_death(node, watch)
+        elif record.why:
             # The import of a module may be why a worker has left.
-            if record.why:
-                self._note(BROKEN, record.collecting[-1], Crash(record.why, left=True))
-            return
+            self._note(BROKEN, record.collecting[-1], Crash(record.why, left=True))
+        watch.journal.close()
+
+    def _note_death(self, node: Any, watch: Watch) -> None:
+        """Keep the crash for the report of the test, and tell the other workers what to spare."""
+        record = watch.record
         root = course_root(node.config)
         death = watch.death(self._status_of(node), root)
         crash = watch.crash(death, root)
@@ -123,7 +146,12 @@ class Controller:
     def _note(self, file: str, name: str, crash: Crash) -> None:
         """Add a crash to a file that the workers read."""
         line = json.dumps([name, dataclasses.asdict(crash)])
-        with (self.folder / file).open("a", encoding="utf-8") as stream:
+        self._notes[file].append(line)
+        # Without room for it, the workers that are there may end in the same way.
+        with (
+            contextlib.suppress(OSError),
+            (self.folder / file).open("a", encoding="utf-8") as stream,
+        ):
             stream.write(f"{line}\n")
 
     def _status_of(self, node: Any) -> int | None:
@@ -160,6 +188,11 @@ class Controller:
         """Report the teardown of a crashed test after its failure."""
         for later in self._later.pop(report.nodeid, ()):
             self._session.config.hook.pytest_runtest_logreport(report=later)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say that journals could not be written."""
+        if self._lost:
+            terminalreporter.line(explain_lost(self._lost), yellow=True)
 
     def pytest_unconfigure(self) -> None:
         """Stop watching."""
@@ -201,23 +234,24 @@ def worker_status(node: Any) -> int | None:
 
 def prepare_worker(config: pytest.Config, limit: float | None) -> None:
     """Let this process, a worker, keep a journal that the controller can read."""
-    folder = Path(config.workerinput.get(FOLDER, ""))  # type: ignore[attr-defined]
+    told: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
+    folder = Path(told.get(FOLDER, ""))
     if folder.is_absolute() and folder.is_dir():
-        journal = Journal(folder, config.workerinput["workerid"])  # type: ignore[attr-defined]
-        replaced = config.workerinput[REPLACED]  # type: ignore[attr-defined]
-        recorder = Recorder(journal, limit, replaced=replaced)
+        recorder = Recorder(Journal(folder, told["workerid"]), limit, replaced=told[REPLACED])
         register = config.pluginmanager.register
         register(recorder)
         register(StandIns())
-        register(BrokenImports(lambda nodeid: read_crashes(folder / BROKEN).get(nodeid)))
-        register(Spared(recorder.begin, lambda place: read_crashes(folder / SPARED).get(place)))
+        broken, spared = (partial(read_crashes, folder / name, told[name]) for name in NOTES)
+        register(BrokenImports(lambda nodeid: broken().get(nodeid)))
+        register(Spared(recorder.begin, lambda place: spared().get(place)))
 
 
-def read_crashes(file: Path) -> dict[str, Crash]:
-    """Return what the controller has noted in this file so far."""
-    if not file.exists():
-        return {}
-    text = file.read_text(encoding="utf-8")
-    # The last line may be half written.
-    pairs = map(json.loads, text[: text.rfind("\n") + 1].splitlines())
-    return {name: Crash(**crash) for name, crash in pairs}
+def read_crashes(file: Path, known: Iterable[str] = ()) -> dict[str, Crash]:
+    """Return the crashes that are `known`, and what the controller has noted in this file."""
+    found = {}
+    for line in (*known, *read_text_if_there(file).splitlines()):
+        # The last line may be half written, or any on a full disk.
+        with contextlib.suppress(ValueError):
+            name, crash = json.loads(line)
+            found[name] = Crash(**crash)
+    return found

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from plugins.course.seeds import set_seeds
 from plugins.crash.journal import Journal
 from plugins.crash.recorder import dump_and_exit
+from plugins.crash.verdict import ROOM
 from plugins.ranks.messages import Raised
 from plugins.ranks.messages import apply_filters
 from plugins.ranks.messages import describe_exception
@@ -33,6 +34,7 @@ from plugins.ranks.messages import unpack
 from plugins.ranks.traffic import format_call
 from plugins.ranks.traffic import record_calls
 from plugins.ranks.traffic import why_uncounted
+from plugins.tools.files import describe_os_error
 from plugins.tools.processes import dump_no_core
 from plugins.tools.processes import end_with_parent
 from plugins.tools.processes import offer_to_oom_killer
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
     from pathlib import Path
+
+    from plugins.ranks.traffic import Call
 
 
 # Gloo must not give up before the course does.
@@ -151,15 +155,38 @@ def call_function(request: Request, rank: int, journal: Journal) -> CallResult:
         result = CallResult(uncounted=why_uncounted() if request.backend else "")
         if result.uncounted:
             sys.stderr.write(f"{result.uncounted}\n")
-        calls = os.open(journal.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         if not request.backend or result.uncounted:
             value = function(*args)
         else:
-            with record_calls(lambda call: os.write(calls, format_call(call))):
+            notes = Notes(journal.events)
+            with record_calls(notes.add):
                 value = function(*args)
+            result = replace(result, uncounted=notes.lost)
         return replace(result, value=pack(value, "What a rank returns"))
     except BaseException as error:  # noqa: BLE001 - the test reports any of them
         return CallResult(raised=describe_exception(error, request.root))
+
+
+class Notes:
+    """The file of a rank's calls; a disk that takes no more is no fault of the call."""
+
+    def __init__(self, file: Path) -> None:
+        # Why calls could not be written down, or "".
+        self.lost = ""
+        self._file = file
+        self._descriptor: int | None = None
+
+    def add(self, call: Call) -> None:
+        """Write a call down, before it is made."""
+        if self.lost:
+            return
+        try:
+            if self._descriptor is None:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                self._descriptor = os.open(self._file, flags, 0o600)
+            os.write(self._descriptor, format_call(call))
+        except OSError as error:
+            self.lost = f"calls could not be written down: {describe_os_error(error)}. {ROOM}"
 
 
 def join_world(request: Request, rank: int) -> None:

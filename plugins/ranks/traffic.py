@@ -117,7 +117,8 @@ class RankResults(list[Any]):
         Raises
         ------
         UncountedError
-            If the installed PyTorch lacks a private name that counting depends on.
+            If the installed PyTorch lacks a private name that counting depends on, or the disk has
+            no room for them.
         """
         if self._uncounted:
             raise UncountedError(self._uncounted)

@@ -21,6 +21,7 @@ from plugins.course.limits import memory_limit
 from plugins.course.limits import time_limit
 from plugins.course.seeds import seed_of
 from plugins.course.session import course_root
+from plugins.crash.verdict import ROOM
 from plugins.machine.absent import require
 from plugins.ranks.client import IMPORT
 from plugins.ranks.client import client_key
@@ -40,6 +41,7 @@ from plugins.ranks.report import collect_results
 from plugins.ranks.server import VARIABLE
 from plugins.ranks.server import serve_if_started_to
 from plugins.tools.capability import Capability
+from plugins.tools.files import describe_os_error
 
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class World:
         __tracebackhide__ = True
         config = self._item.config
         seconds = timeout or (time_limit(config) or 0) * SHARE or None
-        with tempfile.TemporaryDirectory(prefix="katas-ranks-") as folder:
+        with temporary_folder() as folder:
             request = Request(
                 call=pack_call(function, args),
                 size=size,
@@ -126,6 +128,15 @@ class World:
         require(self._item, [Capability("job", missing)])
         asker = Asker(job_store(config), replace(request, place=job.place))
         return client.run(asker.request, asker)
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for the files of ranks; a disk that has no room for it fails the test."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="katas-ranks-", ignore_cleanup_errors=True)
+    except OSError as error:
+        text = f"no rank could be started, and the kata is not to blame: {describe_os_error(error)}"
+        pytest.fail(f"{text}. {ROOM}", pytrace=False)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 from plugins.course.notes import Poisoned
 from plugins.course.notes import poisoned_key
+from plugins.course.notes import replaced_key
 from plugins.crash.journal import Journal
 from plugins.crash.journal import Reader
 from plugins.crash.recorder import Recorder
@@ -101,6 +103,32 @@ def test_it_leaves_before_the_next_test_or_after_an_import(
     assert [0, 0] * leaves == left
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_it_stays_if_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, before: bool
+) -> None:
+    """Nobody would know where to go on; the rest on that device is skipped, then."""
+    left: list[int] = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    recorder = Recorder(Journal(tmp_path, "0"), None)
+    stash: dict[Any, Any] = {poisoned_key: Poisoned("cuda", "why", "a")}
+    recorder.config = cast("pytest.Config", SimpleNamespace(stash=stash))
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def refuse(*_: object) -> int:
+        raise full
+
+    if before:
+        recorder.writer.give_up(full)
+    monkeypatch.setattr(os, "write", refuse)
+    next(recorder.pytest_runtest_protocol())
+    item: Any = SimpleNamespace(nodeid="a.py::test_b", config=recorder.config)
+    recorder.begin(item)
+
+    assert [] == left
+    assert not stash[replaced_key]
+
+
 @pytest.mark.parametrize("ours", [True, False])
 def test_only_the_process_of_the_tests_says_from_where_it_leaves(
     tmp_path: Path, *, ours: bool
@@ -135,3 +163,55 @@ def test_a_pytest_that_hides_its_output_is_named_once(
         ]
     )
     assert "so far" not in result.outlines
+
+
+NO_FILES = """
+import os
+
+_open = os.open
+
+def refuse(path, *arguments, **options):
+    if str(path).endswith((".stack", ".out", ".err")):
+        raise OSError(28, "No space left on device", str(path))
+    return _open(path, *arguments, **options)
+
+os.open = refuse
+if hasattr(os, "memfd_create"):
+    del os.memfd_create
+"""
+
+
+def test_without_files_a_crash_has_no_place(kata: MiniCourse) -> None:
+    """It is one failed test all the same."""
+    add_fault(kata, 1, "abort", "print('so far'); native.abort_now()")
+    conftest = (kata.path / "conftest.py").read_text()
+    kata.write("conftest.py", f"{conftest}\n{NO_FILES}")
+
+    result = kata.run()
+
+    result.assert_outcomes(failed=1, passed=2)
+    assert "abort (SIGABRT)" in result.stdout.str()
+    assert "so far" not in result.outlines
+
+
+NO_ROOM = """
+from plugins.crash import journal
+
+journal.has_room = lambda _: False
+"""
+PRINTS = "def test_one(): print('one')\ndef test_two():\n    print('two')\n    assert 0\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system lacks files in memory")
+def test_what_tests_print_goes_to_memory_on_a_full_disk(kata: MiniCourse) -> None:
+    """A print would raise in the test, as if it were the test's fault."""
+    kata.kata("k01_prints", PRINTS)
+    add_fault(kata, 2, "abort", "print('so far'); native.abort_now()")
+    conftest = (kata.path / "conftest.py").read_text()
+    kata.write("conftest.py", f"{conftest}\n{NO_ROOM}")
+
+    result = kata.run()
+
+    result.assert_outcomes(failed=2, passed=3)
+    assert "two" in result.outlines
+    assert "so far" in result.outlines

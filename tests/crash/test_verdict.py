@@ -14,6 +14,7 @@ from plugins.crash.verdict import Death
 from plugins.crash.verdict import Stop
 from plugins.crash.verdict import describe_death
 from plugins.crash.verdict import explain_death
+from plugins.crash.verdict import explain_lost
 
 
 POKE = Stack((Frame("katas/lecture01/k01_first.py", 3, "poke"),))
@@ -120,3 +121,13 @@ def test_without_calls_there_is_no_place() -> None:
 
     assert "still running after 9 s" == text.splitlines()[0]
     assert "pytest -o kata_timeout=300" == text.splitlines()[-1]
+
+
+def test_a_journal_that_cannot_be_written_is_named_with_what_to_do() -> None:
+    """The folder, the reason and the remedies; the lines fit into the terminal."""
+    text = explain_lost("/some/katas-x: No space left on device")
+
+    assert "cannot be written (/some/katas-x: No space left on device)" in " ".join(text.split())
+    assert "Free some space there, or name another folder" in " ".join(text.split())
+    assert "TMPDIR=/another/folder" in text
+    assert max(map(len, text.splitlines())) <= WIDTH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -156,3 +157,25 @@ def test_a_phase_that_is_reported_is_over(deaf: Deaf) -> None:
     deaf.writer.write("report", report={"when": "call"})
     deaf.watch.look()
     assert "teardown" == deaf.watch.crash(death, Path()).when
+
+
+def test_a_process_whose_journal_is_lost_has_no_limits(deaf: Deaf) -> None:
+    """Where it is nobody knows; one that is being stopped is stopped."""
+    deaf.test_begins(limit=5.0)
+    deaf.writer.give_up(OSError(errno.ENOSPC, "full"))
+    deaf.watch.look(1e9)
+    assert ([], None) == (deaf.sent, deaf.watch.stop)
+
+    deaf.watch.stop = Stop("time", "5 s")
+    deaf.watch.look(GRACE + 1)
+    assert [signal.SIGKILL] == deaf.sent
+
+
+def test_ctrl_c_is_noted_without_a_journal(deaf: Deaf) -> None:
+    """A process that responds is not sent it again."""
+    deaf.writer.give_up(OSError(errno.ENOSPC, "full"))
+    deaf.watch.interrupt()
+    deaf.writer.write("interrupted", interrupted=True)
+    deaf.watch.look(1e9)
+
+    assert [] == deaf.sent

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 from textwrap import dedent
 from threading import Thread
 from types import SimpleNamespace
@@ -16,6 +19,9 @@ import pytest
 
 from plugins.crash import workers
 from plugins.crash.crashed import Crash
+from plugins.crash.journal import Journal
+from plugins.crash.journal import Writer
+from plugins.crash.workers import BROKEN
 from plugins.crash.workers import FOLDER
 from plugins.crash.workers import prepare_worker
 from plugins.crash.workers import read_crashes
@@ -33,9 +39,6 @@ from tests.support.fakedevice import add_device
 
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from plugins.crash.journal import Journal
     from tests.conftest import MiniCourse
 
 
@@ -227,12 +230,12 @@ def test_a_worker_without_the_folder_keeps_no_journal(folder: str) -> None:
 
 
 def test_a_worker_may_read_while_the_controller_writes(tmp_path: Path) -> None:
-    """A line that is not whole yet counts next time; no file is no crash."""
+    """A line that is not whole yet counts later, one that was cut never; no file is no crash."""
     file = tmp_path / "spared"
     assert {} == read_crashes(file)
 
     whole = json.dumps(["k on cuda", {"text": "did not end"}])
-    file.write_text(f'{whole}\n["l on cuda", {{"te')
+    file.write_text(f'["l on cuda", {{"te{whole}\n{whole}\n["l on cuda", {{"te')
 
     assert {"k on cuda": Crash("did not end")} == read_crashes(file)
 
@@ -307,3 +310,84 @@ def test_an_execnet_that_hides_the_process_is_named_once(kata: MiniCourse) -> No
             ),
         ]
     )
+
+
+def a_node(name: str = "gw0") -> Any:
+    """Return a worker that is no process."""
+    gateway = SimpleNamespace(id=name)
+    return SimpleNamespace(gateway=gateway, workerinput={}, sendcommand=None, config=None)
+
+
+def summary(controller: workers.Controller) -> str:
+    """Return what the controller says at the end."""
+    lines: list[str] = []
+    terminal: Any = SimpleNamespace(line=lambda text, **_: lines.append(text))
+    controller.pytest_terminal_summary(terminal)
+    return " ".join(" ".join(lines).split())
+
+
+def test_a_worker_without_a_journal_has_no_crash_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Xdist says which test it ran; the end of the run says why ours does not say more."""
+    controller, node = workers.Controller(memory=0), a_node()
+    monkeypatch.setattr(workers, "course_root", lambda _: Path("/nowhere"))
+    monkeypatch.setattr(workers, "worker_status", lambda _: -6)
+    controller.pytest_configure_node(node)
+    writer = Writer(Journal(controller.folder, "gw0"))
+    writer.write("test", nodeid="a.py::test_it")
+    writer.give_up(OSError(errno.ENOSPC, "No space left on device"))
+    assert "" == summary(controller)
+
+    controller.pytest_testnodedown(node, "crashed")
+    controller.pytest_handlecrashitem("a.py::test_it", None)
+    controller.pytest_unconfigure()
+
+    assert "No space left on device). Without it a crash" in summary(controller)
+
+
+def test_a_folder_that_is_gone_is_made_for_the_next_worker() -> None:
+    """And that one is removed at the end."""
+    controller, node = workers.Controller(memory=0), a_node()
+    shutil.rmtree(controller.folder)
+    controller.pytest_configure_node(node)
+
+    assert controller.folder.is_dir()
+    assert str(controller.folder) == node.workerinput[FOLDER]
+    controller.pytest_testnodedown(node, None)
+    controller.pytest_unconfigure()
+    assert not controller.folder.exists()
+
+
+def test_an_import_for_which_a_worker_has_left_is_told() -> None:
+    """It has broken a device."""
+    controller, node = workers.Controller(memory=0), a_node()
+    controller.pytest_configure_node(node)
+    writer = Writer(Journal(controller.folder, "gw0"))
+    writer.write("collect", nodeid="a.py", limit=None)
+    writer.write("left", left=True, why="a.py has broken it")
+
+    controller.pytest_testnodedown(node, None)
+    found = read_crashes(controller.folder / BROKEN)
+    controller.pytest_unconfigure()
+
+    assert {"a.py": Crash("a.py has broken it", left=True)} == found
+
+
+def test_an_import_that_cannot_be_written_down_is_told_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The workers that are there may die of it too."""
+    controller, node, following = workers.Controller(memory=0), a_node(), a_node("gw1")
+    monkeypatch.setattr(workers, "course_root", lambda _: Path("/nowhere"))
+    monkeypatch.setattr(workers, "worker_status", lambda _: -6)
+    controller.pytest_configure_node(node)
+    Writer(Journal(controller.folder, "gw0")).write("collect", nodeid="a.py", limit=None)
+    (controller.folder / BROKEN).mkdir()
+
+    controller.pytest_testnodedown(node, "crashed")
+    controller.pytest_configure_node(following)
+    (controller.folder / BROKEN).rmdir()
+    found = read_crashes(controller.folder / BROKEN, following.workerinput[BROKEN])
+    controller.pytest_unconfigure()
+
+    assert ["a.py"] == list(found)
+    assert found["a.py"].text.startswith("abort (SIGABRT)")

@@ -10,9 +10,12 @@ import time
 from multiprocessing import Pipe
 from typing import TYPE_CHECKING
 
+from plugins.ranks.rank import Notes
 from plugins.ranks.rank import Request
 from plugins.ranks.rank import follow_parent
 from plugins.ranks.rank import loopback
+from plugins.ranks.traffic import Call
+from plugins.ranks.traffic import read_calls
 
 
 if TYPE_CHECKING:
@@ -91,3 +94,16 @@ def test_a_rank_writes_to_files_and_reads_nothing(
     assert 0 == done.returncode
     assert "to out\n''\nby descriptor\n" == (tmp_path / "out").read_text()
     assert "to err\n" == (tmp_path / "err").read_text()
+
+
+def test_a_call_that_cannot_be_written_down_is_made_all_the_same(tmp_path: Path) -> None:
+    """Only a test that counts calls is told, and what to do."""
+    fine, lost = Notes(tmp_path / "calls"), Notes(tmp_path / "none/calls")
+    for notes in (fine, lost):
+        notes.add(Call("send", 8, 1))
+        notes.add(Call("recv", 8, 0))
+
+    assert [Call("send", 8, 1), Call("recv", 8, 0)] == read_calls(tmp_path / "calls")
+    assert "" == fine.lost
+    assert lost.lost.startswith("calls could not be written down: ")
+    assert "none/calls: No such file or directory. Free some space there" in lost.lost

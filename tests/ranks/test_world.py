@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.ranks.world import temporary_folder
 from tests.support.installed import install_package
 from tests.support.patience import be_patient
 
@@ -242,3 +244,21 @@ def test_a_fresh_process_serves_a_lecture_of_another_package(
 
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["E*assert 2.0 == 3"])
+
+
+def test_a_disk_without_room_for_ranks_is_not_the_katas_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The test fails, and says what to do."""
+
+    def refuse(**_: object) -> None:
+        raise OSError(28, "No space left on device", "/some/katas-ranks-x")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
+    with pytest.raises(pytest.fail.Exception) as caught:
+        temporary_folder()
+
+    assert str(caught.value).startswith(
+        "no rank could be started, and the kata is not to blame: /some/katas-ranks-x: No space left"
+    )
+    assert "TMPDIR=/another/folder" in str(caught.value)
