@@ -19,6 +19,7 @@ import pytest
 from plugins.course.limits import memory_limit
 from plugins.course.limits import time_limit
 from plugins.course.session import course_root
+from plugins.tools.processes import end_daemons
 from plugins.tools.showing import shows_only
 
 
@@ -69,6 +70,16 @@ def pytest_configure(config: pytest.Config) -> None:
         from plugins.crash.workers import Controller  # noqa: PLC0415 - sessions without xdist
 
         config.pluginmanager.register(Controller(memory_limit(config, len(config.option.tx))))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure() -> None:
+    """End what tests have left running before pytest collects garbage.
+
+    An iterator of a DataLoader that is garbage waits 5 s for each of its workers, since they do not
+    hear from it any more: the queues to them may be cleared before it.
+    """
+    end_daemons()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import warnings
 from contextlib import suppress
@@ -73,6 +74,15 @@ def dump_no_core() -> None:
     import resource  # noqa: PLC0415 - not on Windows, where this module must still import
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def end_daemons() -> None:
+    """End the processes that Python would end at its exit anyway, as `multiprocessing` has it."""
+    # Nobody has started any without that module.
+    if module := sys.modules.get("multiprocessing"):
+        for child in module.active_children():
+            if child.daemon:
+                child.terminate()
 
 
 def memory_of(process: int, files: Path = Path("/proc")) -> int:

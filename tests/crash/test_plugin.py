@@ -59,6 +59,39 @@ def test_a_fault_is_one_failed_test(kata: MiniCourse, name: str) -> None:
     assert "" == result.stderr.str()
 
 
+LOADER = """
+import multiprocessing, time
+
+class Loader:
+    def __init__(self):
+        self.me = self
+        context = multiprocessing.get_context("fork")
+        self.worker = context.Process(target=time.sleep, args=[99], daemon=True)
+        self.worker.start()
+
+    def __del__(self):
+        self.worker.join()
+
+def test_it():
+    loader = Loader()
+    assert False
+
+def test_other():
+    # Python keeps the frames of the last failure.
+    assert False
+"""
+
+
+def test_a_worker_that_a_test_leaves_does_not_keep_pytest(kata: MiniCourse) -> None:
+    """As of a DataLoader whose worker has raised; pytest collects garbage at its end."""
+    kata.kata(test=LOADER)
+
+    result = kata.run()
+
+    result.assert_outcomes(failed=2)
+    assert "" == result.stderr.str()
+
+
 def test_an_exit_in_a_test_is_an_ordinary_failure(kata: MiniCourse) -> None:
     """An exit in a test is caught by pytest, like RecursionError and MemoryError."""
     add_fault(kata, 1, "exit", "sys.exit(0)")

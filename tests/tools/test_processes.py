@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from plugins.tools.processes import PHASES
 from plugins.tools.processes import cgroup_settings
 from plugins.tools.processes import dump_no_core
+from plugins.tools.processes import end_daemons
 from plugins.tools.processes import end_with_parent
 from plugins.tools.processes import fork_process
 from plugins.tools.processes import memory_of
@@ -310,3 +312,25 @@ def test_phases_are_noted_in_their_order(tmp_path: Path, monkeypatch: pytest.Mon
     assert ["fork", "tests"] == [name for name, _ in found]
     moments = [float(moment) for _, moment in found]
     assert begin - 0.001 <= moments[0] <= moments[1] <= time.monotonic() + 0.001
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_only_daemons_are_ended(*, daemon: bool) -> None:
+    """Python waits for the others."""
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=time.sleep, args=[60], daemon=daemon)
+    child.start()
+    end_daemons()
+    child.join(10 if daemon else 0.2)
+
+    assert (-signal.SIGTERM if daemon else None) == child.exitcode
+    child.kill()
+    child.join()
+
+
+def test_a_process_without_that_module_has_no_daemons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is imported for it."""
+    monkeypatch.delitem(sys.modules, "multiprocessing", raising=False)
+    end_daemons()
+
+    assert "multiprocessing" not in sys.modules
