@@ -92,7 +92,7 @@ class Loader:
         - While batch k is awaited or in use, the tasks up to k + ahead * workers - 1 are out: as
           many as keep each worker busy, and no more.
         - A Failure raises RuntimeError with its text, after the batches before it.
-        - So does a worker that has died: "DataLoader worker (pid 7) exited unexpectedly".
+        - So does a worker that has died: "DataLoader worker (pid(s) 7) exited unexpectedly".
         - However this generator ends, its workers have ended, and are joined. One that still
           computes may be terminated.
         """

@@ -81,7 +81,7 @@ class Loader:
                 try:
                     batch = worker.batches.recv()
                 except (EOFError, OSError):
-                    died = f"DataLoader worker (pid {worker.process.pid}) exited unexpectedly"
+                    died = f"DataLoader worker (pid(s) {worker.process.pid}) exited unexpectedly"
                     raise RuntimeError(died) from None
                 if isinstance(batch, Failure):
                     raise RuntimeError(batch.text)  # noqa: TRY004 - of the data, not of a type
