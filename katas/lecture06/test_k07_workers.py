@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import multiprocessing as mp
 import os
+import re
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterator
     from pathlib import Path
+    from types import FrameType
 
 
 # Seconds: how long to wait for what comes, and for what is not to come; for a whole test.
-LONG, SHORT, LIMIT = 10, 0.3, 15
+LONG, SHORT, LIMIT = 6, 0.3, 10
 one = pytest.mark.step(1, "a worker answers")
 two = pytest.mark.step(2, "in order, some ahead")
 three = pytest.mark.step(3, "errors come over")
@@ -34,8 +37,14 @@ four = pytest.mark.step(4, "every end is clean")
 def deadline() -> Iterator[None]:
     """Fail a test that waits for what never comes, long before its time limit."""
 
-    def late(*_: object) -> None:
-        raise AssertionError(f"nothing has come for {LIMIT} seconds: who waits for whom?")
+    def late(_signal: int, frame: FrameType | None) -> None:
+        file, where = work.__code__.co_filename, "outside of your file"
+        while frame is not None and frame.f_code.co_filename != file:
+            frame = frame.f_back
+        if frame is not None:
+            line = linecache.getline(file, frame.f_lineno).strip()
+            where = f"in line {frame.f_lineno} of your file, {line}"
+        raise AssertionError(f"nothing has come for {LIMIT} seconds: this process waits {where}")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
@@ -209,12 +218,28 @@ def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
 @three
 def test_a_worker_survives_an_error() -> None:
     """It sends the traceback in place of the batch, and goes on."""
-    first, second, third = worked(broken, [1], [2, 3], [4])
+    try:
+        sent = worked(broken, [1], [2, 3], [4])
+    except KeyError as error:
+        raise AssertionError(
+            f"the dataset's {error!r} for sample 3 has ended your worker: catch it for each task"
+        ) from error
+    assert 3 == len(sent), (
+        f"three tasks, and the dataset raises in the second: yours sent {sent}, expected a batch, a"
+        " Failure and a batch"
+    )
+    first, second, third = sent
 
     assert ([1], [16]) == (first, third), f"around the error yours sent {first} and {third}"
     assert isinstance(second, Failure), f"yours sent {second}, expected a Failure"
-    assert "KeyError: 'no record 3'" in second.text, f"the text of yours: {second.text!r}"
-    assert "in broken" in second.text, f"yours does not say where it was raised: {second.text!r}"
+    assert "KeyError: 'no record 3'" in second.text, (
+        f"the text of yours is {second.text!r}, which does not name the error as a traceback does:"
+        " KeyError: 'no record 3'"
+    )
+    assert "in broken" in second.text, (
+        f"the text of yours is {second.text!r}, without a traceback: it has to say that the dataset"
+        " was in `broken`; see traceback.format_exc"
+    )
 
 
 @three
@@ -231,7 +256,9 @@ def test_an_error_comes_in_its_turn() -> None:
 
     assert [[0], [1], [4]] == found, f"before the error yours gave {found}, expected 0, 1, 4"
     assert "KeyError: 'no record 3'" in text, f"sample 3 raises; yours says {text!r}"
-    assert "in broken" in text, f"yours does not say where the worker was: {text!r}"
+    assert "in broken" in text, (
+        f"yours says {text!r}, without the traceback of the worker, which was in `broken`"
+    )
 
 
 @four
@@ -242,8 +269,9 @@ def test_a_killed_worker_is_noticed() -> None:
     os.kill(second, signal.SIGKILL)
     text, more = outcome(batches)
 
-    assert f"DataLoader worker (pid {second}) exited unexpectedly" in text, (
-        f"worker {second} was killed; yours says {text!r} after {len(more)} batches more"
+    assert re.search(rf"\b{second}\b.* exited unexpectedly", text), (
+        f"worker {second} was killed; yours says {text!r} after {len(more)} batches more, expected"
+        f" 'DataLoader worker (pid(s) {second}) exited unexpectedly'"
     )
     assert len(more) < 10, f"yours gave {len(more)} batches more: who made those of {second}?"
     check_gone({first, second})

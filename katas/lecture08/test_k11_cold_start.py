@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 import torch
@@ -41,11 +42,38 @@ print(json.dumps([[y.tolist() for y in answers], more, heard]))
 """
 
 
+# Imports a module, and fails.
+EXITS = "import json\nraise SystemExit(3)"
+
+
+class Counted:
+    """Stands in for the loader's class, and counts the loaders that are made."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+        self.made = 0
+
+    def __call__(self, *args: Any) -> Any:
+        """Make one."""
+        self.made += 1
+        return self.loader(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+
 @pytest.fixture
 def probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Python find two modules, of which the one imports the other, and both print."""
+    """Let Python find two modules, of which the one imports the other, and both print.
+
+    The shell finds another Python: what a virtual environment has is not there.
+    """
     for name, text in (("kata_probe_a", "import kata_probe_b"), ("kata_probe_b", "")):
         (tmp_path / f"{name}.py").write_text(f"{text}\nprint({name!r}, end='')\n", "utf-8")
+    for name in ("python", "python3"):
+        (tmp_path / name).write_text("#!/bin/sh\necho another_python_which_PATH_names\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -95,7 +123,10 @@ def test_the_program_prints() -> None:
 def test_a_program_that_fails() -> None:
     """No module is worse than a wrong count: the caller hears of it."""
     with pytest.raises(subprocess.CalledProcessError):
-        kata.imported("import json\nraise SystemExit(3)")
+        pytest.fail(
+            f"the program exits with 3, and yours returns {kata.imported(EXITS)}, expected a"
+            " CalledProcessError: subprocess.run has an argument for that"
+        )
 
 
 @needs_package
@@ -119,14 +150,23 @@ def test_the_answer(request: pytest.FixtureRequest) -> None:
 
 @needs_package
 @pytest.mark.time_limit(600)
-def test_the_file_may_be_gone(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Loaded is loaded: a service may be updated while it answers."""
+def test_the_file_may_be_gone(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loaded is loaded, once: a service may be updated while it answers."""
     path = tmp_path / "copy.pt2"
     shutil.copy(package(request), path)
+    module = torch._C._aoti  # noqa: SLF001 - the kata's point
+    counted = Counted(module.AOTIModelPackageLoader)
+    monkeypatch.setattr(module, "AOTIModelPackageLoader", counted)
     run = kata.load(path)
     path.unlink()
     found = [run(torch.zeros(2, 4))[0].shape for _ in range(2)]
     assert found == [(2, 3)] * 2, f"shapes: yours {found}, expected (2, 3) twice"
+    assert counted.made <= 1, (
+        f"yours has loaded the package {counted.made} times for two answers, expected once: each"
+        " load unpacks the file and opens its library"
+    )
 
 
 @needs_package

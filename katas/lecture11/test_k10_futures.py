@@ -155,20 +155,33 @@ def test_an_error() -> None:
     assert yours == [True, True, True], f"yours {yours}, expected done, and the error itself twice"
 
 
-def test_completed_only_once() -> None:
+@pytest.mark.parametrize("first", [1, None, ValueError("first")], ids=["1", "None", "error"])
+def test_completed_only_once(first: Any) -> None:
     """The second time raises, and changes nothing: value, error and callbacks stay."""
+    failed = isinstance(first, Exception)
+
+    def complete(future: Future, value: Any) -> None:
+        (future.set_exception if isinstance(value, Exception) else future.set_result)(value)
 
     def program() -> list[Any]:
-        future, calls = Future(), []
-        future.then(lambda _: calls.append("called"))
-        future.set_result(1)
-        for again in (future.set_result, future.set_exception):
-            with pytest.raises(RuntimeError, match=f"^{AGAIN}$"):
-                again(ValueError("second"))
-        return [future.wait(), *calls]
+        future, events = Future(), []
+        if not failed:
+            future.then(lambda _: events.append("called"))
+        complete(future, first)
+        for again in (2, ValueError("second")):
+            try:
+                complete(future, again)
+            except RuntimeError as error:
+                events.append(str(error))
+        return [outcome(future), *events]
 
     yours = within(program)
-    assert yours == [1, "called"], f"yours {yours}, expected the first value and one call"
+    kept = [f"ValueError {first}"] if failed else [f"value {first!r}", "called"]
+    expected = [*kept, AGAIN, AGAIN]
+    assert yours == expected, (
+        f"completed with {first!r}, then with 2, then with an error\nyours    {yours}\n"
+        f"expected {expected}: the first outcome, called once, and two refusals"
+    )
 
 
 def test_a_callback_of_a_done_future() -> None:
@@ -215,14 +228,14 @@ def test_a_chain() -> None:
 
 
 def test_a_callback_uses_its_future() -> None:
-    """It calls wait and then; the inner callback finds a done future, and runs at once."""
+    """It calls wait and then; inner callbacks find a done future, and run at once."""
 
     def program(kind: Any) -> list[Any]:
         future = kind()
         events: list[Any] = []
 
         def callback(f: Any) -> None:
-            f.then(lambda inner: events.append(("inner", inner.wait())))
+            f.then(lambda inner: inner.then(lambda last: events.append(("inner", last.wait()))))
             events.append("outer")
 
         future.then(callback)
@@ -338,16 +351,26 @@ def test_two_threads_complete_it() -> None:
 
 def test_it_lets_go_of_its_callbacks() -> None:
     """What a callback holds is freed when it has run, though the future lives on."""
-    future = Future()
+    futures: list[Future] = []
 
-    def make() -> torch.Tensor:
-        held = torch.ones(3)
-        future.then(lambda _: held.sum())
-        future.set_result(None)
+    def make(late: bool) -> torch.Tensor:  # noqa: FBT001 - a parameter
+        held, future = torch.ones(3), Future()
+        if late:
+            future.set_result(None)
+        later = future.then(lambda _: held.sum())
+        if not late:
+            future.set_result(None)
+        futures.extend((future, later))
         return held
 
-    freed(make)
-    assert future.done(), "yours is not done after set_result"
+    for late, when in ((False, "before"), (True, "after")):
+        freed(
+            partial(make, late),
+            f"A callback that has run holds it: then was called {when} set_result, and one of your"
+            " two futures keeps the callback",
+        )
+    done = [each.done() for each in futures]
+    assert all(done), f"of four futures yours has done {done}, expected all"
 
 
 def test_fork_runs_beside() -> None:

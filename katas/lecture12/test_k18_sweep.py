@@ -127,6 +127,19 @@ def compare(yours: object, right: object, what: str, why: str) -> None:
     assert yours == right, f"{what}\nyours     {yours}\nexpected  {right}\n{why}"
 
 
+def found_in(journal: Path, what: str) -> list[dict[str, Any]]:
+    """Return what your `read` finds, or say which journal it cannot read."""
+    __tracebackhide__ = True
+    try:
+        return read(journal)
+    except ValueError as error:
+        said = f"{type(error).__name__}: {error}"
+    raise AssertionError(
+        f"{what}\nyours raises {said}\nexpected the entries of its whole lines: a line without its"
+        " newline was being written when the sweep was killed, and is none"
+    )
+
+
 def written(journal: Path, entries: list[dict[str, Any]]) -> bytes:
     """Write a journal without your code, and return its bytes."""
     journal.write_text("".join(json.dumps(each) + "\n" for each in entries), encoding="utf-8")
@@ -145,12 +158,13 @@ def test_entries_come_back(tmp_path: Path) -> None:
     """In the order in which they were appended, each on a line of its own, NaN too."""
     for entry in ENTRIES:
         append(tmp_path / "j", entry)
-    compare(read(tmp_path / "j"), ENTRIES, "three entries", "a line of JSON for each")
+    yours = found_in(tmp_path / "j", "three entries, appended one after the other")
+    compare(yours, ENTRIES, "three entries", "a line of JSON for each")
     text = (tmp_path / "j").read_text(encoding="utf-8")
     compare([json.loads(line) for line in text.split("\n")[:-1]], ENTRIES, text, "JSON lines")
     append(tmp_path / "j", {"trial": 3, "loss": math.nan})
-    yours = read(tmp_path / "j")[-1]["loss"]
-    assert math.isnan(yours), f"a loss of NaN comes back as yours {yours}, expected NaN"
+    loss = read(tmp_path / "j")[-1]["loss"]
+    assert math.isnan(loss), f"a loss of NaN comes back as yours {loss}, expected NaN"
 
 
 @one
@@ -160,10 +174,11 @@ def test_a_torn_line_is_no_entry(tmp_path: Path) -> None:
     for size in range(len(data) + 1):
         (tmp_path / "j").write_bytes(data[:size])
         right = ENTRIES[: data[:size].count(b"\n")]
+        about = f"a journal that ends in {data[:size][-20:]!r}"
         compare(
-            read(tmp_path / "j"),
+            found_in(tmp_path / "j", about),
             right,
-            f"a journal that ends in {data[:size][-20:]!r}",
+            about,
             "a line without its newline was being written when the sweep was killed",
         )
 
@@ -179,9 +194,10 @@ def test_append_after_a_torn_line(tmp_path: Path) -> None:
         whole = data[: data[:size].rfind(b"\n") + 1]
         right = [*ENTRIES[: whole.count(b"\n")], new]
         about = f"a journal that ended in {data[:size][-20:]!r}, then an entry"
-        compare(read(tmp_path / "j"), right, about, "cut the torn line off, then append")
-        yours = (tmp_path / "j").read_bytes()
-        assert yours.startswith(whole), f"{about}: yours has changed the whole lines to {yours!r}"
+        yours = found_in(tmp_path / "j", about)
+        compare(yours, right, about, "cut the torn line off, then append")
+        left = (tmp_path / "j").read_bytes()
+        assert left.startswith(whole), f"{about}: yours has changed the whole lines to {left!r}"
 
 
 @one

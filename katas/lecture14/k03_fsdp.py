@@ -73,8 +73,8 @@ class Unit:
     def gather(self) -> None:
         """Begin to fill all `whole` from the ranks' parts, unless that has begun.
 
-        The handles of the asynchronous calls go to `works`. Fill ``whole.data``: after a ``copy_``
-        to `whole` itself, backward would raise.
+        The handles of the asynchronous calls go to `works`. Receive into ``whole.data``: after a
+        ``copy_`` to `whole` itself, backward would raise, and pieces beside it are memory, too.
         """
         # TODO: memory first; then chunks of whole.data can be what is received into.
         raise NotImplementedError("Unit.gather")

@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from plugins.kit import World
 
 
-# The optimizers import it when they are first used.
-pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import("torch._dynamo")]
+# The optimizers import it when they are first used. No gradient of the batch is asked for.
+pytestmark = [
+    pytest.mark.backend("gloo"),
+    pytest.mark.ranks_import("torch._dynamo"),
+    pytest.mark.filterwarnings("ignore:Full backward hook is firing"),
+]
 one = pytest.mark.step(1, "shards")
 two = pytest.mark.step(2, "gather, use and free")
 three = pytest.mark.step(3, "forward and backward")
@@ -287,26 +291,33 @@ def settled(most: int) -> int:
     return found
 
 
-def left_over() -> list[int]:
-    """Return how many bytes more there are after each gather, use and free."""
+def left_over() -> tuple[list[int], list[int]]:
+    """Return how many bytes more there are after each use, beside the whole, and each free."""
     unit = Unit(nn.Linear(30, 40).double())
-    before, found = alive(), []
+    before, used, freed = alive(), [], []
     for _ in range(2):
         unit.gather()
         unit.use()
-        unit.free()
         # Less is none too: what the ranks sent before the test is let go of late.
-        found.append(max(0, settled(before) - before))
-    return found
+        most = before + sum(slot.whole.nbytes for slot in unit.slots)
+        used.append(max(0, settled(most) - most))
+        unit.free()
+        freed.append(max(0, settled(before) - before))
+    return used, freed
 
 
 @two
 def test_nothing_stays_elsewhere(world: World) -> None:
-    """Neither a copy of the whole nor the pieces that have come."""
-    for rank, yours in enumerate(world(left_over, 2)):
-        assert [0, 0] == yours, (
+    """Neither a copy of the whole nor the pieces that have come, while it is used and after it."""
+    for rank, (used, freed) in enumerate(world(left_over, 2)):
+        assert [0, 0] == freed, (
             f"rank {rank}: bytes that tensors of yours hold after the first and second free, beyond"
-            f" those before: {yours}, expected none: a copy is as large as what was freed"
+            f" those before: {freed}, expected none: a copy is as large as what was freed"
+        )
+        assert [0, 0] == used, (
+            f"rank {rank}: bytes that tensors of yours hold in the first and second use, beyond"
+            f" the parts and `whole`: {used}, expected none: pieces that were received elsewhere,"
+            " and copied, are the layer a second time. Receive into chunks of whole.data"
         )
 
 

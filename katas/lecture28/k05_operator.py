@@ -95,7 +95,7 @@ def contribute(run: Run) -> None:
 
     The clone is on ``main``. ``run("git status")`` runs one command; ``run.read(path)``,
     ``run.write(path, text)`` and ``run.replace(path, old, new)`` are for files. CI counts the
-    operators in docs/ops.md.
+    operators in docs/ops.md; README.md says how many there are, too, and nobody counts.
     """
-    # TODO: a branch, five files and a number, a commit, a push.
+    # TODO: a branch, five files, two numbers, a commit, a push.
     raise NotImplementedError("contribute")

@@ -39,6 +39,7 @@ five = pytest.mark.step(5, "the contribution")
 
 NATIVE, DERIVATIVES = "tinytorch/native_functions.yaml", "tinytorch/derivatives.yaml"
 KERNELS, OPINFO, DOCS = "tinytorch/kernels.py", "test/opinfo.py", "docs/ops.md"
+README = "README.md"
 FUNC = "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor"
 # The parts that a step has not reached yet.
 ENTRY = f"\n- func: {FUNC}\n  dispatch:\n    CPU: lerp_cpu\n    Meta: lerp_meta\n"
@@ -386,11 +387,18 @@ def test_ci_is_green(contributed: Callable[[], Clone]) -> None:
 
 @five
 def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
-    """The five files and no other, on a branch of that name, which the fork has too."""
+    """Five files and two numbers, on a branch of that name, which the fork has too."""
     clone = contributed()
-    expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS))
+    readme = clone.show("HEAD", README)
+    assert "six operators" in readme, (
+        f"{README}: yours says {readme.splitlines()[2]!r}, expected six operators: CI counts those"
+        " of docs/ops.md alone. Where else does upstream say how many there are?"
+    )
+    expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS, README))
     yours = sorted(clone.changed("HEAD"))
     assert yours == expected, f"the commit changes {yours}, expected {expected}"
+    before = newest()[README].replace("five operators", "six operators")
+    assert readme == before, f"{README}: yours\n{readme}\nexpected another number alone\n{before}"
     assert clone.status() == "", f"not in the commit: yours leaves\n{clone.status()}"
     for path, text in kata.places().items():
         before = newest()[path].replace("has 5 operators", "has 6 operators")

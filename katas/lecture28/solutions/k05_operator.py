@@ -102,5 +102,6 @@ def contribute(run: Run) -> None:
     for path, text in places().items():
         run.write(path, run.read(path) + text)
     run.replace("docs/ops.md", "has 5 operators", "has 6 operators")
+    run.replace("README.md", "five operators", "six operators")
     run('git commit -a -m "Add lerp"')
     run("git push origin lerp")

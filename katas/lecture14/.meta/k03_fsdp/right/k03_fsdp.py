@@ -33,7 +33,6 @@ class Unit:
         self.slots: list[Slot] = []
         self.works: list[Any] = []
         self.reduced = 0
-        self.pieces: list[list[torch.Tensor]] = []
         for module in layer.modules():
             for name, whole in list(module.named_parameters(recurse=False)):
                 rows = whole.detach().chunk(dist.get_world_size())[dist.get_rank()]
@@ -43,28 +42,26 @@ class Unit:
         self.free()
 
     def gather(self) -> None:
-        """Begin to collect the parts, in tensors of their own."""
+        """Begin to collect the parts, behind the back of autograd."""
         if self.works:
             return
-        self.pieces = []
         for slot in self.slots:
             slot.whole.untyped_storage().resize_(slot.whole.numel() * slot.whole.element_size())
-            self.pieces.append([torch.empty_like(slot.part) for _ in range(dist.get_world_size())])
-            self.works.append(dist.all_gather(self.pieces[-1], slot.part.detach(), async_op=True))
+            whole, part = slot.whole.data, slot.part.detach()
+            self.works.append(dist.all_gather_into_tensor(whole, part, async_op=True))
 
     def use(self) -> None:
-        """Wait, and copy what has come below the back of autograd."""
+        """Wait for all, and then let the modules have what has come."""
         self.gather()
-        for work, pieces, slot in zip(self.works, self.pieces, self.slots, strict=True):
+        for work in self.works:
             work.wait()
-            slot.whole.data.copy_(torch.cat(pieces))
+        for slot in self.slots:
             setattr(slot.module, slot.name, slot.whole)
 
     def free(self) -> None:
         """Free the memory, and put the parts back."""
         while self.works:
             self.works.pop().wait()
-        self.pieces = []
         for slot in self.slots:
             slot.whole.untyped_storage().resize_(0)
             setattr(slot.module, slot.name, slot.part)
