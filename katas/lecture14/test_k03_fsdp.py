@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from contextlib import ExitStack
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from typing import Any
@@ -248,7 +249,12 @@ def gathers(before: Callable[[], object] = lambda: None) -> Iterator[list[Handle
 
         return mock.patch.object(dist.ProcessGroup, name, watched)
 
-    with watch("allgather"), watch("_allgather_base"):
+    # Which of the last two there is, and what all_gather_into_tensor calls, depends on the version.
+    names = "allgather", "_allgather_base", "all_gather_single"
+    with ExitStack() as stack:
+        for name in names:
+            if hasattr(dist.ProcessGroup, name):
+                stack.enter_context(watch(name))
         yield handles
 
 
