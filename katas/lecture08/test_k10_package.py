@@ -150,7 +150,10 @@ def test_inputs_are_counted_by_the_package() -> None:
     run = serve(Standin(torch.zeros(2), torch.zeros(2)))
     for number in (1, 3):
         with pytest.raises(RuntimeError, match="expected inputs vector size"):
-            run(*[torch.zeros(2)] * number)
+            pytest.fail(
+                f"{number} of two inputs: yours returns {run(*[torch.zeros(2)] * number)}, expected"
+                " the package's own RuntimeError, 'expected inputs vector size': give it them all"
+            )
 
 
 def test_metadata_are_read_once() -> None:

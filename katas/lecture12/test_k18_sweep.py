@@ -236,7 +236,11 @@ def test_whole_lines_are_not_written_again(tmp_path: Path) -> None:
     for size in (len(data) // 2, len(data) + 5):
         written(tmp_path / "j", ENTRIES)
         with disk_full(size), pytest.raises(OSError, match="too large"):
-            append(tmp_path / "j", {"trial": 4, "loss": 0.5})
+            pytest.fail(
+                f"the disk is full at {size} bytes, too few for this entry, and yours returns"
+                f" {append(tmp_path / 'j', {'trial': 4, 'loss': 0.5})}, expected the OSError to"
+                " come through: nobody would know that the entry is not there"
+            )
         yours = [json.loads(line) for line in (tmp_path / "j").read_bytes().split(b"\n")[:-1]]
         compare(yours, ENTRIES, "entries after an append that died", "append, and rewrite nothing")
     written(tmp_path / "j", ENTRIES)
@@ -423,7 +427,10 @@ def test_a_sweep_that_fails_leaves_no_process(tmp_path: Path, error: type[BaseEx
         return made[-1]
 
     with pytest.raises(error, match="no third process"):
-        sweep([0, 1, 2], start, tmp_path, workers=3)
+        pytest.fail(
+            f"`start` raises {error.__name__} for the third trial, and yours returns"
+            f" {sweep([0, 1, 2], start, tmp_path, workers=3)}, expected the error to come through"
+        )
     left = [process.pid for process in made if is_there(process.pid)]
     assert not left, (
         f"still there, or ended and not joined: yours leaves {left}, expected none of the two that"
@@ -457,7 +464,11 @@ def test_a_journal_that_fails_leaves_no_process(
 
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(OSError, match="disk on fire"):
-        sweep([0, 1], start, tmp_path, workers=2)
+        pytest.fail(
+            "os.fsync raises OSError for each entry, and yours returns"
+            f" {sweep([0, 1], start, tmp_path, workers=2)}, expected the error to come through:"
+            " nobody would know that the entries may be lost"
+        )
     left = [process.pid for process in made if is_there(process.pid)]
     assert not left, f"os.fsync has raised, and yours leaves {left}, expected no process"
 

@@ -217,7 +217,10 @@ def test_a_group_takes_no_more_than_it_has_room_for() -> None:
 
     for _ in range(2):
         with pytest.raises(RuntimeError, match="full"):
-            join(store, 2)
+            pytest.fail(
+                f"a third of two: yours gives it rank {join(store, 2)}, expected a RuntimeError"
+                " that says that the group is full"
+            )
 
 
 def pass_barriers(
@@ -512,7 +515,10 @@ def test_time_runs_out_in_a_real_store(kind: str, tmp_path: Path) -> None:
     meeting = Meeting(store, 0, 3)
 
     with pytest.raises(MissingRanksError) as caught:
-        meeting.monitored_barrier(timedelta(milliseconds=10))
+        pytest.fail(
+            "rank 0 of 3 waits alone, and yours returns"
+            f" {meeting.monitored_barrier(timedelta(milliseconds=10))}, expected MissingRanksError"
+        )
     assert [1, 2] == caught.value.ranks, f"yours misses {caught.value.ranks}; expected: [1, 2]"
 
 

@@ -215,6 +215,10 @@ def test_an_error_of_the_test(tmp_path: Path, error: type[BaseException]) -> Non
         raise error("the test itself is broken")
 
     with pytest.raises(error):
-        culprit(tmp_path, history.commits[0], history.commits[3], broken, 2)
+        pytest.fail(
+            f"`fails` raises {error.__name__}, which says nothing of a commit, and yours blames"
+            f" {culprit(tmp_path, history.commits[0], history.commits[3], broken, 2)}, expected the"
+            f" {error.__name__} to come through"
+        )
     after = history.state()
     assert after == before, f"before {before}\nafter  {after}\nafter an error too"
