@@ -30,6 +30,7 @@ from plugins.guide.reading import torch_tag
 from plugins.guide.shorten import short_tracebacks
 from plugins.guide.shorten import shorten_report
 from plugins.guide.shorten import shows_all
+from plugins.guide.unraised import name_the_call
 from plugins.tools.private import junit_xml
 
 
@@ -90,6 +91,8 @@ def pytest_runtest_makereport(
     kata = _kata_of(item)
     if kata is None:
         return (yield)
+    if call.excinfo:
+        name_the_call(call.excinfo)
     with short_tracebacks(item.config):
         report = yield
     if report.failed:

@@ -28,6 +28,7 @@ NEED_PYTEST = {
     "plugins.guide.failures",
     "plugins.guide.marks",
     "plugins.guide.summary",
+    "plugins.guide.unraised",
     "plugins.tools.capability",
     "plugins.tools.preload",
     "plugins.tools.showing",
