@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import math
 import multiprocessing as mp
 import os
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.process import BaseProcess
     from pathlib import Path
+    from types import FrameType
 
     Trial = Callable[[Any, Path], None]
 
@@ -53,8 +55,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"
 def deadline() -> Iterator[None]:
     """Fail a test that waits for what never comes, and leave no process behind."""
 
-    def late(*_: object) -> None:
-        raise AssertionError(f"nothing has come for {LIMIT} seconds: who waits for whom?")
+    def late(_signal: int, frame: FrameType | None) -> None:
+        file, where = sweep.__code__.co_filename, "outside of your file"
+        while frame is not None and frame.f_code.co_filename != file:
+            frame = frame.f_back
+        if frame is not None:
+            line = linecache.getline(file, frame.f_lineno).strip()
+            where = f"in line {frame.f_lineno} of your file, {line}"
+        raise AssertionError(f"nothing has come for {LIMIT} seconds: the sweep waits {where}")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
