@@ -353,6 +353,41 @@ def test_the_parts_are_the_whole(small: Small, run: Verify, quick: list[str]) ->
     assert sorted(quick) == ["k01_clamp", "k02_clamp", "k03_clamp"]
 
 
+def test_the_nights_are_the_whole(
+    small: Small, run: Verify, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kata is proved in one of them."""
+    more_katas(small)
+    for day in (739_000, 739_001):
+        monkeypatch.setattr(verify, "today", lambda day=day: day)
+        run("all", "--nights", "2")
+
+    assert len(quick) == 3
+    assert sorted(quick) == ["k01_clamp", "k02_clamp", "k03_clamp"]
+
+
+def test_what_would_be_proved_is_listed(small: Small, run: Verify, quick: list[str]) -> None:
+    """With the time that it takes, and nothing is run."""
+    more_katas(small)
+    status, out = run("all", "--due", "--list")
+
+    assert status == 0
+    assert quick == []
+    assert out.splitlines()[0] == "lecture01/k01_clamp  120 s"
+    assert out.splitlines()[-1] == "3 katas, 6 minutes, one after the other."
+
+
+@pytest.mark.usefixtures("short")
+def test_an_aged_proof_is_made_anew(small: Small, run: Verify, proof: Proof) -> None:
+    """By the engine of today; then there is none left."""
+    write_proof(small.kata, replace(proof, engine="older"))
+    status, out = run("--aged", "--write", "--repeats", "1")
+
+    assert status == 0, out
+    assert read_proof(proof_file(small.kata)).engine == proof.engine
+    assert run("--aged") == (0, "Every proof is up to date.\n")
+
+
 def test_a_blind_run_is_entered(
     small: Small, run: Verify, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -166,7 +166,9 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="start no kata that would not end in time")
     parser.add_argument("--seed", type=int, help="of the random katas; default: another each time")
     parser.add_argument("--shard", metavar="N/OF", default="1/1", help="one part of these katas")
-    parser.add_argument("--seventh", action="store_true", help="of these, those of the weekday")
+    parser.add_argument(
+        "--nights", type=int, default=1, help="prove those of today: in so many nights it is all"
+    )
     parser.add_argument("--write", action="store_true", help="enter the proofs in the lectures")
     options = parser.parse_args(arguments)
     options.only = tuple(options.only.split(","))
@@ -213,8 +215,7 @@ def choose(
     elif options.again:
         work = 60 * options.minutes * options.jobs
         katas, others = due.sample(gate, katas, work, options.seed, 60 * options.minutes)
-    if options.seventh:
-        katas = katas[dt.datetime.now(tz=dt.UTC).weekday() :: 7]
+    katas = katas[today() % options.nights :: options.nights]
     number, count = part_of(options.shard)
     if count > 1:
         times = {kata.id: due.seconds_of(kata) for kata in katas}
@@ -224,6 +225,11 @@ def choose(
         # The longest first, so that no core ends up with it alone.
         katas = sorted(katas, key=lambda kata: -due.seconds_of(kata))
     return katas, others
+
+
+def today() -> int:
+    """Return the number of the day."""
+    return dt.datetime.now(tz=dt.UTC).date().toordinal()
 
 
 def listed(katas: list[Kata]) -> list[str]:

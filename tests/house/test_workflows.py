@@ -196,7 +196,7 @@ def test_the_environments_exist() -> None:
 
 
 def test_proofs_are_made_in_parts() -> None:
-    """Of a branch, against its base, with red for what does not fit; of all, each night."""
+    """Of a branch, against its base, with red for what does not fit; of all, in seven nights."""
     ci = jobs(GITHUB / "workflows/ci.yml")["proofs"]
     nightly = jobs(GITHUB / "workflows/nightly.yml")["proofs"]
     shards = plan([])["proofs"]
@@ -218,7 +218,9 @@ def test_proofs_are_made_in_parts() -> None:
     for step in (ci["steps"][-1], sample["steps"][-1], nightly["steps"][-2]):
         assert "${{ runner.temp }}/tox" == step["env"]["TOX_WORK_DIR"]
     assert 55 < ci["timeout-minutes"]
-    assert f'{run}all --shard "$SHARD" --write' == nightly["steps"][-2]["run"]
+    prove = nightly["steps"][-2]
+    assert f'{run}all --nights "$NIGHTS" --shard "$SHARD" --write' == prove["run"]
+    assert "${{ github.event_name == 'schedule' && 7 || 1 }}" == prove["env"]["NIGHTS"]
     owned = (GITHUB / "CODEOWNERS").read_text(encoding="utf-8")
     for place in ("tests/gate/", "katas/**/proof.json", ".github/", ".ci/"):
         assert f"\n/{place} " in owned
