@@ -49,6 +49,8 @@ class Checks:
     slack: int = 30
     kept: dict[str, Result] = field(default_factory=dict)
     kept_unsolved: dict[str, Result] = field(default_factory=dict)
+    # By kata and test, what wrong answers were rejected by: see `Test.via`.
+    rejected: dict[str, dict[str, set[str]]] = field(default_factory=dict)
 
     def run_of(self, kata: Kata, overlay: Path | None = None, **options: object) -> Run:
         """Return the run of a kata's tests with the solutions, and `overlay` over them."""
@@ -161,6 +163,9 @@ class Checks:
             for run, result in self.runner.each(places):
                 place = places[run]
                 problems[place] = outcome.rejected(result, answers[place], names)
+                for test in result.failed[:1]:
+                    by = self.rejected.setdefault(kata.id, {})
+                    by.setdefault(test.name.partition("[")[0], set()).update(test.via)
         return problems
 
     def right(self, kata: Kata, answer: Path) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.gate import ledger
 from tests.gate import repeats
 from tests.gate.ledger import Proof
 from tests.gate.ledger import write_proof
@@ -54,3 +55,11 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proof needs one repeat, where they are not what a test is about: half of its runs."""
     monkeypatch.setattr(repeats, "LEAST", 1)
     monkeypatch.setattr(repeats, "MOST", 1)
+
+
+@pytest.fixture
+def short(proof: Proof, once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove with one repeat from now on, and let the ledger take that; the first has them all."""
+    assert proof
+    assert once is None
+    monkeypatch.setattr(ledger, "LEAST", 1)

@@ -127,7 +127,7 @@ def finish(child: Child, status: int, usage: resource.struct_rusage) -> Result:
         running = event.get("start", running)
         finished = finished or "finished" in event
         if test := event.get("test"):
-            found = Test(**{**test, "errors": tuple(test["errors"])})
+            found = Test(**{**test, "errors": tuple(test["errors"]), "via": tuple(test["via"])})
             # A failing teardown makes a test that passed fail.
             tests[found.module, found.name] = found
     output = folder / "output"

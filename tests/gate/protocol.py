@@ -44,6 +44,8 @@ class Test:
     # Of a C++ kata: whether its source compiled, and whether the library could be loaded.
     compiled: bool = True
     loaded: bool = True
+    # The functions of plugins/ that its exception has come through, and a fault of the simulator.
+    via: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class Recorder:
                     "phase": report.when,
                     "outcome": report.outcome,
                     "errors": _errors(call.excinfo.value) if call.excinfo else (),
+                    "via": _via(call.excinfo.value) if call.excinfo else (),
                     "message": _message(report)[-LONGEST:],
                     "given": item.get_closest_marker("given") is not None,
                     "missing": _missing(item),
@@ -78,6 +79,20 @@ class Recorder:
     def pytest_sessionfinish(self) -> None:
         """Record that the session completed."""
         self.write(finished=True)
+
+
+def _via(error: BaseException) -> list[str]:
+    """Return the functions of plugins/ that an exception has come through, and a kernel's fault."""
+    found = []
+    traceback = error.__traceback__
+    while traceback:
+        frame = traceback.tb_frame
+        if (module := frame.f_globals.get("__name__", "")).startswith("plugins."):
+            found.append(f"{module}.{frame.f_code.co_qualname}")
+        traceback = traceback.tb_next
+    if type(error).__name__ == "KernelFault":
+        found.append(f"the simulator: {str(error).partition(' in kernel ')[0]}")
+    return found
 
 
 def _message(report: pytest.TestReport) -> str:

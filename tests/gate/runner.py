@@ -31,8 +31,8 @@ class Runner:
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or min(usable_processors(), 4)
         self.count = 0
-        # Of all runs: their time, and the files of the repository that they opened.
-        self.seconds = 0.0
+        # Of all runs: their time, by the clock and of processors, and the files that they opened.
+        self.seconds = self.cpu = 0.0
         self.opened: set[str] = set()
         self.process: subprocess.Popen[str] | None = None
 
@@ -97,6 +97,7 @@ class Runner:
                 raise RuntimeError("the gate's server has ended; its output is above")
             result = load_result(line)
             self.seconds += result.seconds
+            self.cpu += result.cpu
             self.opened.update(result.opened)
             # A caller that stopped early leaves runs behind: their results are dropped.
             if known := flying.pop(result.label, None):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.gate import due
-from tests.gate import ledger
 from tests.gate import verify
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
@@ -61,14 +60,6 @@ def run(
         return status, capsys.readouterr().out
 
     return run
-
-
-@pytest.fixture
-def short(proof: Proof, once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prove with one repeat from now on, and let the ledger take that; the first has them all."""
-    assert proof
-    assert once is None
-    monkeypatch.setattr(ledger, "LEAST", 1)
 
 
 @pytest.fixture
@@ -178,7 +169,10 @@ def test_a_lecture_that_cannot_be_read(small: Small, run: Verify) -> None:
             "expected unsolved, solved, wrong, right, mutants, flakes; found mutant",
         ),
         (["--again"], "--again needs --minutes"),
-        ([], "name a lecture, or all, or give --due, --base, --aged, --again or --table"),
+        (
+            [],
+            "name a lecture, or all, or give --due, --base, --aged, --again, --table or --canaries",
+        ),
         (["--due", "--again", "--minutes", "1"], "not allowed with argument --due"),
     ],
 )

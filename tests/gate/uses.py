@@ -20,7 +20,7 @@ ANY_NAME = "__getattr__"
 
 def used_text(text: str, names: Iterable[str]) -> str:
     """Return what decides of a module for somebody who uses these names, or ``*``, of it."""
-    every = _statements(ast.parse(text))
+    every = statements(ast.parse(text))
     # What brings in no name runs all the same.
     wanted = _used({*names}, every) | {""}
     found = [f"{name}: {deciding_of_node(every[name])}" for name in sorted(wanted & every.keys())]
@@ -57,7 +57,7 @@ def _names(node: ast.AST, names: set[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in names
 
 
-def _statements(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+def statements(tree: ast.Module) -> dict[str, list[ast.stmt]]:
     """Return the statements that bring in each name, an import of one name each; "" if none."""
     found: dict[str, list[ast.stmt]] = {}
     documented = ast.get_docstring(tree, clean=False) is not None
@@ -76,17 +76,15 @@ def _statements(tree: ast.Module) -> dict[str, list[ast.stmt]]:
     return found
 
 
-def _brought(node: ast.stmt) -> set[str]:
+def _brought(node: ast.AST) -> set[str]:
     """Return the names that a statement brings in, of ``if`` and ``try`` those of all branches."""
-    found = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(part.name)
-        elif isinstance(part, ast.alias):
-            found.add(part.asname or part.name.partition(".")[0])
-        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            found.add(part.id)
-    return found
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.alias):
+        return {node.asname or node.name.partition(".")[0]}
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Store) else set()
+    return {name for part in ast.iter_child_nodes(node) for name in _brought(part)}
 
 
 def _used(names: set[str], statements: dict[str, list[ast.stmt]]) -> set[str]:

@@ -4,7 +4,8 @@ With ``--write``, what passes every check is entered in the ledger, ``.meta/kNN_
 in the folder of its lecture. ``--due`` chooses the katas whose entry is missing or stale,
 ``--base origin/main`` those whose entry a branch has changed, ``--aged`` those whose entry an
 older engine has made, and ``--again`` some that are proved already: the youngest entries, then
-aged ones, then random ones. ``--list`` prints them instead.
+aged ones, then random ones. ``--list`` prints them instead. ``--canaries`` runs those of the
+parts of the engine that have changed.
 Each kata is entered as soon as it is proved, so a run may be stopped and started again.
 """
 
@@ -29,6 +30,11 @@ from plugins.tools.git import GitError
 from plugins.tools.processes import usable_processors
 from tests.gate import due
 from tests.gate.blind import enter_blind_run
+from tests.gate.canaries import Record
+from tests.gate.canaries import run_canaries
+from tests.gate.canaries import show
+from tests.gate.canaries import unseen
+from tests.gate.canaries import write_record
 from tests.gate.cases import read_gate
 from tests.gate.checks import Checks
 from tests.gate.ledger import ProofError
@@ -37,6 +43,7 @@ from tests.gate.ledger import differences
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import read_proof
 from tests.gate.ledger import write_proof
+from tests.gate.parts import parts_of
 from tests.gate.prove import CHECKS
 from tests.gate.prove import Prover
 from tests.gate.prove import Row
@@ -72,10 +79,41 @@ def main(arguments: Sequence[str]) -> int:
     if broken or not katas:
         sys.stdout.write("\n".join(broken or ["no such kata"]) + "\n")
         return 2
+    if options.canaries:
+        return canaries(gate, options)
     if options.table:
         sys.stdout.write(f"{proof_table(katas)}\n")
         return 0
     return blind(gate, katas, options.blind) if options.blind else prove(gate, katas, options)
+
+
+def canaries(gate: Gate, options: argparse.Namespace) -> int:
+    """Run the canaries of the parts of the engine that have changed; return the exit status."""
+    parts = parts_of(HOME)
+    if options.list:
+        sys.stdout.write("\n".join(show(gate, parts)) + "\n")
+        return 0
+
+    def keep(record: Record) -> None:
+        # So that a run may be stopped, and the same command goes on.
+        if options.write and parts == parts_of(HOME):
+            write_record(gate, record)
+
+    with Runner(options.jobs) as runner:
+        checks = Checks(gate, runner)
+        how = {"anew": options.choose, "write": options.write}
+        record, problems = run_canaries(checks, parts, **how, say=_show_line, keep=keep)
+    if parts != parts_of(HOME):
+        problems.append("the engine has changed meanwhile")
+    seen = len(parts) - len(unseen(record, parts))
+    lines = [f"PROBLEM  {line}" for line in problems]
+    lines.append(f"{seen} of {len(parts)} parts of the engine are as their canaries saw them.")
+    sys.stdout.write("\n".join(lines) + "\n")
+    return int(bool(problems))
+
+
+def _show_line(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def prove(gate: Gate, katas: list[Kata], options: argparse.Namespace) -> int:
@@ -149,6 +187,11 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
         help="katas that are proved: the youngest, then aged ones, then random ones",
     )
     which.add_argument("--table", action="store_true", help="print what the proofs say")
+    which.add_argument(
+        "--canaries",
+        action="store_true",
+        help="run the canaries of the parts of the engine that have changed",
+    )
     every = ",".join(CHECKS)
     which.add_argument(
         "--blind",
@@ -156,6 +199,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
         type=Path,
         help="enter how an answer fares whose author had seen neither tests nor solution",
     )
+    parser.add_argument("--choose", action="store_true", help="choose all canaries anew")
     parser.add_argument("--list", action="store_true", help="print the katas and prove none")
     parser.add_argument("--only", default=every, help="comma-separated; default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="try a sample of the mutants")
@@ -175,7 +219,9 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     if unknown := set(options.only) - set(CHECKS):
         parser.error(f"--only: expected {', '.join(CHECKS)}; found {', '.join(sorted(unknown))}")
     if options.lecture == "all" and not arguments:
-        parser.error("name a lecture, or all, or give --due, --base, --aged, --again or --table")
+        parser.error(
+            "name a lecture, or all, or give --due, --base, --aged, --again, --table or --canaries"
+        )
     if options.again and options.minutes is None:
         parser.error("--again needs --minutes")
     # As tox does: "auto" is one for each processor.
