@@ -6,12 +6,12 @@ import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tests.gate.content import text_of
 from tests.gate.ledger import SHORT
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import read_proof
 from tests.gate.ledger import write_proof
 from tests.gate.overlay import right_laid_over
+from tests.gate.proof_key import text_of
 
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from plugins.tools.files import write_whole
-from tests.gate import due
+from tests.gate import selection
 from tests.gate.answers import answers_file
 from tests.gate.answers import read_answers
 from tests.gate.cases import solution_files
@@ -165,7 +165,7 @@ def seconds_of(
     runs = {
         kata: 2 + len(answers_of(known[kata], others[kata])) for kata in others if kata in known
     }
-    return sum(due.seconds_of(known[kata]) for kata in whole if kata in known) + sum(
+    return sum(selection.seconds_of(known[kata]) for kata in whole if kata in known) + sum(
         runs[kata] * record.seconds[kata] for kata in runs
     )
 
@@ -421,7 +421,7 @@ class Keeper:
         try:
             proof = read_proof(proof_file(kata))
         except (OSError, ProofError):
-            return due.UNKNOWN
+            return selection.UNKNOWN
         runs = proof.wrong["tried"] + proof.right["tried"] + proof.repeats["run"] + 2
         runs += proof.mutants["tried"] + proof.mutants["unbuilt"] + proof.mutants["equivalent"]
         tests = self.naming(part, kata)
@@ -435,7 +435,9 @@ class Keeper:
         """
         kinds: dict[str, list[Kata]] = {}
         proved = {kata.id for kata in katas if proof_file(kata).is_file()}
-        free = (taken & proved) - {kata.id for kata in due.aged(katas)}
-        for kata in sorted(katas, key=lambda kata: (kata.id not in free, due.seconds_of(kata))):
+        free = (taken & proved) - {kata.id for kata in selection.aged(katas)}
+        for kata in sorted(
+            katas, key=lambda kata: (kata.id not in free, selection.seconds_of(kata))
+        ):
             kinds.setdefault(kind_of(kata), []).append(kata)
         return {kata.id: {} for each in kinds.values() for kata in each[:WHOLE]}

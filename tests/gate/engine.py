@@ -18,7 +18,7 @@ from tests.gate.syntax import deciding
 HOME = Path(__file__).parents[2]
 # The modules of this folder that decide whether a kata passes.
 DECIDES = (
-    *("answers", "cases", "checks", "cxxmutants", "forks", "mutant", "mutation", "opened"),
+    *("answers", "cases", "checks", "cxxmutants", "forks", "mutant", "mutation", "file_trace"),
     *("outcome", "overlay", "protocol", "prove", "pyedits", "pymutants", "pyoperators"),
     *("recorder", "repeats", "runner", "server"),
 )

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.gate.opened import read_opened
-from tests.gate.opened import watch
+from tests.gate.file_trace import read_opened
+from tests.gate.file_trace import watch
 from tests.gate.protocol import Result
 from tests.gate.protocol import Test
 from tests.gate.recorder import Recorder

@@ -21,13 +21,13 @@ from plugins.tools.files import write_whole
 from plugins.tools.toml import TomlError
 from tests.gate.answers import answers_file
 from tests.gate.answers import read_answers
-from tests.gate.content import content_of
-from tests.gate.content import key_of
-from tests.gate.content import pinned_torch
 from tests.gate.engine import engine_digest
 from tests.gate.mutation import FULL
 from tests.gate.mutation import too_few_killed
 from tests.gate.mutation import too_many_equivalent
+from tests.gate.proof_key import content_of
+from tests.gate.proof_key import key_of
+from tests.gate.proof_key import pinned_torch
 from tests.gate.repeats import LEAST
 
 

@@ -10,11 +10,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from plugins.tools.toml import TomlError
-from tests.gate.content import content_of
-from tests.gate.content import key_of
-from tests.gate.content import names_of
-from tests.gate.content import pinned_torch
-from tests.gate.content import text_of
 from tests.gate.engine import engine_digest
 from tests.gate.ledger import SHORT
 from tests.gate.ledger import Proof
@@ -23,6 +18,11 @@ from tests.gate.ledger import proof_file
 from tests.gate.ledger import read_proof
 from tests.gate.ledger import shortened
 from tests.gate.mutation import mutate
+from tests.gate.proof_key import content_of
+from tests.gate.proof_key import key_of
+from tests.gate.proof_key import names_of
+from tests.gate.proof_key import pinned_torch
+from tests.gate.proof_key import text_of
 from tests.gate.repeats import repeats
 from tests.gate.repeats import times_of
 from tests.gate.rules import broken_rules

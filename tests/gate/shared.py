@@ -1,7 +1,7 @@
 """The files of a lecture's folder that are no kata's own, and which of them a kata rests on.
 
 That are the package itself and conftest.py, which every run reads, what the kata's files import,
-include or name in a path, in turn, and what its runs have opened beside (`opened`).
+include or name in a path, in turn, and what its runs have opened beside (`file_trace`).
 """
 
 from __future__ import annotations

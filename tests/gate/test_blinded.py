@@ -25,10 +25,10 @@ from tests.gate.canaries import read_record
 from tests.gate.canaries import unseen
 from tests.gate.canaries import write_record
 from tests.gate.cases import read_gate
-from tests.gate.due import seconds_of
 from tests.gate.engine import HOME
 from tests.gate.overlay import edited
 from tests.gate.parts import parts_of
+from tests.gate.selection import seconds_of
 
 
 if TYPE_CHECKING:

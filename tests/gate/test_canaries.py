@@ -21,10 +21,10 @@ from tests.gate.canaries import stale
 from tests.gate.canaries import unseen
 from tests.gate.canaries import words_of_tests
 from tests.gate.canaries import write_record
-from tests.gate.forms import gate_of
 from tests.gate.ledger import is_aged
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import read_proof
+from tests.gate.parametrize import gate_of
 from tests.gate.parts import Part
 from tests.gate.parts import parts_of
 from tests.support.smallkata import SOLUTION

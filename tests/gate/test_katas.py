@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.gate.forms import gate_of
-from tests.gate.forms import judge
-from tests.gate.forms import per_kata
-from tests.gate.forms import per_lecture
 from tests.gate.ledger import proof_problems
+from tests.gate.parametrize import gate_of
+from tests.gate.parametrize import judge
+from tests.gate.parametrize import per_kata
+from tests.gate.parametrize import per_lecture
 from tests.gate.rules import RULES
 from tests.gate.rules import has_its_files
 from tests.gate.sizes import broken_lecture_rules

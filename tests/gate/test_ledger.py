@@ -16,9 +16,6 @@ from plugins import ROOT
 from tests.gate import checks
 from tests.gate import ledger
 from tests.gate import prove
-from tests.gate.content import content_of
-from tests.gate.content import key_of
-from tests.gate.content import text_of
 from tests.gate.engine import DECIDES
 from tests.gate.engine import HOME
 from tests.gate.engine import SESSION
@@ -34,6 +31,9 @@ from tests.gate.ledger import read_proof
 from tests.gate.ledger import shortened
 from tests.gate.ledger import unsound
 from tests.gate.ledger import write_proof
+from tests.gate.proof_key import content_of
+from tests.gate.proof_key import key_of
+from tests.gate.proof_key import text_of
 from tests.gate.prove import CHECKS
 from tests.gate.prove import Prover
 from tests.gate.syntax import syntax_of
@@ -377,7 +377,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "edit",
     [
         ("tests/gate/mutation.py", "SHARE = 0.95", "SHARE = 0.5"),
-        ("tests/gate/opened.py", "def watch", "def not_watch"),
+        ("tests/gate/file_trace.py", "def watch", "def not_watch"),
         ("tests/gate/cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)'),
         ("plugins/checks/aftermath.py", "def freed", "def not_freed"),
         ("plugins/native/csrc/order.h", "#pragma once", "#pragma once\nint x;"),
@@ -422,14 +422,14 @@ EXEMPT = {
     "blind": "it enters runs of people, which decide nothing",
     "canaries": "it runs canaries, which are no proofs",
     "conftest": "it is for the tests of the gate",
-    "content": "it makes the keys, and every run of tox compares them",
+    "proof_key": "it makes the keys, and every run of tox compares them",
     "cxxsyntax": "the keys are made with it",
     "cxxtemplates": "it writes the files of a new kata, which are in its key",
     "brief_rules": "every run of tox checks them on every kata, in test_katas",
-    "due": "it chooses what to prove, and not how",
+    "selection": "it chooses what to prove, and not how",
     "edits": "the keys are made with it",
     "engine": "it names those that decide",
-    "forms": "it is for test_katas",
+    "parametrize": "it is for test_katas",
     "ledger": "every run of tox reads every entry with it",
     "parts": "it tells which canaries are due",
     "rules": "every run of tox checks them on every kata, in test_katas",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.gate import due
+from tests.gate import selection
 from tests.gate import verify
 from tests.gate.ledger import proof_file
 from tests.gate.ledger import proof_problems
@@ -192,7 +192,7 @@ def test_what_is_due_is_proved_and_nothing_else(
     """Katas whose entry is missing or stale."""
     more_katas(small)
     stale = {small.gate.katas[0].id, small.gate.katas[2].id}
-    monkeypatch.setattr(due, "proof_problems", lambda _, kata: ["stale"] * (kata.id in stale))
+    monkeypatch.setattr(selection, "proof_problems", lambda _, kata: ["stale"] * (kata.id in stale))
     run("--due")
 
     assert sorted(quick) == ["k01_clamp", "k03_clamp"]
@@ -234,7 +234,7 @@ def test_proofs_that_a_branch_changes_are_made_again(
     assert status == 1
     assert "PROBLEM  lecture01/k01_clamp  proof: the entry says tests: all 9, but it is 4" in out
 
-    monkeypatch.setattr(due, "proof_problems", lambda *_: [])
+    monkeypatch.setattr(selection, "proof_problems", lambda *_: [])
     status, out = run("--again", "--minutes", "60", "--seed", "7")
     assert status == 1
     assert "Proved again in 60 minutes, seed 7: lecture01/k01_clamp." in out

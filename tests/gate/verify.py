@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from plugins.tools.git import GitError
 from plugins.tools.processes import usable_processors
-from tests.gate import due
+from tests.gate import selection
 from tests.gate.blind import enter_blind_run
 from tests.gate.canaries import Record
 from tests.gate.canaries import run_canaries
@@ -253,23 +253,23 @@ def choose(
     """Return the katas to prove, in this order, and those that are left out."""
     others: list[Kata] = []
     if options.due:
-        katas = due.due(gate, katas)
+        katas = selection.due(gate, katas)
     elif options.base:
-        katas = due.differing(gate, katas, options.base)
+        katas = selection.differing(gate, katas, options.base)
     elif options.aged:
-        katas = due.aged(katas)
+        katas = selection.aged(katas)
     elif options.again:
         work = 60 * options.minutes * options.jobs
-        katas, others = due.sample(gate, katas, work, options.seed, 60 * options.minutes)
+        katas, others = selection.sample(gate, katas, work, options.seed, 60 * options.minutes)
     katas = katas[today() % options.nights :: options.nights]
     number, count = part_of(options.shard)
     if count > 1:
-        times = {kata.id: due.seconds_of(kata) for kata in katas}
+        times = {kata.id: selection.seconds_of(kata) for kata in katas}
         mine = shards(times, times, count)[number - 1]
         katas = [kata for kata in katas if kata.id in mine]
     if not options.again and not (options.aged and options.minutes):
         # The longest first, so that no core ends up with it alone.
-        katas = sorted(katas, key=lambda kata: -due.seconds_of(kata))
+        katas = sorted(katas, key=lambda kata: -selection.seconds_of(kata))
     return katas, others
 
 
@@ -280,7 +280,7 @@ def today() -> int:
 
 def listed(katas: list[Kata]) -> list[str]:
     """Return a line for each kata, and how long their proofs take."""
-    seconds = [due.seconds_of(kata) for kata in katas]
+    seconds = [selection.seconds_of(kata) for kata in katas]
     lines = [f"{kata.id}  {time:.0f} s" for kata, time in zip(katas, seconds, strict=True)]
     return [*lines, f"{len(katas)} katas, {sum(seconds) / 60:.0f} minutes, one after the other."]
 
@@ -365,7 +365,7 @@ class Work:
         if self.options.minutes is None or (self.options.again and kata is self.katas[0]):
             return True
         used = time.monotonic() - self._started
-        return bool(used + due.seconds_of(kata) <= 60 * self.options.minutes)
+        return bool(used + selection.seconds_of(kata) <= 60 * self.options.minutes)
 
     def _conclude(self, kata: Kata, row: Row, *, gpu: bool) -> None:
         self._doing.pop(kata.id, None)
@@ -418,7 +418,7 @@ def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list
         lines.append(f"Proved again in {options.minutes:g} minutes, seed {options.seed}: {done}.")
         names = f": {', '.join(rest)}" if rest else ""
         lines.append(f"Not proved again: {len(rest)} of {len(every)} katas{names}.")
-        if never := due.too_long(others, 60 * options.minutes):
+        if never := selection.too_long(others, 60 * options.minutes):
             names = ", ".join(kata.id for kata in never)
             lines.append(f"Too long for {options.minutes:g} minutes, whichever are drawn: {names}.")
         lines.append("Everything: nox -s verify -- all")

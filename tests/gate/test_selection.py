@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.tools.git import GitError
-from tests.gate import due
+from tests.gate import selection
 from tests.gate.cases import read_gate
 from tests.gate.engine import engine_digest
 from tests.gate.ledger import SHORT
@@ -47,7 +47,7 @@ def gate(course: MiniCourse, monkeypatch: pytest.MonkeyPatch) -> Gate:
     for name in NAMES:
         course.kata(name)
     gate = read_gate(course.path)
-    monkeypatch.setattr(due, "proof_problems", lambda *_: [])
+    monkeypatch.setattr(selection, "proof_problems", lambda *_: [])
     git(gate, "init", "-q", "-b", "main")
     for kata in gate.katas:
         enter(kata)
@@ -88,7 +88,7 @@ def test_the_entries_of_the_last_commit_are_the_youngest(gate: Gate) -> None:
     enter(eighth, 61)
 
     assert ["k08", "k03", "k05", "k01", "k02", "k04", "k06", "k07"] == names(
-        due.youngest(gate, gate.katas)
+        selection.youngest(gate, gate.katas)
     )
 
 
@@ -98,7 +98,7 @@ def test_without_git_all_are_as_old_as_each_other(course: MiniCourse) -> None:
         course.kata(name)
     gate = read_gate(course.path)
 
-    assert ["k03", "k01"] == names(due.youngest(gate, [gate.katas[2], gate.katas[0]]))
+    assert ["k03", "k01"] == names(selection.youngest(gate, [gate.katas[2], gate.katas[0]]))
 
 
 def test_half_of_a_sample_is_young_and_half_is_random(gate: Gate) -> None:
@@ -106,12 +106,12 @@ def test_half_of_a_sample_is_young_and_half_is_random(gate: Gate) -> None:
     for kata in gate.katas[4:7]:
         enter(kata, 61)
     commit(gate)
-    found = [names(due.sample(gate, gate.katas, 250, seed, 250)[0]) for seed in range(12)]
+    found = [names(selection.sample(gate, gate.katas, 250, seed, 250)[0]) for seed in range(12)]
 
     for chosen in found:
         assert 4 == len(set(chosen))
         assert set(chosen[:2]) <= {"k05", "k06", "k07"}
-    assert names(due.sample(gate, gate.katas, 250, 3, 250)[0]) == found[3]
+    assert names(selection.sample(gate, gate.katas, 250, 3, 250)[0]) == found[3]
     assert 1 < len({tuple(sorted(chosen)) for chosen in found})
     assert {name for chosen in found for name in chosen} == {name[:3] for name in NAMES}
 
@@ -124,11 +124,11 @@ def test_an_older_engine_comes_before_chance(gate: Gate) -> None:
     commit(gate)
     enter(gate.katas[7], 61)
     proof_file(gate.katas[1]).write_text("{")
-    assert ["k03", "k06", "k07"] == names(due.aged(gate.katas))
+    assert ["k03", "k06", "k07"] == names(selection.aged(gate.katas))
     proof_file(gate.katas[1]).unlink()
 
     for seed in range(6):
-        chosen, _ = due.sample(gate, gate.katas, 250, seed, 250)
+        chosen, _ = selection.sample(gate, gate.katas, 250, seed, 250)
         assert ["k03", "k06"] == names(chosen[-2:])
 
 
@@ -138,12 +138,12 @@ def test_what_does_not_fit_is_left_out(gate: Gate) -> None:
     enter(gate.katas[1], 59)
     commit(gate)
     enter(gate.katas[2], 59)
-    chosen, others = due.sample(gate, gate.katas, 400, 1, 200)
+    chosen, others = selection.sample(gate, gate.katas, 400, 1, 200)
 
     assert gate.katas[0] in others
     assert 6 == len(chosen)
     assert set(gate.katas) == {*chosen, *others}
-    assert [gate.katas[0]] == due.too_long(gate.katas, 200)
+    assert [gate.katas[0]] == selection.too_long(gate.katas, 200)
 
 
 def test_the_youngest_is_proved_whatever_it_costs(gate: Gate) -> None:
@@ -152,11 +152,11 @@ def test_the_youngest_is_proved_whatever_it_costs(gate: Gate) -> None:
     commit(gate)
     enter(gate.katas[2], 1000)
     commit(gate)
-    assert ["k03"] == names(due.sample(gate, gate.katas, 10, 1, 10)[0])
+    assert ["k03"] == names(selection.sample(gate, gate.katas, 10, 1, 10)[0])
 
     enter(gate.katas[6], 61)
     commit(gate)
-    chosen, _ = due.sample(gate, gate.katas, 300, 1, 150)
+    chosen, _ = selection.sample(gate, gate.katas, 300, 1, 150)
     assert "k07" == names(chosen)[0]
     assert 4 == len(chosen)
     assert not {"k03", "k06"} & set(names(chosen))
@@ -165,28 +165,28 @@ def test_the_youngest_is_proved_whatever_it_costs(gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ('{"seconds": 99999}', due.LONGEST_PLANNED),
+        ('{"seconds": 99999}', selection.LONGEST_PLANNED),
         ('{"seconds": -1}', 1),
-        ('{"seconds": "x"}', due.UNKNOWN),
-        ('{"seconds": true}', due.UNKNOWN),
+        ('{"seconds": "x"}', selection.UNKNOWN),
+        ('{"seconds": true}', selection.UNKNOWN),
         ('{"seconds": 70}', 70),
-        ("[]", due.UNKNOWN),
-        ("{", due.UNKNOWN),
+        ("[]", selection.UNKNOWN),
+        ("{", selection.UNKNOWN),
     ],
 )
 def test_a_time_is_within_reason(gate: Gate, text: str, seconds: int) -> None:
     """Whatever an entry says, which may be broken otherwise."""
     proof_file(gate.katas[0]).write_text(text)
 
-    assert seconds == due.seconds_of(gate.katas[0])
+    assert seconds == selection.seconds_of(gate.katas[0])
 
 
 def test_a_kata_without_an_entry_takes_a_guess(gate: Gate) -> None:
     """Two minutes, until it is known better."""
     proof_file(gate.katas[0]).unlink()
 
-    assert due.UNKNOWN == due.seconds_of(gate.katas[0])
-    assert 60 == due.seconds_of(gate.katas[1])
+    assert selection.UNKNOWN == selection.seconds_of(gate.katas[0])
+    assert 60 == selection.seconds_of(gate.katas[1])
 
 
 def test_a_branch_proves_what_it_changes(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,15 +198,15 @@ def test_a_branch_proves_what_it_changes(gate: Gate, monkeypatch: pytest.MonkeyP
     proof_file(gate.katas[2]).unlink()
     enter(gate.katas[3], 60)
     stale = gate.katas[4].id
-    monkeypatch.setattr(due, "proof_problems", lambda _, kata: [""] * (kata.id == stale))
-    assert ["k01", "k02", "k03", "k05"] == names(due.differing(gate, gate.katas, "main"))
+    monkeypatch.setattr(selection, "proof_problems", lambda _, kata: [""] * (kata.id == stale))
+    assert ["k01", "k02", "k03", "k05"] == names(selection.differing(gate, gate.katas, "main"))
 
     git(gate, "stash", "-q")
     git(gate, "checkout", "-q", "main")
     enter(gate.katas[7], 99)
     commit(gate)
     git(gate, "checkout", "-q", "branch")
-    assert ["k01", "k05"] == names(due.differing(gate, gate.katas, "main"))
+    assert ["k01", "k05"] == names(selection.differing(gate, gate.katas, "main"))
 
 
 @pytest.mark.usefixtures("gate")
@@ -216,7 +216,7 @@ def test_an_entry_that_git_does_not_know_yet(course: MiniCourse) -> None:
     more = read_gate(course.path)
     enter(more.katas[8])
 
-    assert ["k09"] == names(due.differing(more, more.katas, "main"))
+    assert ["k09"] == names(selection.differing(more, more.katas, "main"))
 
 
 def test_a_base_without_common_history(gate: Gate) -> None:
@@ -226,4 +226,4 @@ def test_a_base_without_common_history(gate: Gate) -> None:
     commit(gate)
 
     with pytest.raises(GitError, match="merge-base"):
-        due.differing(gate, gate.katas, "main")
+        selection.differing(gate, gate.katas, "main")

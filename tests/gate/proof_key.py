@@ -57,7 +57,7 @@ PIN = re.compile(r"^torch==(\d+\.\d+)", re.MULTILINE)
 def content_of(gate: Gate, kata: Kata, opened: Iterable[str] = ()) -> dict[str, str]:
     """Return the digest of each part that a proof of the kata rests on, by its name.
 
-    A file is named by its path in the lecture's folder. Of those that its katas share, `opened`
+    A file is named by its path in the lecture's folder. Of those that its katas share, `file_trace`
     names the ones that the runs of the proof have opened; the others are chosen by what the
     kata's files say.
     """

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.gate.opened import ENGINE
-from tests.gate.opened import SETTINGS
-from tests.gate.opened import read_opened
+from tests.gate.file_trace import ENGINE
+from tests.gate.file_trace import SETTINGS
+from tests.gate.file_trace import read_opened
 from tests.gate.runner import HOME
 
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BEGIN = """
 import os, pathlib, shutil, subprocess, sys
-from tests.gate.opened import watch
+from tests.gate.file_trace import watch
 
 root, journal = map(pathlib.Path, sys.argv[1:])
 os.chdir(root)
