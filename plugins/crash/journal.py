@@ -149,9 +149,16 @@ class Writer:
         self.lost = f"{self._folder}: {error.strerror}"
         with suppress(OSError):
             # That makes room for a short line.
-            os.ftruncate(self._file, 0)
-            os.lseek(self._file, 0, os.SEEK_SET)
-            self._append("lost", {"limit": None, **self._lasting, "lost": self.lost})
+            self._empty()
+            try:
+                self._append("lost", {"limit": None, **self._lasting, "lost": self.lost})
+            except OSError:
+                # A line that is cut would spoil those that come after it.
+                self._empty()
+
+    def _empty(self) -> None:
+        os.ftruncate(self._file, 0)
+        os.lseek(self._file, 0, os.SEEK_SET)
 
 
 Phase = Literal["setup", "call", "teardown"]

@@ -148,7 +148,8 @@ def test_a_journal_that_cannot_be_written_is_given_up(
     journal = Journal(tmp_path, "0")
     writer, reader = Writer(journal), Reader(journal)
     writer.write("begun", begun=True)
-    writer.write("test", nodeid="a.py::test_it")
+    # A disk has more room for the line that says why than the folder's name is long.
+    writer.write("test", nodeid="a.py::test_it", place=f"lecture01/k01_first on {'c' * 999}")
     writer.write("phase", phase="call", limit=60)
     if read:
         reader.news()
@@ -165,6 +166,25 @@ def test_a_journal_that_cannot_be_written_is_given_up(
     writer.write("finished", status=1)
     reader.news()
     assert (writer.lost, 1) == (reader.record.lost, reader.record.status)
+
+
+def test_a_journal_without_room_for_the_reason(
+    tmp_path: Path, disk: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader still learns that it is given up, and how the session ends."""
+    journal = Journal(tmp_path, "0")
+    writer, reader = Writer(journal), Reader(journal)
+    reader.news()
+
+    disk(9)
+    monkeypatch.setattr(os, "ftruncate", os.truncate)  # others take what it frees
+    writer.write("test", nodeid="a.py::test_it")
+    reader.news()
+    assert (None, "emptied") == (reader.record.busy, reader.record.lost)
+    disk(99)
+    writer.write("finished", status=1)
+    reader.news()
+    assert 1 == reader.record.status
 
 
 def test_a_journal_that_is_full_from_the_start(tmp_path: Path, disk: Callable[[int], None]) -> None:
