@@ -40,7 +40,6 @@ from plugins.fork.upstream import find_base
 from plugins.guide.catalogue import read_catalogue
 from plugins.guide.reading import reading_of
 from plugins.guide.traceback import edit_place
-from plugins.guide.traceback import read_failure
 from plugins.tools.git import GitError
 from plugins.tools.git import Repo
 
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 
     from plugins.course.model import Kata
     from plugins.guide.catalogue import Catalogue
-    from plugins.guide.traceback import Failure
+    from plugins.guide.failure import Failure
 
 
 # The learner's own answers, whatever the shell has set.
@@ -121,14 +120,14 @@ def add_advice(
 ) -> Practised:
     """Add the place to edit and the episodes of its kata to a result."""
     root = repo.root
-    place = find_place(repo, base, read_failure(result.text), exercise_texts(kata, root))
+    place = find_place(repo, base, result.failure, exercise_texts(kata, root))
     test = kata.test.relative_to(root).as_posix()
     episodes = reading_of(kata, kata.episodes, catalogue, "main", "").episodes
     return Practised(kata, result, test, place, episodes)
 
 
 def find_place(
-    repo: Repo, base: str, failure: Failure, files: Mapping[str, str]
+    repo: Repo, base: str, failure: Failure | None, files: Mapping[str, str]
 ) -> tuple[str, int]:
     """Return the file and the line to edit: the first changed one, if the failure names none."""
     path, line = edit_place(failure, files)

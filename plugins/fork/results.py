@@ -9,6 +9,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from plugins.course.model import undecided
+from plugins.guide.failure import failure_among
 
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
     from pathlib import Path
+
+    from plugins.guide.failure import Failure
 
 
 # The older form: only xunit1 has the file of a test.
@@ -32,14 +35,16 @@ class Result:
     ----------
     test
         The first test that failed, or "" for a module that cannot be imported.
-    message, text
-        Its message and its traceback, or why the tests were skipped.
+    message
+        Its message, or why the tests were skipped.
+    failure
+        All of it that the run has told, if it was a failure of the kata.
     """
 
     verdict: Verdict
     test: str = ""
     message: str = ""
-    text: str = ""
+    failure: Failure | None = None
 
 
 def read_results(file: Path, extra: Mapping[str, Collection[str]]) -> dict[str, Result]:
@@ -68,10 +73,9 @@ def read_result(cases: Iterable[ET.Element], extra: Collection[str]) -> Result:
         if failure is not None:
             # pytest reports a module that cannot be imported as a test case without a class.
             test = case.get("name", "") if case.get("classname") else ""
-            text = failure.text or ""
-            return Result(
-                "fails", test, failure.get("message", "") if test else last_line(text), text
-            )
+            message = failure.get("message", "") if test else last_line(failure.text or "")
+            properties = [(it.get("name", ""), it.get("value", "")) for it in case.iter("property")]
+            return Result("fails", test, message, failure_among(properties))
         skipped = case.find("skipped")
         reason = None if skipped is None else skipped.get("message", "")
         tests[case.get("name", "")] = reason

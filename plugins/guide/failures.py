@@ -1,16 +1,13 @@
-"""Adds to each failure of a kata its cause, what to read, which episode to hear, and a hint.
+"""Makes the failure of a kata as data: its cause, its frames, what to read, an episode, a hint.
 
-They travel on the report, from a worker of xdist too; `plugins.guide.summary` shows them.
+It travels on the report, from a worker of xdist too; `plugins.guide.summary` shows it.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
-from dataclasses import astuple
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from typing import Any
 
 import pytest
 
@@ -20,11 +17,11 @@ from plugins.course.names import name_for_pytest
 from plugins.course.notes import unbuilt_key
 from plugins.course.session import course_key
 from plugins.guide.episodes import catalogue_of
-from plugins.guide.folding import cause_of
-from plugins.guide.reading import format_all
-from plugins.guide.reading import format_summary
+from plugins.guide.failure import PROPERTY
+from plugins.guide.failure import Failure
+from plugins.guide.failure import cause_of
+from plugins.guide.failure import failure_among
 from plugins.guide.reading import junit_properties
-from plugins.guide.reading import knows_links
 from plugins.guide.reading import reading_of
 from plugins.guide.reading import torch_tag
 from plugins.guide.shorten import short_tracebacks
@@ -38,34 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from plugins.course.model import Kata
+    from plugins.guide.failure import Cause
     from plugins.guide.reading import Reading
 
 
-# The key under which xdist's controller tells its workers whether its terminal shows links.
-LINKS = "kata_links"
-# Attributes of a report: unlike the item's stash, they reach the controller.
-SUMMARY = "kata_summary"
-CAUSE = "kata_cause"
-PROPERTIES = "kata_properties"
-
-
-def shows_links(config: pytest.Config) -> bool:
-    """Whether the terminal of this session, or that of its controller, shows links."""
-    if hasattr(config, "workerinput"):
-        return bool(config.workerinput[LINKS])
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    return bool(
-        reporter
-        and reporter.isatty
-        and config.get_terminal_writer().hasmarkup
-        and knows_links(os.environ)
-    )
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker, which has no terminal, whether the controller's shows links."""
-    node.workerinput[LINKS] = shows_links(node.config)
+# pytest's name for them, on the report of a test; the report of a module gets them too.
+PROPERTIES = "user_properties"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -75,11 +50,7 @@ def pytest_make_collect_report(
     """Add the reading to a test module that cannot be imported."""
     report = yield
     if report.failed and (kata := _kata_of(collector)):
-        reading = _reading_for(collector, kata)
-        _attach(report, reading, collector.config)
-        setattr(report, PROPERTIES, junit_properties(reading))
-        shorten_report(report, kata.folder)
-        setattr(report, CAUSE, astuple(cause_of(kata.id, "")))
+        setattr(report, PROPERTIES, _describe(report, collector, kata, cause_of("")))
     return report
 
 
@@ -96,18 +67,20 @@ def pytest_runtest_makereport(
     with short_tracebacks(item.config):
         report = yield
     if report.failed:
-        reading = _reading_for(item, kata)
-        _attach(report, reading, item.config)
-        new = [pair for pair in junit_properties(reading) if pair not in item.user_properties]
-        report.user_properties += new
-        # JUnit XML reads them from the teardown's report, which is made from the item later.
-        item.user_properties += new
         message = call.excinfo.exconly() if call.excinfo else report.longreprtext
-        cause = cause_of(kata.id, message, item.stash.get(unbuilt_key, ""))
-        setattr(report, CAUSE, astuple(cause))
-        if not shows_all(item.config):
-            shorten_report(report, kata.folder)
+        cause = cause_of(message, item.stash.get(unbuilt_key, ""))
+        found = _describe(report, item, kata, cause, whole=shows_all(item.config))
+        # Of a test that has failed in its call too: the reading once, and the last failure.
+        others = [it for it in item.user_properties if it not in found and it[0] != PROPERTY]
+        report.user_properties = [*others, *found]
+        # JUnit XML reads them from the teardown's report, which is made from the item later.
+        item.user_properties[:] = report.user_properties
     return report
+
+
+def failure_of(report: object) -> Failure | None:
+    """Return the failure of a kata that a failed report carries, if it is one."""
+    return failure_among(getattr(report, PROPERTIES, ()))
 
 
 def _kata_of(node: pytest.Item | pytest.Collector) -> Kata | None:
@@ -125,13 +98,20 @@ def _reading_for(node: pytest.Item | pytest.Collector, kata: Kata) -> Reading:
     return replace(reading, earlier=earlier)
 
 
-def _attach(
-    report: pytest.TestReport | pytest.CollectReport, reading: Reading, config: pytest.Config
-) -> None:
-    links = shows_links(config)
-    form = format_all if shows_all(config) else format_summary
-    # --tb=no hides sections of a report, so the summary has an attribute of its own.
-    setattr(report, SUMMARY, form(reading, links=links))
+def _describe(
+    report: pytest.TestReport | pytest.CollectReport,
+    node: pytest.Item | pytest.Collector,
+    kata: Kata,
+    cause: Cause,
+    *,
+    whole: bool = False,
+) -> list[tuple[str, str]]:
+    """Shorten a report, unless it is to be shown as a `whole`, and return its properties."""
+    start = node.config.invocation_params.dir
+    frames, message, more = shorten_report(report, start, kata.folder, whole=whole)
+    reading = _reading_for(node, kata)
+    failure = Failure(report.nodeid, cause, reading, tuple(frames), tuple(message), more)
+    return [*junit_properties(reading), failure.to_property()]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -142,7 +122,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not (xml and reporter):
         return
     # Every xdist worker reports the same module.
-    modules = {report.nodeid: report for report in reporter.stats.get("error", [])}
+    errors = reporter.stats.get("error", [])
+    modules = {each.nodeid: each for each in errors if isinstance(each, pytest.CollectReport)}
     for report in modules.values():
         for name, value in getattr(report, PROPERTIES, ()):
             xml.node_reporter(report).add_property(name, value)

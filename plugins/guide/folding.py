@@ -7,14 +7,12 @@ progress. Of a lab, the tests of the first unfinished step have one line, and al
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from typing import Any
-from typing import Literal
 
 from plugins.guide.reading import WIDTH
 from plugins.guide.steps import LabStep
@@ -29,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from plugins.guide.failure import Cause
+    from plugins.guide.failure import Failure
+
 
 # How many different failures of one kata are shown, if no other kata fails, and how many get a
 # line otherwise.
@@ -37,60 +38,14 @@ LINES = 3
 # Of so many katas that are as the learner found them, the first failure is shown; of those after
 # them it is named in the short summary. A whole lecture of them should fit on a few screens.
 FOUND = 8
-# What an exercise raises where something is to be written, in a rank too: the name of it.
-UNWRITTEN = re.compile(
-    r"NotImplementedError"
-    r"(?::[ ]*(?:rank \d+ of \d+: )?(?:TODO: )?(?P<name>[\w:.~<>]+)(?: is yet to be written)?)?$",
-    re.MULTILINE,
-)
-
-Kind = Literal["unwritten", "unbuilt", "fails"]
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Why a test fails, as far as tests that fail alike need to be shown once.
-
-    Attributes
-    ----------
-    kata
-        The kata's id.
-    kind
-        ``unwritten``: the test reached what is to be written; ``unbuilt``: it has no library;
-        ``fails``: anything else.
-    what
-        The name of what is unwritten, the source that does not build, or the message.
-    """
-
-    kata: str
-    kind: Kind
-    what: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tests that fail alike have in common."""
-        return self.kind, "" if self.kind == "unwritten" else self.what
-
-
-def cause_of(kata: str, message: str, source: str = "") -> Cause:
-    """Return the cause of a failure with this message; `source` is what did not build."""
-    if source:
-        return Cause(kata, "unbuilt", source)
-    if found := UNWRITTEN.search(message):
-        return Cause(kata, "unwritten", found["name"] or "")
-    first, _, rest = message.strip().partition("\n")
-    # pytest.fail("\n...") and many messages of PyTorch begin with an empty line.
-    plain = first if first.partition(":")[2].strip() or not rest else f"{first} {rest.strip()}"
-    return Cause(kata, "fails", " ".join(plain.partition("\n")[0].split()))
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A failed report, the name of its test, and the cause."""
+    """A failed report, and the failure that it carries."""
 
     report: Any
-    nodeid: str
-    cause: Cause
+    failure: Failure
 
 
 @dataclass(frozen=True)
@@ -128,12 +83,12 @@ def fold(
     """
     katas = defaultdict[str, list[Failed]](list)
     for each in failed:
-        katas[each.cause.kata].append(each)
+        katas[each.failure.kata].append(each)
     # What does not build, or cannot be loaded, is no matter of being begun.
     found = [
         kata
         for kata, own in katas.items()
-        if kata in given and all(each.cause.kind != "unbuilt" for each in own)
+        if kata in given and all(each.failure.cause.kind != "unbuilt" for each in own)
     ]
     brief = frozenset(found[FOUND:])
     shown: list[Any] = []
@@ -157,10 +112,12 @@ def fold_kata(
     """
     if stepped := fold_steps(failed, steps, whole=found):
         return stepped
-    begun = not found and all(each.cause.kind != "unbuilt" for each in failed)
+    begun = not found and all(each.failure.cause.kind != "unbuilt" for each in failed)
     first = choose(failed, SHOWN if begun and alone else 1)
-    tests = {each.nodeid for each in first}
-    others = {each.nodeid: each.cause for each in failed if each.nodeid not in tests}
+    tests = {each.failure.test for each in first}
+    others = {
+        each.failure.test: each.failure.cause for each in failed if each.failure.test not in tests
+    }
     lines = 1 if found else LINES
     return first, list(describe_causes(list(others.values()), lines)) if others else []
 
@@ -173,13 +130,13 @@ def fold_steps(
     A second line is about the steps after it and the tests in no step; with `whole`, as of an
     untouched kata, the one line is about them too. None if no step is unfinished.
     """
-    places = {each.nodeid: steps.get(function_of(each.nodeid)) for each in failed}
+    places = {each.failure.test: steps.get(function_of(each.failure.test)) for each in failed}
     now = min((step for step in places.values() if step), default=None)
     if now is None:
         return None
-    name = next(each.nodeid for each in failed if places[each.nodeid] == now)
-    first = [each for each in failed if each.nodeid == name]
-    others = {each.nodeid: each.cause for each in failed if each.nodeid != name}
+    name = next(each.failure.test for each in failed if places[each.failure.test] == now)
+    first = [each for each in failed if each.failure.test == name]
+    others = {each.failure.test: each.failure.cause for each in failed if each.failure.test != name}
     here = [cause for test, cause in others.items() if whole or places[test] == now]
     line = "; ".join([str(now), *(describe_causes(here, 1) if here else ())])
     later = [] if whole else [places[test] for test in others if places[test] != now]
@@ -199,9 +156,9 @@ def describe_later(steps: Sequence[LabStep | None]) -> str:
 
 def choose(failed: Sequence[Failed], many: int) -> list[Failed]:
     """Return the first failure of each cause, at most `many`; of written code, if many may be."""
-    first = {each.cause.key: each for each in reversed(failed)}
-    ordered = [each for each in failed if first[each.cause.key] is each]
-    written = [each for each in ordered if each.cause.kind != "unwritten"]
+    first = {each.failure.cause.key: each for each in reversed(failed)}
+    ordered = [each for each in failed if first[each.failure.cause.key] is each]
+    written = [each for each in ordered if each.failure.cause.kind != "unwritten"]
     return (written if many > 1 and written else ordered)[:many]
 
 

@@ -59,6 +59,11 @@ class Reading:
     # The learner's answers to the kata that this one was made of.
     earlier: tuple[str, ...] = ()
 
+    @property
+    def heading(self) -> str:
+        """The name of the kata."""
+        return f"{self.kata}: {self.title}"
+
 
 def tag_of(version: str | None) -> str:
     """Return PyTorch's git tag for an installed version, or ``main`` if it is no release."""
@@ -110,20 +115,33 @@ def format_reading(reading: Reading, *, links: bool) -> list[str]:
         *_labelled("yours", earlier),
         *_labelled("read", read),
         *_labelled("listen", listen),
-        f"hint    {reading.hint}",
+        *format_hint(reading),
     ]
 
 
-def format_summary(reading: Reading, *, links: bool) -> list[str]:
-    """Return the lines for a kata: its name, and the first of each kind."""
-    return format_all(
-        replace(reading, sources=reading.sources[:1], episodes=reading.episodes[:1]), links=links
-    )
+def format_first(reading: Reading, *, links: bool) -> list[str]:
+    """Return the lines for one kata, with the first source and the first episode alone."""
+    first = replace(reading, sources=reading.sources[:1], episodes=reading.episodes[:1])
+    return format_reading(first, links=links)
 
 
-def format_all(reading: Reading, *, links: bool) -> list[str]:
-    """Return the lines for a kata: its name, and everything that it points to."""
-    return [f"{reading.kata}: {reading.title}", *format_reading(reading, links=links)]
+def format_brief(reading: Reading, *, links: bool) -> list[str]:
+    """Return the first source, the first episode and the hint, each in a line and without URL."""
+    first = [("read", it) for it in reading.sources[:1]]
+    first += [("listen", replace(it, why="")) for it in reading.episodes[:1]]
+    return [
+        *(
+            line
+            for label, it in first
+            for line in _labelled(label, _format_pointer(it, links=links, address=False)[:1])
+        ),
+        *format_hint(reading),
+    ]
+
+
+def format_hint(reading: Reading) -> list[str]:
+    """Return how to get a hint, in a line, if there is a way."""
+    return _labelled("hint", [reading.hint] if reading.hint else [])
 
 
 def junit_properties(reading: Reading) -> list[tuple[str, str]]:

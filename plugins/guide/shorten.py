@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
+from plugins.course.files import path_from
+from plugins.guide.failure import Frame
 from plugins.guide.traceback import CALL
+from plugins.guide.traceback import read_lines
 
 
 if TYPE_CHECKING:
@@ -61,38 +64,88 @@ def short_tracebacks(config: pytest.Config) -> Iterator[None]:
         config.option.tbstyle = "auto"
 
 
-def shorten_report(report: pytest.TestReport | pytest.CollectReport, lecture: Path) -> None:
+def shorten_report(
+    report: pytest.TestReport | pytest.CollectReport,
+    start: Path,
+    lecture: Path,
+    *,
+    whole: bool = False,
+) -> tuple[list[Frame], list[str], int]:
     """Take foreign frames, and what is too long of the message, out of a failed report.
 
-    The frames in the folder `lecture` stay: a lecture may be an installed package itself.
+    Return the frames and the message that it then shows, and how many lines of the message it does
+    not; of a `whole` report all. The frames in the folder `lecture` stay: a lecture may be an
+    installed package itself. pytest was started in the folder `start`.
     """
     shown: Any = report.longrepr
     if chain := getattr(shown, "chain", None):
-        shown.chain = [(shorten_traceback(each, lecture), *rest) for each, *rest in chain]
-        shown.reprtraceback = shown.chain[-1][0]
-    elif isinstance(text := getattr(shown, "longrepr", None), str):
+        if not whole:
+            chain = [(drop_foreign_frames(each, lecture), *rest) for each, *rest in chain]
+            shown.chain = [(shorten_traceback(each), *rest) for each, *rest in chain]
+            shown.reprtraceback = shown.chain[-1][0]
+        parts = [read_traceback(each, crash, start) for each, crash, _ in chain]
+    else:
+        lines = report.longreprtext.splitlines()
         # A module that cannot be imported.
-        lines = drop_foreign_calls(text.splitlines(), lecture)
-        shown.longrepr = "\n".join(shorten_message(lines))
+        whole = not isinstance(getattr(shown, "longrepr", None), str)
+        if not whole:
+            lines = list(drop_foreign_calls(lines, lecture))
+            shown.longrepr = "\n".join(shorten_message(lines))
+        parts = [read_lines(lines)]
+    frames, shown_lines, more = list[Frame](), list[str](), 0
+    for calls, message in parts:
+        cut = len(message) if whole else shown_of(message)
+        frames += calls
+        shown_lines += message[:cut]
+        more += len(message) - cut
+    return frames, shown_lines, more
 
 
-def shorten_traceback(traceback: Any, lecture: Path) -> Any:
-    """Return pytest's traceback, in its short style, without foreign frames.
-
-    Of the style "value", a message without a traceback, only the end can be cut.
-    """
-    entries = list(traceback.reprentries)
+def read_traceback(
+    traceback: Any, crash: Any, start: Path
+) -> tuple[Sequence[Frame], Sequence[str]]:
+    """Return the calls and the message of pytest's traceback; `crash` is the place of its end."""
+    entries = traceback.reprentries
     if traceback.style == "value":
-        cut = [replace(each, lines=shorten_message(each.lines, mark="")) for each in entries]
-        return replace(traceback, reprentries=cut)
+        # A message without a traceback.
+        place = [Frame(path_from(start, Path(crash.path)), crash.lineno)] if crash else []
+        text = "\n".join(line for entry in entries for line in entry.lines)
+        return place, text.strip().splitlines()
+    if traceback.style != "short":
+        return read_lines(str(traceback).splitlines())
+    frames, message = [], []
+    for entry in entries:
+        place = entry.reprfileloc
+        code = [line for line in entry.lines if not line.startswith(MARK)]
+        head = f"{place.path}:{place.lineno}: {place.message}"
+        frames.append(Frame(place.path, place.lineno, (head, *code)))
+        message += [line[4:] for line in entry.lines if line.startswith(MARK)]
+    return frames, message
+
+
+def drop_foreign_frames(traceback: Any, lecture: Path) -> Any:
+    """Return pytest's traceback, in its short style, without foreign frames."""
+    entries = list(traceback.reprentries)
     if traceback.style != "short" or not entries:
         return traceback
     own = [each for each in entries if not is_foreign(each.reprfileloc.path, lecture)]
     own = own or list(entries[-1:])
     message = [line for line in entries[-1].lines if line.startswith(MARK)]
     code = [line for line in own[-1].lines if not line.startswith(MARK)]
-    own[-1] = replace(own[-1], lines=[*code, *shorten_message(message)])
+    own[-1] = replace(own[-1], lines=[*code, *message])
     return replace(traceback, reprentries=own)
+
+
+def shorten_traceback(traceback: Any) -> Any:
+    """Return pytest's traceback with less of its message, if that is long.
+
+    Of the style "value", a message without a traceback, every line is one of the message.
+    """
+    if traceback.style not in {"short", "value"}:
+        return traceback
+    mark = MARK if traceback.style == "short" else ""
+    cut = [replace(it, lines=shorten_message(it.lines, mark)) for it in traceback.reprentries]
+    return replace(traceback, reprentries=cut)
 
 
 def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
@@ -107,25 +160,20 @@ def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
             yield line
 
 
+def shown_of(message: Sequence[object]) -> int:
+    """Return how many lines of a message are shown, so that there is one left for the rest."""
+    return len(message) if len(message) <= MOST else MOST - 1
+
+
 def shorten_message(lines: Iterable[str], mark: str = MARK) -> Sequence[str]:
     """Return the lines with at most `MOST` of those that begin with `mark`."""
     lines = list(lines)
     message = [number for number, line in enumerate(lines) if line.startswith(mark)]
-    if len(message) <= MOST:
+    rest = set(message[shown_of(message) :])
+    if not rest:
         return lines
-    rest = set(message[MOST - 1 :])
     kept = [line for number, line in enumerate(lines) if number not in rest]
     return [*kept, f"{mark:4}{CUT.format(len(rest))}".lstrip()]
-
-
-def take_rest(message: Sequence[str]) -> tuple[Sequence[str], int]:
-    """Return a message without the line that says how many were cut from its end, and how many."""
-    before, _, after = CUT.partition("{}")
-    last = message[-1] if message else ""
-    number = last.removeprefix(before).removesuffix(after)
-    if last == CUT.format(number) and number.isdecimal():
-        return message[:-1], int(number)
-    return message, 0
 
 
 def is_foreign(path: str, lecture: Path) -> bool:

@@ -7,7 +7,7 @@ while pytest itself prints them are those left out that `plugins.guide.folding` 
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
 from typing import TYPE_CHECKING
 from typing import Any
@@ -18,12 +18,15 @@ from plugins.course.names import restore_argument
 from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.guide.episodes import describe_problems
-from plugins.guide.failures import CAUSE
-from plugins.guide.failures import SUMMARY
-from plugins.guide.folding import Cause
+from plugins.guide.failures import failure_of
 from plugins.guide.folding import Failed
 from plugins.guide.folding import Folded
 from plugins.guide.folding import fold
+from plugins.guide.reading import format_brief
+from plugins.guide.reading import format_first
+from plugins.guide.reading import format_hint
+from plugins.guide.reading import format_reading
+from plugins.guide.reading import knows_links
 from plugins.guide.shorten import shows_all
 from plugins.guide.steps import read_steps
 from plugins.guide.untouched import katas_as_given
@@ -34,11 +37,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
 
+    from plugins.guide.reading import Reading
+
 
 # The lists of reports that pytest prints as ERRORS and as FAILURES.
 LISTS = ("error", "failed")
-# The line of an episode, up to its length.
-EPISODE = re.compile(r"listen  #\d+ .*?, \d+:\d\d")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,7 +67,7 @@ def pytest_terminal_summary(
 ) -> Generator[None, None, None]:
     """Around pytest's own summary: let it print one failure of each kata, then say how to go on."""
     stats = terminalreporter.stats
-    config.stash[lists_key] = lists = Lists(stats, fold_session(stats, config))
+    config.stash[lists_key] = lists = Lists(stats, config)
     lists.narrow(lists.printed_reports)
     try:
         yield
@@ -76,14 +79,15 @@ def pytest_terminal_summary(
 class Lists:
     """The lists of failures in the terminal reporter: all of them, or those that are shown."""
 
-    def __init__(self, stats: dict[str, list[Any]], folded: Folded) -> None:
-        self.stats, self.folded = stats, folded
+    def __init__(self, stats: dict[str, list[Any]], config: pytest.Config) -> None:
+        self.stats = stats
         self.whole = {name: stats[name] for name in LISTS if name in stats}
-
-    @property
-    def failures(self) -> list[Any]:
-        """All reports, errors first, as pytest prints them."""
-        return [report for reports in self.whole.values() for report in reports]
+        # All reports, errors first, as pytest prints them; and the failures of katas.
+        self.reports = [report for reports in self.whole.values() for report in reports]
+        self.failed = [
+            Failed(report, failure) for report in self.reports if (failure := failure_of(report))
+        ]
+        self.folded = fold_session(self.failed, config)
 
     @property
     def printed_reports(self) -> list[Any]:
@@ -97,8 +101,8 @@ class Lists:
 
     def _with_others(self, ours: Iterable[Any]) -> list[Any]:
         """Return these reports, and all that are of no kata, in the order of the session."""
-        ids = {id(report) for report in ours}
-        return [each for each in self.failures if not hasattr(each, CAUSE) or id(each) in ids]
+        left_out = {id(each.report) for each in self.failed} - {id(report) for report in ours}
+        return [each for each in self.reports if id(each) not in left_out]
 
     def narrow(self, reports: Iterable[Any]) -> None:
         """Leave out what is not among these reports."""
@@ -130,29 +134,25 @@ class Others:
         yield
         lists.narrow(lists.named_reports)
         if not shows_all(self.config) and self.config.option.tbstyle != "no":
-            show_compile_errors(terminalreporter, lists.printed_reports)
+            show_compile_errors(terminalreporter, lists)
 
 
-def fold_session(stats: dict[str, list[Any]], config: pytest.Config) -> Folded:
+def fold_session(failed: Sequence[Failed], config: pytest.Config) -> Folded:
     """Return what to show of the failures in katas: all of them, if that is asked for."""
-    failed = [
-        Failed(report, report.nodeid, Cause(*report.kata_cause))
-        for name in LISTS
-        for report in stats.get(name, [])
-        if hasattr(report, CAUSE)
-    ]
     if shows_all(config) or not failed:
         return Folded([each.report for each in failed], {})
-    ids = {each.cause.kata for each in failed}
+    ids = {each.failure.kata for each in failed}
     lectures = config.stash[course_key].lectures
     katas = [kata for lecture in lectures for kata in lecture.katas if kata.id in ids]
     given = {kata.id for kata in katas_as_given(course_root(config), katas)}
     return fold(failed, given, {kata.id: read_steps(kata.test) for kata in katas})
 
 
-def show_compile_errors(reporter: pytest.TerminalReporter, shown: Sequence[Any]) -> None:
+def show_compile_errors(reporter: pytest.TerminalReporter, lists: Lists) -> None:
     """Repeat what does not build, unless it is what pytest has printed last."""
-    broken = [each for each in shown if getattr(each, CAUSE, ("", ""))[1] == "unbuilt"]
+    shown = lists.printed_reports
+    unbuilt = {id(each.report) for each in lists.failed if each.failure.cause.kind == "unbuilt"}
+    broken = [report for report in shown if id(report) in unbuilt]
     if not broken or broken == [*shown[-1:]]:
         return
     reporter.section("does not build")
@@ -164,54 +164,43 @@ def show_where_to_go_on(
     reporter: pytest.TerminalReporter, config: pytest.Config, lists: Lists
 ) -> None:
     """Show each failing kata once: what else fails in it, what to read, the command for a hint."""
-    katas = collect_summaries(lists.failures)
+    # By the kata, in the order of the course: what its first failure points to.
+    readings = {each.failure.kata: each.failure.reading for each in reversed(lists.failed)}
     errors = describe_problems(config)
-    if not katas and not errors:
+    if not readings and not errors:
         return
-    unbuilt = set() if shows_all(config) else find_unbuilt(lists.failures)
+    unbuilt = set() if shows_all(config) else find_unbuilt(lists.failed)
     reporter.section("where to go on")
-    for heading, *lines in katas:
-        reporter.line(heading, bold=True)
-        kata = heading.partition(":")[0]
-        notes = lists.folded.notes.get(kata, ())
+    for kata, reading in sorted(readings.items()):
+        reporter.line(reading.heading, bold=True)
         # What the compiler says is what to read now, and it should stay on the screen.
-        wanted = [line for line in lines if kata not in unbuilt or line.startswith("hint")]
-        if kata in lists.folded.brief:
-            wanted = shorten_lines(wanted)
-        for line in (*notes, *wanted):
+        wanted = (
+            format_hint(reading)
+            if kata in unbuilt
+            else choose_lines(reading, config, brief=kata in lists.folded.brief)
+        )
+        for line in (*lists.folded.notes.get(kata, ()), *wanted):
             reporter.line(f"  {line}")
     if any(lines for kata, lines in lists.folded.notes.items() if kata not in unbuilt):
         reporter.line(f"All failures: {format_command(config, '--all-failures')}")
-    if len(katas) > 1:
+    if len(readings) > 1:
         reporter.line(f"One kata at a time: {format_command(config, '--next')}", bold=True)
     for line in errors:
         reporter.line(line, yellow=True)
 
 
-def shorten_lines(lines: Sequence[str]) -> list[str]:
-    """Return what to read, which episode and how to get a hint, each in a line and without URL."""
-    return [
-        found[0] if (found := EPISODE.match(line)) else line
-        for line in lines
-        if line.startswith(("read", "listen", "hint"))
-    ]
+def choose_lines(reading: Reading, config: pytest.Config, *, brief: bool = False) -> list[str]:
+    """Return the lines for one kata: all if that is asked for; with links if they are shown."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    colours = reporter.isatty and config.get_terminal_writer().hasmarkup
+    form = format_reading if shows_all(config) else format_brief if brief else format_first
+    return form(reading, links=bool(colours and knows_links(os.environ)))
 
 
-def find_unbuilt(reports: Iterable[Any]) -> set[str]:
+def find_unbuilt(failed: Sequence[Failed]) -> set[str]:
     """Return the ids of the katas whose tests all fail because nothing was built."""
-    causes = [Cause(*found) for report in reports if (found := getattr(report, CAUSE, None))]
-    return {cause.kata for cause in causes} - {
-        cause.kata for cause in causes if cause.kind != "unbuilt"
-    }
-
-
-def collect_summaries(reports: Iterable[object]) -> list[list[str]]:
-    """Return the lines of each kata's first failure, in the order of the course."""
-    found: dict[str, list[str]] = {}
-    for report in reports:
-        if lines := getattr(report, SUMMARY, None):
-            found.setdefault(lines[0], lines)
-    return [found[heading] for heading in sorted(found)]
+    others = {each.failure.kata for each in failed if each.failure.cause.kind != "unbuilt"}
+    return {each.failure.kata for each in failed} - others
 
 
 def format_command(config: pytest.Config, option: str) -> str:

@@ -1,10 +1,12 @@
-"""Extracts the frames in the learner's files from a failure, and finds the line to edit."""
+"""Keeps the calls in the learner's files of a failure, and finds the line to edit."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from plugins.guide.failure import Frame
 
 
 if TYPE_CHECKING:
@@ -12,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from plugins.guide.failure import Failure
 
-# A call in a short traceback of pytest, which `plugins.crash.stacks` imitates.
+
+# A call in a short traceback of pytest.
 CALL = re.compile(r"(?P<path>\S.*?):(?P<line>\d+): in .+")
 MESSAGE = re.compile(r"E(?:   |$)")
 # A place as Python names it, and as compilers do.
@@ -31,66 +35,51 @@ WORD = re.compile(r"[^\W\d]\w*")
 ABOVE = 12
 
 
-@dataclass(frozen=True)
-class TracebackCall:
-    """A call in a traceback: its file, its line, and the lines of text that show it."""
+def read_lines(lines: Iterable[str]) -> tuple[list[Frame], list[str]]:
+    """Split a short traceback that pytest has formatted into calls and message.
 
-    path: str
-    line: int
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A failure's calls, outermost first, and its message."""
-
-    calls: tuple[TracebackCall, ...]
-    message: tuple[str, ...]
-
-
-def read_failure(text: str) -> Failure:
-    """Split a short traceback into calls and message; any other text is all message."""
-    calls: list[TracebackCall] = []
+    Of an import that failed, pytest gives no more than its text. Any other text is all message.
+    """
+    lines = list(lines)
+    calls: list[Frame] = []
     message: list[str] = []
-    for line in text.splitlines():
+    for line in lines:
         if found := CALL.fullmatch(line):
-            calls.append(TracebackCall(found["path"], int(found["line"]), (line,)))
+            calls.append(Frame(found["path"], int(found["line"]), (line,)))
         elif MESSAGE.match(line):
             message.append(line[4:])
         elif calls and not message:
-            last = calls[-1]
-            calls[-1] = TracebackCall(last.path, last.line, (*last.lines, line))
-    if not message:
-        return Failure((), tuple(text.splitlines()))
-    return Failure(tuple(calls), tuple(message))
+            calls[-1] = replace(calls[-1], lines=(*calls[-1].lines, line))
+    return (calls, message) if message else ([], lines)
 
 
-def keep_own_calls(calls: Iterable[TracebackCall], own: Iterable[str]) -> list[str]:
+def keep_own_calls(frames: Iterable[Frame], own: Iterable[str]) -> list[str]:
     """Return the lines of the calls in the files `own`, and how many others follow each."""
     own = set(own)
     lines: list[str] = []
     others = 0
-    for call in [*calls, None]:
-        if call and call.path not in own:
+    for frame in [*frames, None]:
+        if frame and frame.path not in own:
             others += 1
             continue
         if others and lines:
             lines.append(f"    ({others} {'call' if others == 1 else 'calls'} in other files)")
         others = 0
-        lines += call.lines if call else ()
+        lines += frame.lines if frame else ()
     return lines
 
 
-def edit_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
+def edit_place(failure: Failure | None, files: Mapping[str, str]) -> tuple[str, int]:
     """Return the file and line to edit: where it failed, what was called, or the first TODO.
 
     A wrong result fails in the test: then it is the function that the test called. `files` maps
     the exercise's paths, as the traceback has them, to their texts.
     """
-    found = [(call.path, call.line) for call in failure.calls if call.path in files]
-    place = found[-1] if found else find_mention("\n".join(failure.message), files)
+    frames, message = (failure.frames, failure.message) if failure else ((), ())
+    found = [(frame.path, frame.line) for frame in frames if frame.path in files]
+    place = found[-1] if found else find_mention("\n".join(message), files)
     if place is None:
-        return called_place(failure, files) or first_todo(files)
+        return called_place(frames, files) or first_todo(files)
     path, line = place
     lines = files[path].splitlines()
     if line <= len(lines) and UNWRITTEN.search(lines[line - 1]):
@@ -98,7 +87,7 @@ def edit_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int]:
     return place
 
 
-def called_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int] | None:
+def called_place(frames: Sequence[Frame], files: Mapping[str, str]) -> tuple[str, int] | None:
     """Return where the learner defines what the test called before it saw a wrong result.
 
     That is the first name of theirs in the innermost call that has one. Only definitions in
@@ -110,7 +99,7 @@ def called_place(failure: Failure, files: Mapping[str, str]) -> tuple[str, int] 
         for number, line in enumerate(text.splitlines(), 1)
         if (found := DEFINED.match(line))
     }
-    shown = [line for call in reversed(failure.calls) for line in call.lines[1:]]
+    shown = [line for frame in reversed(frames) for line in frame.lines[1:]]
     names = (name for line in shown for name in WORD.findall(line))
     return next((defined[name] for name in names if name in defined), None)
 

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -20,9 +21,14 @@ from plugins.course.files import path_from
 from plugins.course.names import name_for_pytest
 from plugins.course.notes import status_key
 from plugins.course.session import course_key
-from plugins.guide.failures import SUMMARY
+from plugins.guide.failure import Cause
+from plugins.guide.failure import Failure
+from plugins.guide.failures import failure_of
+from plugins.guide.reading import Reading
 from plugins.guide.steps import current_step
 from plugins.guide.steps import read_steps
+from plugins.guide.summary import choose_lines
+from plugins.guide.traceback import read_lines
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
@@ -184,23 +190,29 @@ class Teller:
 
     def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return the lesson of the current kata's failed report."""
-        plain = [f"{self.kata.id}: {self.kata.title}"]
-        heading, *reading = getattr(report, SUMMARY, plain)
-        heading += f" ({self.kata.effort})" if self.kata.effort else ""
-        if self.watched:
-            reading = ["hint    press h" if "--hint" in line else line for line in reading]
+        failure = failure_of(report) or self.failure_beside(report)
+        reading = failure.reading
+        if self.watched and reading.hint:
+            reading = replace(reading, hint="press h")
+        effort = f" ({self.kata.effort})" if self.kata.effort else ""
         name = report.nodeid.partition("::")[2]
         return Lesson(
-            heading=heading,
-            reading=reading,
+            heading=f"{reading.heading}{effort}",
+            reading=choose_lines(reading, self.config),
             files=exercise_texts(self.kata, self.start),
             module=path_from(self.start, self.kata.test),
             test=name or "the module cannot be imported",
             says=self.says if name else "",
-            text=report.longreprtext,
+            failure=failure,
             step=self.step,
             printed=[part for part in report.sections if part[0].startswith("Captured")],
         )
+
+    def failure_beside(self, report: pytest.TestReport | pytest.CollectReport) -> Failure:
+        """Return the failure of something beside the kata, such as its folder's ``conftest.py``."""
+        frames, message = read_lines(report.longreprtext.splitlines())
+        reading = Reading(self.kata.id, self.kata.title, (), (), "")
+        return Failure(report.nodeid, Cause("fails", ""), reading, (*frames,), (*message,))
 
     @property
     def step(self) -> str:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import NamedTuple
 
-from plugins.guide.shorten import take_rest
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import keep_own_calls
-from plugins.guide.traceback import read_failure
 from plugins.progress.map import format_why
 from plugins.progress.map import kata_lines
 from plugins.progress.map import lecture_line
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from plugins.course.model import Kata
     from plugins.course.model import Lecture
-    from plugins.guide.traceback import Failure
+    from plugins.guide.failure import Failure
     from plugins.progress.map import Place
 
 
@@ -93,8 +91,8 @@ class Lesson:
         The path of the test module, from there too.
     test, says
         The name of the test and the first line of its docstring.
-    text
-        pytest's short traceback, or the message that a report has instead.
+    failure
+        What the report says.
     printed
         The output of the test, by pytest's name for it.
     """
@@ -105,7 +103,7 @@ class Lesson:
     module: str
     test: str
     says: str
-    text: str
+    failure: Failure
     printed: Sequence[tuple[str, str]] = ()
     step: str = ""
 
@@ -118,8 +116,7 @@ def lesson_lines(
     From the first line of the message on they take at most `rows` of a terminal, if that is given,
     so that this line is still on the screen at the end.
     """
-    failure = read_failure(lesson.text)
-    path, number = edit_place(failure, lesson.files)
+    path, number = edit_place(lesson.failure, lesson.files)
     yield ScreenLine(lesson.heading, "bold")
     if lesson.step:
         yield ScreenLine(lesson.step, "bold")
@@ -127,22 +124,20 @@ def lesson_lines(
     yield ScreenLine(f"{'edit':<{INDENT}}{path}:{number}", "green")
     test = f"{lesson.test}: {lesson.says}".removesuffix(": ")
     yield from map(ScreenLine, [*label_paragraph("test", test), ""])
-    forms = [list(failure_lines(lesson, failure, command, limits)) for limits in LIMITS]
+    forms = [list(failure_lines(lesson, command, limits)) for limits in LIMITS]
     fitting = (form for form in forms if rows is None or count_rows(form, columns) <= rows)
     yield from next(fitting, forms[-1])
 
 
-def failure_lines(
-    lesson: Lesson, failure: Failure, command: str, limits: LinesShown
-) -> Iterator[ScreenLine]:
+def failure_lines(lesson: Lesson, command: str, limits: LinesShown) -> Iterator[ScreenLine]:
     """Return the lines from the message on, no more of each part than `limits` says."""
     rest = f"pytest {lesson.module} -x -v" + ("" if command else ", in another terminal")
-    message, more = take_rest(failure.message)
-    parts = [part for line in message for part in wrap_message(line)]
+    failure = lesson.failure
+    parts = [part for line in failure.message for part in wrap_message(line)]
     yield from (ScreenLine(part, "red") for part in parts[: limits.message])
-    if more := more + max(len(parts) - limits.message, 0):
+    if more := failure.more + max(len(parts) - limits.message, 0):
         yield ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: {rest})")
-    if calls := keep_own_calls(failure.calls, {*lesson.files, lesson.module}):
+    if calls := keep_own_calls(failure.frames, {*lesson.files, lesson.module}):
         yield from map(ScreenLine, ["", *calls[-limits.calls :]])
     for name, text in lesson.printed:
         printed = text.splitlines()

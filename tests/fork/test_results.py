@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 from plugins.fork.results import FAMILY
 from plugins.fork.results import Result
 from plugins.fork.results import last_line
 from plugins.fork.results import read_results
+from tests.support.failures import TRACEBACK
+from tests.support.failures import failure_in
 
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
     first = results["test_a.py"]
     assert ("fails", "test_two") == (first.verdict, first.test)
     assert first.message.startswith("AssertionError: no\n")
-    assert "test_a.py:2: in test_two" in first.text
+    assert first.failure is None
     assert Result("cannot run here", message="no GPU") == results["test_b.py"]
     assert Result("solved") == results["test_c.py"]
     assert Result("not decided here", "test_2", "no GPU") == results["test_f.py"]
@@ -41,6 +44,29 @@ def test_each_module_has_its_verdict(pytester: pytest.Pytester) -> None:
     assert ("fails", "") == (broken.verdict, broken.test)
     assert "ModuleNotFoundError: No module named 'no_such_module'" == broken.message
     assert ("fails", "test") == (results["test_e.py"].verdict, results["test_e.py"].test)
+
+
+def test_a_failure_of_a_kata_is_read_as_data(tmp_path: Path) -> None:
+    """As the run of its tests has told it; also that of a module, which has no class."""
+    failure = failure_in(TRACEBACK)
+    properties = ET.Element("properties")
+    for name, value in (("kata", "lecture01/k01"), failure.to_property()):
+        ET.SubElement(properties, "property", {"name": name, "value": value})
+    suite = ET.Element("testsuite")
+    for name, kind, known in (
+        ("a.py", "failure", {"classname": "a", "name": "test_it"}),
+        ("b.py", "error", {"classname": "", "name": "b"}),
+    ):
+        case = ET.SubElement(suite, "testcase", known, file=name)
+        case.append(properties)
+        ET.SubElement(case, kind, message="TypeError: two arguments")
+    file = tmp_path / "r.xml"
+    ET.ElementTree(suite).write(file)
+
+    results = read_results(file, {})
+
+    assert Result("fails", "test_it", "TypeError: two arguments", failure) == results["a.py"]
+    assert Result("fails", "", "", failure) == results["b.py"]
 
 
 def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:

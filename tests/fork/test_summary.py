@@ -49,7 +49,7 @@ def test_each_verdict_has_its_next_step() -> None:
     """A solved kata is compared, a failing one edited, another left."""
     solved, fails, away, undecided, ended = table(
         Result("solved"),
-        Result("fails", "test_it", "\nAssertionError: no | bar\nmore", ""),
+        Result("fails", "test_it", "\nAssertionError: no | bar\nmore"),
         Result("cannot run here", message="no CUDA"),
         Result("not decided here", "test_app", "torchx: none"),
         Result("did not run"),

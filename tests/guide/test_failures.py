@@ -10,6 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from plugins.guide.failure import Cause
+from plugins.guide.failure import failure_among
+
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +61,7 @@ READ = [
     f"        {PAGE}",
     "hint    pytest katas/lecture01/test_k01_first.py --hint",
 ]
+FILE = "katas/lecture01/test_k01_first.py"
 HEADING = "lecture01/k01_first: The title of k01_first"
 SUMMARY = [
     f"{' where to go on ':=^80}",
@@ -81,10 +85,10 @@ def follows(expected: list[str], lines: list[str]) -> bool:
     )  # fmt: skip
 
 
-def properties(file: Path) -> list[list[tuple[str | None, str | None]]]:
+def properties(file: Path) -> list[list[tuple[str, str]]]:
     """Return the properties of each test case in a JUnit file."""
     return [
-        [(it.get("name"), it.get("value")) for it in case.iter("property")]
+        [(it.get("name", ""), it.get("value", "")) for it in case.iter("property")]
         for case in ET.parse(file).iter("testcase")  # noqa: S314 - our own file
     ]
 
@@ -154,7 +158,13 @@ def test_junit(katas: MiniCourse, options: list[str]) -> None:
         ("hint", "pytest katas/lecture01/test_k01_first.py --hint"),
     ]
     found = properties(katas.path / "out.xml")
-    assert [[], expected, expected] == sorted(found)
+    assert [[], expected, expected] == sorted(case[:-1] for case in found)
+    told = [failure for case in found if (failure := failure_among(case))]
+    assert [f"{FILE}::test_first", f"{FILE}::test_second"] == [each.test for each in told]
+    for failure in told:
+        assert Cause("fails", "AssertionError: one is not two") == failure.cause
+        assert ("AssertionError: one is not two", "assert 1 == 2") == failure.message
+        assert [FILE] == [frame.path for frame in failure.frames]
 
 
 def test_only_failures_of_katas(katas: MiniCourse) -> None:
@@ -209,7 +219,7 @@ def test_failures_of_fixtures(katas: MiniCourse) -> None:
     assert 1 == result.outlines.count(HEADING)
     assert "  1 more test fails: ValueError" in result.outlines
     counts = [len(case) for case in properties(katas.path / "out.xml")]
-    assert {4} == set(counts)
+    assert {5} == set(counts)
 
 
 @pytest.mark.parametrize("options", [[], ["-n1"]])
@@ -223,7 +233,8 @@ def test_a_module_that_cannot_be_imported(katas: MiniCourse, options: list[str])
     assert follows([HEADING, *(f"  {line}" for line in READ)], result.outlines)
     assert 1 == result.outlines.count(HEADING)
     found = properties(katas.path / "out.xml")
-    assert ["kata", "read", "listen", "hint"] in [[name for name, _ in case] for case in found]
+    names = [[name for name, _ in case] for case in found]
+    assert ["kata", "read", "listen", "hint", "failure"] in names
     assert 1 == result.parseoutcomes()["passed"]
 
 

@@ -6,11 +6,12 @@ from itertools import count
 
 import pytest
 
-from plugins.guide.folding import Cause
+from plugins.guide.failure import Failure
+from plugins.guide.failure import cause_of
 from plugins.guide.folding import Failed
 from plugins.guide.folding import Folded
-from plugins.guide.folding import cause_of
 from plugins.guide.folding import fold
+from plugins.guide.reading import Reading
 from plugins.guide.steps import LabStep
 
 
@@ -21,9 +22,9 @@ SOURCE = "katas/lecture01/csrc/k01.cpp"
 
 def failures(*messages: str, kata: str = KATA, source: str = "") -> list[Failed]:
     """Return failures with these messages, whose reports are numbers; each of another test."""
-    numbers = count(1)
+    numbers, reading = count(1), Reading(kata, "T", (), (), "")
     return [
-        Failed(number, f"{kata}::{number}", cause_of(kata, message, source))
+        Failed(number, Failure(f"{kata}::{number}", cause_of(message, source), reading))
         for message, number in zip(messages, numbers, strict=False)
     ]
 
@@ -31,38 +32,6 @@ def failures(*messages: str, kata: str = KATA, source: str = "") -> list[Failed]
 def unwritten(*names: str) -> list[str]:
     """Return the messages of tests that reach what is to be written."""
     return [f"NotImplementedError: {name}" for name in names]
-
-
-@pytest.mark.parametrize(
-    ("message", "kind", "what"),
-    [
-        ("NotImplementedError: parse_schema", "unwritten", "parse_schema"),
-        ("NotImplementedError: TODO: Scan::forward", "unwritten", "Scan::forward"),
-        ("NotImplementedError: kata_axpy is yet to be written", "unwritten", "kata_axpy"),
-        ("NotImplementedError: rank 2 of 4: shard\n\nranks 0, 1", "unwritten", "shard"),
-        ("NotImplementedError", "unwritten", ""),
-        ("E   In the process:\nE   NotImplementedError: TODO: empty", "unwritten", "empty"),
-        (
-            "NotImplementedError: Could not run 'aten::add' with arguments from Meta",
-            "fails",
-            "NotImplementedError: Could not run 'aten::add' with arguments from Meta",
-        ),
-        ("AssertionError: one\ntwo", "fails", "AssertionError: one"),
-        ("Failed: \nthe second line", "fails", "Failed: the second line"),
-        ("AssertionError", "fails", "AssertionError"),
-        ("", "fails", ""),
-    ],
-)
-def test_the_cause_of_a_message(message: str, kind: str, what: str) -> None:
-    """What is unwritten is told from PyTorch's own NotImplementedError, by its message."""
-    cause = cause_of(KATA, message)
-
-    assert (cause.kind, cause.what) == (kind, what)
-
-
-def test_a_source_that_does_not_build_is_the_cause_whatever_the_message() -> None:
-    """The native plugin says so."""
-    assert cause_of(KATA, "NotImplementedError: f", SOURCE) == Cause(KATA, "unbuilt", SOURCE)
 
 
 def test_nothing_fails() -> None:
@@ -260,7 +229,7 @@ def test_of_many_untouched_katas_the_first_eight_are_shown() -> None:
         for name in names
         for each in failures(*unwritten("f", "f"), kata=name, source=SOURCE * (name == names[11]))
     ]
-    failed = [Failed(n, each.nodeid, each.cause) for n, each in enumerate(failed)]
+    failed = [Failed(n, each.failure) for n, each in enumerate(failed)]
     folded = fold(failed, {*names} - {names[10]})
 
     assert frozenset(names[8:10]) == folded.brief

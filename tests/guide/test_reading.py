@@ -15,9 +15,10 @@ from plugins.guide.catalogue import Catalogue
 from plugins.guide.catalogue import Episode
 from plugins.guide.reading import Pointer
 from plugins.guide.reading import Reading
+from plugins.guide.reading import format_brief
+from plugins.guide.reading import format_first
 from plugins.guide.reading import format_link
 from plugins.guide.reading import format_reading
-from plugins.guide.reading import format_summary
 from plugins.guide.reading import junit_properties
 from plugins.guide.reading import knows_links
 from plugins.guide.reading import reading_of
@@ -155,11 +156,28 @@ def test_the_summary_of_a_kata() -> None:
     """Its name, the first source, the first episode and the hint."""
     first = replace(READING, sources=READING.sources[:1], episodes=READING.episodes[:1])
 
-    assert format_summary(READING, links=False) == [
-        "lecture02/k01_strides: Sizes and strides",
-        *format_reading(first, links=False),
+    assert "lecture02/k01_strides: Sizes and strides" == READING.heading
+    for links in (False, True):
+        assert format_first(READING, links=links) == format_reading(first, links=links)
+
+
+def test_no_more_than_a_line_of_each_in_brief() -> None:
+    """Neither URLs nor what an episode is about, nor the rest of a label that needs two lines."""
+    long = Pointer(f"#1 {'word ' * 20}end, 1:00", "https://radio.example/1", "why")
+    source, episode = READING.sources[0], READING.episodes[0]
+    wrapped = format_brief(replace(READING, episodes=(long,), earlier=("k.py",)), links=False)
+
+    assert format_brief(READING, links=False) == [
+        "read    c10/core/Contiguity.h: _compute_contiguous",
+        "listen  #62 Strides, 20:31",
+        f"hint    {READING.hint}",
     ]
-    assert format_summary(READING, links=True)[1:] == format_reading(first, links=True)
+    assert format_brief(READING, links=True)[:2] == [
+        f"read    {format_link(source.label, source.address)}",
+        f"listen  {format_link(episode.label, episode.address)}",
+    ]
+    assert ["read", "listen", "hint"] == [line.split()[0] for line in wrapped]
+    assert [] == format_brief(Reading("k", "T", (), (), ""), links=False)
 
 
 def test_properties() -> None:

@@ -13,7 +13,6 @@ from plugins.guide.shorten import MOST
 from plugins.guide.shorten import drop_foreign_calls
 from plugins.guide.shorten import is_foreign
 from plugins.guide.shorten import shorten_message
-from plugins.guide.shorten import take_rest
 
 
 if TYPE_CHECKING:
@@ -216,18 +215,6 @@ def test_an_installed_lecture_is_not_foreign() -> None:
     assert not is_foreign(f"{site}/lectures/lecture77/k01.py", Path(f"{site}/lectures/lecture77"))
     assert is_foreign(os.__file__, LECTURE)
     assert not is_foreign("katas/lecture01/k01.py", LECTURE)
-
-
-def test_the_line_about_the_rest_can_be_taken_back() -> None:
-    """A shorter form of the message counts what was cut before."""
-    cut = shorten_message([str(n) for n in range(MOST + 1)], "")
-
-    assert ([str(n) for n in range(MOST - 1)], 2) == take_rest(cut)
-    assert (["one", "two"], 0) == take_rest(["one", "two"])
-    assert (["... many more lines: -v shows them"], 0) == take_rest(
-        ["... many more lines: -v shows them"]
-    )
-    assert ([], 0) == take_rest([])
 
 
 def test_the_first_lines_of_a_message_stay() -> None:

@@ -10,7 +10,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from plugins.guide.folding import FOUND
-from plugins.guide.summary import shorten_lines
 
 
 if TYPE_CHECKING:
@@ -124,20 +123,6 @@ def test_a_long_message_has_one_line_in_the_short_summary(
 
     assert 0 == told()
     assert 140 <= told("--all-failures")
-
-
-def test_no_more_than_a_line_of_each_in_brief() -> None:
-    """Neither URLs nor what an episode is about."""
-    lines = [
-        *("read    torch/library.h: Library", "        https://github.com/x"),
-        *("listen  #58 Python exceptions, 14:47: how an error", "        that Python raises"),
-        *("        https://pytorch-dev-podcast.simplecast.com/x", "hint    pytest a.py --hint"),
-    ]
-
-    assert shorten_lines(lines) == [
-        *("read    torch/library.h: Library", "listen  #58 Python exceptions, 14:47"),
-        "hint    pytest a.py --hint",
-    ]
 
 
 @pytest.mark.parametrize("option", ["-v", "--tb=long", "--all-failures"])

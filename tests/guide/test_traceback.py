@@ -8,25 +8,25 @@ from plugins.guide.traceback import called_place
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import find_mention
 from plugins.guide.traceback import keep_own_calls
-from plugins.guide.traceback import read_failure
 from tests.support.failures import CPP
 from tests.support.failures import EXERCISE
 from tests.support.failures import OWN
 from tests.support.failures import PATH
 from tests.support.failures import TRACEBACK
+from tests.support.failures import failure_in
 
 
 def place_in(text: str, **files: str) -> tuple[str, int]:
     """Return where to edit `files`, by default one exercise."""
-    return edit_place(read_failure(text), files or {PATH: EXERCISE})
+    return edit_place(failure_in(text), files or {PATH: EXERCISE})
 
 
 def test_only_calls_in_the_learners_files_are_kept() -> None:
     """Calls in other files are only counted, and not at all before the first of the learner's."""
-    failure = read_failure(TRACEBACK)
+    failure = failure_in(TRACEBACK)
 
     assert ("TypeError: two arguments", "", "and a second line") == failure.message
-    assert keep_own_calls(failure.calls, OWN) == [
+    assert keep_own_calls(failure.frames, OWN) == [
         "katas/lecture01/test_k01.py:12: in test_it",
         "    assert twice(1) == 2",
         "           ^^^^^^^^",
@@ -34,25 +34,23 @@ def test_only_calls_in_the_learners_files_are_kept() -> None:
         "    return torch.add(n)",
         "    (2 calls in other files)",
     ]
-    assert keep_own_calls(failure.calls[:3], OWN)[-1] == "    (1 call in other files)"
-    assert [] == keep_own_calls(failure.calls[2:], OWN)
+    assert keep_own_calls(failure.frames[:3], OWN)[-1] == "    (1 call in other files)"
+    assert [] == keep_own_calls(failure.frames[2:], OWN)
 
 
 def test_lines_outside_calls_and_message_are_dropped() -> None:
     """Before the first call, and between two lines of the message."""
-    failure = read_failure("a line\nk.py:3: in f\n    f()\nE   one\nanother line\nE   two")
+    failure = failure_in("a line\nk.py:3: in f\n    f()\nE   one\nanother line\nE   two")
 
-    assert [("k.py:3: in f", "    f()")] == [call.lines for call in failure.calls]
+    assert [("k.py:3: in f", "    f()")] == [call.lines for call in failure.frames]
     assert ("one", "two") == failure.message
 
 
 def test_a_text_without_a_traceback_is_a_message() -> None:
     """As a compiler or the crash guard writes it."""
-    failure = read_failure(
-        "segmentation fault (SIGSEGV) at k01.py:3\n\nk01.py:3: in twice\n    f()"
-    )
+    failure = failure_in("segmentation fault (SIGSEGV) at k01.py:3\n\nk01.py:3: in twice\n    f()")
 
-    assert () == failure.calls
+    assert () == failure.frames
     assert 4 == len(failure.message)
 
 
@@ -129,6 +127,6 @@ test_k.py:9: in check
     assert 2 == inner() + outer
 E   assert 2 == 1"""
 
-    assert ("k.py", 1) == called_place(read_failure(text), files)
-    assert ("k.py", 5) == called_place(read_failure(text.replace("inner", "other")), files)
-    assert called_place(read_failure(text), {"k.cpp": "int inner() { return 1; }"}) is None
+    assert ("k.py", 1) == called_place(failure_in(text).frames, files)
+    assert ("k.py", 5) == called_place(failure_in(text.replace("inner", "other")).frames, files)
+    assert called_place(failure_in(text).frames, {"k.cpp": "int inner() { return 1; }"}) is None

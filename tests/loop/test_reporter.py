@@ -135,6 +135,32 @@ def test_a_syntax_error_is_shown_in_its_line(three: MiniCourse) -> None:
     result.stdout.no_fnmatch_line("*where to go on*")
 
 
+def test_what_breaks_beside_a_kata_is_shown_too(three: MiniCourse) -> None:
+    """With its message, and without what a kata has to read and to hint at."""
+    three.write("katas/lecture01/conftest.py", "raise RuntimeError('of the folder')\n")
+    result = three.run("katas", "--next")
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "lecture01/k01_first: The title of k01_first",
+            "test    the module cannot be imported",
+            "*RuntimeError: of the folder*",
+            "again   pytest *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("hint *")
+
+
+def test_a_long_message_counts_what_is_not_shown(three: MiniCourse) -> None:
+    """All of it, once: what the report has lost, and what the screen has no room for."""
+    solve(three, "lecture01/k01_first", "def answer(n):\n    raise ValueError('no\\n' * 99)\n")
+    lines = three.run("katas", "--next").outlines
+
+    assert 1 == sum("more lines: " in line for line in lines)
+    assert "(76 more lines: pytest katas/lecture01/test_k01_first.py -x -v)" in lines
+
+
 def test_paths_hold_from_where_pytest_was_started(
     three: MiniCourse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

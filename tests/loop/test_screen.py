@@ -10,7 +10,6 @@ import pytest
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
 from plugins.guide.shorten import CUT
-from plugins.guide.traceback import read_failure
 from plugins.loop.screen import CLEAR
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import Lesson
@@ -35,6 +34,7 @@ from tests.support.failures import EXERCISE
 from tests.support.failures import OWN
 from tests.support.failures import PATH
 from tests.support.failures import TRACEBACK
+from tests.support.failures import failure_in
 
 
 def test_the_title_is_the_first_line_of_the_brief() -> None:
@@ -52,7 +52,7 @@ LESSON = Lesson(
     OWN[1],
     "test_it[cpu]",
     "It doubles.",
-    TRACEBACK,
+    failure_in(TRACEBACK),
 )
 
 
@@ -64,7 +64,7 @@ def format_lesson(lesson: Lesson, rows: int | None = None) -> list[str]:
 def test_long_texts_fit_the_terminal() -> None:
     """A message of prose is wrapped; a difference of two values keeps its columns."""
     text = f"E   AssertionError: {'word ' * 40}\nE     {'- aligned ' * 10}\nE   + {'x' * 90}"
-    lines = format_lesson(replace(LESSON, text=text, says="It says much. " * 20))
+    lines = format_lesson(replace(LESSON, failure=failure_in(text), says="It says much. " * 20))
     wide = [line for line in lines if len(line) > WIDTH]
 
     assert [line[:3] for line in wide] == ["  -", "+ x"]
@@ -81,7 +81,9 @@ def test_a_lab_says_which_step_is_next() -> None:
 
 def test_a_very_long_message_is_cut() -> None:
     """And says where the rest is."""
-    lines = format_lesson(replace(LESSON, text="\n".join(f"E   {n}" for n in range(100))))
+    lines = format_lesson(
+        replace(LESSON, failure=failure_in("\n".join(f"E   {n}" for n in range(100))))
+    )
 
     assert "(60 more lines: pytest katas/lecture01/test_k01.py -x -v)" in lines
     assert "39" in lines
@@ -102,8 +104,8 @@ def test_the_output_of_the_test_is_shown() -> None:
 
 def test_what_was_cut_before_counts_too() -> None:
     """A report has no more of a message than a screen; another terminal shows what --watch cuts."""
-    text = "\n".join([*(f"E   {n}" for n in range(3)), f"E   {CUT.format(7)}"])
-    lines = [line.text for line in lesson_lines(replace(LESSON, text=text), "")]
+    failure = failure_in("\n".join(f"E   {n}" for n in range(3)), more=7)
+    lines = [line.text for line in lesson_lines(replace(LESSON, failure=failure), "")]
 
     assert "(7 more lines: pytest katas/lecture01/test_k01.py -x -v, in another terminal)" in lines
     assert CUT.format(7) not in lines
@@ -118,9 +120,9 @@ PRINTED = (("Captured stdout call", "\n".join(f"line {n}" for n in range(20))),)
 @pytest.mark.parametrize("printed", [(), PRINTED])
 def test_a_message_stays_on_a_small_screen(text: str, printed: tuple[tuple[str, str], ...]) -> None:
     """From its first line on, however long it is, the calls and the output are."""
-    lesson = replace(LESSON, text=text, printed=printed)
+    lesson = replace(LESSON, failure=failure_in(text), printed=printed)
     lines = format_lesson(lesson, 23)
-    shown = lines.index(read_failure(text).message[0])
+    shown = lines.index(lesson.failure.message[0])
 
     assert len(lines) - shown <= 23
     assert not printed or "line 19" in lines

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from plugins.guide.failure import Cause
+from plugins.guide.failure import Failure
+from plugins.guide.reading import Reading
+from plugins.guide.traceback import read_lines
+
 
 TRACEBACK = """\
 katas/lecture01/test_k01.py:12: in test_it
@@ -43,3 +48,10 @@ Tensor twice(const Tensor& self) {
 """
 PATH = "katas/lecture01/k01.py"
 OWN = [PATH, "katas/lecture01/test_k01.py"]
+READING = Reading("lecture01/k01", "T", (), (), "")
+
+
+def failure_in(text: str, more: int = 0) -> Failure:
+    """Return the failure that a short traceback shows."""
+    frames, message = read_lines(text.splitlines())
+    return Failure("test", Cause("fails", ""), READING, (*frames,), (*message,), more)
