@@ -84,7 +84,6 @@ class Loop:
         self.runner.drop()
         self.saves.stop()
         self.signals.restore()
-        self.runner.board.remove()
 
     def leave(self) -> None:
         """Release the parent's signal handlers and its watcher, in a fork."""

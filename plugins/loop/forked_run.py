@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from plugins.course.notes import status_key
+from plugins.loop.channel import Channel
+from plugins.loop.channel import channel_key
 from plugins.loop.kata_session import Order
-from plugins.loop.reporter import Board
 from plugins.loop.reporter import style_line
-from plugins.loop.reporter import told_key
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
@@ -61,7 +61,7 @@ class Runner:
         self.waiting: Order | None = desk.first(skipping=bool(config.option.skip))
         self.keys = deque[str]()
         self.late = Preload()
-        self.board = Board()
+        self.channel = Channel()
         # What the screen shows of the last run, and when the one that goes on began.
         self.shown: list[str] = []
         # What is to be said of a save that ran nothing.
@@ -76,7 +76,7 @@ class Runner:
         self.order, self.waiting = order, None
         self.shown = [order.why] if order.why else []
         print_lines(self.shown, before=clear_sequence(os.environ))
-        self.board.clear()
+        self.channel.clear()
         self.began = time.monotonic()
         self.config.hook.pytest_kata_before_fork(config=self.config, kata=order.kata)
         self.run = fork_run(blocked, begin)
@@ -87,8 +87,8 @@ class Runner:
         note_phase("fork")
         order.apply(self.config)
         self.config.pluginmanager.register(self.late)
-        self.config.stash[told_key] = self.board.tell
-        self.config.stash[status_key] = self.board.set_status
+        self.config.stash[channel_key] = self.channel
+        self.config.stash[status_key] = self.channel.set_status
         keep_no_bytecode({kata.folder for kata in self.desk.katas})
         return True
 
@@ -128,12 +128,12 @@ class Runner:
             return
         # A kata may have changed the settings of the terminal.
         take()
-        told, clock = self.board.read_told(), self.board.status is not None
+        told, clock = self.channel.read(), self.channel.status is not None
         after = list(format_end(self.run.code or 0))
         self.run = None
-        self.desk.ran(self.order)
+        self.desk.ran(self.order, told)
         after += self.styled(self.desk.moment(self.order, self.width))
-        self.shown += [*told, *after]
+        self.shown += [*told.lines, *after]
         # A run that was killed has left the clock.
         print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
         if self.note:
@@ -159,8 +159,8 @@ class Runner:
         Of a run that goes on, that is what it has shown up to now.
         """
         if self.run:
-            told = [*self.shown, *self.board.read_told()]
-            print_lines(told, before=clear_sequence(os.environ))
+            told = self.channel.read()
+            print_lines([*self.shown, *told.lines], before=clear_sequence(os.environ))
             self.tick()
             return
         print_lines(self.shown, before=clear_sequence(os.environ))
@@ -177,7 +177,7 @@ class Runner:
     def tick(self) -> None:
         """Show how long the run has taken, once it takes longer than a run should."""
         seconds = time.monotonic() - self.began
-        status = self.board.status
+        status = self.channel.status
         if self.run and seconds >= PATIENCE and status is not None and knows_sequences(os.environ):
             print_lines((), before=f"{ERASE}{clock_line(seconds, status, self.width)}")
 

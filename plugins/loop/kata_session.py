@@ -17,6 +17,7 @@ import pytest
 
 from plugins.course.files import content_of
 from plugins.course.session import course_root
+from plugins.loop.channel import channel_key
 from plugins.loop.reporter import Teller
 from plugins.loop.screen import ScreenLine
 from plugins.progress.store import Bookmark
@@ -63,6 +64,9 @@ class Walk:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run kata after kata until one fails."""
         note_phase("configure")
+        if channel := self.config.stash.get(channel_key, None):
+            # A process that goes on where another has died tells all of it again.
+            channel.clear()
         for kata in self.waiting:
             self.teller.begin(kata)
             self.run_kata(session, kata)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import shlex
 import shutil
-import tempfile
-from collections.abc import Callable
-from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
-
-import pytest
 
 from plugins.course.files import exercise_texts
 from plugins.course.files import path_from
@@ -29,6 +22,8 @@ from plugins.guide.steps import current_step
 from plugins.guide.steps import read_steps
 from plugins.guide.summary import choose_lines
 from plugins.guide.traceback import read_lines
+from plugins.loop.channel import Told
+from plugins.loop.channel import channel_key
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
@@ -54,17 +49,14 @@ from plugins.tools.terminal import shows_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Sequence
+    from pathlib import Path
+
+    import pytest
 
     from plugins.course.model import Kata
-
-
-# Set by --watch: called with the lines that are about to be shown, to show them again.
-told_key = pytest.StashKey[Callable[[Iterable[str]], None]]()
-# The size of the shared memory, in bytes, and the mark at its beginning where a clock may be shown.
-STATUS = 1024
-SHOWN = b"+"
 
 
 class Teller:
@@ -120,6 +112,7 @@ class Teller:
         elif run.state == "solved":
             self.solved_now = True
             self.solved += 1
+            self.tell_watch(Told(solved=(self.kata.id,)))
             self.waiting = [kata for kata in self.waiting if kata != self.kata]
             self.write(self.solved_lines())
             here = [kata for kata in self.waiting if kata.id not in {*self.away, *self.unavailable}]
@@ -151,6 +144,7 @@ class Teller:
         bars = ScreenLine(format_bar(self.solved, total, blocks=shows_blocks()))
         last = list(self.last_lines())
         if self.failed:
+            self.tell_watch(Told(failed=self.kata.id))
             lesson = self.lesson_from(self.failed)
             lines = list(lesson_lines(lesson, self.command(), *self.room(last)))
         else:
@@ -162,6 +156,13 @@ class Teller:
                 passed_over(self.waiting, shown, {*self.away, *self.unavailable})
             )
         self.write([*before, bars, *lines, *last])
+
+    def tell_watch(self, told: Told) -> bool:
+        """Tell the process that stays, under ``--watch``; return whether there is one."""
+        channel = self.config.stash.get(channel_key, None)
+        if channel:
+            channel.tell(told)
+        return channel is not None
 
     def room(self, last: Sequence[ScreenLine]) -> tuple[int | None, int]:
         """Return the rows above the lines `last`, if this is a terminal, and its columns."""
@@ -252,59 +253,12 @@ class Teller:
     def write(self, lines: Iterable[ScreenLine]) -> None:
         """Write lines to the terminal, in their styles; over the clock of ``--watch``."""
         lines = list(lines)
-        if lines and (tell := self.config.stash.get(told_key, None)):
-            writer = self.config.get_terminal_writer()
-            tell(style_line(writer, line) for line in lines)
+        writer = self.config.get_terminal_writer()
+        told = Told(tuple(style_line(writer, line) for line in lines))
+        if lines and self.tell_watch(told):
             self.reporter.write(ERASE if knows_sequences(os.environ) else "")
         for line in lines:
             self.reporter.line(line.text, **({line.style: True} if line.style else {}))
-
-
-class Board:
-    """Where a run tells the process that stays what it does, and what it has shown.
-
-    What it does is in memory that both share: a file for each test took a tenth of a run.
-    """
-
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="katas-watch-"))
-        self._status, self._told = mmap.mmap(-1, STATUS), self._folder / "told"
-
-    def clear(self) -> None:
-        """Forget what the last run has told."""
-        self.set_status("")
-        self._told.write_text("")
-
-    def set_status(self, text: str) -> None:
-        """Say, in the run, what takes long just now."""
-        data = text.encode()[: STATUS - len(SHOWN) - 1]
-        self._status[:] = SHOWN + data.ljust(STATUS - len(SHOWN), b"\0")
-
-    @property
-    def status(self) -> str | None:
-        """What takes long just now; None while the run shows a result."""
-        data = self._status[:]
-        if not data.startswith(SHOWN):
-            return None
-        # A character may have been cut at the end.
-        return data.removeprefix(SHOWN).partition(b"\0")[0].decode(errors="ignore")
-
-    def tell(self, lines: Iterable[str]) -> None:
-        """Note, in the run, lines that are going to be shown; the clock would cut through them.
-
-        What the run does next, another kata, it says again.
-        """
-        self._status[:] = bytes(STATUS)
-        with self._told.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-
-    def read_told(self) -> list[str]:
-        """Return the lines that the last run has shown."""
-        return self._told.read_text(encoding="utf-8").splitlines()
-
-    def remove(self) -> None:
-        """Remove the files of the run."""
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def style_line(writer: Any, line: ScreenLine) -> str:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plugins.course.model import Kata
+    from plugins.loop.channel import Told
 
 
 # Files of a lecture that none of its katas owns, such as headers and helpers, end in one of these.
@@ -171,14 +172,16 @@ class Desk:
         within = folders.intersection(file.parents)
         return bool(within) and file.suffix in SHARED and "solutions" not in file.parts
 
-    def ran(self, order: Order) -> None:
-        """Look, at the end of a run, which kata is at hand and whether it is solved."""
+    def ran(self, order: Order, told: Told) -> None:
+        """Note, at the end of a run, which kata is at hand and whether it is solved."""
         if order.kind != "kata":
-            self.kata = self.shown_kata or self.kata
+            self.kata = next((kata for kata in self.path if kata.id == told.failed), self.kata)
             # The only open kata comes back to itself: it was not left.
             if self._left and self._left[-1].id == self.kata.id:
                 self._left.pop()
-        self.passed = self.kata if is_solved(self.root, self.kata) else None
+        # What did not run is as it was.
+        solved = self.kata.id in told.solved or is_solved(self.root, self.kata)
+        self.passed = self.kata if solved else None
 
     def moment(self, order: Order, width: int) -> list[ScreenLine]:
         """Return the lines that celebrate the kata that this order ran, if that has solved it."""
@@ -216,7 +219,8 @@ class Desk:
 
     def reference(self, width: int) -> list[ScreenLine]:
         """Return the reference beside the answer, once the kata is solved, or how to get there."""
-        if is_solved(self.root, self.kata):
+        # A read-only checkout remembers nothing.
+        if self.passed is self.kata or is_solved(self.root, self.kata):
             head = ScreenLine(f"{self.kata.id}: {self.kata.title}", "bold")
             return [head, *reference_lines(self.kata, width)]
         return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata)))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from plugins.loop import forked_run as run_module
+from plugins.loop.channel import Told
 from plugins.loop.forked_run import ForkedRun
 from plugins.loop.forked_run import Runner
 from plugins.loop.forked_run import fork_run
@@ -27,7 +28,6 @@ from tests.support.terminal import gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -119,7 +119,7 @@ def test_no_bytecode_is_written_of_what_was_just_saved(
 
 
 @pytest.fixture
-def runner() -> Iterator[Runner]:
+def runner() -> Runner:
     """A runner without a terminal, whose desk has an order for each key."""
     config: Any = SimpleNamespace(
         option=SimpleNamespace(skip=False, color="no", code_highlight="no")
@@ -133,9 +133,8 @@ def runner() -> Iterator[Runner]:
         can_go_back=False,
     )
     runner = Runner(config, desk)
-    runner.board.clear()
-    yield runner
-    runner.board.remove()
+    runner.channel.clear()
+    return runner
 
 
 def test_others_prepare_a_run_before_it_is_forked(
@@ -196,7 +195,7 @@ def test_a_clock_shows_only_while_a_run_takes_long(
     """
     goes_on: Any = SimpleNamespace()
     monkeypatch.setenv("TERM", "xterm")
-    runner.board.set_status("test_it")
+    runner.channel.set_status("test_it")
     runner.tick()
     runner.run, runner.began = goes_on, time.monotonic()
     runner.tick()
@@ -207,11 +206,11 @@ def test_a_clock_shows_only_while_a_run_takes_long(
     monkeypatch.setenv("TERM", "xterm")
     runner.tick()
     clock = capsys.readouterr().out
-    runner.board.tell(["the result"])
+    runner.channel.tell(Told(("the result",)))
     runner.tick()
 
     result = capsys.readouterr().out
-    runner.board.set_status("test_of_the_next_kata")
+    runner.channel.set_status("test_of_the_next_kata")
     runner.tick()
 
     assert "" == nothing
@@ -222,10 +221,10 @@ def test_a_clock_shows_only_while_a_run_takes_long(
 
 def test_a_fork_says_what_it_does(runner: Runner) -> None:
     """However long that is; a character at the end is whole."""
-    run = begun(lambda: runner.board.set_status("\N{SNOWMAN}" * 1000))
+    run = begun(lambda: runner.channel.set_status("\N{SNOWMAN}" * 1000))
     assert eventually(run.ended)
 
-    status = runner.board.status
+    status = runner.channel.status
     assert status
     assert {"\N{SNOWMAN}"} == {*status}
 
@@ -237,8 +236,8 @@ def test_what_goes_on_is_drawn_anew(
     goes_on: Any = SimpleNamespace()
     monkeypatch.setenv("TERM", "xterm")
     runner.run, runner.began, runner.shown = goes_on, time.monotonic() - 100, ["saved   k.py"]
-    runner.board.tell(["k01 is solved"])
-    runner.board.set_status("test_it")
+    runner.channel.tell(Told(("k01 is solved",)))
+    runner.channel.set_status("test_it")
     runner.draw()
 
     drawn = capsys.readouterr().out
@@ -276,12 +275,12 @@ def test_a_run_that_was_ended_leaves_no_clock(
     monkeypatch.setenv("TERM", "xterm")
     ended: Any = SimpleNamespace(ended=lambda: True, code=-signal.SIGKILL)
     runner.run, runner.order = ended, Order("next")
-    runner.board.tell(["solved"])
-    runner.board.set_status("test_of_the_next_kata")
+    runner.channel.tell(Told(("solved",)))
+    runner.channel.set_status("test_of_the_next_kata")
     runner.look(lambda: None)
     killed = capsys.readouterr().out
     runner.run = ended
-    runner.board.tell(["the result"])
+    runner.channel.tell(Told(("the result",)))
     runner.look(lambda: None)
 
     assert killed.startswith(f"{ERASE}The run was ended by SIGKILL.\n")

@@ -15,6 +15,7 @@ import pytest
 from plugins.course.files import content_of
 from plugins.course.lectures import read_course
 from plugins.course.model import Kata
+from plugins.loop.channel import Told
 from plugins.loop.kata_session import Order
 from plugins.loop.next import katas_from
 from plugins.loop.next import move_to_end
@@ -131,7 +132,7 @@ def test_all_agree_on_what_is_next(course: MiniCourse, state: str, *, skipped: b
     desk.saved([last.exercise])
     remember(course, last, "solved", "test_small")
     change_bookmark(course.path, lambda _: Bookmark("", (first.id,) if skipped else ()))
-    desk.ran(Order("kata", last))
+    desk.ran(Order("kata", last), Told(solved=(last.id,)))
     moment = desk.moment(Order("kata", last), 80)[-1].text
     where = course.run("--course").outlines
     result = course.run("--next")

@@ -297,6 +297,23 @@ def test_what_breaks_an_exercise_is_shown(three: MiniCourse) -> None:
     assert 2 == status
 
 
+def test_a_crash_tells_what_was_solved_before_it_once(three: MiniCourse) -> None:
+    """Though the process that goes on plays the kata before it again; a key draws all anew."""
+    solve(three, FIRST)
+    solve(three, "lecture01/k02_second", "import os\n\ndef answer(n):\n    os.abort()\n")
+    with Terminal(three.path, "katas", "--watch", "--next") as terminal:
+        begin = terminal.shown()
+        terminal.process.send("h")
+        drawn = terminal.shown()
+        terminal.process.send("q")
+        terminal.end()
+
+    for text in (begin, drawn.rpartition(CLEAR)[2]):
+        assert 1 == text.count(f"{FIRST} is solved: ")
+        assert 1 == text.count("abort (SIGABRT)")
+        assert "test    test_small: It doubles.\n" in text
+
+
 def test_a_save_drops_the_run_that_goes_on(three: MiniCourse) -> None:
     """Whose process is gone; keys that are pressed meanwhile are served, `r` at once.
 

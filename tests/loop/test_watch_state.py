@@ -10,6 +10,7 @@ import pytest
 
 from plugins.course.files import content_of
 from plugins.course.lectures import read_course
+from plugins.loop.channel import Told
 from plugins.loop.kata_session import Order
 from plugins.loop.watch_state import NONE_OPEN
 from plugins.loop.watch_state import Desk
@@ -146,7 +147,7 @@ def test_the_moment_names_the_kata_that_the_key_leads_to(course: MiniCourse, rea
     desk = desk_of(course, read)
     desk.saved([course.katas / "lecture01/k02_second.py"])
     solve(course, read, SECOND)
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(SECOND,)))
     moment = texts(desk.moment(RUN, 80))
 
     assert f"next    press n: {THIRD}, The title of k03_third" == moment[-1]
@@ -157,10 +158,10 @@ def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> No
     """The solution is that of the kata that was saved last, if it is solved."""
     desk = desk_of(course, read)
     desk.saved([course.katas / "lecture01/k02_second.py"])
-    desk.ran(RUN)
+    desk.ran(RUN, Told(failed=SECOND))
     before, passed = texts(desk.pressed("s")), desk.passed
     solve(course, read, SECOND)
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(SECOND,)))
 
     assert passed is None
     assert (
@@ -180,10 +181,10 @@ def test_a_save_runs_the_kata_that_was_saved(course: MiniCourse, read: Course) -
     desk = desk_of(course, read, moving=True)
     nothing_shown = describe_order(desk.pressed("n"))
     change_bookmark(course.path, lambda _: Bookmark(SECOND))
-    desk.ran(NEXT)
+    desk.ran(NEXT, Told(failed=SECOND))
     order = desk.saved([course.katas / "lecture01/k01_first.py"])
     solve(course, read, FIRST)
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(FIRST,)))
     passed, moment = desk.passed, texts(desk.moment(RUN, 80))
     back = desk.pressed("n")
 
@@ -209,7 +210,7 @@ def test_a_solved_kata_is_stopped_at_unless_one_flies(
     desk = Desk(course.path, course.path, read, katas, moving=True, flying=flying)
     begin = describe_order(desk.first(skipping=False))
     change_bookmark(course.path, lambda _: Bookmark(FIRST))
-    desk.ran(NEXT)
+    desk.ran(NEXT, Told(failed=FIRST))
     current = describe_order(desk.saved([course.katas / "lecture01/k01_first.py"]))
     other = describe_order(desk.saved([course.katas / "lecture02/k03_third.py"]))
 
@@ -225,10 +226,10 @@ def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> 
     desk.pressed("h")
     desk.run()
     solve(course, read, FIRST)
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(FIRST,)))
     first = desk.moment(RUN, 80)
     desk.run()
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(FIRST,)))
 
     assert [
         "",
@@ -251,7 +252,7 @@ def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: C
     desk = desk_of(course, read)
     desk.run()
     solve(course, read, FIRST)
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(FIRST,)))
 
     lines = texts(desk.moment(RUN, 80))
     assert "k01_first.py: your answer on the left, the reference on the right" == lines[1]
@@ -272,11 +273,11 @@ def test_a_key_goes_back(course: MiniCourse, read: Course, *, moving: bool) -> N
     desk = desk_of(course, read, moving=moving)
     nothing = texts(desk.pressed("b"))
     change_bookmark(course.path, lambda _: Bookmark(FIRST))
-    desk.ran(NEXT)
+    desk.ran(NEXT, Told(failed=FIRST))
     before = desk.can_go_back
     desk.pressed("n")
     change_bookmark(course.path, lambda _: Bookmark(SECOND, (FIRST,)))
-    desk.ran(NEXT)
+    desk.ran(NEXT, Told(failed=SECOND))
 
     assert ["You have left no kata yet: n leaves one, and b goes back to it."] == nothing
     assert not before
@@ -291,10 +292,10 @@ def test_the_only_open_kata_is_not_left(course: MiniCourse, read: Course) -> Non
     """The key for the next one comes back to it, and none leads back from there."""
     desk = desk_of(course, read, moving=True)
     change_bookmark(course.path, lambda _: Bookmark(FIRST))
-    desk.ran(NEXT)
+    desk.ran(NEXT, Told(failed=FIRST))
     desk.pressed("n")
     change_bookmark(course.path, lambda _: Bookmark(FIRST, (FIRST,)))
-    desk.ran(Order("skip"))
+    desk.ran(Order("skip"), Told(failed=FIRST))
 
     assert not desk.can_go_back
 
@@ -311,6 +312,36 @@ def test_a_key_goes_on_where_nothing_is_remembered(
 
     assert [("kata", SECOND), ("kata", THIRD), ("kata", FIRST)] == found
     assert desk.can_go_back
+
+
+def test_where_nothing_is_remembered_the_run_says_which_kata_is_at_hand(
+    course: MiniCourse, read: Course
+) -> None:
+    """With ``--next`` it goes past what it has solved; keys are about the kata that it shows."""
+    course.write(".katas", "a file, so that nothing can be made in it")
+    course.write("katas/lecture01/solutions/k01_first.py", "def f(): return 1\n")
+    desk = desk_of(course, read, moving=True)
+    desk.ran(NEXT, Told(failed=SECOND, solved=(FIRST,)))
+    hint, passed = texts(desk.pressed("h")), desk.passed
+    desk.saved([course.katas / "lecture01/k01_first.py"])
+    desk.ran(RUN, Told(solved=(FIRST,)))
+
+    assert f"{SECOND}: The title of k02_second" == hint[0]
+    assert passed is None
+    assert f"{FIRST}: The title of k01_first" == texts(desk.pressed("s"))[0]
+
+
+def test_a_run_that_was_killed_leaves_the_kata_at_hand(course: MiniCourse, read: Course) -> None:
+    """It is solved if it was."""
+    desk = desk_of(course, read, moving=True)
+    desk.ran(NEXT, Told())
+    open_one = desk.passed
+    solve(course, read, FIRST)
+    desk.ran(NEXT, Told())
+
+    assert open_one is None
+    assert desk.passed
+    assert FIRST == desk.passed.id == desk.kata.id
 
 
 def test_a_file_that_is_gone_was_removed(course: MiniCourse, read: Course) -> None:
@@ -332,7 +363,7 @@ def test_what_is_optional_is_offered_where_a_lecture_ends(course: MiniCourse, re
     later = describe_order(desk.pressed("n"))
     desk.saved([first.exercise])
     solve(course, read, FIRST)
-    desk.ran(RUN)
+    desk.ran(RUN, Told(solved=(FIRST,)))
     moment = texts(desk.moment(RUN, 80))
     solve(course, read, THIRD)
     end = texts(desk.pressed("n"))

@@ -1,0 +1,95 @@
+"""What a run under ``--watch`` tells the process that stays, in memory that both share.
+
+A run that could tell nothing has an exit status, which `plugins.loop.forked_run` waits for.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+from dataclasses import asdict
+from dataclasses import dataclass
+
+import pytest
+
+
+# The length of what was told, then what takes long just now, then what was told. Of this memory
+# only what is written to is ever taken.
+LENGTH = struct.Struct("=Q")
+LOG = 1024
+STATUS = slice(LENGTH.size, LOG)
+SIZE = 1 << 22
+# Where a clock may be shown, the status begins with this.
+SHOWN = b"+"
+
+
+@dataclass(frozen=True)
+class Told:
+    """The lines that a run has shown, the kata at which it has stopped, and those it has solved."""
+
+    lines: tuple[str, ...] = ()
+    failed: str = ""
+    solved: tuple[str, ...] = ()
+
+
+class Channel:
+    """The memory, to which a run writes, and which the process that stays reads at any time."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, SIZE)
+
+    def clear(self) -> None:
+        """Forget what the last run has told, or a process of this one that has died."""
+        LENGTH.pack_into(self._memory, 0, 0)
+        self.set_status("")
+
+    def set_status(self, text: str) -> None:
+        """Say, in the run, what takes long just now: a file for each test took a tenth of a run."""
+        self._write_status(SHOWN + text.encode())
+
+    def _write_status(self, data: bytes) -> None:
+        room = LOG - LENGTH.size
+        self._memory[STATUS] = data[: room - 1].ljust(room, b"\0")
+
+    @property
+    def status(self) -> str | None:
+        """What takes long just now; None while the run shows a result."""
+        data = self._memory[STATUS]
+        if not data.startswith(SHOWN):
+            return None
+        # A character may have been cut at the end.
+        return data.removeprefix(SHOWN).partition(b"\0")[0].decode(errors="ignore")
+
+    def tell(self, told: Told) -> None:
+        """Add, in the run, to what it has told; the clock would cut through lines of a result.
+
+        What the run does next, another kata, it says again. What no screen has room for is lost.
+        """
+        if told.lines:
+            self._write_status(b"")
+        entry = f"{json.dumps(asdict(told))}\n".encode()
+        begin = LOG + self._length
+        if begin + len(entry) <= SIZE:
+            self._memory[begin : begin + len(entry)] = entry
+            # At last: a reader finds whole entries.
+            LENGTH.pack_into(self._memory, 0, begin + len(entry) - LOG)
+
+    @property
+    def _length(self) -> int:
+        (length,) = LENGTH.unpack_from(self._memory, 0)
+        return int(length)
+
+    def read(self) -> Told:
+        """Return what the last run has told until now."""
+        text = self._memory[LOG : LOG + self._length].decode()
+        entries = [Told(**json.loads(line)) for line in text.splitlines()]
+        return Told(
+            tuple(line for entry in entries for line in entry.lines),
+            next((entry.failed for entry in entries if entry.failed), ""),
+            tuple(kata for entry in entries for kata in entry.solved),
+        )
+
+
+# Set by --watch, in its runs.
+channel_key = pytest.StashKey[Channel]()
