@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 # The name of the property.
-PROPERTY = "failure"
+PROPERTY = "kata_failure"
 # What an exercise raises where something is to be written, in a rank too: the name of it.
 UNWRITTEN = re.compile(
     r"NotImplementedError"
