@@ -16,6 +16,7 @@ from typing import Literal
 
 from plugins.guide.reading import Pointer
 from plugins.guide.reading import Reading
+from plugins.guide.steps import LabStep
 
 
 if TYPE_CHECKING:
@@ -35,28 +36,6 @@ Kind = Literal["unwritten", "unbuilt", "fails"]
 
 
 @dataclass(frozen=True)
-class Cause:
-    """Why a test fails, as far as tests that fail alike need to be shown once.
-
-    Attributes
-    ----------
-    kind
-        ``unwritten``: the test reached what is to be written; ``unbuilt``: it has no library;
-        ``fails``: anything else.
-    what
-        The name of what is unwritten, the source that does not build, or the message.
-    """
-
-    kind: Kind
-    what: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tests that fail alike have in common."""
-        return self.kind, "" if self.kind == "unwritten" else self.what
-
-
-@dataclass(frozen=True)
 class Frame:
     """A call in a traceback: its file, its line, and the lines of text that show it, if any."""
 
@@ -67,22 +46,30 @@ class Frame:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed test, or a test module that cannot be imported.
+    """A failed test of a kata, or a test module that cannot be imported.
 
     Attributes
     ----------
     test
         The node ID.
+    kind
+        ``unwritten``: the test reached what is to be written; ``unbuilt``: it has no library;
+        ``fails``: anything else.
+    what
+        The name of what is unwritten, the source that does not build, or the message in a line.
+    step
+        The step of a lab that the test is in.
     frames
-        The calls that are shown, outermost first. A failure without a traceback, as of the crash
-        guard, has the place where it ended.
+        The calls that are shown, outermost first.
     message, more
         The lines of the message that are shown, and how many lines are not.
     """
 
     test: str
-    cause: Cause
+    kind: Kind
+    what: str
     reading: Reading
+    step: LabStep | None = None
     frames: tuple[Frame, ...] = ()
     message: tuple[str, ...] = ()
     more: int = 0
@@ -91,6 +78,11 @@ class Failure:
     def kata(self) -> str:
         """The kata's id."""
         return self.reading.kata
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tests that fail alike have in common."""
+        return self.kind, "" if self.kind == "unwritten" else self.what
 
     def to_property(self) -> tuple[str, str]:
         """Return this as a property of a report."""
@@ -106,22 +98,23 @@ def failure_among(properties: Iterable[tuple[str, str]]) -> Failure | None:
     reading = data.pop("reading")
     for kind in ("sources", "episodes"):
         reading[kind] = tuple(Pointer(**each) for each in reading[kind])
+    step = data.pop("step")
     return Failure(
-        cause=Cause(**data.pop("cause")),
         reading=Reading(earlier=tuple(reading.pop("earlier")), **reading),
+        step=step and LabStep(**step),
         frames=tuple(Frame(**each | {"lines": (*each["lines"],)}) for each in data.pop("frames")),
         message=tuple(data.pop("message")),
         **data,
     )
 
 
-def cause_of(message: str, source: str = "") -> Cause:
-    """Return the cause of a failure with this message; `source` is what did not build."""
+def cause_of(message: str, source: str = "") -> tuple[Kind, str]:
+    """Return the kind of a failure with this message, and what; `source` did not build."""
     if source:
-        return Cause("unbuilt", source)
+        return "unbuilt", source
     if found := UNWRITTEN.search(message):
-        return Cause("unwritten", found["name"] or "")
+        return "unwritten", found["name"] or ""
     first, _, rest = message.strip().partition("\n")
     # pytest.fail("\n...") and many messages of PyTorch begin with an empty line.
     plain = first if first.partition(":")[2].strip() or not rest else f"{first} {rest.strip()}"
-    return Cause("fails", " ".join(plain.partition("\n")[0].split()))
+    return "fails", " ".join(plain.partition("\n")[0].split())

@@ -27,6 +27,9 @@ from plugins.guide.reading import torch_tag
 from plugins.guide.shorten import short_tracebacks
 from plugins.guide.shorten import shorten_report
 from plugins.guide.shorten import shows_all
+from plugins.guide.steps import LabStep
+from plugins.guide.steps import function_of
+from plugins.guide.steps import read_steps
 from plugins.guide.unraised import name_the_call
 from plugins.tools.private import junit_xml
 
@@ -35,12 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from plugins.course.model import Kata
-    from plugins.guide.failure import Cause
+    from plugins.guide.failure import Kind
     from plugins.guide.reading import Reading
 
 
 # pytest's name for them, on the report of a test; the report of a module gets them too.
 PROPERTIES = "user_properties"
+# The steps of each kata that has failed, by its id.
+steps_key = pytest.StashKey[dict[str, dict[str, LabStep]]]()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -50,7 +55,8 @@ def pytest_make_collect_report(
     """Add the reading to a test module that cannot be imported."""
     report = yield
     if report.failed and (kata := _kata_of(collector)):
-        setattr(report, PROPERTIES, _describe(report, collector, kata, cause_of("")))
+        found = _describe(report, collector, kata, cause_of(""), whole=False)
+        setattr(report, PROPERTIES, found)
     return report
 
 
@@ -90,10 +96,9 @@ def _kata_of(node: pytest.Item | pytest.Collector) -> Kata | None:
 def _reading_for(node: pytest.Item | pytest.Collector, kata: Kata) -> Reading:
     config = node.config
     refs = node.ihook.pytest_kata_episodes(item=node)
-    test = name_for_pytest(kata, config.invocation_params.dir)
-    hint = shlex.join(["pytest", test, "--hint"])
-    reading = reading_of(kata, refs, catalogue_of(config), torch_tag(), hint)
     start = config.invocation_params.dir
+    hint = shlex.join(["pytest", name_for_pytest(kata, start), "--hint"])
+    reading = reading_of(kata, refs, catalogue_of(config), torch_tag(), hint)
     earlier = tuple(path_from(start, file) for file in earlier_answers(kata))
     return replace(reading, earlier=earlier)
 
@@ -102,15 +107,19 @@ def _describe(
     report: pytest.TestReport | pytest.CollectReport,
     node: pytest.Item | pytest.Collector,
     kata: Kata,
-    cause: Cause,
+    cause: tuple[Kind, str],
     *,
-    whole: bool = False,
+    whole: bool,
 ) -> list[tuple[str, str]]:
     """Shorten a report, unless it is to be shown as a `whole`, and return its properties."""
+    reading = _reading_for(node, kata)
     start = node.config.invocation_params.dir
     frames, message, more = shorten_report(report, start, kata.folder, whole=whole)
-    reading = _reading_for(node, kata)
-    failure = Failure(report.nodeid, cause, reading, tuple(frames), tuple(message), more)
+    known = node.config.stash.setdefault(steps_key, {})
+    if kata.id not in known:
+        known[kata.id] = read_steps(kata.test)
+    step = known[kata.id].get(function_of(report.nodeid))
+    failure = Failure(report.nodeid, *cause, reading, step, frames, message, more)
     return [*junit_properties(reading), failure.to_property()]
 
 

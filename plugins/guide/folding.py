@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING
-from typing import Any
 
+from plugins.guide.failure import Failure
 from plugins.guide.reading import WIDTH
-from plugins.guide.steps import LabStep
-from plugins.guide.steps import function_of
 from plugins.tools.terminal import shorten_words
 
 
@@ -24,11 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Iterator
-    from collections.abc import Mapping
     from collections.abc import Sequence
 
-    from plugins.guide.failure import Cause
-    from plugins.guide.failure import Failure
+    from plugins.guide.steps import LabStep
 
 
 # How many different failures of one kata are shown, if no other kata fails, and how many get a
@@ -41,105 +36,88 @@ FOUND = 8
 
 
 @dataclass(frozen=True)
-class Failed:
-    """A failed report, and the failure that it carries."""
-
-    report: Any
-    failure: Failure
-
-
-@dataclass(frozen=True)
 class Folded:
     """What is shown of a session's failures.
 
     Attributes
     ----------
     shown
-        The reports that are printed in full.
+        The failures that are printed in full.
     notes
         Lines about the other failures, by the kata's id.
     named
-        If there are brief katas: the reports with a line in the short summary, those shown and one
+        If there are brief katas: the failures with a line in the short summary, those shown and one
         of each brief kata.
     brief
         The ids of the katas of which less is told: there are many, and all are as they were found.
     """
 
-    shown: Sequence[Any]
+    shown: Sequence[Failure]
     notes: dict[str, Sequence[str]]
-    named: Sequence[Any] = ()
+    named: Sequence[Failure] = ()
     brief: frozenset[str] = frozenset()
 
 
 def fold(
-    failed: Iterable[Failed],
+    failed: Iterable[Failure],
     given: Collection[str],
-    steps: Mapping[str, Mapping[str, LabStep]] = MappingProxyType({}),
 ) -> Folded:
     """Return what to show of these failures, which are in the order of the session.
 
-    `given` are the ids of the katas that are as the learner found them; `steps` has, by the ids of
-    katas, the step of each test function that is in one.
+    `given` are the ids of the katas that are as the learner found them.
     """
-    katas = defaultdict[str, list[Failed]](list)
+    katas = defaultdict[str, list[Failure]](list)
     for each in failed:
-        katas[each.failure.kata].append(each)
+        katas[each.kata].append(each)
     # What does not build, or cannot be loaded, is no matter of being begun.
     found = [
         kata
         for kata, own in katas.items()
-        if kata in given and all(each.failure.cause.kind != "unbuilt" for each in own)
+        if kata in given and all(each.kind != "unbuilt" for each in own)
     ]
     brief = frozenset(found[FOUND:])
-    shown: list[Any] = []
-    named: list[Any] = []
+    shown: list[Failure] = []
+    named: list[Failure] = []
     notes: dict[str, Sequence[str]] = {}
     for kata, own in katas.items():
-        first, notes[kata] = fold_kata(
-            own, steps.get(kata, {}), found=kata in given, alone=len(katas) == 1
-        )
-        named += [each.report for each in first]
-        shown += [each.report for each in first if kata not in brief]
+        first, notes[kata] = fold_kata(own, found=kata in given, alone=len(katas) == 1)
+        named += first
+        shown += () if kata in brief else first
     return Folded(shown, notes, named if brief else (), brief)
 
 
 def fold_kata(
-    failed: Sequence[Failed], steps: Mapping[str, LabStep], *, found: bool, alone: bool
-) -> tuple[list[Failed], list[str]]:
+    failed: Sequence[Failure], *, found: bool, alone: bool
+) -> tuple[list[Failure], list[str]]:
     """Return the failures of a kata to show, and the lines about its others.
 
     `found` is whether it is as the learner found it, `alone` whether no other kata fails.
     """
-    if stepped := fold_steps(failed, steps, whole=found):
+    if stepped := fold_steps(failed, whole=found):
         return stepped
-    begun = not found and all(each.failure.cause.kind != "unbuilt" for each in failed)
+    begun = not found and all(each.kind != "unbuilt" for each in failed)
     first = choose(failed, SHOWN if begun and alone else 1)
-    tests = {each.failure.test for each in first}
-    others = {
-        each.failure.test: each.failure.cause for each in failed if each.failure.test not in tests
-    }
+    tests = {each.test for each in first}
+    others = {each.test: each for each in failed if each.test not in tests}
     lines = 1 if found else LINES
     return first, list(describe_causes(list(others.values()), lines)) if others else []
 
 
-def fold_steps(
-    failed: Sequence[Failed], steps: Mapping[str, LabStep], *, whole: bool
-) -> tuple[list[Failed], list[str]] | None:
+def fold_steps(failed: Sequence[Failure], *, whole: bool) -> tuple[list[Failure], list[str]] | None:
     """Return the first failure of the first unfinished step, and a line about this step.
 
     A second line is about the steps after it and the tests in no step; with `whole`, as of an
     untouched kata, the one line is about them too. None if no step is unfinished.
     """
-    places = {each.failure.test: steps.get(function_of(each.failure.test)) for each in failed}
-    now = min((step for step in places.values() if step), default=None)
+    now = min((each.step for each in failed if each.step), default=None)
     if now is None:
         return None
-    name = next(each.failure.test for each in failed if places[each.failure.test] == now)
-    first = [each for each in failed if each.failure.test == name]
-    others = {each.failure.test: each.failure.cause for each in failed if each.failure.test != name}
-    here = [cause for test, cause in others.items() if whole or places[test] == now]
+    name = next(each.test for each in failed if each.step == now)
+    first = [each for each in failed if each.test == name]
+    others = {each.test: each for each in failed if each.test != name}
+    here = [each for each in others.values() if whole or each.step == now]
     line = "; ".join([str(now), *(describe_causes(here, 1) if here else ())])
-    later = [] if whole else [places[test] for test in others if places[test] != now]
+    later = [] if whole else [each.step for each in others.values() if each.step != now]
     lines = [line, *([describe_later(later)] if later else [])]
     return first, [shorten_words(line, WIDTH - 2) for line in lines]
 
@@ -154,17 +132,17 @@ def describe_later(steps: Sequence[LabStep | None]) -> str:
     return f"{join_names(named)}: {count_more(len(steps))} {'waits' if len(steps) == 1 else 'wait'}"
 
 
-def choose(failed: Sequence[Failed], many: int) -> list[Failed]:
+def choose(failed: Sequence[Failure], many: int) -> list[Failure]:
     """Return the first failure of each cause, at most `many`; of written code, if many may be."""
-    first = {each.failure.cause.key: each for each in reversed(failed)}
-    ordered = [each for each in failed if first[each.failure.cause.key] is each]
-    written = [each for each in ordered if each.failure.cause.kind != "unwritten"]
+    first = {each.key: each for each in reversed(failed)}
+    ordered = [each for each in failed if first[each.key] is each]
+    written = [each for each in ordered if each.kind != "unwritten"]
     return (written if many > 1 and written else ordered)[:many]
 
 
-def describe_causes(causes: Sequence[Cause], lines: int) -> Iterator[str]:
+def describe_causes(causes: Sequence[Failure], lines: int) -> Iterator[str]:
     """Summarize the remaining failures in at most `lines` lines."""
-    groups: dict[tuple[str, str], list[Cause]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Failure]] = defaultdict(list)
     for cause in causes:
         groups[cause.key].append(cause)
     if lines == 1 and (waiting := groups.get(("unwritten", ""))):
@@ -181,12 +159,12 @@ def describe_causes(causes: Sequence[Cause], lines: int) -> Iterator[str]:
     yield f"{count_more(rest)} {'fails' if rest == 1 else 'fail'} {ways}"
 
 
-def describe_group(causes: Sequence[Cause]) -> str:
+def describe_group(causes: Sequence[Failure]) -> str:
     """Return how many tests have failed alike, and how, in a line of the terminal."""
     return shorten_words(_describe_group(causes), WIDTH - 2)
 
 
-def _describe_group(causes: Sequence[Cause]) -> str:
+def _describe_group(causes: Sequence[Failure]) -> str:
     more = count_more(len(causes))
     one = len(causes) == 1
     names = list(dict.fromkeys(cause.what for cause in causes))

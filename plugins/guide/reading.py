@@ -127,16 +127,13 @@ def format_first(reading: Reading, *, links: bool) -> list[str]:
 
 def format_brief(reading: Reading, *, links: bool) -> list[str]:
     """Return the first source, the first episode and the hint, each in a line and without URL."""
-    first = [("read", it) for it in reading.sources[:1]]
-    first += [("listen", replace(it, why="")) for it in reading.episodes[:1]]
-    return [
-        *(
-            line
-            for label, it in first
-            for line in _labelled(label, _format_pointer(it, links=links, address=False)[:1])
-        ),
-        *format_hint(reading),
+    pointers = {"read": reading.sources, "listen": [replace(it, why="") for it in reading.episodes]}
+    lines = [
+        _labelled(label, _format_pointer(it, links=links, address=False)[:1])
+        for label, them in pointers.items()
+        for it in them[:1]
     ]
+    return [*(line for (line,) in lines), *format_hint(reading)]
 
 
 def format_hint(reading: Reading) -> list[str]:

@@ -65,87 +65,69 @@ def short_tracebacks(config: pytest.Config) -> Iterator[None]:
 
 
 def shorten_report(
-    report: pytest.TestReport | pytest.CollectReport,
-    start: Path,
-    lecture: Path,
-    *,
-    whole: bool = False,
-) -> tuple[list[Frame], list[str], int]:
+    report: pytest.TestReport | pytest.CollectReport, start: Path, lecture: Path, *, whole: bool
+) -> tuple[tuple[Frame, ...], tuple[str, ...], int]:
     """Take foreign frames, and what is too long of the message, out of a failed report.
 
     Return the frames and the message that it then shows, and how many lines of the message it does
-    not; of a `whole` report all. The frames in the folder `lecture` stay: a lecture may be an
-    installed package itself. pytest was started in the folder `start`.
+    not; of a `whole` report, which stays as it is, all. The frames in the folder `lecture` stay: a
+    lecture may be an installed package itself. pytest was started in the folder `start`.
     """
     shown: Any = report.longrepr
     if chain := getattr(shown, "chain", None):
         if not whole:
-            chain = [(drop_foreign_frames(each, lecture), *rest) for each, *rest in chain]
-            shown.chain = [(shorten_traceback(each), *rest) for each, *rest in chain]
+            shown.chain = [(shorten_traceback(each, lecture), *rest) for each, *rest in chain]
             shown.reprtraceback = shown.chain[-1][0]
-        parts = [read_traceback(each, crash, start) for each, crash, _ in chain]
+        frames = [it for each, crash, _ in shown.chain for it in frames_of(each, crash, start)]
+        texts = [str(each) for each, *_ in chain]
     else:
-        lines = report.longreprtext.splitlines()
-        # A module that cannot be imported.
+        # Of a module that cannot be imported, pytest gives no more than the text.
         whole = not isinstance(getattr(shown, "longrepr", None), str)
+        lines = report.longreprtext.splitlines()
         if not whole:
             lines = list(drop_foreign_calls(lines, lecture))
             shown.longrepr = "\n".join(shorten_message(lines))
-        parts = [read_lines(lines)]
-    frames, shown_lines, more = list[Frame](), list[str](), 0
-    for calls, message in parts:
-        cut = len(message) if whole else shown_of(message)
-        frames += calls
-        shown_lines += message[:cut]
-        more += len(message) - cut
-    return frames, shown_lines, more
+        frames, texts = read_lines(lines)[0], ["\n".join(lines)]
+    message, more = list[str](), 0
+    for text in texts:
+        _, found = read_lines(text.strip().splitlines())
+        cut = len(found) if whole else shown_of(found)
+        message += found[:cut]
+        more += len(found) - cut
+    return (*frames,), (*message,), more
 
 
-def read_traceback(
-    traceback: Any, crash: Any, start: Path
-) -> tuple[Sequence[Frame], Sequence[str]]:
-    """Return the calls and the message of pytest's traceback; `crash` is the place of its end."""
-    entries = traceback.reprentries
-    if traceback.style == "value":
-        # A message without a traceback.
-        place = [Frame(path_from(start, Path(crash.path)), crash.lineno)] if crash else []
-        text = "\n".join(line for entry in entries for line in entry.lines)
-        return place, text.strip().splitlines()
-    if traceback.style != "short":
-        return read_lines(str(traceback).splitlines())
-    frames, message = [], []
-    for entry in entries:
-        place = entry.reprfileloc
-        code = [line for line in entry.lines if not line.startswith(MARK)]
-        head = f"{place.path}:{place.lineno}: {place.message}"
-        frames.append(Frame(place.path, place.lineno, (head, *code)))
-        message += [line[4:] for line in entry.lines if line.startswith(MARK)]
-    return frames, message
+def frames_of(traceback: Any, crash: Any, start: Path) -> list[Frame]:
+    """Return the calls that pytest's short traceback shows.
+
+    A message without a traceback has a place, `crash`: that of the crash guard is the learner's.
+    """
+    if traceback.style == "value" and crash:
+        return [Frame(path_from(start, Path(crash.path)), crash.lineno)]
+    frames = []
+    for entry in traceback.reprentries if traceback.style == "short" else ():
+        at, code = entry.reprfileloc, [line for line in entry.lines if not line.startswith(MARK)]
+        frames.append(Frame(at.path, at.lineno, (f"{at.path}:{at.lineno}: {at.message}", *code)))
+    return frames
 
 
-def drop_foreign_frames(traceback: Any, lecture: Path) -> Any:
-    """Return pytest's traceback, in its short style, without foreign frames."""
+def shorten_traceback(traceback: Any, lecture: Path) -> Any:
+    """Return pytest's traceback, in its short style, without foreign frames.
+
+    Of the style "value", a message without a traceback, only the end can be cut.
+    """
     entries = list(traceback.reprentries)
+    if traceback.style == "value":
+        cut = [replace(each, lines=shorten_message(each.lines, mark="")) for each in entries]
+        return replace(traceback, reprentries=cut)
     if traceback.style != "short" or not entries:
         return traceback
     own = [each for each in entries if not is_foreign(each.reprfileloc.path, lecture)]
     own = own or list(entries[-1:])
     message = [line for line in entries[-1].lines if line.startswith(MARK)]
     code = [line for line in own[-1].lines if not line.startswith(MARK)]
-    own[-1] = replace(own[-1], lines=[*code, *message])
+    own[-1] = replace(own[-1], lines=[*code, *shorten_message(message)])
     return replace(traceback, reprentries=own)
-
-
-def shorten_traceback(traceback: Any) -> Any:
-    """Return pytest's traceback with less of its message, if that is long.
-
-    Of the style "value", a message without a traceback, every line is one of the message.
-    """
-    if traceback.style not in {"short", "value"}:
-        return traceback
-    mark = MARK if traceback.style == "short" else ""
-    cut = [replace(it, lines=shorten_message(it.lines, mark)) for it in traceback.reprentries]
-    return replace(traceback, reprentries=cut)
 
 
 def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
@@ -161,7 +143,7 @@ def drop_foreign_calls(lines: Iterable[str], lecture: Path) -> Iterator[str]:
 
 
 def shown_of(message: Sequence[object]) -> int:
-    """Return how many lines of a message are shown, so that there is one left for the rest."""
+    """Return how many lines of a message are shown; another one says how many are not."""
     return len(message) if len(message) <= MOST else MOST - 1
 
 

@@ -19,7 +19,6 @@ from plugins.course.session import course_key
 from plugins.course.session import course_root
 from plugins.guide.episodes import describe_problems
 from plugins.guide.failures import failure_of
-from plugins.guide.folding import Failed
 from plugins.guide.folding import Folded
 from plugins.guide.folding import fold
 from plugins.guide.reading import format_brief
@@ -28,7 +27,6 @@ from plugins.guide.reading import format_hint
 from plugins.guide.reading import format_reading
 from plugins.guide.reading import knows_links
 from plugins.guide.shorten import shows_all
-from plugins.guide.steps import read_steps
 from plugins.guide.untouched import katas_as_given
 
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
 
+    from plugins.guide.failure import Failure
     from plugins.guide.reading import Reading
 
 
@@ -68,7 +67,7 @@ def pytest_terminal_summary(
     """Around pytest's own summary: let it print one failure of each kata, then say how to go on."""
     stats = terminalreporter.stats
     config.stash[lists_key] = lists = Lists(stats, config)
-    lists.narrow(lists.printed_reports)
+    lists.narrow(lists.folded.shown)
     try:
         yield
     finally:
@@ -82,33 +81,19 @@ class Lists:
     def __init__(self, stats: dict[str, list[Any]], config: pytest.Config) -> None:
         self.stats = stats
         self.whole = {name: stats[name] for name in LISTS if name in stats}
-        # All reports, errors first, as pytest prints them; and the failures of katas.
-        self.reports = [report for reports in self.whole.values() for report in reports]
-        self.failed = [
-            Failed(report, failure) for report in self.reports if (failure := failure_of(report))
-        ]
+        # Errors first, as pytest prints them; what is no failure of a kata has None.
+        self.failures = {
+            id(each): failure_of(each) for reports in self.whole.values() for each in reports
+        }
+        self.failed = [each for each in self.failures.values() if each]
         self.folded = fold_session(self.failed, config)
 
-    @property
-    def printed_reports(self) -> list[Any]:
-        """The reports that are printed in full."""
-        return self._with_others(self.folded.shown)
-
-    @property
-    def named_reports(self) -> list[Any]:
-        """The reports of the short summary."""
-        return self._with_others(self.folded.named or self.folded.shown)
-
-    def _with_others(self, ours: Iterable[Any]) -> list[Any]:
-        """Return these reports, and all that are of no kata, in the order of the session."""
-        left_out = {id(each.report) for each in self.failed} - {id(report) for report in ours}
-        return [each for each in self.reports if id(each) not in left_out]
-
-    def narrow(self, reports: Iterable[Any]) -> None:
-        """Leave out what is not among these reports."""
-        shown = {id(report) for report in reports}
+    def narrow(self, failures: Iterable[Failure]) -> list[Any]:
+        """Leave out the reports of katas but those of `failures`; return the others."""
+        out = {id(each) for each in self.failed} - {id(each) for each in failures}
         for name, whole in self.whole.items():
-            self.stats[name] = [report for report in whole if id(report) in shown]
+            self.stats[name] = [it for it in whole if id(self.failures[id(it)]) not in out]
+        return [report for name in self.whole for report in self.stats[name]]
 
     def restore(self) -> None:
         """Put back what was left out."""
@@ -132,27 +117,25 @@ class Others:
         lists = self.config.stash[lists_key]
         lists.restore()
         yield
-        lists.narrow(lists.named_reports)
+        printed = lists.narrow(lists.folded.shown)
+        lists.narrow(lists.folded.named or lists.folded.shown)
         if not shows_all(self.config) and self.config.option.tbstyle != "no":
-            show_compile_errors(terminalreporter, lists)
+            show_compile_errors(terminalreporter, printed)
 
 
-def fold_session(failed: Sequence[Failed], config: pytest.Config) -> Folded:
+def fold_session(failed: Sequence[Failure], config: pytest.Config) -> Folded:
     """Return what to show of the failures in katas: all of them, if that is asked for."""
     if shows_all(config) or not failed:
-        return Folded([each.report for each in failed], {})
-    ids = {each.failure.kata for each in failed}
-    lectures = config.stash[course_key].lectures
-    katas = [kata for lecture in lectures for kata in lecture.katas if kata.id in ids]
+        return Folded(failed, {})
+    ids = {each.kata for each in failed}
+    katas = [kata for kata in config.stash[course_key].katas if kata.id in ids]
     given = {kata.id for kata in katas_as_given(course_root(config), katas)}
-    return fold(failed, given, {kata.id: read_steps(kata.test) for kata in katas})
+    return fold(failed, given)
 
 
-def show_compile_errors(reporter: pytest.TerminalReporter, lists: Lists) -> None:
+def show_compile_errors(reporter: pytest.TerminalReporter, shown: Sequence[Any]) -> None:
     """Repeat what does not build, unless it is what pytest has printed last."""
-    shown = lists.printed_reports
-    unbuilt = {id(each.report) for each in lists.failed if each.failure.cause.kind == "unbuilt"}
-    broken = [report for report in shown if id(report) in unbuilt]
+    broken = [it for it in shown if (failure := failure_of(it)) and failure.kind == "unbuilt"]
     if not broken or broken == [*shown[-1:]]:
         return
     reporter.section("does not build")
@@ -165,7 +148,7 @@ def show_where_to_go_on(
 ) -> None:
     """Show each failing kata once: what else fails in it, what to read, the command for a hint."""
     # By the kata, in the order of the course: what its first failure points to.
-    readings = {each.failure.kata: each.failure.reading for each in reversed(lists.failed)}
+    readings = {each.kata: each.reading for each in reversed(lists.failed)}
     errors = describe_problems(config)
     if not readings and not errors:
         return
@@ -197,10 +180,10 @@ def choose_lines(reading: Reading, config: pytest.Config, *, brief: bool = False
     return form(reading, links=bool(colours and knows_links(os.environ)))
 
 
-def find_unbuilt(failed: Sequence[Failed]) -> set[str]:
+def find_unbuilt(failed: Sequence[Failure]) -> set[str]:
     """Return the ids of the katas whose tests all fail because nothing was built."""
-    others = {each.failure.kata for each in failed if each.failure.cause.kind != "unbuilt"}
-    return {each.failure.kata for each in failed} - others
+    others = {each.kata for each in failed if each.kind != "unbuilt"}
+    return {each.kata for each in failed} - others
 
 
 def format_command(config: pytest.Config, option: str) -> str:

@@ -19,6 +19,7 @@ import pytest
 LENGTH = struct.Struct("=Q")
 LOG = 1024
 STATUS = slice(LENGTH.size, LOG)
+ROOM = LOG - LENGTH.size
 SIZE = 1 << 22
 # Where a clock may be shown, the status begins with this.
 SHOWN = b"+"
@@ -44,13 +45,13 @@ class Channel:
         LENGTH.pack_into(self._memory, 0, 0)
         self.set_status("")
 
-    def set_status(self, text: str) -> None:
-        """Say, in the run, what takes long just now: a file for each test took a tenth of a run."""
-        self._write_status(SHOWN + text.encode())
+    def set_status(self, text: str | None) -> None:
+        """Say, in the run, what takes long just now; None while it shows a result.
 
-    def _write_status(self, data: bytes) -> None:
-        room = LOG - LENGTH.size
-        self._memory[STATUS] = data[: room - 1].ljust(room, b"\0")
+        A file for each test took a tenth of a run.
+        """
+        data = b"" if text is None else SHOWN + text.encode()
+        self._memory[STATUS] = data[: ROOM - 1].ljust(ROOM, b"\0")
 
     @property
     def status(self) -> str | None:
@@ -67,28 +68,25 @@ class Channel:
         What the run does next, another kata, it says again. What no screen has room for is lost.
         """
         if told.lines:
-            self._write_status(b"")
+            self.set_status(None)
         entry = f"{json.dumps(asdict(told))}\n".encode()
-        begin = LOG + self._length
-        if begin + len(entry) <= SIZE:
-            self._memory[begin : begin + len(entry)] = entry
+        (length,) = LENGTH.unpack_from(self._memory)
+        begin, end = LOG + length, LOG + length + len(entry)
+        if end <= SIZE:
+            self._memory[begin:end] = entry
             # At last: a reader finds whole entries.
-            LENGTH.pack_into(self._memory, 0, begin + len(entry) - LOG)
-
-    @property
-    def _length(self) -> int:
-        (length,) = LENGTH.unpack_from(self._memory, 0)
-        return int(length)
+            LENGTH.pack_into(self._memory, 0, end - LOG)
 
     def read(self) -> Told:
         """Return what the last run has told until now."""
-        text = self._memory[LOG : LOG + self._length].decode()
-        entries = [Told(**json.loads(line)) for line in text.splitlines()]
-        return Told(
-            tuple(line for entry in entries for line in entry.lines),
-            next((entry.failed for entry in entries if entry.failed), ""),
-            tuple(kata for entry in entries for kata in entry.solved),
-        )
+        (length,) = LENGTH.unpack_from(self._memory)
+        told = Told()
+        for line in self._memory[LOG : LOG + length].splitlines():
+            more = Told(**json.loads(line))
+            told = Told(
+                (*told.lines, *more.lines), told.failed or more.failed, (*told.solved, *more.solved)
+            )
+        return told
 
 
 # Set by --watch, in its runs.

@@ -14,12 +14,9 @@ from plugins.course.files import path_from
 from plugins.course.names import name_for_pytest
 from plugins.course.notes import status_key
 from plugins.course.session import course_key
-from plugins.guide.failure import Cause
 from plugins.guide.failure import Failure
 from plugins.guide.failures import failure_of
 from plugins.guide.reading import Reading
-from plugins.guide.steps import current_step
-from plugins.guide.steps import read_steps
 from plugins.guide.summary import choose_lines
 from plugins.guide.traceback import read_lines
 from plugins.loop.channel import Told
@@ -205,7 +202,6 @@ class Teller:
             test=name or "the module cannot be imported",
             says=self.says if name else "",
             failure=failure,
-            step=self.step,
             printed=[part for part in report.sections if part[0].startswith("Captured")],
         )
 
@@ -213,14 +209,7 @@ class Teller:
         """Return the failure of something beside the kata, such as its folder's ``conftest.py``."""
         frames, message = read_lines(report.longreprtext.splitlines())
         reading = Reading(self.kata.id, self.kata.title, (), (), "")
-        return Failure(report.nodeid, Cause("fails", ""), reading, (*frames,), (*message,))
-
-    @property
-    def step(self) -> str:
-        """The step of the current kata whose test has failed, or ""."""
-        verdicts = {name: outcome.verdict for name, outcome in self.outcomes.items()}
-        failed = {self.failed.nodeid: "failed"} if self.failed else {}
-        return str(current_step(read_steps(self.kata.test), verdicts | failed) or "")
+        return Failure(report.nodeid, "fails", "", reading, None, (*frames,), (*message,))
 
     @property
     def start(self) -> Path:

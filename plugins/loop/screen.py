@@ -77,35 +77,20 @@ class ScreenLine:
 
 @dataclass(frozen=True)
 class Lesson:
-    """The first failing test of a kata, with its context.
+    """The first failing test of a kata, with its context."""
 
-    Attributes
-    ----------
-    heading, reading
-        The summary of `plugins.guide.reading`: the kata's name, and what to read, hear and ask.
-    step
-        The step of a lab that is in progress, or "".
-    files
-        The texts of the exercise's files, by their paths from where pytest was started.
-    module
-        The path of the test module, from there too.
-    test, says
-        The name of the test and the first line of its docstring.
-    failure
-        What the report says.
-    printed
-        The output of the test, by pytest's name for it.
-    """
-
+    # The kata's name, and what to read, hear and ask.
     heading: str
     reading: Sequence[str]
+    # The exercise's files, and the test module, by their paths from where pytest was started.
     files: Mapping[str, str]
     module: str
+    # The name of the test and the first line of its docstring.
     test: str
     says: str
     failure: Failure
+    # The output of the test, by pytest's name for it.
     printed: Sequence[tuple[str, str]] = ()
-    step: str = ""
 
 
 def lesson_lines(
@@ -118,8 +103,8 @@ def lesson_lines(
     """
     path, number = edit_place(lesson.failure, lesson.files)
     yield ScreenLine(lesson.heading, "bold")
-    if lesson.step:
-        yield ScreenLine(lesson.step, "bold")
+    if lesson.failure.step:
+        yield ScreenLine(str(lesson.failure.step), "bold")
     yield from map(ScreenLine, label_paragraph("brief", brief_title(lesson.files)))
     yield ScreenLine(f"{'edit':<{INDENT}}{path}:{number}", "green")
     test = f"{lesson.test}: {lesson.says}".removesuffix(": ")

@@ -10,7 +10,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from plugins.guide.failure import Cause
 from plugins.guide.failure import failure_among
 
 
@@ -162,7 +161,7 @@ def test_junit(katas: MiniCourse, options: list[str]) -> None:
     told = [failure for case in found if (failure := failure_among(case))]
     assert [f"{FILE}::test_first", f"{FILE}::test_second"] == [each.test for each in told]
     for failure in told:
-        assert Cause("fails", "AssertionError: one is not two") == failure.cause
+        assert ("fails", "AssertionError: one is not two") == (failure.kind, failure.what)
         assert ("AssertionError: one is not two", "assert 1 == 2") == failure.message
         assert [FILE] == [frame.path for frame in failure.frames]
 

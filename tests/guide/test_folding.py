@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from plugins.guide import folding
 from plugins.guide.failure import Failure
 from plugins.guide.failure import cause_of
-from plugins.guide.folding import Failed
-from plugins.guide.folding import Folded
-from plugins.guide.folding import fold
 from plugins.guide.reading import Reading
 from plugins.guide.steps import LabStep
+from plugins.guide.steps import function_of
 
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+
+# In these tests with the numbers of tests in place of failures.
+Folded: Any = folding.Folded
 STEPS = [LabStep(number, 5, f"title {number}") for number in range(1, 6)]
 KATA, OTHER = "lecture01/k01_first", "lecture01/k02_second"
 SOURCE = "katas/lecture01/csrc/k01.cpp"
 
 
-def failures(*messages: str, kata: str = KATA, source: str = "") -> list[Failed]:
-    """Return failures with these messages, whose reports are numbers; each of another test."""
+def failures(*messages: str, kata: str = KATA, source: str = "") -> list[Failure]:
+    """Return failures with these messages; each of another test, whose name is a number."""
     numbers, reading = count(1), Reading(kata, "T", (), (), "")
     return [
-        Failed(number, Failure(f"{kata}::{number}", cause_of(message, source), reading))
+        Failure(f"{kata}::{number}", *cause_of(message, source), reading)
         for message, number in zip(messages, numbers, strict=False)
     ]
+
+
+def fold(
+    failed: Iterable[Failure],
+    given: Collection[str],
+    steps: Mapping[str, Mapping[str, LabStep]] = MappingProxyType({}),
+) -> Any:
+    """Fold failures of tests in these steps, and name each that is shown by its number."""
+    placed = [
+        replace(each, step=steps.get(each.kata, {}).get(function_of(each.test))) for each in failed
+    ]
+    folded: Any = folding.fold(placed, given)
+    shown, named = (
+        [int(function_of(each.test)) for each in some] for some in (folded.shown, folded.named)
+    )
+    return replace(folded, shown=shown, named=tuple(named))
 
 
 def unwritten(*names: str) -> list[str]:
@@ -229,11 +256,11 @@ def test_of_many_untouched_katas_the_first_eight_are_shown() -> None:
         for name in names
         for each in failures(*unwritten("f", "f"), kata=name, source=SOURCE * (name == names[11]))
     ]
-    failed = [Failed(n, each.failure) for n, each in enumerate(failed)]
+    failed = [replace(each, test=f"{each.kata}::{n}") for n, each in enumerate(failed)]
     folded = fold(failed, {*names} - {names[10]})
 
     assert frozenset(names[8:10]) == folded.brief
-    first = [each.report for each in failed[::2]]
+    first = [*range(0, len(failed), 2)]
     assert first == list(folded.named)
     assert [*first[:8], *first[10:]] == list(folded.shown)
     assert {"1 more test waits for f"} == {folded.notes[name][0] for name in names[:11]}

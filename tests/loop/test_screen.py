@@ -10,6 +10,7 @@ import pytest
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
 from plugins.guide.shorten import CUT
+from plugins.guide.steps import LabStep
 from plugins.loop.screen import CLEAR
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import Lesson
@@ -73,7 +74,8 @@ def test_long_texts_fit_the_terminal() -> None:
 
 def test_a_lab_says_which_step_is_next() -> None:
     """Below its heading; other katas have no such line."""
-    lines = format_lesson(replace(LESSON, step="step 2 of 5: all operators"))
+    failure = replace(LESSON.failure, step=LabStep(2, 5, "all operators"))
+    lines = format_lesson(replace(LESSON, failure=failure))
 
     assert ["lecture01/k01_first: Twice", "step 2 of 5: all operators"] == lines[:2]
     assert [lines[0], *lines[2:]] == format_lesson(LESSON)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from plugins.guide.failure import Cause
 from plugins.guide.failure import Failure
 from plugins.guide.reading import Reading
 from plugins.guide.traceback import read_lines
@@ -54,4 +53,4 @@ READING = Reading("lecture01/k01", "T", (), (), "")
 def failure_in(text: str, more: int = 0) -> Failure:
     """Return the failure that a short traceback shows."""
     frames, message = read_lines(text.splitlines())
-    return Failure("test", Cause("fails", ""), READING, (*frames,), (*message,), more)
+    return Failure("test", "fails", "", READING, None, (*frames,), (*message,), more)
