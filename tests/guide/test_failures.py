@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from plugins.guide.failure import Frame
 from plugins.guide.failure import failure_among
 
 
@@ -235,6 +236,31 @@ def test_a_module_that_cannot_be_imported(katas: MiniCourse, options: list[str])
     names = [[name for name, _ in case] for case in found]
     assert ["kata", "read", "listen", "hint", "kata_failure"] in names
     assert 1 == result.parseoutcomes()["passed"]
+
+
+def test_what_has_no_traceback_has_a_place(katas: MiniCourse) -> None:
+    """That where it was raised, as by the crash guard; its text names none."""
+    fail = "import pytest\n\ndef answer():\n    pytest.fail('\\nit has ended', pytrace=False)\n"
+    test = "from katas.lecture01.k01_first import answer\n\ndef test_it(): answer()\n"
+    katas.kata(stub=fail, test=test)
+    katas.run("--junitxml=out.xml")
+
+    (failure,) = (failure_among(case) for case in properties(katas.path / "out.xml"))
+    assert failure
+    assert (Frame("katas/lecture01/k01_first.py", 4),) == failure.frames
+    assert ("it has ended",) == failure.message
+
+
+@pytest.mark.parametrize("style", ["long", "native", "line", "no"])
+def test_another_style_than_pytests_short_one_has_no_frames(katas: MiniCourse, style: str) -> None:
+    """The failure has its message all the same, and as much of it as the report shows."""
+    katas.kata(test="def test_it():\n    assert 0, '\\n'.join(map(str, range(50)))\n")
+    katas.run("--junitxml=out.xml", f"--tb={style}")
+
+    (failure,) = (failure_among(case) for case in properties(katas.path / "out.xml"))
+    assert failure
+    assert () == failure.frames
+    assert any("AssertionError: 0" in line for line in failure.message)
 
 
 def test_junit_without_a_terminal(katas: MiniCourse) -> None:
