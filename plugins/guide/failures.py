@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from plugins.course.model import Kata
     from plugins.guide.failure import Kind
-    from plugins.guide.reading import Reading
 
 
 # pytest's name for them, on the report of a test; the report of a module gets them too.
@@ -93,16 +92,6 @@ def _kata_of(node: pytest.Item | pytest.Collector) -> Kata | None:
     return node.config.stash[course_key].kata_of(node.path)
 
 
-def _reading_for(node: pytest.Item | pytest.Collector, kata: Kata) -> Reading:
-    config = node.config
-    refs = node.ihook.pytest_kata_episodes(item=node)
-    start = config.invocation_params.dir
-    hint = shlex.join(["pytest", name_for_pytest(kata, start), "--hint"])
-    reading = reading_of(kata, refs, catalogue_of(config), torch_tag(), hint)
-    earlier = tuple(path_from(start, file) for file in earlier_answers(kata))
-    return replace(reading, earlier=earlier)
-
-
 def _describe(
     report: pytest.TestReport | pytest.CollectReport,
     node: pytest.Item | pytest.Collector,
@@ -112,13 +101,17 @@ def _describe(
     whole: bool,
 ) -> list[tuple[str, str]]:
     """Shorten a report, unless it is to be shown as a `whole`, and return its properties."""
-    reading = _reading_for(node, kata)
-    start = node.config.invocation_params.dir
+    config, start = node.config, node.config.invocation_params.dir
     frames, message, more = shorten_report(report, start, kata.folder, whole=whole)
-    known = node.config.stash.setdefault(steps_key, {})
+    refs = node.ihook.pytest_kata_episodes(item=node)
+    hint = shlex.join(["pytest", name_for_pytest(kata, start), "--hint"])
+    reading = reading_of(kata, refs, catalogue_of(config), torch_tag(), hint)
+    earlier = tuple(path_from(start, file) for file in earlier_answers(kata))
+    known = config.stash.setdefault(steps_key, {})
     if kata.id not in known:
         known[kata.id] = read_steps(kata.test)
     step = known[kata.id].get(function_of(report.nodeid))
+    reading = replace(reading, earlier=earlier)
     failure = Failure(report.nodeid, *cause, reading, step, frames, message, more)
     return [*junit_properties(reading), failure.to_property()]
 

@@ -95,17 +95,19 @@ def reading_of(
     return Reading(kata.id, kata.title, tuple(sources), tuple(episodes), hint)
 
 
-def format_reading(reading: Reading, *, links: bool) -> list[str]:
+def format_reading(reading: Reading, *, links: bool, many: int | None = None) -> list[str]:
     """Return the lines for one kata: what to read, what to hear, how to get a hint.
 
-    Without links only the first source has its address; the others lie in the same tree.
+    Of sources and episodes these are all, or the first `many`. Without links only the first source
+    has its address; the others lie in the same tree.
     """
     read = [
         line
-        for n, source in enumerate(reading.sources)
+        for n, source in enumerate(reading.sources[:many])
         for line in _format_pointer(source, links=links, address=n == 0)
     ]
-    listen = [line for it in reading.episodes for line in _format_pointer(it, links=links)]
+    episodes = reading.episodes[:many]
+    listen = [line for it in episodes for line in _format_pointer(it, links=links)]
     earlier = [
         line
         for file in reading.earlier
@@ -119,21 +121,12 @@ def format_reading(reading: Reading, *, links: bool) -> list[str]:
     ]
 
 
-def format_first(reading: Reading, *, links: bool) -> list[str]:
-    """Return the lines for one kata, with the first source and the first episode alone."""
-    first = replace(reading, sources=reading.sources[:1], episodes=reading.episodes[:1])
-    return format_reading(first, links=links)
-
-
 def format_brief(reading: Reading, *, links: bool) -> list[str]:
     """Return the first source, the first episode and the hint, each in a line and without URL."""
-    pointers = {"read": reading.sources, "listen": [replace(it, why="") for it in reading.episodes]}
-    lines = [
-        _labelled(label, _format_pointer(it, links=links, address=False)[:1])
-        for label, them in pointers.items()
-        for it in them[:1]
-    ]
-    return [*(line for (line,) in lines), *format_hint(reading)]
+    first = [("read", it) for it in reading.sources[:1]]
+    first += [("listen", replace(it, why="")) for it in reading.episodes[:1]]
+    lines = ((label, _format_pointer(it, links=links, address=False)[:1]) for label, it in first)
+    return [*(line for each in lines for line in _labelled(*each)), *format_hint(reading)]
 
 
 def format_hint(reading: Reading) -> list[str]:

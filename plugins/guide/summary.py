@@ -22,7 +22,6 @@ from plugins.guide.failures import failure_of
 from plugins.guide.folding import Folded
 from plugins.guide.folding import fold
 from plugins.guide.reading import format_brief
-from plugins.guide.reading import format_first
 from plugins.guide.reading import format_hint
 from plugins.guide.reading import format_reading
 from plugins.guide.reading import knows_links
@@ -176,8 +175,10 @@ def choose_lines(reading: Reading, config: pytest.Config, *, brief: bool = False
     """Return the lines for one kata: all if that is asked for; with links if they are shown."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     colours = reporter.isatty and config.get_terminal_writer().hasmarkup
-    form = format_reading if shows_all(config) else format_brief if brief else format_first
-    return form(reading, links=bool(colours and knows_links(os.environ)))
+    links = bool(colours and knows_links(os.environ))
+    if brief:
+        return format_brief(reading, links=links)
+    return format_reading(reading, links=links, many=None if shows_all(config) else 1)
 
 
 def find_unbuilt(failed: Sequence[Failure]) -> set[str]:

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 import pytest
 
 
-# The length of what was told, then what takes long just now, then what was told. Of this memory
-# only what is written to is ever taken.
+# In bytes: the length of what was told, what takes long just now, and from `LOG` on what was told.
+# Of this memory only what is written to is ever taken.
 LENGTH = struct.Struct("=Q")
-LOG = 1024
-STATUS = slice(LENGTH.size, LOG)
-ROOM = LOG - LENGTH.size
+LOG = 1 << 10
 SIZE = 1 << 22
-# Where a clock may be shown, the status begins with this.
+# Where a clock may be shown, what takes long begins with this.
 SHOWN = b"+"
 
 
@@ -50,13 +48,13 @@ class Channel:
 
         A file for each test took a tenth of a run.
         """
-        data = b"" if text is None else SHOWN + text.encode()
-        self._memory[STATUS] = data[: ROOM - 1].ljust(ROOM, b"\0")
+        data, room = b"" if text is None else SHOWN + text.encode(), LOG - LENGTH.size
+        self._memory[LENGTH.size : LOG] = data[: room - 1].ljust(room, b"\0")
 
     @property
     def status(self) -> str | None:
         """What takes long just now; None while the run shows a result."""
-        data = self._memory[STATUS]
+        data = self._memory[LENGTH.size : LOG]
         if not data.startswith(SHOWN):
             return None
         # A character may have been cut at the end.

@@ -16,7 +16,6 @@ from plugins.guide.catalogue import Episode
 from plugins.guide.reading import Pointer
 from plugins.guide.reading import Reading
 from plugins.guide.reading import format_brief
-from plugins.guide.reading import format_first
 from plugins.guide.reading import format_link
 from plugins.guide.reading import format_reading
 from plugins.guide.reading import junit_properties
@@ -158,7 +157,8 @@ def test_the_summary_of_a_kata() -> None:
 
     assert "lecture02/k01_strides: Sizes and strides" == READING.heading
     for links in (False, True):
-        assert format_first(READING, links=links) == format_reading(first, links=links)
+        shown = format_reading(READING, links=links, many=1)
+        assert shown == format_reading(first, links=links)
 
 
 def test_no_more_than_a_line_of_each_in_brief() -> None:
