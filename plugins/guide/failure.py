@@ -36,7 +36,7 @@ Kind = Literal["unwritten", "unbuilt", "fails"]
 
 
 @dataclass(frozen=True)
-class Frame:
+class ShownFrame:
     """A call in a traceback: its file, its line, and the lines of text that show it, if any."""
 
     path: str
@@ -70,7 +70,7 @@ class Failure:
     what: str
     reading: Reading
     step: LabStep | None = None
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[ShownFrame, ...] = ()
     message: tuple[str, ...] = ()
     more: int = 0
 
@@ -102,7 +102,9 @@ def failure_among(properties: Iterable[tuple[str, str]]) -> Failure | None:
     return Failure(
         reading=Reading(earlier=tuple(reading.pop("earlier")), **reading),
         step=step and LabStep(**step),
-        frames=tuple(Frame(**each | {"lines": (*each["lines"],)}) for each in data.pop("frames")),
+        frames=tuple(
+            ShownFrame(**each | {"lines": (*each["lines"],)}) for each in data.pop("frames")
+        ),
         message=tuple(data.pop("message")),
         **data,
     )

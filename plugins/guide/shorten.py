@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.course.files import path_from
-from plugins.guide.failure import Frame
+from plugins.guide.failure import ShownFrame
 from plugins.guide.traceback import CALL
 from plugins.guide.traceback import read_lines
 
@@ -66,7 +66,7 @@ def short_tracebacks(config: pytest.Config) -> Iterator[None]:
 
 def shorten_report(
     report: pytest.TestReport | pytest.CollectReport, start: Path, lecture: Path, *, whole: bool
-) -> tuple[tuple[Frame, ...], tuple[str, ...], int]:
+) -> tuple[tuple[ShownFrame, ...], tuple[str, ...], int]:
     """Take foreign frames, and what is too long of the message, out of a failed report.
 
     Return the frames and the message that it then shows, and how many lines of the message it does
@@ -97,17 +97,19 @@ def shorten_report(
     return (*frames,), (*message,), more
 
 
-def frames_of(traceback: Any, crash: Any, start: Path) -> list[Frame]:
+def frames_of(traceback: Any, crash: Any, start: Path) -> list[ShownFrame]:
     """Return the calls that pytest's short traceback shows.
 
     A message without a traceback has a place, `crash`: that of the crash guard is the learner's.
     """
     if traceback.style == "value" and crash:
-        return [Frame(path_from(start, Path(crash.path)), crash.lineno)]
+        return [ShownFrame(path_from(start, Path(crash.path)), crash.lineno)]
     frames = []
     for entry in traceback.reprentries if traceback.style == "short" else ():
         at, code = entry.reprfileloc, [line for line in entry.lines if not line.startswith(MARK)]
-        frames.append(Frame(at.path, at.lineno, (f"{at.path}:{at.lineno}: {at.message}", *code)))
+        frames.append(
+            ShownFrame(at.path, at.lineno, (f"{at.path}:{at.lineno}: {at.message}", *code))
+        )
     return frames
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from plugins.guide.failure import Frame
+from plugins.guide.failure import ShownFrame
 
 
 if TYPE_CHECKING:
@@ -35,17 +35,17 @@ WORD = re.compile(r"[^\W\d]\w*")
 ABOVE = 12
 
 
-def read_lines(lines: Iterable[str]) -> tuple[list[Frame], list[str]]:
+def read_lines(lines: Iterable[str]) -> tuple[list[ShownFrame], list[str]]:
     """Split a short traceback that pytest has formatted into calls and message.
 
     Of an import that failed, pytest gives no more than its text. Any other text is all message.
     """
     lines = list(lines)
-    calls: list[Frame] = []
+    calls: list[ShownFrame] = []
     message: list[str] = []
     for line in lines:
         if found := CALL.fullmatch(line):
-            calls.append(Frame(found["path"], int(found["line"]), (line,)))
+            calls.append(ShownFrame(found["path"], int(found["line"]), (line,)))
         elif MESSAGE.match(line):
             message.append(line[4:])
         elif calls and not message:
@@ -53,7 +53,7 @@ def read_lines(lines: Iterable[str]) -> tuple[list[Frame], list[str]]:
     return (calls, message) if message else ([], lines)
 
 
-def keep_own_calls(frames: Iterable[Frame], own: Iterable[str]) -> list[str]:
+def keep_own_calls(frames: Iterable[ShownFrame], own: Iterable[str]) -> list[str]:
     """Return the lines of the calls in the files `own`, and how many others follow each."""
     own = set(own)
     lines: list[str] = []
@@ -87,7 +87,7 @@ def edit_place(failure: Failure | None, files: Mapping[str, str]) -> tuple[str, 
     return place
 
 
-def called_place(frames: Sequence[Frame], files: Mapping[str, str]) -> tuple[str, int] | None:
+def called_place(frames: Sequence[ShownFrame], files: Mapping[str, str]) -> tuple[str, int] | None:
     """Return where the learner defines what the test called before it saw a wrong result.
 
     That is the first name of theirs in the innermost call that has one. Only definitions in

@@ -8,7 +8,7 @@ import pytest
 
 from plugins.guide.failure import PROPERTY
 from plugins.guide.failure import Failure
-from plugins.guide.failure import Frame
+from plugins.guide.failure import ShownFrame
 from plugins.guide.failure import cause_of
 from plugins.guide.failure import failure_among
 from plugins.guide.reading import Pointer
@@ -31,7 +31,7 @@ FAILURE = Failure(
     "AssertionError: \x1b[31mone",
     READING,
     LabStep(2, 5, "all operators"),
-    (Frame("k01.py", 3, ("k01.py:3: in f", "    return 1")), Frame("k01.py", 4)),
+    (ShownFrame("k01.py", 3, ("k01.py:3: in f", "    return 1")), ShownFrame("k01.py", 4)),
     ("AssertionError: \x1b[31mone", ""),
     7,
 )

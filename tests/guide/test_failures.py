@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from plugins.guide.failure import Frame
+from plugins.guide.failure import ShownFrame
 from plugins.guide.failure import failure_among
 
 
@@ -247,7 +247,7 @@ def test_what_has_no_traceback_has_a_place(katas: MiniCourse) -> None:
 
     (failure,) = (failure_among(case) for case in properties(katas.path / "out.xml"))
     assert failure
-    assert (Frame("katas/lecture01/k01_first.py", 4),) == failure.frames
+    assert (ShownFrame("katas/lecture01/k01_first.py", 4),) == failure.frames
     assert ("it has ended",) == failure.message
 
 
