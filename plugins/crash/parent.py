@@ -16,16 +16,16 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from plugins.course.session import course_root
-from plugins.crash.crashed import Crash
+from plugins.crash.crash_reports import Crash
 from plugins.crash.journal import Journal
 from plugins.crash.journal import new_folder
+from plugins.crash.placeholder_items import BrokenImports
+from plugins.crash.placeholder_items import Spared
+from plugins.crash.placeholder_items import StandIns
 from plugins.crash.recorder import Recorder
 from plugins.crash.replay import IMPORTING
 from plugins.crash.replay import Past
 from plugins.crash.replay import Replay
-from plugins.crash.standins import BrokenImports
-from plugins.crash.standins import Spared
-from plugins.crash.standins import StandIns
 from plugins.crash.verdict import describe_death
 from plugins.crash.verdict import explain_lost
 from plugins.crash.watchdog import Watch

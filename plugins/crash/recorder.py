@@ -20,7 +20,7 @@ from plugins.course.notes import poisoned_key
 from plugins.course.notes import replaced_key
 from plugins.course.notes import stack_key
 from plugins.course.session import kata_of
-from plugins.crash.crashed import ON
+from plugins.crash.crash_reports import ON
 from plugins.crash.journal import Writer
 from plugins.tools.private import MissingNameError
 from plugins.tools.private import captured_files

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from plugins.crash.crashed import Crash
-from plugins.crash.crashed import Repeats
-from plugins.crash.crashed import make_reports
+from plugins.crash.crash_reports import Crash
+from plugins.crash.crash_reports import Repeats
+from plugins.crash.crash_reports import make_reports
 from plugins.crash.journal import Run
 from plugins.tools.private import junit_xml
 from plugins.tools.private import read_clock

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from plugins.crash.crashed import Crash
+from plugins.crash.crash_reports import Crash
 from plugins.crash.journal import Reader
 from plugins.crash.stacks import add_calls
 from plugins.crash.stacks import read_stack

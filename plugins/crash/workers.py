@@ -19,16 +19,16 @@ import pytest
 
 from plugins.course.session import course_root
 from plugins.course.session import file_of
-from plugins.crash.crashed import Crash
-from plugins.crash.crashed import Repeats
-from plugins.crash.crashed import make_reports
+from plugins.crash.crash_reports import Crash
+from plugins.crash.crash_reports import Repeats
+from plugins.crash.crash_reports import make_reports
 from plugins.crash.journal import Journal
 from plugins.crash.journal import new_folder
+from plugins.crash.placeholder_items import BrokenImports
+from plugins.crash.placeholder_items import Spared
+from plugins.crash.placeholder_items import StandIn
+from plugins.crash.placeholder_items import StandIns
 from plugins.crash.recorder import Recorder
-from plugins.crash.standins import BrokenImports
-from plugins.crash.standins import Spared
-from plugins.crash.standins import StandIn
-from plugins.crash.standins import StandIns
 from plugins.crash.verdict import explain_lost
 from plugins.crash.watchdog import Watch
 from plugins.tools.files import read_text_if_there

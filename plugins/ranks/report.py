@@ -7,7 +7,7 @@ import sys
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from plugins.crash.crashed import Crashed
+from plugins.crash.crash_reports import Crashed
 from plugins.ranks.messages import AFTER
 from plugins.ranks.messages import LATE
 from plugins.ranks.messages import make_twin

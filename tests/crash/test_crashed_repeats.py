@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from plugins.crash.crashed import Crash
-from plugins.crash.crashed import Repeats
+from plugins.crash.crash_reports import Crash
+from plugins.crash.crash_reports import Repeats
 from plugins.crash.journal import Run
 from tests.support.fakedevice import add_device
 from tests.support.warm import PYTEST

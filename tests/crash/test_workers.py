@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from plugins.crash import workers
-from plugins.crash.crashed import Crash
+from plugins.crash.crash_reports import Crash
 from plugins.crash.journal import Journal
 from plugins.crash.journal import Writer
 from plugins.crash.workers import BROKEN

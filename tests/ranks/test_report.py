@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.crash.crashed import Crashed
+from plugins.crash.crash_reports import Crashed
 from plugins.ranks.messages import AFTER
 from plugins.ranks.messages import LATE
 from plugins.ranks.messages import RankOutcome

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from plugins.course.session import course_root
-from plugins.crash.crashed import Crash
-from plugins.crash.crashed import make_reports
+from plugins.crash.crash_reports import Crash
+from plugins.crash.crash_reports import make_reports
 from plugins.crash.recorder import place_of
 from plugins.crash.stacks import read_traceback
 from plugins.crash.verdict import Death

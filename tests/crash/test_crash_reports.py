@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from plugins.crash.crashed import Crash
-from plugins.crash.crashed import Crashed
+from plugins.crash.crash_reports import Crash
+from plugins.crash.crash_reports import Crashed
 from tests.support.crashes import FAULTS
 from tests.support.crashes import add_fault
 from tests.support.crashes import expect_log
