@@ -26,7 +26,8 @@ the support, which have no derivative, S and k are constants: that is all you ne
     ValueError "simplex: expected total of shape (3,), got (4,)"
 - The kernel is for the CPU alone, not for every backend (CompositeExplicitAutograd): ``.numpy()``
   knows no other device. It calls ``project`` once, on the rows as they come (``project`` takes any
-  number of leading dims). x may require grad, which ``.numpy()`` refuses: detach.
+  number of leading dims). x may require grad, which ``.numpy()`` refuses in grad mode: detach.
+  (``Library.impl`` alone leaves grad mode on; ``custom_op`` and ``register_autograd`` turn it off.)
 - The fake kernel looks at shapes, strides and dtypes and makes an empty tensor: never ``project``,
   no made-up data. It serves meta tensors and FakeTensor, where sizes are symbols.
 - Gradients of x and of total, by ``register_autograd`` with a ``setup_context``. Saved for
@@ -41,8 +42,8 @@ the support, which have no derivative, S and k are constants: that is all you ne
 **simplex_** writes the result over x, through x's strides, and returns None. Its schema must say
 so: who reads the schema (functionalization, autograd's version counter) has no other way to know.
 It makes the same checks, with the same messages, calls ``project`` once, on the CPU alone.
-No fake kernel is needed: there is nothing to return. It has no gradient either: PyTorch refuses
-``register_autograd`` for what writes to its inputs.
+Fake tensors need no fake kernel: there is nothing to return. It has no gradient either: PyTorch
+refuses ``register_autograd`` for what writes to its inputs.
 
 Out of scope: other devices, vmap of simplex_, NaN and infinities, and what ``register_autograd``
 does not serve. ``torch.func.grad`` raises an error. Beware of forward mode: ``torch.func.jvp`` of

@@ -57,7 +57,7 @@ ReLU behind it if asked for: max(out[i][j], 0).
 - Summed in float32, bias and ReLU included, and rounded to x's dtype once, when it is stored.
   float32 is multiplied as float32: tl.dot cuts it to tf32, 10 bits of mantissa, unless it is told
   otherwise, and PyTorch does not by default (``torch.get_float32_matmul_precision()`` is
-  "highest"; the switch ``allow_tf32`` that one still meets makes "high" of that).
+  "highest"; ``torch.backends.cuda.matmul.allow_tf32 = True``, the older switch, makes it "high").
 - One launch of ``linear_kernel``, one program for each tile of out, in the order of ``tile`` with
   GROUP, all along axis 0; the grid may be (0,). The steps along k are a ``for`` loop over
   ``range``.

@@ -7,9 +7,9 @@
 //
 // The element (i_0, ..., i_last) of a tensor lies at data[i_0 * stride[0] + ... + i_last *
 // stride[last]]. Strides count elements, not bytes; data is the first element of the view,
-// storage offset included. An expanded dim has stride 0, a sliced one a larger stride than the
-// sizes would give; no stride is negative in PyTorch. The indices are the same for all three
-// tensors, the offsets are not.
+// storage offset included. An expanded dim has stride 0, one that is sliced with a step a larger
+// stride than the sizes would give; no stride is negative in PyTorch. The indices are the same for
+// all three tensors, the offsets are not.
 //
 // * The kernel `subtract`: a grid-stride loop, as in k03_axpy, over linear indices from 0 to n.
 //   The linear index counts the elements in row-major order, the last dim fastest, whatever the
