@@ -61,8 +61,8 @@ dictionary with the globals that it needs; ``compiled``, which is given, makes a
 statement for each node, in order, ``name = ...`` with the node's name, which uses no other local
 names than those of the nodes among its arguments (and `self`); the output is ``return ...``.
 Beware of: a node whose name is that of a function, two functions of one name (``torch.relu`` and
-``F.relu``), paths such as "blocks.0", and constants whose repr is no Python: ``inf``,
-``torch.float32``, a device, a slice.
+``F.relu``), paths such as "blocks.0", and constants whose repr cannot be run there: ``inf``,
+``torch.float32``, a device, and a slice if a parameter is called ``slice``.
 
 About 130 lines. Use nothing of ``torch.fx``, imports included, and compute nothing while tracing.
 Out of scope: parameters ``*args``, ``**kwargs``, keyword-only ones or one called `self` in a

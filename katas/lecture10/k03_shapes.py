@@ -12,9 +12,10 @@ before anything is made.
    addmm and baddbmm add is left out; each has other overloads, such as ``mm.dtype``, whose
    arguments go on), ``aten.convolution`` (the bias is left out, and a product with padding counts
    like any other), and attention: every operator of aten whose name begins with
-   ``_scaled_dot_product_`` (q, k and v come first; two products, q with k and the weights with v,
-   for each head of q; a mask changes nothing). All else is 0. (PyTorch's counter knows a few more:
-   gradients of convolution and attention, ``_scaled_mm``, kernels of its backends.)
+   ``_scaled_dot_product_``, but for those of backward (q, k and v come first; two products, q with
+   k and the weights with v, for each head of q; a mask changes nothing). All else is 0. (PyTorch's
+   counter knows a few more: gradients of convolution and attention, ``_scaled_mm``, kernels of its
+   backends.)
    ``aten.convolution`` takes x, weight, bias, stride, padding, dilation, transposed,
    output_padding, groups; an ordinary weight is (out, in / groups, ...), a transposed one
    (in, out / groups, ...). Use shapes alone.

@@ -19,7 +19,7 @@ that needs none of it.
      graphs were compiled in this call, how often a compiled graph ran in it. A call that raises
      has its pair too. ``(0, 1)`` is a cache hit, ``(0, 0)`` means that no graph ran at all.
    - ``breaks`` (a property) is what ``torch._dynamo.explain`` calls graph breaks: the graphs
-     compiled by the first call, less one; 0 without a call or a graph.
+     compiled by the first call, less one; 0 without a call or a graph (for which explain says -1).
    - ``recompiles`` (a property) is the number of graphs compiled by all calls after the first.
 
    Count in your backend: ``explain``, ``testing`` and ``utils.counters`` of ``torch._dynamo``

@@ -70,8 +70,9 @@ What happens to a value from outside, such as ``y.exp()``, happens in the graph 
 that does it: a branch that is not taken costs nothing. A parameter is an input as well.
 
 About 50 lines. Do not use ``torch.cond`` or ``torch._higher_order_ops``. Out of scope: shapes
-and dtypes (PyTorch demands that branches agree in these too, and that a carry keeps them; here
-nothing is known of them), results that are inputs, other writes, results nested deeper.
+and dtypes (PyTorch demands that branches agree in dtypes and numbers of dims, and that a carry
+keeps shape and dtype; here nothing is known of them), results that are inputs, other writes,
+results nested deeper.
 
 In PyTorch: ``torch/_higher_order_ops/cond.py`` (``trace_cond``) and ``scan.py`` beside it
 (``trace_scan``); functions are traced and their free variables lifted by
