@@ -9,7 +9,8 @@ What shall not travel stays where it is, and others hold a *remote reference* to
 - ``rpc.remote(to, function, args)`` returns an ``RRef`` to the result, which stays there, with its
   *owner*. `function` may be a class. ``rref.rpc_sync().method(...)`` and
   ``rref.rpc_async().method(...)`` call a method of the object where it lives.
-- What the function raises there is raised again here.
+- What the function raises there is raised again here: a ``ValueError`` or ``TypeError`` as itself,
+  a ``KeyError`` or an exception of your own as a ``RuntimeError`` that has its name in the text.
 - Each process runs requests in a pool of threads, which may be a single one. A function under
   ``@rpc.functions.async_execution`` returns a ``torch.futures.Future``; the thread is free again,
   and the answer goes out when somebody calls ``future.set_result(...)``.
