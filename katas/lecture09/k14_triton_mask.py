@@ -38,7 +38,7 @@ These four take about 20 lines. Negative sizes are out of scope.
 
 Part two: the kernel, with Triton (the lecture's README says how to get it; without it, the tests
 of part two are skipped). It is ``lanes`` again, in Triton's words: the compiler takes no call of a
-function that does not bear ``@triton.jit``.
+function of yours that does not bear ``@triton.jit``.
 
 ``glu(x)`` returns a new contiguous tensor of shape (rows, n), of x's dtype and device, and for any
 other shape the error of ``arguments``.

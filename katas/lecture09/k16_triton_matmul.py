@@ -46,7 +46,7 @@ These four take about 25 lines.
 
 Part two: the kernel, with Triton (the lecture's README says how to get it; without it, the tests
 of part two are skipped). It is ``tile``, ``step`` and ``accumulate`` again, in Triton's words: the
-compiler takes no call of a function that does not bear ``@triton.jit``.
+compiler takes no call of a function of yours that does not bear ``@triton.jit``.
 
 ``linear(x, w, bias=None, *, relu=False)`` returns what ``torch.nn.functional.linear`` does, with a
 ReLU behind it if asked for: max(out[i][j], 0).
