@@ -154,7 +154,7 @@ def test_the_bias_is_added_first(extension: Extension) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype) -> None:
-    """The approximation by tanh, to which the constants belong; that by erf differs by up to 5e-4."""
+    """The approximation by tanh, to which the constants belong; by erf it is up to 5e-4 away."""
     x, bias = 3 * torch.randn(50, 7, dtype=dtype), torch.randn(7, dtype=dtype)
     output = extension.op("bias_gelu")(x, bias)
 
