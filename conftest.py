@@ -45,12 +45,12 @@ VERDICT = (
     "plugins.ranks.job",
     "plugins.ranks.world",
     "plugins.native.plugin",
-    "plugins.kernels.simt",
-    "plugins.kernels.triton",
-    "plugins.kernels.interpreter",
-    "plugins.kernels.ahead",
-    "plugins.kernels.nvcc",
-    "plugins.kernels.ptx",
+    "plugins.cuda.simt",
+    "plugins.cuda.triton",
+    "plugins.cuda.triton_interpreter",
+    "plugins.cuda.triton_compiled",
+    "plugins.cuda.nvcc",
+    "plugins.cuda.ptx",
 )
 SESSION = (
     "plugins.native.ahead",

@@ -24,9 +24,10 @@ from typing import Any
 
 import torch
 
-from plugins.kernels.nvcc import build_kernels
-from plugins.kernels.nvcc import find_nvcc
-from plugins.kernels.nvcc import no_nvcc
+from plugins.cuda.language import CUDA
+from plugins.cuda.nvcc import build_kernels
+from plugins.cuda.nvcc import find_nvcc
+from plugins.cuda.nvcc import no_nvcc
 from plugins.machine.builtin import cuda_architecture
 from plugins.native.builder import Builder
 from plugins.native.folder import build_folder
@@ -103,7 +104,7 @@ def built(kata: str, device: str) -> Any:
         assert nvcc, no_nvcc()
         library = build_kernels(nvcc, source, GIVEN, folder, cuda_architecture())
     else:
-        library = builder.build(read_unit(f"lecture09_{kata}_cuda", [source], ROOT, GIVEN))
+        library = builder.build(read_unit(f"lecture09_{kata}_cuda", [source], ROOT, GIVEN, [CUDA]))
     if problem := load_library(around):
         raise RuntimeError(problem)
     bind = ctypes.CDLL(str(around)).kata_bind

@@ -28,7 +28,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from plugins.kernels.launches import find_addr2line  # noqa: E402
+from plugins.cuda.language import CUDA  # noqa: E402
+from plugins.cuda.launches import find_addr2line  # noqa: E402
 from plugins.native.builder import Builder  # noqa: E402
 from plugins.native.builder import BuildError  # noqa: E402
 from plugins.native.compile import BrokenToolError  # noqa: E402
@@ -139,7 +140,8 @@ def build(builder: Builder, folder: Path, file: Path, cases: list[Case]) -> dict
         whole = f"#include <cuda_runtime.h>\n{before}\n{text}\n{calls}"
         source.write_text(whole, encoding="utf-8")
         try:
-            return builder.build(read_unit(source.stem, [source], folder, file.parent))
+            unit = read_unit(source.stem, [source], folder, file.parent, [CUDA])
+            return builder.build(unit)
         except (BuildError, BrokenToolError, SourceError) as error:
             return str(error)
 

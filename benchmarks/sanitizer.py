@@ -42,10 +42,10 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.kernels.nvcc import CUDA
-from plugins.kernels.nvcc import NvccError
-from plugins.kernels.nvcc import find_nvcc
-from plugins.kernels.nvcc import no_nvcc
+from plugins.cuda.nvcc import CUDA
+from plugins.cuda.nvcc import NvccError
+from plugins.cuda.nvcc import find_nvcc
+from plugins.cuda.nvcc import no_nvcc
 from plugins.machine.builtin import cuda_architecture
 from plugins.machine.builtin import no_cuda
 from tests.gate.answers import read_answers
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence
 
-    from plugins.kernels.nvcc import Nvcc
+    from plugins.cuda.nvcc import Nvcc
     from tests.gate.answers import Wrong
 
 

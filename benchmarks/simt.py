@@ -60,6 +60,7 @@ OURS = f"""{CLOCK}
 import ctypes, sys
 from pathlib import Path
 import torch
+from plugins.cuda.language import CUDA
 from plugins.native.builder import Builder
 from plugins.native.folder import build_folder
 from plugins.native.loader import load_library
@@ -71,7 +72,8 @@ given = root / "katas/lecture09/csrc"
 builder = Builder(find_toolchain(), build_folder(root)[0])
 stem = next(given.glob(f"{{name}}_*.cu")).stem
 kernels = [root / "katas/lecture09/solutions/csrc" / f"{{stem}}.cu"]
-kernels = builder.build(read_unit(f"lecture09_{{name}}_cuda", kernels, root, given))
+kernels = read_unit(f"lecture09_{{name}}_cuda", kernels, root, given, [CUDA])
+kernels = builder.build(kernels)
 around = [given / f"{{stem}}.cpp"]
 around = builder.build(read_unit(f"lecture09_{{name}}", around, root, given))
 assert load_library(kernels) is None and load_library(around) is None

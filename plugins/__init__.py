@@ -5,7 +5,7 @@ which ``tox -e lint`` checks. From the top:
 
 =============  ============================================================================
 `loop`         what the learner types: --next, --watch, --hint, --solution
-`kernels`      CUDA and Triton, simulated on the CPU or compiled for a GPU
+`cuda`         CUDA and Triton, simulated on the CPU or compiled for a GPU
 `ranks`        the fixture ``world``: several processes, one verdict
 `progress`     where the learner stands: stored, and shown as map, page and JSON
 `fork`         commands about git: reset, update, practice, guard of pull requests

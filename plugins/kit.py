@@ -42,11 +42,11 @@ from plugins.checks.forbidden import forbids
 from plugins.checks.forbidden import watched_operators
 from plugins.checks.tensors import tensors
 from plugins.checks.tokens import forbids_tokens
-from plugins.kernels.ahead import Compiled
-from plugins.kernels.interpreter import TritonLaunch
-from plugins.kernels.launches import Launch
-from plugins.kernels.ptx import Ptx
-from plugins.kernels.simt import CudaExtension
+from plugins.cuda.launches import Launch
+from plugins.cuda.ptx import Ptx
+from plugins.cuda.simt import CudaExtension
+from plugins.cuda.triton_compiled import Compiled
+from plugins.cuda.triton_interpreter import TritonLaunch
 from plugins.native.builder import BuildError
 from plugins.native.extension import Extension
 from plugins.native.folder import build_folder

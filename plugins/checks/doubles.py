@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from plugins.checks.tokens import NO_CODE
+from plugins.tools.cxx import code_of
+from plugins.tools.cxx import line_number
 
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def forbids_doubles(source: Path, given: str = "") -> None:
 
 def doubles(text: str) -> list[tuple[int, str]]:
     """Return what makes doubles in a CUDA source, with the number of its line."""
-    code = NO_CODE.sub(_blank, text)
-    code = ROOM.sub(_blank, code)
+    # However long a comment between two operands is.
+    code = ROOM.sub(_blank, re.sub(r"[^\S\n]+", " ", code_of(text)))
     found = [(match.start(), match[0]) for match in NAMES.finditer(code)]
     for match in LITERAL.finditer(code):
         line = code[code.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -69,7 +70,7 @@ def doubles(text: str) -> list[tuple[int, str]]:
         before, after = code[: match.start()], code[match.end() :]
         if MACRO.match(line) or BEFORE.search(before[-200:]) or AFTER.match(after):
             found.append((match.start(), match[0]))
-    return [(code.count("\n", 0, place) + 1, what) for place, what in sorted(found)]
+    return [(line_number(code, place), what) for place, what in sorted(found)]
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from plugins.tools.cxx import TOKEN
+from plugins.tools.cxx import code_of
+
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +24,6 @@ HIDDEN = (
     *("at::compositeimplicitautograd", "DisableRecordFunctionGuard", "RecordFunctionGuard"),
     *("enableRecordFunction", "clearCallbacks", "clearThreadLocalCallbacks"),
 )
-NO_CODE = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"([^()\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
-    re.DOTALL,
-)
-TOKEN = re.compile(r"[A-Za-z_]\w*|::|\S")
 ALIAS = re.compile(r"namespace\s+(\w+)\s*=\s*(?:::\s*)?([\w:\s]+?)\s*;")
 USING = re.compile(r"using\s+namespace\s+(?:::\s*)?([\w:\s]+?)\s*;")
 
@@ -58,7 +56,7 @@ def forbids_tokens(source: Path, *names: str, allow: tuple[str, ...] = ()) -> No
 
 def uses(text: str, names: list[str]) -> dict[str, int]:
     """Return the line of the first use of each of these names that a C++ source uses."""
-    code = NO_CODE.sub(lambda match: " " + "\n" * match[0].count("\n"), text)
+    code = code_of(text)
     opened = [_joined(match[1]) for match in USING.finditer(code)]
     aliases = {match[1]: _joined(match[2]) for match in ALIAS.finditer(code)}
     found: dict[str, int] = {}

@@ -86,6 +86,18 @@ def pytest_kata_backends(config: pytest.Config) -> Sequence[Capability]:  # type
     """
 
 
+@pytest.hookspec
+def pytest_kata_languages(config: pytest.Config) -> Sequence[str]:  # type: ignore[empty-body]
+    """Return the names of languages beside C++ that sources of katas can be written in.
+
+    Called once per session by ``plugins.native.languages``, when pytest is configured, and with
+    ``--watch`` before each run. A name is that of a ``plugins.native.languages.Language`` in a
+    module that any process can import: one beside pytest builds the katas ahead.
+
+    Example: ``return ["my_package.opencl:OPENCL"]``
+    """
+
+
 @pytest.hookspec(firstresult=True)
 def pytest_kata_episodes(item: pytest.Item | pytest.Collector) -> Sequence[EpisodeRef] | None:
     """Return the episodes to show when `item` fails, best first, or None to leave it to others.

@@ -19,6 +19,8 @@ import pytest
 
 from plugins.course.session import course_root
 from plugins.native.folder import build_folder
+from plugins.native.languages import find_languages
+from plugins.native.languages import language_names
 from plugins.native.plugin import begun_key
 from plugins.native.prebuild import main
 from plugins.native.prebuild import wait_for_source
@@ -132,7 +134,8 @@ def pytest_kata_before_fork(config: pytest.Config, kata: Kata | None) -> None:
         config.stash[ahead_key] = ahead = BuildAhead()
         config.add_cleanup(ahead.stop)
     config.stash[begun_key] = False
-    if kata is None or not library_sources(kata):
+    names = language_names(config)
+    if kata is None or not library_sources(kata, find_languages(names)):
         ahead.stop()
         return
     # What is missing is reported by the test that needs it.
@@ -140,5 +143,5 @@ def pytest_kata_before_fork(config: pytest.Config, kata: Kata | None) -> None:
         # Once here, and in no fork.
         find_compiler()
         root = course_root(config)
-        ahead.start(write_request([kata], build_folder(root)[0], root))
+        ahead.start(write_request([kata], build_folder(root)[0], root, names))
         config.stash[begun_key] = True

@@ -32,7 +32,6 @@ from plugins.native.diagnostics import read_diagnostics
 from plugins.native.folder import VARIABLE
 from plugins.native.folder import prune
 from plugins.native.recipe import Recipe
-from plugins.native.tiers import tiers
 from plugins.native.toolchain import HOW
 from plugins.native.toolchain import VARIABLE as NAMED
 from plugins.tools.locks import locked
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plugins.native.sources import Unit
+    from plugins.native.tiers import Tier
     from plugins.native.toolchain import Toolchain
 
 
@@ -73,19 +73,19 @@ class Builder:
         """Return how `unit` is built."""
         return self.recipe_of(unit.tier)
 
-    def recipe_of(self, tier: str) -> Recipe:
+    def recipe_of(self, tier: Tier) -> Recipe:
         """Return how a tier is built: with the first compiler that has not refused its headers."""
-        if (recipe := self._recipes.get(tier)) is None:
+        if (recipe := self._recipes.get(tier.name)) is None:
             usable = (item for item in self._possible(tier) if not refusal(item, self.folder))
             recipe = next(usable, None) or next(self._possible(tier))
-            self._recipes[tier] = recipe
+            self._recipes[tier.name] = recipe
         return recipe
 
-    def _possible(self, tier: str) -> Iterator[Recipe]:
+    def _possible(self, tier: Tier) -> Iterator[Recipe]:
         for compiler in self.toolchain.compilers():
-            yield Recipe(replace(self.toolchain, compiler=compiler), tiers()[tier])
+            yield Recipe(replace(self.toolchain, compiler=compiler), tier)
 
-    def passed_over(self, tier: str) -> list[str]:
+    def passed_over(self, tier: Tier) -> list[str]:
         """Return the names of the compilers that come before the one of the tier."""
         chosen = self.recipe_of(tier).toolchain.compiler
         before = takewhile(lambda compiler: compiler != chosen, self.toolchain.compilers())
@@ -142,12 +142,12 @@ class Builder:
             except HeadersError as error:
                 name = recipe.toolchain.compiler.name
                 failed[recipe.name] = f"{name} cannot compile them:\n{error}"
-                self._recipes.pop(unit.tier, None)
+                self._recipes.pop(unit.tier.name, None)
             else:
                 return
         trouble = "\n".join(failed.values())
         raise BrokenToolError(
-            f"the fault is not in your code, but in the headers of the tier {unit.tier}\n"
+            f"the fault is not in your code, but in the headers of the tier {unit.tier.name}\n"
             f"{trouble}\ninstall another compiler, or name one by {NAMED}: {HOW}"
         )
 
@@ -239,9 +239,9 @@ def describe_build(builder: Builder, unit: Unit, kata: str) -> str:
     """Return the line shown while `unit` is built; a first build says how long it may take."""
     compiler = builder.recipe(unit).toolchain.compiler
     refused = "".join(f"; {name} cannot" for name in builder.passed_over(unit.tier))
-    text = f"building {kata} ({unit.tier}, {compiler.name}{refused}) ..."
+    text = f"building {kata} ({unit.tier.name}, {compiler.name}{refused}) ..."
     if builder.needs_headers(unit):
-        clang, gxx = builder.recipe(unit).tier.seconds
+        clang, gxx = unit.tier.seconds
         seconds = clang if compiler.clang else gxx
         text += f" first build: about {seconds} s"
     return text

@@ -12,7 +12,10 @@ import pytest
 
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from plugins.course.model import Kata
 
 
 @dataclass(frozen=True)
@@ -82,22 +85,23 @@ class Extension:
             pytest.fail(self.problem, pytrace=False)
 
 
-class CudaHooks:
-    """The hook by which the CUDA side takes part in the fixture, without an import."""
+class ExtensionHooks:
+    """The hook by which another language takes part in the fixture."""
 
     @pytest.hookspec(firstresult=True)
-    def pytest_kata_cuda_extension(
+    def pytest_kata_extension(
         self,
         extension: Extension,
-        kernels: Path,
+        libraries: Mapping[str, Path],
+        kata: Kata,
         config: pytest.Config,
         loaded: bool,  # noqa: FBT001 - pluggy passes no keyword-only arguments
     ) -> Extension | None:
-        """Return the value of the fixture ``extension`` for a kata with a CUDA source.
+        """Return the value of the fixture ``extension`` for `kata`, or None to leave it as it is.
 
         ``plugins.native.plugin`` calls it after the build: `extension` has the library of the
-        operator, `kernels` is the library of its kernels for the CPU. If `extension` has a
-        problem, both may be missing. `loaded` is false for the fixture ``unloaded``.
+        operators, `libraries` are all by their names, those of other languages first. Some are
+        missing if `extension` has a problem. `loaded` is false for the fixture ``unloaded``.
 
-        It is internal to the course, and not for packages; ``plugins.kernels.simt`` implements it.
+        A package that brings a language implements it, as ``plugins/cuda/simt.py`` does.
         """

@@ -30,14 +30,17 @@ from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.builder import describe_build
 from plugins.native.compile import BrokenToolError
-from plugins.native.extension import CudaHooks
 from plugins.native.extension import Extension
+from plugins.native.extension import ExtensionHooks
 from plugins.native.folder import build_folder
+from plugins.native.languages import find_languages
+from plugins.native.languages import language_names
 from plugins.native.loader import load_library
 from plugins.native.loader import probe_library
 from plugins.native.loader import write_faults
 from plugins.native.prebuild import start_build
 from plugins.native.prebuild import stop_build
+from plugins.native.prebuild import write_request
 from plugins.native.sources import SourceError
 from plugins.native.sources import library_sources
 from plugins.native.sources import read_unit
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 
     from plugins.course.model import Course
     from plugins.course.model import Kata
+    from plugins.native.languages import Language
     from plugins.native.sources import Unit
 
 
@@ -69,6 +73,7 @@ class Native:
 
     root: Path
     katas: tuple[Kata, ...]
+    languages: tuple[Language, ...]
 
     @cached_property
     def toolchain(self) -> Toolchain:
@@ -94,28 +99,33 @@ shown_by_key = pytest.StashKey[str]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hook by which the CUDA side takes part."""
-    pluginmanager.add_hookspecs(CudaHooks)
+    """Add the hook by which other languages take part."""
+    pluginmanager.add_hookspecs(ExtensionHooks)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start to build the C++ katas among the arguments, in a process beside this one."""
+    names = language_names(config)
+    languages = find_languages(names)
     start = config.invocation_params.dir
-    katas = native_katas(config.stash[course_key], config.args, start)
-    config.stash[native_key] = native = Native(course_root(config), katas)
+    katas = native_katas(config.stash[course_key], config.args, start, languages)
+    config.stash[native_key] = native = Native(course_root(config), katas, languages)
     # A missing folder is reported by the test that needs it.
     with suppress(OSError):
         if katas and builds_ahead(config):
             folder, warning = native.folder
-            process = start_build(katas, folder, native.root)
+            process = start_build(write_request(katas, folder, native.root, names))
             config.add_cleanup(partial(stop_build, process))
             if warning:
                 config.issue_config_time_warning(pytest.PytestWarning(warning), stacklevel=2)
 
 
-def native_katas(course: Course, args: Iterable[str], start: Path) -> tuple[Kata, ...]:
-    """Return the katas with C++ or CUDA sources among the arguments of the command line."""
-    return tuple(kata for kata in katas_among(course, args, start) if library_sources(kata))
+def native_katas(
+    course: Course, args: Iterable[str], start: Path, languages: tuple[Language, ...]
+) -> tuple[Kata, ...]:
+    """Return the katas with sources to build among the arguments of the command line."""
+    found = katas_among(course, args, start)
+    return tuple(kata for kata in found if library_sources(kata, languages))
 
 
 def builds_ahead(config: pytest.Config) -> bool:
@@ -152,11 +162,12 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         if compiler and not compiler.clang:
             faster = "clang is five times faster (see README.md)"
             lines = [f"katas: {compiler.name} builds the C++ katas; {faster}"]
-        for tier in tiers() if compiler else ():
+        every = (*tiers().values(), *(language.tier for language in native.languages))
+        for tier in every if compiler else ():
             for name in native.builder.passed_over(tier):
                 other = native.builder.recipe_of(tier).toolchain.compiler.name
-                why = f"{KATAS_CXX}={name} says why"
-                lines.append(f"katas: {name} cannot build the tier {tier}, {other} does ({why})")
+                what = f"{name} cannot build the tier {tier.name}, {other} does"
+                lines.append(f"katas: {what} ({KATAS_CXX}={name} says why)")
     return lines
 
 
@@ -174,17 +185,19 @@ def unloaded(request: pytest.FixtureRequest) -> Extension:
 
 def _extension(request: pytest.FixtureRequest, check: Callable[[Path], str | None]) -> Extension:
     kata = kata_of(request.node)
-    if kata is None or not library_sources(kata):
+    native = request.config.stash[native_key]
+    wanted = library_sources(kata, native.languages) if kata else {}
+    if kata is None or not wanted:
         folder = request.path.parent
         pytest.fail(f"{folder}/lecture.toml has no C++ source for {request.path.name}")
-    native = request.config.stash[native_key]
     shown = ""
     libraries: list[Path] = []
     try:
-        for name, files in library_sources(kata).items():
+        for name, files in wanted.items():
             sources = [source(request.module.__package__, file) for file in files]
             shown = shown or os.path.relpath(sources[0], native.root)
-            unit = read_unit(name, sources, native.root, kata.folder / "csrc")
+            beside = kata.folder / "csrc"
+            unit = read_unit(name, sources, native.root, beside, native.languages)
             builder = native.builder
             with announce_build(request.config, builder, unit, kata.id, request.node.nodeid):
                 libraries.append(builder.build(unit))
@@ -197,16 +210,16 @@ def _extension(request: pytest.FixtureRequest, check: Callable[[Path], str | Non
             problem = f"{shown} compiles, but cannot be loaded: {problem}"
         elif check is load_library:
             record_faults(request.config, libraries[0])
-    built = len(libraries) == len(library_sources(kata))
-    library, kernels = (libraries[-1], libraries[0]) if built else (Path(), Path())
-    found = Extension(library, unit_name(kata), shown, problem or "")
-    if kata.cuda:
-        hook = request.config.hook.pytest_kata_cuda_extension
-        answer: Extension | None = hook(
-            extension=found, kernels=kernels, config=request.config, loaded=check is load_library
-        )
-        found = answer or found
-    return found
+    built = len(libraries) == len(wanted)
+    found = Extension(libraries[-1] if built else Path(), unit_name(kata), shown, problem or "")
+    answer: Extension | None = request.config.hook.pytest_kata_extension(
+        extension=found,
+        libraries=dict(zip(wanted, libraries, strict=False)),
+        kata=kata,
+        config=request.config,
+        loaded=check is load_library,
+    )
+    return answer or found
 
 
 def record_faults(config: pytest.Config, library: Path) -> None:
@@ -227,8 +240,9 @@ def build_source(config: pytest.Config, name: str, source: Path) -> Path:
     BuildError
         If it does not compile; the message has the lines.
     """
-    unit = read_unit(name, [source], source.parent, source.parent)
-    return config.stash[native_key].builder.build(unit)
+    native = config.stash[native_key]
+    unit = read_unit(name, [source], source.parent, source.parent, native.languages)
+    return native.builder.build(unit)
 
 
 @contextmanager

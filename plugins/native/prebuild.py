@@ -16,12 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
+from typing import Any
 
 from katas import overlay
 from plugins import ROOT
 from plugins.native.builder import Builder
 from plugins.native.builder import BuildError
 from plugins.native.compile import BrokenToolError
+from plugins.native.languages import find_languages
 from plugins.native.sources import SourceError
 from plugins.native.sources import library_sources
 from plugins.native.sources import read_unit
@@ -42,10 +44,10 @@ if TYPE_CHECKING:
 MOST = 4
 
 
-def start_build(katas: Iterable[Kata], folder: Path, root: Path) -> subprocess.Popen[bytes]:
-    """Start building `katas` into `folder`, in order, and return the process that does it."""
+def start_build(request: str) -> subprocess.Popen[bytes]:
+    """Start building what `request` asks for, in order, and return the process that does it."""
     return subprocess.Popen(  # noqa: S603 - this module
-        [sys.executable, "-m", "plugins.native.prebuild", write_request(katas, folder, root)],
+        [sys.executable, "-m", "plugins.native.prebuild", request],
         cwd=ROOT,
         # A pipe that closes with this process, however it ends: see `end_with_the_run`.
         stdin=subprocess.PIPE,
@@ -56,14 +58,16 @@ def start_build(katas: Iterable[Kata], folder: Path, root: Path) -> subprocess.P
     )
 
 
-def write_request(katas: Iterable[Kata], folder: Path, root: Path) -> str:
-    """Return what `main` is to build."""
-    plan = [
+def write_request(katas: Iterable[Kata], folder: Path, root: Path, languages: list[str]) -> str:
+    """Return what `main` is to build: `katas` into `folder`. `languages` are named."""
+    found = find_languages(languages)
+    units = [
         [name, str(kata.folder), files]
         for kata in katas
-        for name, files in library_sources(kata).items()
+        for name, files in library_sources(kata, found).items()
     ]
-    return json.dumps({"folder": str(folder), "root": str(root), "units": plan})
+    plan = {"folder": str(folder), "root": str(root), "languages": languages, "units": units}
+    return json.dumps(plan)
 
 
 def stop_build(process: subprocess.Popen[bytes]) -> None:
@@ -74,28 +78,30 @@ def stop_build(process: subprocess.Popen[bytes]) -> None:
 
 
 def main(request: str, waiting: WaitingCompiler | None = None) -> None:
-    """Build what `start_build` asks for; errors are left to the tests, which meet them again."""
+    """Build what `write_request` asks for; errors are left to the tests, which meet them again."""
     plan = json.loads(request)
     with suppress(ToolchainError):
         builder = Builder(find_toolchain(), Path(plan["folder"]), waiting)
         with ThreadPoolExecutor(min(usable_processors(), MOST)) as pool:
-            for name, folder, sources in plan["units"]:
-                pool.submit(_build, builder, name, folder, sources, plan["root"])
+            for number in range(len(plan["units"])):
+                pool.submit(_build, builder, plan, number)
 
 
-def _build(builder: Builder, name: str, folder: str, sources: list[str], root: str) -> None:
+def _build(builder: Builder, plan: dict[str, Any], number: int) -> None:
     with suppress(BuildError, BrokenToolError, SourceError, OSError):
-        builder.build(_read(name, folder, sources, root))
+        builder.build(_read(plan, number))
 
 
-def _read(name: str, folder: str, sources: list[str], root: str) -> Unit:
+def _read(plan: dict[str, Any], number: int) -> Unit:
+    name, folder, sources = plan["units"][number]
     # The same files as `katas.source` finds, which would import the lecture.
     places = [Path(place) for place in overlay([folder])]
     found = [
         next((place / file for place in places if (place / file).is_file()), Path(folder))
         for file in sources
     ]
-    return read_unit(name, found, Path(root), Path(folder) / "csrc")
+    languages = find_languages(plan["languages"])
+    return read_unit(name, found, Path(plan["root"]), Path(folder) / "csrc", languages)
 
 
 def wait_for_source(request: str, folder: Path) -> WaitingCompiler | None:
@@ -103,8 +109,7 @@ def wait_for_source(request: str, folder: Path) -> WaitingCompiler | None:
     plan = json.loads(request)
     with suppress(ToolchainError, BrokenToolError, SourceError, OSError):
         builder = Builder(find_toolchain(), Path(plan["folder"]))
-        name, place, sources = plan["units"][0]
-        return builder.wait_for(_read(name, place, sources, plan["root"]), folder / "waits")
+        return builder.wait_for(_read(plan, 0), folder / "waits")
     return None
 
 

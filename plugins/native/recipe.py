@@ -34,8 +34,6 @@ FAULTS = "faults.cpp"
 # The lines of the calls, and no types or variables, which take a fifth longer: the last option
 # decides. Every addr2line reads this version.
 LINES = ("-gdwarf-4", "-g1")
-# The simulator of kernels finds the variables of the function that called it.
-FRAMES = "-fno-omit-frame-pointer"
 # The first clang whose mangled names say how a template's parameter was declared. The g++ that
 # builds PyTorch's wheels for Linux leaves that out, so some functions of ATen would be missing,
 # such as Tensor::const_data_ptr of torch 2.11.
@@ -93,7 +91,7 @@ class Recipe:
     @cached_property
     def files(self) -> dict[str, str]:
         """The files that the first command needs: the same text that `name` is the hash of."""
-        files = {FAULTS: HERE / "native" / FAULTS, **self.tier.named}
+        files = {FAULTS: HERE / "native" / FAULTS, **self.tier.files}
         own = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
         # g++ would compile the instances into each source.
         text = self.tier.text + self.tier.instantiated * self.compiled
@@ -108,7 +106,7 @@ class Recipe:
         return LIBRARIES if self.tier.torch else ()
 
     def _sources(self) -> list[str]:
-        return [FAULTS, *(name for name in self.tier.named if name.endswith(".cpp"))]
+        return [FAULTS, *(name for name in self.tier.files if name.endswith(".cpp"))]
 
     def prepare(self) -> list[list[str]]:
         """Return the commands that run once per tier."""
@@ -116,7 +114,7 @@ class Recipe:
         commands = [self._stub(name) for name in self._libraries() if self.platform != "darwin"]
         ours = [path, "-O2", *LINES, "-fPIC", "-std=c++20", "-c"]
         commands += [
-            [*ours, *[FRAMES] * (name != FAULTS), name, "-o", f"{name}.o"]
+            [*ours, *self.tier.linked * (name != FAULTS), name, "-o", f"{name}.o"]
             for name in self._sources()
         ]
         if not self.toolchain.compiler.clang:
@@ -145,7 +143,7 @@ class Recipe:
     def link(self, objects: Iterable[Path], target: Path) -> list[str]:
         """Return the command that links the library."""
         # Ours first: of a function that both have, such as one of std::string, the linker takes the
-        # first, and a kernel's is full of calls of the sanitizer, which would call themselves.
+        # first, and a sanitizer's calls in the other would call themselves.
         parts = [*self.objects, *map(str, objects), "-o", str(target)]
         if self.platform == "darwin":
             exports = ["-Wl,-exported_symbol,_kata_*", "-Wl,-dead_strip"]

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
+from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plugins import HERE
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 STABLE = (
@@ -74,33 +80,6 @@ INSTANCES = (
     ),
 )
 WANTED = HERE / "native/wanted.h"
-# CUDA C++ without a GPU: the sanitizer's calls go to csrc/simt.cpp. With -O0, each load and store
-# of the source is one of the machine, with either compiler.
-SIMT = ("-O0", "-fsanitize=thread", "-isystem", ".")
-# A function with many variables touches each page of the stack in turn, so a large array ends in
-# the gap below it, however large: else it reaches over the gap. Clang lacks the option on macOS.
-PROBES = "-fstack-clash-protection"
-SIMT_CLANG = (
-    "-mllvm=-tsan-instrument-func-entry-exit=0",
-    "-mllvm=-tsan-instrument-read-before-write=1",
-    "-mllvm=-tsan-distinguish-volatile=1",
-    # A structure with a vector in it is copied member by member, as with g++: no room is added.
-    "-Xclang=-fsanitize-address-field-padding=1",
-)
-SIMT_GXX = (
-    "--param=tsan-instrument-func-entry-exit=0",
-    "--param=tsan-distinguish-volatile=1",
-)
-# CUDA has these headers in folders; ours lie side by side, so whatever reads `csrc` reads all.
-# None of our names may be that of a header of CUDA's, as ``cuda_pipeline.h`` is.
-NESTED = {
-    "cooperative_groups_memcpy_async.h": "cooperative_groups/memcpy_async.h",
-    "cooperative_groups_reduce.h": "cooperative_groups/reduce.h",
-    "cooperative_groups_scan.h": "cooperative_groups/scan.h",
-    "libcu_atomic.h": "cuda/atomic",
-    "libcu_barrier.h": "cuda/barrier",
-    "libcu_pipeline.h": "cuda/pipeline",
-}
 VEC = (
     "ATen/cpu/vec/vec.h",
     "ATen/cpu/vec/functional.h",
@@ -127,16 +106,13 @@ class Tier:
     wanted: Path | None = None
     # Whether libraries need torch's.
     torch: bool = True
-    # Our own files beside the headers; the sources among them are linked.
-    files: tuple[Path, ...] = ()
+    # Our own files beside the headers, by the names that sources include them by.
+    files: Mapping[str, Path] = field(default_factory=dict)
+    # What the sources among them, which are linked, are compiled with.
+    linked: tuple[str, ...] = ()
     # Options that only one of the compilers knows.
     clang: tuple[str, ...] = ()
     gxx: tuple[str, ...] = ()
-
-    @property
-    def named(self) -> dict[str, Path]:
-        """Our own files by the names that sources include them by."""
-        return {NESTED.get(file.name, file.name): file for file in self.files}
 
     @property
     def text(self) -> str:
@@ -152,25 +128,12 @@ class Tier:
 def tiers() -> dict[str, Tier]:
     """Return the tiers by name, in the order of their cost."""
     vector = vector_options(platform.machine(), Path("/proc/cpuinfo"))
-    clang = tuple(word for option in SIMT_CLANG for word in option.split("=", 1))
-    files = tuple(sorted(set((HERE / "native/csrc").iterdir()) - {HERE / "native/csrc/README.md"}))
     every = (
         Tier("stable", STABLE, (2, 3)),
         Tier("small", SMALL, (13, 17), instances=INSTANCES, wanted=WANTED),
         Tier("iter", ITER, (15, 20), ("-O0", *DEFAULT), instances=INSTANCES, wanted=WANTED),
         Tier("full", FULL, (17, 23), instances=INSTANCES, wanted=WANTED),
         Tier("vec", VEC, (3, 5), ("-O2", *vector), compiled=False),
-        Tier(
-            "simt",
-            ("simt.h",),
-            (6, 6),
-            (*SIMT, *[PROBES] * (platform.system() == "Linux")),
-            compiled=False,
-            torch=False,
-            files=files,
-            clang=clang,
-            gxx=SIMT_GXX,
-        ),
     )
     return {tier.name: tier for tier in every}
 

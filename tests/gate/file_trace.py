@@ -36,7 +36,7 @@ ENGINE = re.compile(
 # What pytest and the plugins read beside. A test that reads it by itself rests on it.
 SETTINGS = re.compile(
     r"(tox|\.?pytest)\.ini|setup\.cfg|(\.?pytest|pyproject)\.toml|katas/\w+/lecture\.toml"
-    r"|plugins/native/(csrc/[\w.]+|faults\.cpp)"
+    r"|plugins/(cuda/csrc/[\w.]+|native/faults\.cpp)"
 )
 HOME = Path(__file__).parents[2]
 READERS = tuple(

@@ -159,7 +159,7 @@ def test_the_modules_of_the_engine_are_left_out(tmp_path: Path, name: str) -> No
     "name",
     [
         *("pyproject.toml", "tox.ini", "pytest.ini", "setup.cfg", "katas/lecture02/lecture.toml"),
-        *("plugins/native/csrc/simt.h", "plugins/native/csrc/simt.cpp"),
+        *("plugins/cuda/csrc/simt.h", "plugins/cuda/csrc/simt.cpp"),
     ],
 )
 def test_a_setting_counts_where_a_test_reads_it(tmp_path: Path, name: str) -> None:

@@ -380,7 +380,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("tests/gate/file_trace.py", "def watch", "def not_watch"),
         ("tests/gate/cxxmutants.py", '"<": ("<=", ">=")', '"<": ("<=",)'),
         ("plugins/checks/aftermath.py", "def freed", "def not_freed"),
-        ("plugins/native/csrc/order.h", "#pragma once", "#pragma once\nint x;"),
+        ("plugins/cuda/csrc/order.h", "#pragma once", "#pragma once\nint x;"),
         ("katas/__init__.py", "KATAS_OVERLAY", "OVERLAY"),
         ("conftest.py", "VERDICT + SESSION", "VERDICT"),
     ],
@@ -404,7 +404,7 @@ def test_words_of_the_engine_age_nothing(proof: Proof, engine: Path) -> None:
     for name, old, new in (
         ("tests/gate/mutation.py", '"""Runs a kata\'s mutants', '# Why.\n"""Tries mutants'),
         ("tests/gate/overlay.py", "copy more of the line", "take more of the line"),
-        ("plugins/native/csrc/order.h", "#pragma once", "// Why.\n#pragma  once"),
+        ("plugins/cuda/csrc/order.h", "#pragma once", "// Why.\n#pragma  once"),
     ):
         text = (engine / name).read_text()
         assert old in text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from plugins.kernels import nvcc
-from plugins.kernels import triton
+from plugins.cuda import nvcc
+from plugins.cuda import triton
 from plugins.machine import builtin
 from plugins.native import backends as compilers
 from plugins.ranks import backends as collectives

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from plugins import ROOT
-from plugins.kernels.nvcc import find_nvcc
+from plugins.cuda.nvcc import find_nvcc
 
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_the_record_adds_up_to_its_totals() -> None:
         for name in (
             "README.md",
             "katas/lecture09/README.md",
-            "plugins/native/csrc/README.md",
+            "plugins/cuda/csrc/README.md",
             "benchmarks/sanitizer.py",
         )
     ]

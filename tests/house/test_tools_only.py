@@ -21,7 +21,7 @@ def collected(*arguments: str) -> str:
 
 def test_modules_that_name_a_tool_are_kept_whole() -> None:
     """Not those that no compiler can change."""
-    names = ("native/test_builder.py", "kernels/test_simt.py", "house/test_wall.py")
+    names = ("native/test_builder.py", "cuda/test_simt.py", "house/test_wall.py")
     others = ("feed/test_podcast.py", "progress/test_store.py")
 
     assert all(names_a_tool(ROOT / "tests" / name) for name in names)

@@ -193,7 +193,7 @@ def test_a_device_that_was_not_used_is_not_asked(monkeypatch: pytest.MonkeyPatch
 
 
 # Other things that are called so: the kind of a kata, and Triton's compiler for these GPUs.
-SAME_WORD = {"course/model.py", "kernels/ahead.py"}
+SAME_WORD = {"course/model.py", "cuda/triton_compiled.py"}
 
 
 def names_cuda(file: Path) -> bool:

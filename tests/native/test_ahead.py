@@ -49,7 +49,7 @@ class Watch:
     def save(self, text: str) -> int:
         """Save the source and begin to build it; return the process that does."""
         self.source.write_text(f"// tier: small\n{text}\n")
-        self.ahead.start(write_request([self.kata], self.folder, self.root))
+        self.ahead.start(write_request([self.kata], self.folder, self.root, []))
         return self.ahead.process
 
     def built(self, number: int) -> None:
@@ -165,7 +165,7 @@ from tests.support.native import native_kata
 root = Path(sys.argv[1])
 ahead = BuildAhead()
 kata = native_kata(root / "katas/lecture01", "k01_cpp", "csrc/k01.cpp")
-ahead.start(write_request([kata], root / "build", root))
+ahead.start(write_request([kata], root / "build", root, []))
 print(ahead.process, flush=True)
 time.sleep(60)
 """
@@ -209,18 +209,23 @@ def test_a_watch_builds_before_it_forks(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(ahead, "course_root", lambda _: tmp_path)
     monkeypatch.setattr(ahead, "find_compiler", lambda: None)
     at_the_end: list[Callable[[], None]] = []
-    session: Any = SimpleNamespace(stash=pytest.Stash(), add_cleanup=at_the_end.append)
+    languages = lambda **_: [["tests.support.native:LOUD"]]  # noqa: E731 - a hook
+    session: Any = SimpleNamespace(
+        stash=pytest.Stash(),
+        add_cleanup=at_the_end.append,
+        hook=SimpleNamespace(pytest_kata_languages=languages),
+    )
     python = native_kata(tmp_path / "lecture01", "k01_python")
-    cpp = native_kata(tmp_path / "lecture01", "k02_cpp", "csrc/k02.cpp", "csrc/k02.cu")
-    cuda = native_kata(tmp_path / "lecture01", "k03_cuda", "csrc/k03.cu")
+    cpp = native_kata(tmp_path / "lecture01", "k02_cpp", "csrc/k02.cpp", "csrc/k02.loud")
+    loud = native_kata(tmp_path / "lecture01", "k03_loud", "csrc/k03.loud")
 
     begun = []
-    for kata in (cpp, cuda, python, None):
+    for kata in (cpp, loud, python, None):
         pytest_kata_before_fork(session, kata)
         begun.append(session.stash[begun_key])
 
     builder: Any = session.stash[ahead_key]
-    units = ["lecture01_k02_cuda", "lecture01_k02", "lecture01_k03_cuda"]
+    units = ["lecture01_k02_loud", "lecture01_k02", "lecture01_k03_loud"]
     assert [*units, "stop", "stop"] == builder.told
     assert [True, True, False, False] == begun
     assert [builder.stop] == at_the_end
@@ -233,7 +238,11 @@ def test_a_watch_without_a_compiler_leaves_it_to_the_run(
     monkeypatch.setenv("KATAS_BUILD", str(tmp_path / "build"))
     monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
     monkeypatch.setattr(ahead, "course_root", lambda _: tmp_path)
-    session: Any = SimpleNamespace(stash=pytest.Stash(), add_cleanup=lambda _: None)
+    session: Any = SimpleNamespace(
+        stash=pytest.Stash(),
+        add_cleanup=lambda _: None,
+        hook=SimpleNamespace(pytest_kata_languages=lambda **_: []),
+    )
 
     pytest_kata_before_fork(session, native_kata(tmp_path, "k01_cpp", "csrc/k01.cpp"))
 

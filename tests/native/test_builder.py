@@ -26,6 +26,7 @@ from plugins.native.compile import BrokenToolError
 from plugins.native.recipe import Recipe
 from plugins.native.sources import Unit
 from plugins.native.sources import read_unit
+from plugins.native.tiers import Tier
 from plugins.native.tiers import tiers
 from plugins.native.toolchain import Compiler
 from plugins.native.toolchain import find_toolchain
@@ -339,18 +340,18 @@ def test_a_compiler_that_cannot_build_a_tier_is_passed_over(two: Two) -> None:
     library = builder.build(unit)
 
     assert "g++" == builder.recipe(unit).toolchain.compiler.name
-    assert ["clang++"] == builder.passed_over("small")
+    assert ["clang++"] == builder.passed_over(tiers()["small"])
     assert "(small, g++; clang++ cannot) ..." in describe_build(builder, unit, "lecture01/k01")
     later = two.builder()
     assert later.ready(unit)
     assert library == later.build(unit)
-    assert ["clang++"] == later.passed_over("small")
-    assert [] == later.passed_over("iter")
+    assert ["clang++"] == later.passed_over(tiers()["small"])
+    assert [] == later.passed_over(tiers()["iter"])
     clang = Recipe(find_toolchain(), tiers()["small"])
     os.utime(bench.folder / clang.name / "refused", (1, 1))
 
     assert library != two.builder().build(unit)
-    assert [] == two.builder().passed_over("small")
+    assert [] == two.builder().passed_over(tiers()["small"])
 
 
 def test_a_compiler_that_was_interrupted_is_not_passed_over(two: Two) -> None:
@@ -361,7 +362,7 @@ def test_a_compiler_that_was_interrupted_is_not_passed_over(two: Two) -> None:
         with pytest.raises(BrokenToolError):
             two.builder().build(bench.unit())
 
-        assert [] == two.builder().passed_over("small")
+        assert [] == two.builder().passed_over(tiers()["small"])
 
 
 def test_where_no_compiler_can_the_first_error_of_each_is_shown(two: Two) -> None:
@@ -404,14 +405,12 @@ def test_the_line_about_a_build_says_how_long_the_first_one_takes(
 ) -> None:
     """It compiles the headers, which takes longer with g++."""
     compiler = SimpleNamespace(name="cc-19", clang=clang)
-    recipe = SimpleNamespace(
-        tier=SimpleNamespace(seconds=(8, 13)), toolchain=SimpleNamespace(compiler=compiler)
-    )
+    recipe = SimpleNamespace(toolchain=SimpleNamespace(compiler=compiler))
     builder: Any = SimpleNamespace(
         needs_headers=lambda _unit: first,
         recipe=lambda _unit: recipe,
         passed_over=lambda _tier: [],
     )
-    unit: Any = SimpleNamespace(tier="small")
+    unit: Any = SimpleNamespace(tier=Tier("small", (), (8, 13)))
 
     assert f"building lecture01/k01 {line}" == describe_build(builder, unit, "lecture01/k01")

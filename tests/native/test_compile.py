@@ -103,7 +103,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     found = Compiler(str(compiler), clang=True, major=19, version="19", linker="")
     torch = Torch(Path("/torch"), cxx11_abi=True, stamp="torch 2.13.0")
-    return Recipe(Toolchain(found, torch), Tier("small", ("a.h",), (8, 13), files=(own,)))
+    return Recipe(Toolchain(found, torch), Tier("small", ("a.h",), (8, 13), files={"own.h": own}))
 
 
 def test_headers_are_compiled_once(recipe: Recipe, tmp_path: Path) -> None:

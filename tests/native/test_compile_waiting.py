@@ -84,7 +84,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return started
 
 
-@pytest.mark.parametrize("tier", [name for name in tiers() if name != "simt"])
+@pytest.mark.parametrize("tier", tiers())
 def test_it_compiles_what_is_saved_later(tmp_path: Path, tools: list[str], tier: str) -> None:
     """In every tier, with the headers beside the source as they are then; only a linker starts."""
     bench = Bench(tmp_path, tier)

@@ -1,4 +1,4 @@
-"""The hook by which the CUDA side takes part in the fixture ``extension``."""
+"""The hook by which another language takes part in the fixture ``extension``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from plugins.native.extension import CudaHooks
 from plugins.native.extension import Extension
+from plugins.native.extension import ExtensionHooks
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-PLAIN = Extension(Path("library.so"), "lecture01_k01", "k01.cu")
+PLAIN = Extension(Path("library.so"), "lecture01_k01", "k01.loud")
 
 
 class Answer:
@@ -26,7 +26,7 @@ class Answer:
         self.answer = answer
         self.asked: list[bool] = []
 
-    def pytest_kata_cuda_extension(self, loaded: bool) -> Extension | None:  # noqa: FBT001 - as the hook has it
+    def pytest_kata_extension(self, loaded: bool) -> Extension | None:  # noqa: FBT001 - as the hook has it
         """Return the answer."""
         self.asked.append(loaded)
         return self.answer
@@ -38,17 +38,17 @@ def call() -> Callable[..., Any]:
 
     def ask(*plugins: object) -> Any:
         manager = pytest.PytestPluginManager()
-        manager.add_hookspecs(CudaHooks)
+        manager.add_hookspecs(ExtensionHooks)
         for plugin in plugins:
             manager.register(plugin)
-        return manager.hook.pytest_kata_cuda_extension(
-            extension=PLAIN, kernels=Path(), config=None, loaded=True
+        return manager.hook.pytest_kata_extension(
+            extension=PLAIN, libraries={}, kata=None, config=None, loaded=True
         )
 
     return ask
 
 
-def test_without_the_cuda_side_there_is_no_answer(call: Callable[..., Any]) -> None:
+def test_without_another_language_there_is_no_answer(call: Callable[..., Any]) -> None:
     """The fixture returns its own extension then."""
     assert call() is None
 

@@ -23,6 +23,7 @@ from plugins.native.plugin import no_cxx
 from plugins.native.plugin import pytest_report_header
 from plugins.native.plugin import resume_dots
 from plugins.native.sources import SourceError
+from tests.support.native import LOUD
 from tests.support.native import native_kata
 from tests.support.warm import PYTEST
 
@@ -41,23 +42,26 @@ PLUGINS = (
     "plugins.machine.backends",
     "plugins.native.plugin",
 )
-# Answers the hook as the CUDA side does, with an extension of its own.
+# Brings a language, and answers the hook with an extension of its own.
 ANSWER = """
 from dataclasses import replace
 
-def pytest_kata_cuda_extension(extension, kernels, loaded):
-    return replace(extension, problem=f"{extension.source}, loaded={loaded}, {kernels}")
+def pytest_kata_languages():
+    return ["tests.support.native:LOUD"]
+
+def pytest_kata_extension(extension, libraries, kata, loaded):
+    return replace(extension, problem=f"{kata.name} {extension.source} {loaded} {libraries}")
 """
 
 
 @pytest.fixture
 def lectures(tmp_path: Path) -> Course:
-    """Return two lectures with one Python kata, two in C++ and one in CUDA."""
+    """Return two lectures with one Python kata, two in C++ and one in another language."""
     one, two = tmp_path / "katas/lecture01", tmp_path / "katas/lecture02"
     katas = (
         native_kata(one, "k01_python"),
-        native_kata(one, "k02_cpp", "csrc/k02.cpp", "csrc/k02.cu"),
-        native_kata(one, "k03_cuda", "csrc/k03.cu"),
+        native_kata(one, "k02_cpp", "csrc/k02.cpp", "csrc/k02.loud"),
+        native_kata(one, "k03_loud", "csrc/k03.loud"),
     )
     other = (native_kata(two, "k01_cpp", "csrc/k01.cpp"),)
     return Course((Lecture("lecture01", "", {}, katas, one), Lecture("", "", {}, other, two)), ())
@@ -66,8 +70,8 @@ def lectures(tmp_path: Path) -> Course:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (["katas"], ["lecture01/k02_cpp", "lecture01/k03_cuda", "lecture02/k01_cpp"]),
-        (["katas/lecture01"], ["lecture01/k02_cpp", "lecture01/k03_cuda"]),
+        (["katas"], ["lecture01/k02_cpp", "lecture01/k03_loud", "lecture02/k01_cpp"]),
+        (["katas/lecture01"], ["lecture01/k02_cpp", "lecture01/k03_loud"]),
         (["katas/lecture02/test_k01_cpp.py::test_a[x-1]"], ["lecture02/k01_cpp"]),
         (["katas/lecture01/test_k01_python.py", "tests"], []),
         ([], []),
@@ -76,8 +80,8 @@ def lectures(tmp_path: Path) -> Course:
 def test_katas_are_selected_by_the_arguments(
     lectures: Course, tmp_path: Path, args: list[str], expected: list[str]
 ) -> None:
-    """Those with C++ or CUDA sources, in the order in which their tests run."""
-    assert expected == [kata.id for kata in native_katas(lectures, args, tmp_path)]
+    """Those with sources to build, in the order in which their tests run."""
+    assert expected == [kata.id for kata in native_katas(lectures, args, tmp_path, (LOUD,))]
 
 
 def config(**values: object) -> Any:
@@ -144,7 +148,7 @@ def test_the_backend_needs_fork_and_a_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of them has its sentence."""
-    session: Any = SimpleNamespace(stash={native_key: Native(tmp_path, ())})
+    session: Any = SimpleNamespace(stash={native_key: Native(tmp_path, (), ())})
     monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
 
     assert "KATAS_CXX=no-such-compiler is not a C++ compiler that can be run" == no_cxx(session)
@@ -157,7 +161,7 @@ def test_a_session_has_one_builder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("KATAS_BUILD", str(tmp_path / "build"))
     toolchain = object()
     monkeypatch.setattr("plugins.native.plugin.find_toolchain", lambda: toolchain)
-    native = Native(tmp_path, ())
+    native = Native(tmp_path, (), ())
 
     assert not (tmp_path / "build").exists()
     assert native.builder is native.builder
@@ -168,34 +172,44 @@ def test_a_test_may_build_a_source_of_its_own(tmp_path: Path) -> None:
     """With the session's builder; without a tier the source is refused."""
     built: list[Unit] = []
     builder = SimpleNamespace(build=built.append)
-    session: Any = SimpleNamespace(stash={native_key: SimpleNamespace(builder=builder)})
+    session: Any = SimpleNamespace(
+        stash={native_key: SimpleNamespace(builder=builder, languages=())}
+    )
     source = tmp_path / "own.cpp"
     source.write_text("// tier: stable\n")
 
     build_source(session, "lecture01_k09", source)
 
     (unit,) = built
-    assert ("lecture01_k09", "stable", "own.cpp") == (unit.name, unit.tier, unit.files[0].shown)
+    assert ("lecture01_k09", "stable", "own.cpp") == (
+        unit.name,
+        unit.tier.name,
+        unit.files[0].shown,
+    )
     source.write_text("int x;")
     with pytest.raises(SourceError, match=r"^own.cpp:1: expected // tier: NAME"):
         build_source(session, "lecture01_k09", source)
 
 
 @pytest.mark.parametrize(("name", "loaded"), [("extension", True), ("unloaded", False)])
-def test_the_cuda_side_may_replace_the_extension(
+def test_another_language_may_replace_the_extension(
     course: MiniCourse, name: str, *, loaded: bool
 ) -> None:
-    """For a kata with a CUDA source, even if it has no library; otherwise it stays."""
+    """Even if there is no library; without an answer it stays."""
     course.plugins(*PLUGINS)
     course.imported = PYTEST
     course.monkeypatch.setenv("KATAS_CXX", "no-such-compiler")
-    source = "katas/lecture01/csrc/k01_first.cu"
-    course.kata(test=f"def test_it({name}): pass", csrc=("csrc/k01_first.cu",))
-
-    course.run().stdout.fnmatch_lines([f"{source} could not be built: KATAS_CXX=no-such-*"])
+    source = "katas/lecture01/csrc/k01_first.loud"
+    csrc = ("csrc/k01_first.loud",)
+    course.kata(test=f"def test_it({name}): pass", csrc=csrc, stub="INT X;\n")
     conftest = course.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + ANSWER)
-    course.run().stdout.fnmatch_lines([f"{source}, loaded={loaded}, ."])
+    before, (language, answer) = conftest.read_text(), ANSWER.split("\n\ndef pytest_kata_ext")
+
+    course.run().stdout.fnmatch_lines(["*lecture.toml has no C++ source for test_k01_first.py"])
+    conftest.write_text(f"{before}{language}\n")
+    course.run().stdout.fnmatch_lines([f"{source} could not be built: KATAS_CXX=no-such-*"])
+    conftest.write_text(f"{before}{language}\n\ndef pytest_kata_ext{answer}")
+    course.run().stdout.fnmatch_lines([f"k01_first {source} {loaded} {{}}"])
 
 
 @pytest.mark.parametrize(("shows", "resumed"), [(True, ["k.py::test_it"]), (False, [])])
@@ -224,8 +238,8 @@ def test_dots_go_on_in_a_terminal(shows: bool, resumed: list[str]) -> None:  # n
         (False, [], ["katas: cc builds the C++ katas; clang is five times faster (see README.md)"]),
         (
             True,
-            ["simt"],
-            ["katas: cc cannot build the tier simt, g++ does (KATAS_CXX=cc says why)"],
+            ["vec"],
+            ["katas: cc cannot build the tier vec, g++ does (KATAS_CXX=cc says why)"],
         ),
     ],
 )
@@ -234,13 +248,13 @@ def test_the_header_tells_of_compilers(
 ) -> None:
     """That g++ builds, or that the first compiler is passed over for a tier; each in one row."""
     builder = SimpleNamespace(
-        passed_over=lambda tier: ["cc"] * (tier in refused),
+        passed_over=lambda tier: ["cc"] * (tier.name in refused),
         recipe_of=lambda _tier: SimpleNamespace(
             toolchain=SimpleNamespace(compiler=SimpleNamespace(name="g++"))
         ),
     )
     toolchain = SimpleNamespace(compiler=SimpleNamespace(name="cc", clang=clang))
-    native = SimpleNamespace(katas=("a",), toolchain=toolchain, builder=builder)
+    native = SimpleNamespace(katas=("a",), toolchain=toolchain, builder=builder, languages=())
     config: Any = SimpleNamespace(stash={native_key: native})
 
     assert lines == pytest_report_header(config)

@@ -14,6 +14,7 @@ from plugins.native.prebuild import main
 from plugins.native.prebuild import start_build
 from plugins.native.prebuild import stop_build
 from plugins.native.prebuild import wait_for_source
+from plugins.native.prebuild import write_request
 from tests.support.native import built
 from tests.support.native import native_kata
 from tests.support.native import running
@@ -28,7 +29,8 @@ def request(lecture: Path, *sources: str) -> str:
     """Return the process's argument for these sources."""
     root = lecture.parents[1]
     units = [[f"lecture01_{Path(name).stem}", str(lecture), [name]] for name in sources]
-    return json.dumps({"folder": str(root / "build"), "root": str(root), "units": units})
+    plan = {"folder": str(root / "build"), "root": str(root), "units": units}
+    return json.dumps({**plan, "languages": ["tests.support.native:LOUD"]})
 
 
 def test_everything_is_built_silently(lecture: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -38,6 +40,17 @@ def test_everything_is_built_silently(lecture: Path, capfd: pytest.CaptureFixtur
     assert ["lecture01_k01"] == built(lecture, "*.so")
     assert ["lecture01_k02"] == built(lecture, "*.failed")
     assert ("", "") == capfd.readouterr()
+
+
+def test_a_language_is_found_by_its_name(lecture: Path) -> None:
+    """What the process is asked for has it, and it knows no hooks."""
+    (lecture / "csrc/k01.loud").write_text("INT X;\n")
+    root = lecture.parents[1]
+    kata = native_kata(lecture, "k01_loud", "csrc/k01.loud", "csrc/k01.cpp")
+
+    main(write_request([kata], root / "build", root, ["tests.support.native:LOUD"]))
+
+    assert ["lecture01_k01", "lecture01_k01"] == built(lecture, "*.so")
 
 
 def test_the_source_is_the_one_of_the_test(lecture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +76,7 @@ def test_without_a_compiler_it_is_silent(lecture: Path, monkeypatch: pytest.Monk
 
 def test_the_process_builds_beside_the_run(lecture: Path) -> None:
     """One that has ended by itself can be stopped too."""
-    root = lecture.parents[1]
-    process = start_build([native_kata(lecture, "k01_cpp", "csrc/k01.cpp")], root / "build", root)
+    process = start_build(request(lecture, "csrc/k01.cpp"))
     process.wait(60)
 
     stop_build(process)
@@ -77,7 +89,7 @@ def test_the_process_ends_with_the_run(lecture: Path) -> None:
     """With its compilers, which are killed in the middle; the next run builds again."""
     root = lecture.parents[1]
     (root / "calls.once").write_text("k01.cpp.o sleep\n")
-    process = start_build([native_kata(lecture, "k01_cpp", "csrc/k01.cpp")], root / "build", root)
+    process = start_build(request(lecture, "csrc/k01.cpp"))
     until(lambda: not (root / "calls.once").exists())
     assert running(process.pid)
 
@@ -92,14 +104,12 @@ RUN = """
 import sys, time
 from pathlib import Path
 from plugins.native.prebuild import start_build
-from tests.support.native import built
+from plugins.native.prebuild import write_request
 from tests.support.native import native_kata
-from tests.support.native import running
-from tests.support.native import until
 
 root = Path(sys.argv[1])
 katas = [native_kata(root / "katas/lecture01", "k01_cpp", "csrc/k01.cpp")]
-print(start_build(katas, root / "build", root).pid, flush=True)
+print(start_build(write_request(katas, root / "build", root, [])).pid, flush=True)
 time.sleep(60)
 """
 

@@ -106,6 +106,24 @@ def test_functions_have_the_names_that_gxx_gives_them() -> None:
         assert names == ("-fclang-abi-compat=17" in made.compile(Path("a.cpp"), Path("a.o")))
 
 
+def test_own_sources_of_a_tier_are_linked(tmp_path: Path) -> None:
+    """They are compiled once, with options of their own; all its files are part of its name."""
+    for name in ("help.cpp", "help.h"):
+        (tmp_path / name).write_text(name)
+    files = {"help.cpp": tmp_path / "help.cpp", "deep/help.h": tmp_path / "help.h"}
+    tier = replace(TIER, compiled=False, files=files, linked=("-fown",))
+    made = recipe(tier=tier)
+
+    assert [*STUBS, FAULTS, "help.cpp.o", "tier.pch", "a.o", "a.so"] == uses(CLANG, tier=tier)
+    own = [words for words in made.prepare() if "-fown" in words]
+    assert [["help.cpp", "-o", "help.cpp.o"]] == [words[-3:] for words in own]
+    assert "help.h" == made.files["deep/help.h"]
+    for file in files.values():
+        before = recipe(tier=tier).name
+        file.write_text("other")
+        assert before != recipe(tier=tier).name
+
+
 def test_headers_are_compiled_again_for_another_compiler_torch_or_tier() -> None:
     """Nothing else shares the folder of a tier."""
     others = [

@@ -11,6 +11,7 @@ from plugins.native.sources import Unit
 from plugins.native.sources import library_sources
 from plugins.native.sources import read_unit
 from plugins.native.sources import unit_name
+from tests.support.native import LOUD
 from tests.support.native import native_kata
 
 
@@ -35,7 +36,7 @@ def read(csrc: Path, text: str, name: str = "k01.cpp") -> Unit:
 @pytest.mark.parametrize("name", ["stable", "small", "iter", "full", "vec"])
 def test_the_first_line_names_the_tier(csrc: Path, name: str) -> None:
     """Spaces after the name are allowed."""
-    assert name == read(csrc, f"// tier: {name}  \nint x;").tier
+    assert name == read(csrc, f"// tier: {name}  \nint x;").tier.name
 
 
 @pytest.mark.parametrize("line", ["", "\n// tier: small", "// tier: large", "// tier: small one"])
@@ -50,14 +51,14 @@ def test_a_source_without_a_tier_is_refused(csrc: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("k01.cpp", "// tier: small\n"), ("k01.cu", "int x;\n")]
+    ("name", "text"), [("k01.cpp", "// tier: small\n"), ("k01.loud", "int x;\n")]
 )
 def test_the_mark_of_utf8_is_left_out(csrc: Path, name: str, text: str) -> None:
     """Compilers take it, and some editors write it; a header may begin with it, too."""
     (csrc / "a.h").write_text("int y;", encoding="utf-8-sig")
     (csrc / name).write_text(f'{text}#include "a.h"\n', encoding="utf-8-sig")
 
-    unit = read_unit("lecture01_k01", [csrc / name], csrc.parents[2], csrc)
+    unit = read_unit("lecture01_k01", [csrc / name], csrc.parents[2], csrc, [LOUD])
 
     assert [f'{text}#include "a.h"\n', "int y;"] == [file.text for file in unit.files]
 
@@ -129,14 +130,51 @@ def test_a_source_outside_the_root_is_shown_in_full(csrc: Path, tmp_path: Path) 
 
 
 def test_a_library_is_named_like_the_operators_in_it(csrc: Path) -> None:
-    """By lecture and number; the kernels are a library of their own, and are built first."""
+    """By lecture and number; another language's has its ending, and is built before."""
     lecture = csrc.parent
-    both = native_kata(lecture, "k02_cpp", "csrc/k02.cpp", "csrc/k02.cu")
+    both = native_kata(lecture, "k02_cpp", "csrc/k02.cpp", "csrc/k02.loud")
 
     assert "lecture01_k02" == unit_name(both)
-    found = library_sources(both)
-    assert ["lecture01_k02_cuda", "lecture01_k02"] == list(found)
-    assert [["csrc/k02.cu"], ["csrc/k02.cpp"]] == list(found.values())
-    cuda = native_kata(lecture, "k03_cuda", "csrc/k03.cu")
-    assert {"lecture01_k03_cuda": ["csrc/k03.cu"]} == library_sources(cuda)
-    assert {} == library_sources(native_kata(lecture, "k01_python"))
+    found = library_sources(both, [LOUD])
+    assert ["lecture01_k02_loud", "lecture01_k02"] == list(found)
+    assert [["csrc/k02.loud"], ["csrc/k02.cpp"]] == list(found.values())
+    assert {"lecture01_k02": ["csrc/k02.cpp"]} == library_sources(both, [])
+    loud = native_kata(lecture, "k03_loud", "csrc/k03.loud")
+    assert {"lecture01_k03_loud": ["csrc/k03.loud"]} == library_sources(loud, [LOUD])
+    assert {} == library_sources(native_kata(lecture, "k01_python"), [LOUD])
+
+
+def test_a_source_in_another_language_becomes_cpp(csrc: Path) -> None:
+    """With all headers that it includes, in copies that a C++ compiler takes for C++."""
+    (csrc / "k.loud").write_text('#include "k.hl"\n#include "k.h"\nINT A;\n')
+    (csrc / "k.hl").write_text("INT B;\n")
+    (csrc / "k.h").write_text("INT C;\n")
+
+    unit = read_unit("k", [csrc / "k.loud"], csrc, csrc, [LOUD])
+
+    assert LOUD.tier is unit.tier
+    assert ["k.loud.cpp", "k.hl", "k.h"] == [file.copy for file in unit.files]
+    assert ["k.loud"] == [file.name for file in unit.sources]
+    first, *others = [file.numbered for file in unit.files]
+    assert first.startswith('// k.loud k.hl k.h\n#line 1 "k.loud"\n#include')
+    assert ['#line 1 "k.hl"\nint b;\n', '#line 1 "k.h"\nint c;\n'] == others
+
+
+def test_cpp_may_include_a_header_in_another_language(csrc: Path) -> None:
+    """It is known by its suffix; nothing stands before the source then."""
+    (csrc / "k.cpp").write_text('// tier: vec\n#include "k.hl"\nINT A;\n')
+    (csrc / "k.hl").write_text("INT B;\n")
+
+    unit = read_unit("k", [csrc / "k.cpp"], csrc, csrc, [LOUD])
+
+    assert "vec" == unit.tier.name
+    assert ["INT A;", "int b;"] == [file.rewritten.splitlines()[-1] for file in unit.files]
+    assert ["", ""] == [file.before for file in unit.files]
+
+
+def test_what_cannot_be_rewritten_is_an_error_with_its_line(csrc: Path) -> None:
+    """The line is the learner's."""
+    (csrc / "k.loud").write_text("INT A;\n?\n")
+
+    with pytest.raises(SourceError, match=r"^k.loud:2: no questions$"):
+        read_unit("k", [csrc / "k.loud"], csrc, csrc, [LOUD])

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from plugins.native.tiers import DEFAULT
-from plugins.native.tiers import NESTED
 from plugins.native.tiers import tiers
 from plugins.native.tiers import vector_options
 
@@ -17,7 +16,7 @@ AUTHORING = Path(__file__).parents[2] / "docs/authoring.md"
 
 def test_the_tiers_are_in_the_order_of_their_cost() -> None:
     """A source names the first that serves it; ``iter`` and ``full`` contain ``small``."""
-    assert ["stable", "small", "iter", "full", "vec", "simt"] == list(tiers())
+    assert ["stable", "small", "iter", "full", "vec"] == list(tiers())
 
     small = set(tiers()["small"].headers)
     assert small < set(tiers()["iter"].headers)
@@ -54,27 +53,7 @@ def test_the_header_of_a_tier_includes_all_of_it() -> None:
     assert [f"#include <{header}>" for header in small.headers] == small.text.splitlines()
 
 
-def test_the_simulator_comes_with_its_own_files() -> None:
-    """Its sources are linked, and its headers stand beside the tier's."""
-    names = {file.name for file in tiers()["simt"].files}
-
-    assert {"simt.cpp", "simt.h", "cuda_runtime.h"} <= names
-    assert "README.md" not in names
-    assert not [tier.name for tier in tiers().values() if tier.files and tier.name != "simt"]
-
-
-def test_headers_in_folders_have_the_names_of_cudas() -> None:
-    """A kernel includes them as nvcc finds them, and by no other name."""
-    files = tiers()["simt"].named
-
-    assert set(NESTED.values()) <= set(files)
-    assert not set(NESTED) & set(files)
-    assert {"cooperative_groups_reduce.h", "libcu_atomic.h"} == {
-        files[name].name for name in ("cooperative_groups/reduce.h", "cuda/atomic")
-    }
-
-
-@pytest.mark.parametrize("name", [name for name in tiers() if name != "simt"])
+@pytest.mark.parametrize("name", tiers())
 def test_contributors_can_choose_among_the_tiers(name: str) -> None:
     """The guide has a row for each that a source may name."""
     assert f"| `{name}` |" in AUTHORING.read_text(encoding="utf-8")

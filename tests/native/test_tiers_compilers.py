@@ -36,7 +36,7 @@ PLUGINS = (
     "plugins.course.seeds",
     "plugins.machine.absent",
     "plugins.machine.backends",
-    "plugins.kernels.simt",
+    "plugins.cuda.simt",
     "plugins.native.plugin",
 )
 ROLES = ("oldest clang++", "newest clang++", "oldest g++", "newest g++")

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from plugins import ROOT
+from plugins.cuda.language import CUDA
 from plugins.native.compile import compile_headers
 from plugins.native.recipe import Recipe
 from plugins.native.tiers import tiers
@@ -28,8 +29,9 @@ def share_headers(folder: Path, *names: str) -> Path:
     # Without a compiler a test is skipped, or about that.
     with suppress(ToolchainError):
         toolchain = find_toolchain()
+        every = {**tiers(), CUDA.tier.name: CUDA.tier}
         for name in names:
-            recipe = Recipe(toolchain, tiers()[name])
+            recipe = Recipe(toolchain, every[name])
             compile_headers(recipe, BUILDS)
             (folder / recipe.name).symlink_to(BUILDS / recipe.name)
     return folder

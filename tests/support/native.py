@@ -1,4 +1,4 @@
-"""Katas in C++ and CUDA whose lecture has no table, and the processes that build them."""
+"""Katas in C++ and in a language of these tests, and the processes that build them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,29 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.course.model import Kata
+from plugins.native.languages import Language
+from plugins.native.languages import RewriteError
+from plugins.native.tiers import tiers
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
+
+
+def lower(text: str) -> str:
+    """Return C++ in small letters; a question is none."""
+    if "?" in text:
+        raise RewriteError(text.count("\n", 0, text.index("?")) + 1, "no questions")
+    return text.lower()
+
+
+def name_files(rewritten: Mapping[str, str]) -> str:
+    """Return a comment with the names of the files in the language, if they are several."""
+    return f"// {' '.join(rewritten)}\n" if len(rewritten) > 1 else ""
+
+
+LOUD = Language(".loud", "_loud", (".hl",), tiers()["small"], lower, name_files)
 
 
 def native_kata(folder: Path, name: str, *csrc: str) -> Kata:

@@ -1,4 +1,4 @@
-"""Builds ``tests/kernels/*.cu`` for the CPU and runs their functions on NumPy arrays."""
+"""Builds ``tests/cuda/*.cu`` for the CPU and runs their functions on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 
-from plugins.kernels.launches import find_addr2line
-from plugins.kernels.launches import read_launches
-from plugins.kernels.simt import CudaExtension
+from plugins.cuda.language import CUDA
+from plugins.cuda.launches import find_addr2line
+from plugins.cuda.launches import read_launches
+from plugins.cuda.simt import CudaExtension
 from plugins.native.builder import Builder
 from plugins.native.sources import read_unit
 from plugins.native.toolchain import Toolchain
@@ -23,15 +24,15 @@ from tests.support.builds import BUILDS
 if TYPE_CHECKING:
     import numpy as np
 
-    from plugins.kernels.launches import Launch
+    from plugins.cuda.launches import Launch
 
 
-KERNELS = Path(__file__).parents[1] / "kernels"
+KERNELS = Path(__file__).parents[1] / "cuda"
 MODES = {"in": 0, "out": 1, "inout": 2}
 
 
 class Arguments(ctypes.Structure):
-    """The struct that ``tests/kernels/call.cuh`` reads."""
+    """The struct that ``tests/cuda/call.cuh`` reads."""
 
     _fields_ = (
         ("function", ctypes.c_void_p),
@@ -95,17 +96,17 @@ class Simulator:
 
 
 def simulator(name: str, compiler: str) -> Simulator:
-    """Build ``tests/kernels/<name>`` with a compiler that is on PATH."""
+    """Build ``tests/cuda/<name>`` with a compiler that is on PATH."""
     found = identify_compiler(compiler)
     assert found is not None
     BUILDS.mkdir(parents=True, exist_ok=True)
     builder = Builder(Toolchain(found, find_torch()), BUILDS)
-    unit = read_unit(Path(name).stem, [KERNELS / name], KERNELS, KERNELS)
+    unit = read_unit(Path(name).stem, [KERNELS / name], KERNELS, KERNELS, [CUDA])
     return Simulator(builder.build(unit))
 
 
 def line_of(name: str, function: str) -> int:
-    """Return the number of the line marked WRONG in a kernel of ``tests/kernels/<name>``."""
+    """Return the number of the line marked WRONG in a kernel of ``tests/cuda/<name>``."""
     lines = (KERNELS / name).read_text(encoding="utf-8").splitlines()
     first = next(
         number

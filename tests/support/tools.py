@@ -6,8 +6,8 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from plugins.kernels.nvcc import no_nvcc
-from plugins.kernels.triton import no_triton
+from plugins.cuda.nvcc import no_nvcc
+from plugins.cuda.triton import no_triton
 from plugins.native.backends import no_inductor
 from plugins.native.toolchain import ToolchainError
 from plugins.native.toolchain import find_compiler

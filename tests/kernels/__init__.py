@@ -1,3 +1,0 @@
-"""Tests of plugins/kernels/, one module for each of its modules."""
-
-from __future__ import annotations
