@@ -17,6 +17,7 @@ from plugins.native.tiers import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 CSRC = HERE / "cuda/csrc"
@@ -49,6 +50,20 @@ NESTED = {
     "libcu_barrier.h": "cuda/barrier",
     "libcu_pipeline.h": "cuda/pipeline",
 }
+# Headers of CUDA's in which kernels find nothing that simt.h has not.
+SAME = (
+    *("cuda", "cuda_profiler_api", "cuda_runtime", "cuda_runtime_api", "device_functions"),
+    *("device_launch_parameters", "math_constants", "math_functions", "sm_60_atomic_functions"),
+    *("sm_61_intrinsics", "vector_types"),
+)
+
+
+def files_of_the_tier() -> dict[str, Path]:
+    """Return the files of `csrc` by the names that sources include them by."""
+    own = {file.name: file for file in sorted(CSRC.iterdir()) if file.name != "README.md"}
+    same = own.pop("same.h")
+    found = {NESTED.get(name, name): file for name, file in own.items()}
+    return {**found, **{f"{name}.h": same for name in SAME}}
 
 
 def describe_statements(rewritten: Mapping[str, str]) -> str:
@@ -73,11 +88,7 @@ CUDA = Language(
         (*SIMT, *[PROBES] * (platform.system() == "Linux")),
         compiled=False,
         torch=False,
-        files={
-            NESTED.get(file.name, file.name): file
-            for file in sorted(CSRC.iterdir())
-            if file.name != "README.md"
-        },
+        files=files_of_the_tier(),
         linked=(FRAMES,),
         clang=SIMT_CLANG,
         gxx=SIMT_GXX,

@@ -64,6 +64,15 @@ def test_the_simulator_comes_with_its_own_files() -> None:
     assert {*CSRC.iterdir()} == {*files.values(), CSRC / "README.md"}
 
 
+def test_some_headers_of_cudas_are_one_of_ours() -> None:
+    """Each is there by its own name, and has all of ``simt.h``."""
+    found = [CUDA.tier.files[name] for name in ("cuda.h", "cuda_runtime.h", "vector_types.h")]
+
+    assert [CSRC / "same.h"] * 3 == found
+    assert '#include "simt.h"' in found[0].read_text(encoding="utf-8").splitlines()
+    assert "same.h" not in CUDA.tier.files
+
+
 def test_headers_in_folders_have_the_names_of_cudas() -> None:
     """A kernel includes them as nvcc finds them, and by no other name."""
     files = CUDA.tier.files

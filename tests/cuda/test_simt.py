@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins import ROOT
 from plugins.cuda.simt import add_source_lines
 from plugins.cuda.simt import drop_inner_frames
+from plugins.cuda.simt import pytest_kata_extension
+from plugins.native.extension import Extension
 from tests.support.builds import share_headers
 from tests.support.cudakata import HEADER
 from tests.support.cudakata import KERNEL
 from tests.support.cudakata import OPERATOR
+from tests.support.native import native_kata
 from tests.support.warm import TORCH
 
 
@@ -169,3 +173,22 @@ def test_a_source_line_is_shown_below_its_place(tmp_path: Path) -> None:
 
     shown = "race\n  k.cu:2  thread 1\n      two\n  k.cu:3  thread 2\n  other.cu:1  thread 3"
     assert shown == add_source_lines(message, tmp_path)
+
+
+def test_the_lectures_have_the_same_header() -> None:
+    """Each has its own, to stand alone: what is mended in one is mended in all."""
+    texts = {file.read_text(encoding="utf-8") for file in ROOT.glob("katas/*/csrc/launch.h")}
+
+    assert 1 == len(texts)
+
+
+def test_a_kata_without_cuda_keeps_its_extension(pytestconfig: pytest.Config) -> None:
+    """There are no kernels to add."""
+    kata = native_kata(Path("lecture01"), "k01_cpp", "csrc/k01.cpp")
+    plain = Extension(Path("k.so"), "lecture01_k01", "k01.cpp")
+
+    found = pytest_kata_extension(
+        plain, {"lecture01_k01": plain.path}, kata, pytestconfig, loaded=True
+    )
+
+    assert found is None
