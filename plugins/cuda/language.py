@@ -52,9 +52,9 @@ NESTED = {
 }
 # Headers of CUDA's in which kernels find nothing that simt.h has not.
 SAME = (
-    *("cuda", "cuda_profiler_api", "cuda_runtime", "cuda_runtime_api", "device_functions"),
-    *("device_launch_parameters", "math_constants", "math_functions", "sm_60_atomic_functions"),
-    *("sm_61_intrinsics", "vector_types"),
+    *("cuda.h", "cuda_profiler_api.h", "cuda_runtime.h", "cuda_runtime_api.h"),
+    *("device_functions.h", "device_launch_parameters.h", "math_constants.h", "math_functions.h"),
+    *("sm_60_atomic_functions.h", "sm_61_intrinsics.h", "vector_types.h"),
 )
 
 
@@ -63,7 +63,7 @@ def files_of_the_tier() -> dict[str, Path]:
     own = {file.name: file for file in sorted(CSRC.iterdir()) if file.name != "README.md"}
     same = own.pop("same.h")
     found = {NESTED.get(name, name): file for name, file in own.items()}
-    return {**found, **{f"{name}.h": same for name in SAME}}
+    return {**found, **dict.fromkeys(SAME, same)}
 
 
 def describe_statements(rewritten: Mapping[str, str]) -> str:
@@ -79,7 +79,6 @@ def describe_statements(rewritten: Mapping[str, str]) -> str:
 
 CUDA = Language(
     suffix=".cu",
-    library="_cuda",
     headers=(".cuh",),
     tier=Tier(
         "simt",

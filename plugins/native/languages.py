@@ -36,10 +36,8 @@ class Language:
     Attributes
     ----------
     suffix
-        That of its sources. Those of a kata are a library of their own, which is built before the
-        one with the operators.
-    library
-        What the name of that library ends with.
+        That of its sources, with the dot. Those of a kata are a library of their own, whose name
+        ends with it, and which is built before the one with the operators.
     headers
         The suffixes of headers in the language; others are, too, if a source of it includes them.
     tier
@@ -52,7 +50,6 @@ class Language:
     """
 
     suffix: str
-    library: str
     headers: tuple[str, ...]
     tier: Tier
     rewrite: Callable[[str], str]

@@ -46,7 +46,7 @@ def unit_name(kata: Kata) -> str:
 def library_sources(kata: Kata, languages: Sequence[Language]) -> dict[str, list[str]]:
     """Return the sources of each library of `kata`, by name: the one with the operators is last."""
     name = unit_name(kata)
-    ends = [(f"{name}{language.library}", language.suffix) for language in languages]
+    ends = [(f"{name}_{one.suffix.strip('.')}", one.suffix) for one in languages]
     found = {
         library: [file for file in kata.csrc if file.endswith(suffix)]
         for library, suffix in (*ends, (name, ".cpp"))

@@ -31,7 +31,7 @@ def name_files(rewritten: Mapping[str, str]) -> str:
     return f"// {' '.join(rewritten)}\n" if len(rewritten) > 1 else ""
 
 
-LOUD = Language(".loud", "_loud", (".hl",), tiers()["small"], lower, name_files)
+LOUD = Language(".loud", (".hl",), tiers()["small"], lower, name_files)
 
 
 def native_kata(folder: Path, name: str, *csrc: str) -> Kata:
