@@ -127,7 +127,7 @@ def test_an_edit_changes_what_rests_on_it(
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("checks/tokens.py", "checks/words.py"), ("kernels/ptx.py", "gpu/ptx.py")],
+    [("checks/tokens.py", "checks/words.py"), ("cuda/ptx.py", "gpu/ptx.py")],
 )
 def test_a_module_that_moves_changes_no_part(engine: Path, old: str, new: str) -> None:
     """To another name or another wing, with who imports it, and the list of plugins."""
