@@ -101,17 +101,21 @@ def parts_of(root: Path = HOME) -> dict[str, Part]:
     hooks = [(module, node.name) for module, node in modules.functions if _is_hook(node)]
     texts = [_text(root / name) for name in ("conftest.py", "katas/__init__.py")]
     found.append(Part(HOOKS, _digest([*modules.behind(hooks).values(), *texts])))
-    found += _simulator(root)
+    found += _simulator(root, modules)
     for name, stems in {**MUTATORS, RUNNER: _rest()}.items():
         found.append(Part(name, _digest(_text(root / f"tests/gate/{stem}.py") for stem in stems)))
     return {part.name: part for part in found}
 
 
-def _simulator(root: Path) -> Iterator[Part]:
-    """Yield a part for each fault that the simulator finds; their digest is one."""
+def _simulator(root: Path, modules: Modules) -> Iterator[Part]:
+    """Yield a part for each fault that the simulator finds; their digest is one.
+
+    What makes C++ of a kernel is in it: builds find that by a name in a string.
+    """
     paths = [path for path in (root / "plugins").glob("*/csrc/*") if path.suffix in CXX]
     sources = [path.read_text(encoding="utf-8") for path in paths]
-    digest = _digest(map(cxx_syntax_of, sources))
+    rewriting = modules.behind([("plugins.cuda.language", "CUDA")])
+    digest = _digest([*map(cxx_syntax_of, sources), *rewriting.values()])
     for fault in sorted({fault for source in sources for fault in FAULT.findall(source)}):
         name = f"the simulator: {fault}"
         yield Part(name, digest, (name,))
