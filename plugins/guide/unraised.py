@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.tools.text import parse_python
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +38,7 @@ def name_the_call(found: pytest.ExceptionInfo[BaseException]) -> None:
 
 def block_at(source: Sequence[str], number: int) -> str:
     """Return what stands in the ``with`` whose head has line `number`, counted from 1, or ""."""
-    for node in ast.walk(ast.parse("".join(source))):
+    for node in ast.walk(parse_python("".join(source))):
         if isinstance(node, ast.With) and node.lineno <= number < node.body[0].lineno:
             first, last = node.body[0].lineno, node.body[-1].end_lineno
             return textwrap.dedent("".join(source[first - 1 : last])).rstrip("\n")
