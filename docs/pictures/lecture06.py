@@ -11,7 +11,7 @@ from docs.pictures.drawing import text
 
 @dataclass(frozen=True)
 class Lane:
-    """A process in time: its name, and what it does: from when, until when, with which batch."""
+    """A process and what it does over time: start, end and batch of each piece of work."""
 
     name: str
     spans: tuple[tuple[float, float, int], ...]

@@ -1,4 +1,4 @@
-"""Finds the statements of CUDA C++ that are no whole lines, for the counts of the simulator.
+"""Finds statements of CUDA C++ that share or span lines: the simulator counts by statement.
 
 A statement that reads an address twice counts once (``plugins/cuda/csrc/README.md``), and the
 binary says of a load only at which line and column it is.

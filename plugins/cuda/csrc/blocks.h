@@ -156,7 +156,7 @@ void run_block_again() {
     _exit(1);
 }
 
-// Exchanges what is a block's own in the machine, and the content of shared memory.
+// Swaps one block's state in the machine for another's, shared memory included.
 void exchange(Block& other) {
     Block& block = machine.block;
     for (Region* region : machine.regions.all) {

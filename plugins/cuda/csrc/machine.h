@@ -235,7 +235,7 @@ struct Copy {
     const void* pc;
 };
 
-// A block whose threads wait while those of another run.
+// A block that is set aside: its threads wait while another block runs.
 struct Block {
     uint64_t number = 0;
     uint3 index{};
