@@ -32,6 +32,9 @@ EFFORT = {
     "minutes": "a number of minutes, at least 1",
     "core": "true or false",
 }
+# The screen shows what is learned in two lines of 80 columns, beside its label.
+LEARNED = 140
+SENTENCE = f"a sentence in one line, of at most {LEARNED} characters"
 
 
 class Effort(NamedTuple):
@@ -122,6 +125,7 @@ def _kata(entry: TomlTable, folder: Path, *, sized: bool) -> Kata:
         size=effort.size,
         minutes=effort.minutes,
         core=effort.core,
+        learned=_learned(entry),
     )
     entry.refuse_others()
     return kata
@@ -136,6 +140,17 @@ def _was(entry: TomlTable, lecture: str) -> str:
     if not found:
         raise entry.error("was", f"expected kNN_words or lecture04/kNN_words, found {text!r}")
     return f"{found['lecture'] or lecture}/{found['name']}"
+
+
+def _learned(entry: TomlTable) -> str:
+    """Return what a solver has now seen, or "" if the table does not say it."""
+    text: str = entry.get("learned", str, SENTENCE, "")
+    if "learned" not in entry.values:
+        return ""
+    if not text.strip() or not text.isprintable() or len(text) > LEARNED:
+        found = f"{len(text)} characters, {text!r}"
+        raise entry.error("learned", f"expected {SENTENCE}, found {found}")
+    return text
 
 
 def _effort(entry: TomlTable) -> Effort:

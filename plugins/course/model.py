@@ -64,6 +64,8 @@ class Kata:
     extra
         Tests that decide nothing which others do not, such as a comparison with a tool that may be
         missing: the kata can be solved where they are skipped.
+    learned
+        What a solver has now seen, in a sentence, or "".
     """
 
     lecture: str
@@ -84,6 +86,7 @@ class Kata:
     core: bool = True
     was: str = ""
     extra: tuple[str, ...] = ()
+    learned: str = ""
 
     @property
     def id(self) -> str:

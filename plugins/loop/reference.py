@@ -161,8 +161,9 @@ def format_moment(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[S
     if (more := len(reference) - MOST) > 0:
         yield ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")
     yield ScreenLine()
-    if kata.episodes:
-        yield from map(ScreenLine, label_paragraph("learned", kata.episodes[0].why))
+    # A lecture of somebody else need not say it: what its episode explains comes near.
+    if learned := kata.learned or next((episode.why for episode in kata.episodes), ""):
+        yield from map(ScreenLine, label_paragraph("learned", learned))
     hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
     yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
     if moment.following:

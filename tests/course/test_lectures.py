@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.course.lectures import LEARNED
 from plugins.course.lectures import read_course
 from plugins.course.lectures import read_lecture
 from plugins.course.model import Course
@@ -115,6 +116,41 @@ def test_what_a_kata_was_has_the_name_of_a_kata(folder: Path, was: str) -> None:
 
     with pytest.raises(TomlError, match=r"was: expected kNN_words or lecture04/kNN_words, found"):
         read_lecture(folder)
+
+
+def test_a_kata_may_say_what_is_learned(folder: Path) -> None:
+    """In two lines of a terminal; a kata of another package need not say it."""
+    said = "`view` copies nothing. ".ljust(LEARNED, "x")
+    (folder / "lecture.toml").write_text(
+        LECTURE.replace('kind = "lab"', f'kind = "lab"\nlearned = "{said}"')
+    )
+
+    assert [said, ""] == [kata.learned for kata in read_lecture(folder).katas]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("7", "7"),
+        ('""', "0 characters, ''"),
+        ('" "', "1 characters, ' '"),
+        ('"one\\ntwo"', r"7 characters, 'one\ntwo'"),
+        (f'"{"x" * (LEARNED + 1)}"', f"{LEARNED + 1} characters, '{'x' * (LEARNED + 1)}'"),
+    ],
+)
+def test_what_is_learned_is_a_sentence(folder: Path, value: str, found: str) -> None:
+    """One that fits its place on the screen; the error says how long it is."""
+    (folder / "lecture.toml").write_text(
+        LECTURE.replace('kind = "lab"', f'kind = "lab"\nlearned = {value}')
+    )
+
+    with pytest.raises(TomlError) as caught:
+        read_lecture(folder)
+
+    assert (
+        f"{folder}/lecture.toml: kata k01_first: learned: expected a sentence in one line, of at "
+        f"most 140 characters, found {found}"
+    ) == str(caught.value)
 
 
 def test_a_lecture_need_not_state_sizes(folder: Path) -> None:

@@ -73,11 +73,12 @@ def has_entries(kata: Kata) -> Iterator[str]:
     for place in kata.upstream:
         if not UPSTREAM.fullmatch(place.path):
             yield f"upstream {place.path!r} is not a path in PyTorch's repository"
-    words = [kata.title, *kata.hints]
+    words = [kata.title, kata.learned or kata.title, *kata.hints]
     words += [word for episode in kata.episodes for word in (episode.slug, episode.why)]
     words += [word for place in kata.upstream for word in (place.path, place.symbol)]
     if any("TODO" in word or not word.strip() for word in words):
-        yield "lecture.toml still says TODO, or is empty, in a title, hint, episode or upstream"
+        fields = "title, learned, hint, episode or upstream"
+        yield f"lecture.toml still says TODO, or is empty, in a {fields}"
     numbers = [name for name in kata.after if name >= kata.name]
     if numbers:
         yield f"after names {', '.join(numbers)}, which come later: name earlier katas"

@@ -31,6 +31,7 @@ TABLE = """
 [[kata]]
 name = "<name>"
 title = "<title>"
+learned = "TODO: one true sentence of what a solver has now seen"
 kind = "<kind>"
 <effort>syllabus = ["<item>"]
 episodes = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.course.files import content_of
+from plugins.course.model import EpisodeRef
 from plugins.course.model import Kata
 from plugins.loop.reference import Moment
 from plugins.loop.reference import count_columns
@@ -298,11 +300,24 @@ def test_long_texts_take_no_time() -> None:
     assert time.process_time() - begun < 30
 
 
-def test_a_kata_without_an_episode_has_its_moment() -> None:
-    """There is no line for what was learned."""
+@pytest.mark.parametrize(
+    ("learned", "episodes", "shown"),
+    [
+        ("", (), []),
+        ("", ("why strides fit", "more"), ["learned why strides fit"]),
+        ("`view` copies nothing.", (), ["learned `view` copies nothing."]),
+        ("`view` copies nothing.", ("why strides fit",), ["learned `view` copies nothing."]),
+    ],
+)
+def test_the_moment_says_what_was_learned(
+    learned: str, episodes: tuple[str, ...], shown: list[str]
+) -> None:
+    """The kata's own sentence; without one what its first episode explains, or nothing."""
+    refs = tuple(EpisodeRef("strides", why) for why in episodes)
     empty: tuple[()] = ()
-    kata = Kata("lecture04", "k01_a", "", "lab", (), empty, (), (), (), (), (), Path("lecture04"))
+    kata = Kata("lecture04", "k01_a", "", "lab", (), refs, empty, (), (), (), (), Path("lecture04"))
+    moment = Moment(replace(kata, learned=learned), 120.0, 0, None)
 
-    assert ["", "time    2 min, no hint", "Nothing else is open here."] == [
-        line.text for line in format_moment(Moment(kata, 120.0, 0, None), [])
+    assert ["", *shown, "time    2 min, no hint", "Nothing else is open here."] == [
+        line.text for line in format_moment(moment, [])
     ]
