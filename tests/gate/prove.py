@@ -82,6 +82,7 @@ class Prover:
         solved = self.checks.solved_result(kata)
         row.cells["tests"] = str(len(solved.tests))
         row.add("layout", "", broken_rules(kata) + broken_answers(gate, kata))
+        told = [problem for _, problem in row.problems]
         problems = self.checks.solved(kata)
         row.add("solved", "no" if problems else "yes", problems)
         if "unsolved" in self.only:
@@ -92,9 +93,10 @@ class Prover:
         elif not problems:
             row.no_proof = self.checks.lacks_a_tool(kata)
             try:
-                self._answers(kata, row)
-            except TomlError as error:
-                row.add("wrong", "no", [str(error)])
+                self._answers(kata, row, told)
+            except TomlError:
+                # The layout has told what is wrong with the file.
+                row.add("wrong", "no", [])
             if "flakes" in self.only:
                 self._repeats(kata, row)
         row.add("files", "", self._hidden(known))
@@ -114,7 +116,7 @@ class Prover:
             "skipped": sum(t.outcome == "skipped" and not t.given for t in result.tests),
         }
 
-    def _answers(self, kata: Kata, row: Row) -> None:
+    def _answers(self, kata: Kata, row: Row, told: list[str]) -> None:
         checks = self.checks
         if "wrong" in self.only:
             every = checks.answers(kata).wrong
@@ -124,7 +126,13 @@ class Prover:
             answers = tuple(answer for answer in every if not reasons[answer])
             tried = checks.wrong(kata, answers)
             pairs = zip(answers, tried, strict=True)
-            named = [f"{answer.because!r}: {line}" for answer, lines in pairs for line in lines]
+            # An edit that does not fit the solution is told once, by the layout.
+            named = [
+                f"{answer.because!r}: {line}"
+                for answer, lines in pairs
+                for line in lines
+                if not any(problem.endswith(line) for problem in told)
+            ]
             rejected = sum(not lines for lines in tried)
             for answer, reason in reasons.items():
                 if reason and not checks.made_right(answer):

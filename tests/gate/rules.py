@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from typing import TYPE_CHECKING
 
+from plugins.course.lectures import read_lecture
 from tests.gate import sources
 from tests.gate.cases import package_of
 from tests.gate.cases import solution_files
@@ -84,6 +86,39 @@ def has_entries(kata: Kata) -> Iterator[str]:
         yield f"after names {', '.join(numbers)}, which come later: name earlier katas"
 
 
+def leaves_nothing_to_write(kata: Kata) -> Iterator[str]:
+    """What `nox -s new` left to the author is written; what says TODO is the learner's alone."""
+    for file in (f"{kata.name}.py", *kata.csrc):
+        solution = kata.folder / "solutions" / file
+        if solution.is_file() and "TODO" in solution.read_text(encoding="utf-8"):
+            yield f"solutions/{file} still says TODO"
+    if kata.exercise.suffix == ".py":
+        for name, text in sources.docstrings(stub_text(kata, kata.exercise.name)):
+            # The module's is the brief, which has a rule of its own.
+            if name and "TODO" in text:
+                yield f"the docstring of {name} in {kata.exercise.name} still says TODO"
+    _, about = next(sources.docstrings(kata.test.read_text(encoding="utf-8")))
+    if "TODO" in about:
+        yield f"{kata.test.name}: the docstring of the module still says TODO"
+    for line in sources.unwritten_messages(kata.test):
+        yield f"{kata.test.name}:{line}: the message of the assert still says TODO"
+
+
+def has_a_written_lecture(kata: Kata) -> Iterator[str]:
+    """The first kata of a lecture answers for what the lecture says of itself."""
+    lecture = read_lecture(kata.folder)
+    if lecture.katas[:1] and lecture.katas[0].name != kata.name:
+        return
+    if any("TODO" in text for text in (lecture.title, *lecture.syllabus.values())):
+        yield "lecture.toml still says TODO, in the lecture's title or syllabus"
+    init, page = kata.folder / "__init__.py", kata.folder / "README.md"
+    if init.is_file() and "TODO" in (ast.get_docstring(ast.parse(init.read_text("utf-8"))) or ""):
+        yield "__init__.py still says TODO"
+    head = page.read_text(encoding="utf-8").partition("\n")[0] if page.is_file() else ""
+    if "TODO" in head:
+        yield "the title of README.md still says TODO"
+
+
 def knows_its_episodes(kata: Kata) -> Iterator[str]:
     """Every episode it names is in episodes.toml, or in a package's: there each session says so."""
     if package_of(kata.folder) != f"katas.{kata.lecture}":
@@ -133,7 +168,7 @@ def explains_its_tests(kata: Kata) -> Iterator[str]:
     for name, docstring in found.items():
         if not docstring:
             yield f"{kata.test.name}: {name} has no docstring: say what it expects"
-        elif docstring.startswith("TODO"):
+        elif "TODO:" in docstring:
             yield f"{kata.test.name}: the docstring of {name} still says TODO"
 
 
@@ -157,6 +192,8 @@ RULES: tuple[Callable[[Kata], Iterator[str]], ...] = (
     keeps_its_interface,
     hints_without_giving_away,
     explains_its_tests,
+    leaves_nothing_to_write,
+    has_a_written_lecture,
     is_in_the_readme,
     fits_its_size,
     marks_its_steps,

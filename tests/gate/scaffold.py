@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 LISTED = re.compile(r"^(?:\d+\.|-) `k\d\d_\w+`.*\n", re.MULTILINE)
 NATIVE = {"cpp": ".cpp", "cuda": ".cu"}
 # What the table of a new kata states of its size: minutes are a guess until it is solved.
-EFFORT = 'size = "{size}"\nminutes = {minutes}\ncore = true\n'
+EFFORT = 'size = "{size}"\nminutes = {minutes}\ncore = {core}\n'
 MINUTES = {"spark": 5, "kata": 30, "lab": 75}
+ON = "It is on the core path (core = true)."
+BESIDE = (
+    "It is optional (core = false); on the core path, for which there is --core, it takes more."
+)
 UNSIZED = "{} states no sizes: leave out --size, or state those of its katas first"
 
 
@@ -45,6 +49,9 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     parser.add_argument("title", help="a title in words")
     parser.add_argument("--kind", choices=KINDS, default="lab")
     parser.add_argument("--size", choices=SIZES, help="default: kata, if the lecture states sizes")
+    parser.add_argument(
+        "--core", action="store_true", help="on the core path; default: the first of a lecture is"
+    )
     parser.add_argument("--number", type=int, help="default: one more than the last")
     options = parser.parse_args(arguments)
     elsewhere = "/" in options.lecture
@@ -66,26 +73,28 @@ def main(arguments: Sequence[str], root: Path = HOME) -> int:
     if twin := [kata.name for kata in katas if kata.name[4:] == options.name]:
         parser.error(f"{options.lecture} already has {twin[0]}")
     name, size = f"k{number:02}_{options.name}", options.size or ("kata" if sized else "")
-    minutes = MINUTES.get(size, 0)
-    effort = EFFORT.format(size=size, minutes=minutes) if size else ""
-    told = f"{size}, {minutes} min" if size else ""
+    # What everybody is to do is a decision; a lecture opens on its core path.
+    minutes, core = MINUTES.get(size, 0), options.core or not katas
+    values = {"size": size, "minutes": minutes, "core": str(core).lower()}
+    effort = EFFORT.format_map(values) if size else ""
+    told = f"{size}, {minutes} min{'' if core else ', optional'}" if size else ""
     written = _kata(folder, name, options.title, options.kind, (effort, told))
     lines = [os.path.relpath(path, root) for path in written]
     steps = templates.NEXT.format(
-        lecture=folder.name, number=name[:3], told=_core_path(folder) if effort else ""
+        lecture=folder.name, number=name[:3], told=_core_path(folder, core=core) if effort else ""
     )
     sys.stdout.write("\n".join(["wrote", *lines, steps.rstrip(), ""]))
     return 0
 
 
-def _core_path(folder: Path) -> str:
-    """Return what the README has to say of the core path, now that the kata is on it."""
+def _core_path(folder: Path, *, core: bool) -> str:
+    """Return what the README has to say of the core path, now that there is a kata more."""
     lecture = read_lecture(folder)
-    core = [kata for kata in lecture.katas if kata.core]
+    path = [kata for kata in lecture.katas if kata.core]
     minutes = sum(kata.minutes for kata in lecture.katas)
     return (
-        f"It is on the core path (core = true). README.md says how long that is, now"
-        f" {len(core)} of the {len(lecture.katas)} katas, {lecture.minutes} minutes; all take"
+        f"{ON if core else BESIDE} README.md says how long the core path is, now"
+        f" {len(path)} of the {len(lecture.katas)} katas, {lecture.minutes} minutes; all take"
         f" {minutes} minutes.\n"
     )
 

@@ -72,6 +72,25 @@ def _undocumented(node: ast.Module | ast.ClassDef) -> Iterator[str]:
             yield from _undocumented(child)
 
 
+def docstrings(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the docstrings of a module: its own with the name "", then those of what is in it."""
+    tree = ast.parse(text)
+    yield "", ast.get_docstring(tree) or ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, ast.get_docstring(node) or ""
+
+
+def unwritten_messages(path: Path) -> list[int]:
+    """Return the lines of the asserts of a module whose message says TODO."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert) and node.msg and "TODO" in ast.unparse(node.msg)
+    ]
+
+
 def tests(path: Path) -> dict[str, str]:
     """Return the test functions of a module, each with its docstring."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

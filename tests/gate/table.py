@@ -10,6 +10,7 @@ from tests.gate.ledger import read_proof
 
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from collections.abc import Sequence
 
     from plugins.course.model import Kata
@@ -35,15 +36,21 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([text[0], rule, *text[1:]])
 
 
-def report(rows: Sequence[Row]) -> str:
-    """Return survivors, then problems, then the table, so the verdict comes last."""
+def report(rows: Sequence[Row], told: Collection[str] = ()) -> str:
+    """Return survivors, then problems, then the table, so the verdict comes last.
+
+    Of the katas in `told`, whose problems were shown already, the number of problems.
+    """
     parts = []
     for row in rows:
         for mutant in row.survivors:
             place = f"{mutant.file}:{mutant.line} in {mutant.function or 'the module'}"
             parts.append(f"survivor  {row.kata}  {place}  ({mutant.operator})\n{mutant.diff}\n")
     for row in rows:
-        parts += [f"PROBLEM  {row.kata}  {check}: {problem}\n" for check, problem in row.problems]
+        lines = [f"{check}: {problem}" for check, problem in row.problems]
+        if row.kata in told and lines:
+            lines = [f"{len(lines)} {'problem' if len(lines) == 1 else 'problems'}, told above"]
+        parts += [f"PROBLEM  {row.kata}  {line}\n" for line in lines]
     cells = [[row.kata, *(row.cells.get(name, "") for name in HEAD[1:])] for row in rows]
     return "\n".join([*parts, table(HEAD, cells)])
 

@@ -253,6 +253,9 @@ def test_a_wrong_answer_that_is_none(small: Small, by: str, says: str) -> None:
         ("shortcut = true", "shortcut = false", "expected one [[wrong]] with shortcut = true"),
         ('because = "shortcut: sorts"', "", "because: expected a string, found nothing"),
         ('by = "return x"', "bye = 1", "bye: expected one of because, body, breaks, by, file"),
+        ("shortcut: sorts", "TODO: a slip", "wrong 3: because still says TODO"),
+        ('"return x"', '"TODO"', "wrong 1: by still says TODO"),
+        ("\n[[wrong]]", f"{EQUAL}\n[[wrong]]".replace("x is low", "TODO"), "equivalent 1: reason"),
     ],
 )
 def test_answers_that_cannot_be_tried(small: Small, old: str, new: str, says: str) -> None:

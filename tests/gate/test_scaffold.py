@@ -54,6 +54,17 @@ def test_what_says_todo_is_refused(course: MiniCourse, kind: str) -> None:
     assert "no episode has the slug 'TODO'" in problems
     assert "the docstring of test_the_smallest_case still says TODO" in problems
     assert "the line of `k01_strides` in README.md still says TODO" in problems
+    for number in (1, 2, 3):
+        assert f"wrong {number}: because still says TODO" in problems
+        assert f"wrong {number}: by still says TODO" in problems
+    assert f"solutions/{'csrc/k01_strides.cpp' if kind == 'cpp' else 'k01_strides.py'}" in problems
+    assert "test_k01_strides.py: the docstring of the module still says TODO" in problems
+    assert "the message of the assert still says TODO" in problems
+    assert "lecture.toml still says TODO, in the lecture's title or syllabus" in problems
+    assert "__init__.py still says TODO" in problems
+    assert "the title of README.md still says TODO" in problems
+    told = "the docstring of strides in k01_strides.py still says TODO"
+    assert (told in problems) is (kind == "lab")
     assert "[[wrong]] answers, found" not in problems
     assert "missing" not in problems
 
@@ -98,10 +109,21 @@ def test_the_readme_lists_it_behind_the_others(
 
     todo = "TODO: what it is about, in a line."
     assert readme.read_text().endswith(
-        f"1. `k01_first` (spark, 5 min): {todo}\n2. `k02_second` (kata, 30 min): {todo}\n"
+        f"1. `k01_first` (spark, 5 min): {todo}\n2. `k02_second` (kata, 30 min, optional): {todo}\n"
         "\n## Problem set\n\n1. Why?\n"
     )
-    assert "now 2 of the 2 katas, 35 minutes; all take 35 minutes" in capsys.readouterr().out
+    assert "now 1 of the 2 katas, 5 minutes; all take 35 minutes" in capsys.readouterr().out
+
+
+def test_the_core_path_is_asked_for(course: MiniCourse, capsys: pytest.CaptureFixture[str]) -> None:
+    """A new kata is optional, and its author hears of it; the first of a lecture opens the path."""
+    for name, more in (("first", ["--size", "spark"]), ("second", []), ("third", ["--core"])):
+        main(["lecture07", name, "A title", *more], course.path)
+    out = capsys.readouterr().out
+
+    assert [True, False, True] == [kata.core for kata in read_gate(course.path).katas]
+    assert 2 == out.count("It is on the core path (core = true).")
+    assert 1 == out.count("It is optional (core = false); on the core path, for which there is")
 
 
 @pytest.mark.parametrize(
@@ -138,5 +160,5 @@ def test_a_size_is_stated_of_all_katas_or_none(
     gate = read_gate(course.path)
 
     assert gate.course.errors == ()
-    assert ["spark, 5 min", "kata, 30 min", ""] == [kata.effort for kata in gate.katas]
+    assert ["spark, 5 min", "kata, 30 min, optional", ""] == [kata.effort for kata in gate.katas]
     assert "lecture08 states no sizes: leave out --size" in capsys.readouterr().err

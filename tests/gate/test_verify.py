@@ -457,3 +457,52 @@ def test_the_report_shows_what_survived() -> None:
     assert report([row]).startswith(
         "survivor  lecture01/k01_first  k01_first.py:7 in the module  (constant)\n-a = 1\n+a = 2\n"
     )
+
+
+def test_a_problem_is_told_once(small: Small, run: Verify) -> None:
+    """Also one that keeps a check from running: the layout has told it."""
+    small.edit(".meta/k01_clamp/wrong.toml", '"return low"', '"return none"')
+    _, out = run("lecture01", "k01", "--only", "wrong")
+    wrong = small.kata.meta / "wrong.toml"
+    wrong.write_text(wrong.read_text().replace("because", "why", 1))
+    _, other = run("lecture01", "k01", "--only", "wrong")
+
+    assert 1 == out.count("PROBLEM ") == out.count("is found 0 times"), out
+    assert 1 == other.count("PROBLEM ") == other.count("because: expected a string"), other
+
+
+@pytest.mark.parametrize("one", [True, False], ids=["a log", "two files"])
+def test_a_log_has_each_problem_once(
+    small: Small,
+    monkeypatch: pytest.MonkeyPatch,
+    runner: Runner,
+    capfd: pytest.CaptureFixture[str],
+    *,
+    one: bool,
+) -> None:
+    """Of several katas as soon as it is found; the report then counts what stands above it."""
+
+    def prove(_: Prover, kata: Kata) -> Row:
+        return Row(
+            kata.id, {"seconds": "1"}, [("layout", "one"), ("layout", "two")][: int(kata.name[2])]
+        )
+
+    more_katas(small)
+    monkeypatch.setattr(verify, "HOME", small.course.path)
+    monkeypatch.setattr(verify, "Runner", lambda _: nullcontext(runner))
+    monkeypatch.setattr(Prover, "prove", prove)
+    if one:
+        monkeypatch.setattr(sys, "stderr", sys.stdout)
+    verify.main(["lecture01", "--jobs", "1"])
+    out, err = capfd.readouterr()
+
+    assert ("" if one else err).count("    layout: ") == (0 if one else 5)
+    assert 5 == (out if one else err).count("    layout: ")
+    counted = [line for line in out.splitlines() if line.startswith("PROBLEM ")]
+    if one:
+        assert counted == [
+            "PROBLEM  lecture01/k01_clamp  1 problem, told above",
+            "PROBLEM  lecture01/k02_clamp  2 problems, told above",
+            "PROBLEM  lecture01/k03_clamp  2 problems, told above",
+        ]
+    assert (3 if one else 5) == len(counted)

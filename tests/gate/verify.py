@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field
 from functools import partial
@@ -139,7 +140,7 @@ def work_through(
     work = Work(gate, katas, options)
     work.run()
     rows = work.rows
-    sys.stdout.write(report(rows) + "\n")
+    sys.stdout.write(report(rows, work.told if _one_stream() else ()) + "\n")
     for line in summary(work, others, options):
         sys.stdout.write(f"{line}\n")
     if work.stopped:
@@ -295,6 +296,8 @@ class Work:
     rows: list[Row] = field(default_factory=list)
     left: list[Kata] = field(default_factory=list)
     stopped: bool = False
+    # The katas whose problems were shown as soon as they were found.
+    told: set[str] = field(default_factory=set)
 
     def run(self) -> None:
         """Prove the katas; Ctrl-C stops, and keeps what is proved."""
@@ -382,9 +385,11 @@ class Work:
         self.rows.append(row)
         if not sys.stderr.isatty():
             _show(f"{len(self.rows)}/{len(self.katas)} {row.kata} {row.cells['seconds']} s")
-            # A log of an hour is read before it ends.
-            for check, problem in row.problems:
-                _show(f"    {check}: {problem}")
+            # A log of an hour is read before it ends; of one kata the report comes at once.
+            if len(self.katas) > 1:
+                self.told.add(kata.id)
+                for check, problem in row.problems:
+                    _show(f"    {check}: {problem}")
 
     def _say(self, kata: Kata, check: str, done: int, wanted: int) -> None:
         with self._lock:
@@ -427,6 +432,14 @@ def summary(work: Work, others: list[Kata], options: argparse.Namespace) -> list
         lines.append(f"Not proved, since the time was over or a process has ended: {names}")
         lines += [f"nox -s verify -- {kata.lecture} {kata.name}" for kata in work.left]
     return lines
+
+
+def _one_stream() -> bool:
+    """Whether the report goes where the progress went, as into the log of a workflow."""
+    # What stands in for a stream may have no file.
+    with suppress(OSError, ValueError):
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    return False
 
 
 def _show(text: str) -> None:

@@ -39,12 +39,21 @@ def broken_answers(gate: Gate, kata: Kata) -> list[str]:
         if answer.rejected_by.partition("[")[0].rpartition("::")[2] not in tests:
             names = ", ".join(tests)
             lines.append(f"wrong {number}: rejected_by: expected a test of the kata: {names}")
+        if "TODO" in answer.because:
+            lines.append(f"wrong {number}: because still says TODO")
+        if answer.by.startswith("TODO"):
+            lines.append(f"wrong {number}: by still says TODO")
         try:
             edited(solution_text(kata, answer.file), answer)
         except FileNotFoundError:
-            lines.append(f"wrong {number}: {answer.file} is not in {kata.lecture}/solutions")
+            lines.append(
+                f"wrong {number}: file = {answer.file!r} is not in {kata.lecture}/solutions"
+            )
         except EditError as error:
             lines.append(f"wrong {number}: {error}")
+    for number, listed in enumerate(answers.equivalent, 1):
+        if "TODO" in listed.reason:
+            lines.append(f"equivalent {number}: reason still says TODO")
     return [f"{named}: {line}" for line in lines]
 
 
