@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from plugins import ROOT
+from tests.tools_only import WINGS
 from tests.tools_only import names_a_tool
 
 
@@ -21,11 +22,12 @@ def collected(*arguments: str) -> str:
 
 def test_modules_that_name_a_tool_are_kept_whole() -> None:
     """Not those that no compiler can change."""
-    names = ("native/test_builder.py", "cuda/test_simt.py", "house/test_wall.py")
+    names = ("native/test_builder.py", "cuda/test_simt_bounds.py", "house/test_wall.py")
     others = ("feed/test_podcast.py", "progress/test_store.py")
 
     assert all(names_a_tool(ROOT / "tests" / name) for name in names)
     assert not any(names_a_tool(ROOT / "tests" / name) for name in others)
+    assert all((ROOT / "plugins" / wing).is_dir() for wing in WINGS)
 
 
 def test_others_are_left_out_of_a_run() -> None:
