@@ -63,6 +63,8 @@ class Failure:
         The calls that are shown, outermost first.
     message, more
         The lines of the message that are shown, and how many lines are not.
+    rows
+        The tests of all rows of a prediction, if this test is one of them.
     """
 
     test: str
@@ -73,6 +75,7 @@ class Failure:
     frames: tuple[ShownFrame, ...] = ()
     message: tuple[str, ...] = ()
     more: int = 0
+    rows: tuple[str, ...] = ()
 
     @property
     def kata(self) -> str:
@@ -106,6 +109,7 @@ def failure_among(properties: Iterable[tuple[str, str]]) -> Failure | None:
             ShownFrame(**each | {"lines": (*each["lines"],)}) for each in data.pop("frames")
         ),
         message=tuple(data.pop("message")),
+        rows=tuple(data.pop("rows")),
         **data,
     )
 

@@ -24,6 +24,7 @@ from plugins.guide.failure import failure_among
 from plugins.guide.reading import junit_properties
 from plugins.guide.reading import reading_of
 from plugins.guide.reading import torch_tag
+from plugins.guide.rows import rows_of
 from plugins.guide.shorten import short_tracebacks
 from plugins.guide.shorten import shorten_report
 from plugins.guide.shorten import shows_all
@@ -112,7 +113,9 @@ def _describe(
         known[kata.id] = read_steps(kata.test)
     step = known[kata.id].get(function_of(report.nodeid))
     reading = replace(reading, earlier=earlier)
-    failure = Failure(report.nodeid, *cause, reading, step, frames, message, more)
+    # Where nothing is written yet, no row is right or wrong.
+    rows = rows_of(node, kata) if isinstance(node, pytest.Item) and cause[0] == "fails" else ()
+    failure = Failure(report.nodeid, *cause, reading, step, frames, message, more, rows)
     return [*junit_properties(reading), failure.to_property()]
 
 

@@ -25,6 +25,7 @@ from plugins.guide.reading import format_brief
 from plugins.guide.reading import format_hint
 from plugins.guide.reading import format_reading
 from plugins.guide.reading import knows_links
+from plugins.guide.rows import count_right
 from plugins.guide.shorten import shows_all
 from plugins.guide.untouched import katas_as_given
 
@@ -32,6 +33,7 @@ from plugins.guide.untouched import katas_as_given
 if TYPE_CHECKING:
     from collections.abc import Generator
     from collections.abc import Iterable
+    from collections.abc import Iterator
     from collections.abc import Sequence
 
     from plugins.guide.failure import Failure
@@ -66,6 +68,9 @@ def pytest_terminal_summary(
     """Around pytest's own summary: let it print one failure of each kata, then say how to go on."""
     stats = terminalreporter.stats
     config.stash[lists_key] = lists = Lists(stats, config)
+    for line in lists.scores():
+        terminalreporter.ensure_newline()
+        terminalreporter.line(line, bold=True)
     lists.narrow(lists.folded.shown)
     try:
         yield
@@ -93,6 +98,17 @@ class Lists:
         for name, whole in self.whole.items():
             self.stats[name] = [it for it in whole if id(self.failures[id(it)]) not in out]
         return [report for name in self.whole for report in self.stats[name]]
+
+    def scores(self) -> Iterator[str]:
+        """Return of each prediction that is shown how many rows are right, if all have run."""
+        ran = {
+            name: {report.nodeid for report in self.stats.get(name, ())}
+            for name in ("passed", *LISTS)
+        }
+        tables = {each.rows: each.kata for each in self.folded.shown if each.rows}
+        for rows, kata in tables.items():
+            if set().union(*ran.values()).issuperset(rows):
+                yield f"{kata}: {count_right(rows, ran['passed'])}"
 
     def restore(self) -> None:
         """Put back what was left out."""

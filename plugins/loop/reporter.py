@@ -17,6 +17,7 @@ from plugins.course.session import course_key
 from plugins.guide.failure import Failure
 from plugins.guide.failures import failure_of
 from plugins.guide.reading import Reading
+from plugins.guide.rows import count_right
 from plugins.guide.summary import choose_lines
 from plugins.guide.traceback import read_lines
 from plugins.loop.channel import Told
@@ -84,6 +85,12 @@ class Teller:
     def reporter(self) -> Any:
         """Pytest's terminal reporter."""
         return self.config.pluginmanager.get_plugin("terminalreporter")
+
+    @property
+    def rows(self) -> Sequence[str]:
+        """The tests of all rows of a prediction, if one of them has failed."""
+        failure = self.failed and failure_of(self.failed)
+        return failure.rows if failure else ()
 
     def begin(self, kata: Kata) -> None:
         """Make `kata` the current one."""
@@ -189,6 +196,10 @@ class Teller:
     def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return the lesson of the current kata's failed report."""
         failure = failure_of(report) or self.failure_beside(report)
+        if failure.rows:
+            passed = [row for row, outcome in self.outcomes.items() if outcome.verdict == "passed"]
+            message = (count_right(failure.rows, passed), *failure.message)
+            failure = replace(failure, message=message)
         reading = failure.reading
         if self.watched and reading.hint:
             reading = replace(reading, hint="press h")

@@ -34,6 +34,7 @@ FAILURE = Failure(
     (ShownFrame("k01.py", 3, ("k01.py:3: in f", "    return 1")), ShownFrame("k01.py", 4)),
     ("AssertionError: \x1b[31mone", ""),
     7,
+    ("katas/lecture01/test_k01_first.py::test_it[cpu]",),
 )
 
 
