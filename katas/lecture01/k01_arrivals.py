@@ -1,15 +1,15 @@
 """See what arrives when you write x + 1.
 
-There is no ``add`` in ``x + 1``, and no kernel. Python calls a method, the method parses its
-arguments and picks an operator, and the dispatcher looks for somebody who can run it. A mode may
-stand in front of the kernels and see who comes:
+``x + 1`` names neither an ``add`` nor a kernel. Python calls a method, the method parses its
+arguments and picks an operator, and the dispatcher looks for a kernel that can run it. A mode sees
+each operator before any kernel does:
 
     x = torch.ones(2)
     with Log() as log:
         1 / x
     print(log.names)
 
-Fill in `Log`: two lines. Guess before you print: how many names?
+Fill in `Log`, two lines. Guess before you print: how many names will there be?
 
 Afterwards open ``torch/utils/_python_dispatch.py`` (``TorchDispatchMode``).
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Log(TorchDispatchMode):
-    """A mode that notes the name of each operator that arrives."""
+    """A mode that notes the name of each operator that reaches it."""
 
     def __init__(self) -> None:
         """Begin with no name."""

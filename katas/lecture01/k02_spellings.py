@@ -1,14 +1,14 @@
 """Predict what arrives: many spellings, few operators.
 
-PyTorch has thousands of names, and far fewer operators that need a kernel for each device.
-Look at one with the mode of k01, given below:
+PyTorch has thousands of function names, but far fewer operators that need a kernel on each device.
+Look at one through the mode of k01, which is given below:
 
     print(arrivals(lambda: torch.multiply(x, x)))        # ['mul']
 
-Six spellings stand in `PROGRAMS`. Write down in `predictions` which operators arrive, on paper:
-while your rows are read, nothing of torch is there.
+Which operators arrive for the six spellings in `PROGRAMS`? Fill in a row of `predictions` for each,
+on paper: your rows cannot call torch.
 
-Begin with ``x.square()``: who else can do that?
+Begin with ``x.square()``: which more general operator could do it?
 Afterwards look the names up in ``torch/_refs/__init__.py`` (``square``).
 """
 

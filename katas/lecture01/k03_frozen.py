@@ -1,14 +1,14 @@
 """Predict which tools freeze your program, and which refuse it.
 
-Python runs ``count += 1`` each time. A graph may hold no Python at all: what then of the count?
+Python runs ``count += 1`` at each call. A graph may contain no Python: what becomes of the count?
 
     program = torch.fx.symbolic_trace(counter())
     print(program(x), program(x))           # equal: the count was frozen at 1
 
-Three programs and four tools stand below. For each of six pairs, say on paper whether the tool
-refuses the program, or its calls give what eager mode gives, or something frozen.
+Below are three programs and four tools. Predict each of six pairs, on paper: does the tool refuse
+the program, does the result behave as in eager mode, or is something in it frozen?
 
-Begin with what ``torch.compile`` may do with a count: it keeps Python at hand.
+Begin with `compiled counter`: ``torch.compile`` may return to Python for the count.
 Afterwards open ``torch/_dynamo/guards.py``.
 """
 
@@ -39,7 +39,7 @@ def counter() -> Program:
 
 
 def branch() -> Program:
-    """Return a program that goes one of two ways, and asks a tensor which."""
+    """Return a program that branches on the values of its tensor."""
     return lambda x: x * 2 if x.sum() > 0 else x - 5
 
 
@@ -49,17 +49,17 @@ def length() -> Program:
 
 
 def trace(program: Program, x: torch.Tensor) -> Program:
-    """Run the program on `x`, and write down the operators."""
+    """Run the program on `x`, and record the operators."""
     return torch.jit.trace(program, x, check_trace=False)
 
 
 def fx(program: Program, _: torch.Tensor) -> Program:
-    """Run the program on an object that has no value, and write down what is asked of it."""
+    """Run the program on a proxy without a value, and record what is done to it."""
     return torch.fx.symbolic_trace(program)
 
 
 def export(program: Program, x: torch.Tensor) -> Program:
-    """Make one graph of the program, for tensors of the shape of `x`."""
+    """Export the program as one graph, for tensors of the shape of `x`."""
 
     class Model(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -69,7 +69,7 @@ def export(program: Program, x: torch.Tensor) -> Program:
 
 
 def compiled(program: Program, _: torch.Tensor) -> Program:
-    """Make graphs of parts of the program, with guards; what fits in none stays Python."""
+    """Compile parts of the program to graphs with guards; the rest stays Python."""
     return torch.compile(program, backend="eager")
 
 
@@ -86,8 +86,8 @@ PAIRS = {
 def predictions() -> dict[str, str]:
     """Return "as eager", "frozen" or "refused" for each name in `PAIRS`.
 
-    Each program is captured with a tensor of two ones. Then it is called three times: with that,
-    with [-1, -1], and, but for the exported one, with three ones.
+    Each program is captured with a tensor of two ones. Then it is called three times: with that
+    tensor, with ``[-1, -1]`` and with three ones. The exported program skips the last call.
     """
     # TODO: return {"fx of length": "...", ...}
     raise NotImplementedError("predictions")

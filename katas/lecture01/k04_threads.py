@@ -1,13 +1,13 @@
 """Predict what another thread sees of your settings.
 
-A background thread makes tensors that require grad, though the main program stands in ``no_grad``.
-Some settings belong to the process, others to the thread that made them. Look at one:
+A background thread creates tensors that require grad, although the main thread is in ``no_grad``.
+Some settings belong to the process, others to the thread that set them. Look at one:
 
     with torch.no_grad():
         print(torch.is_grad_enabled(), there(torch.is_grad_enabled))
 
-Six programs stand below; each returns what the main thread sees, and what another one sees. Write
-down both, on paper.
+Each of the six programs below returns what the main thread sees and what another thread sees.
+Predict both, on paper.
 
 Begin with `grad`, which is the two lines above.
 Afterwards find ``_GLOBAL_DEVICE_CONTEXT`` in ``torch/__init__.py``: where does a default device
@@ -71,7 +71,7 @@ def decorated() -> tuple[Any, Any]:
 
 
 def left_behind() -> tuple[Any, Any]:
-    """Let another thread switch grad mode off and end; a third one looks, after this one."""
+    """Let a thread switch grad mode off and end; then look here, and from a new thread."""
     there(lambda: torch.set_grad_enabled(False))
     return torch.is_grad_enabled(), there(torch.is_grad_enabled)
 

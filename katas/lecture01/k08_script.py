@@ -1,21 +1,21 @@
 """Date a script: twelve lines of early 2017, on today's PyTorch.
 
-A repository of 2017 has the model that you want. It runs, and gives other numbers than the paper.
+A repository of 2017 has the model that you want. It runs, but its numbers are not the paper's.
 An error would have been kinder:
 
     torch.LongTensor([3]) / 2          in 2017: 1, as in Python 2 and in C
-                                       today: 1.5, without a word
+                                       today: 1.5, without a warning
 
-Twelve lines stand below, each with what it gave in 2017. Say on paper what becomes of each today:
+Below are twelve lines, each with its result in 2017. Predict what each line does today, on paper:
 
-- "same": it gives what it gave, and no warning;
+- "same": it returns the same, without a warning;
 - "warns": it runs, with a warning;
-- "raises": an error;
-- "other": it runs without a warning, and gives something else.
+- "raises": it raises an error;
+- "other": it returns something else, without a warning.
 
-Begin with `loss_data`: which message have you met there?
-Afterwards open ``torch/autograd/variable.py``, all that is left of a class that programs were
-full of, and ``tools/autograd/deprecated.yaml`` in PyTorch's repository.
+Begin with `loss_data`: which error message have you seen there?
+Afterwards open ``torch/autograd/variable.py``, all that is left of a class that was once in every
+program, and ``tools/autograd/deprecated.yaml`` in PyTorch's repository.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def bare(x: torch.Tensor) -> Any:
 
 
 def volatile(x: torch.Tensor) -> Any:
-    """Switch autograd off for what comes of x; does it need a gradient: False."""
+    """Switch autograd off for what is computed from x; does it require grad: False."""
     return torch.autograd.Variable(x, volatile=True).requires_grad
 
 
@@ -52,12 +52,12 @@ def loss_data(x: torch.Tensor) -> Any:
 
 
 def total(x: torch.Tensor) -> Any:
-    """Ask whether the sum of a tensor is a number of Python: True."""
+    """Ask whether the sum of a tensor is a Python float: True."""
     return isinstance(x.sum(), float)
 
 
 def masked(x: torch.Tensor) -> Any:
-    """Take what is larger than 2, by a mask of bytes: [3.0, 4.0]."""
+    """Select what is larger than 2, by a mask of bytes: [3.0, 4.0]."""
     return x[(x > 2).byte()].tolist()
 
 

@@ -1,15 +1,15 @@
 """Find an operator's homes, as files on your disk.
 
-Where is ``silu`` written? In several places, and many were written by a program. The wheel has
-brought them along:
+Where is ``silu`` defined? In several files, many of which a program has generated. The wheel ships
+them:
 
     print(read("torchgen/packaged/ATen/native/native_functions.yaml")[:2000])
 
-Write `homes`, about eight lines: which of four places know an operator of this name?
+Write `homes`, about eight lines: which of four places contain an operator of this name?
 
 Begin with ``square``: look for "- func: square(" and "- name: square(" in the two YAML files.
-Afterwards ``torchgen/packaged/ATen/native/native_functions.yaml`` tells you the kernel of ``silu``:
-follow its structured_delegate.
+Afterwards find the kernel of ``silu``: follow its structured_delegate in
+``torchgen/packaged/ATen/native/native_functions.yaml``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FUNCTIONS = "torch/_C/_VariableFunctions.pyi"
 
 
 def homes(name: str) -> set[str]:
-    """Return which of these know the operator `name`, with any overload ("add.Tensor" is add's).
+    """Return which of these places contain the operator `name`, in any overload ("add.Tensor").
 
     - "schema": `SCHEMAS`, in a line that begins with "- func: ".
     - "formula": `FORMULAS`, in a line that begins with "- name: ".

@@ -1,16 +1,16 @@
-"""Find out who links whom, from the extension down to c10.
+"""Find out which library links which, from the extension down to c10.
 
-What does ``import torch`` bring into your process? The extension ``torch/_C.cpython-...so`` is
-nearly empty. It says which library it needs, that one says which it needs, and so on to the 400 MB
-with the kernels:
+What does ``import torch`` load into your process? The extension ``torch/_C.cpython-...so`` is
+nearly empty. It names the library that it needs, which names others, and so on down to the 400 MB
+of kernels:
 
     print(needed(EXTENSION))                     # ('libtorch_python.so', ...)
 
 `needed` is given; it asks ``readelf``, or ``otool`` on a Mac. Write two functions, about 18 lines.
 
-1. `closure`: all that comes along, each library after those that it needs. Their initialisers run
+1. `closure`: all libraries that are loaded, each after those that it needs. Their initialisers run
    in such an order.
-2. `chain`: why is it there? A shortest way from one library to another.
+2. `chain`: why is a library loaded? Find a shortest path to it from another one.
 
 Begin on paper: draw an arrow for each line that ``print(needed(...))`` gives you, down to
 ``libc10.so``.
@@ -74,19 +74,19 @@ def needed(library: str) -> tuple[str, ...]:
 
 
 def closure(library: str, needed: Needed) -> list[str]:
-    """Return what comes along with a library, itself last.
+    """Return the libraries that are loaded with a library, itself last.
 
-    Each is listed one time, after all that it needs; ``needed(name)`` says what that is. No
-    library needs itself by a detour.
+    List each once, after all that it needs; ``needed(name)`` says what that is. There are no
+    cycles.
     """
     # TODO: about eight lines.
     raise NotImplementedError("closure")
 
 
 def chain(library: str, other: str, needed: Needed) -> list[str]:
-    """Return a shortest chain of needs from `library` to `other`, both included.
+    """Return a shortest path from `library` to `other`, both included; each needs the next.
 
-    [] if `other` does not come along.
+    Return [] if `other` is not loaded with it.
     """
     # TODO: about ten lines.
     raise NotImplementedError("chain")

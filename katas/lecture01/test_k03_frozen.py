@@ -24,7 +24,7 @@ RULES = {
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
@@ -62,7 +62,7 @@ def test_fx_freezes_the_counter() -> None:
 
 
 def test_every_pair_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PAIRS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PAIRS]}"

@@ -43,7 +43,7 @@ def settings() -> Iterator[None]:
 
 
 def predicted() -> dict[str, tuple[Any, ...]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = {name: tuple(row) for name, row in fresh.predictions().items()}
@@ -53,7 +53,7 @@ def predicted() -> dict[str, tuple[Any, ...]]:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"

@@ -7,14 +7,14 @@ met this bug. Each expression in `EXPRESSIONS` starts from
 
 Write down one `Prediction` for each, without running it.
 
-- A view only makes other strides and another offset. Where no constant step of 0 or more reaches
-  the elements, they are copied.
+- A view only has other strides and another offset. If no constant steps of 0 or more reach the
+  elements, they are copied.
 - Strides and offset count elements of the *result's* dtype.
-- The copies here are row-major, except what an operator makes element by element: it keeps its
-  input's order of dims in memory. (Others may keep one, too: ``x.transpose(0, 2)[:, [0, 1]]``.)
+- The copies here are row-major, except the result of an elementwise operator, which keeps its
+  input's order of dims in memory. (Others may keep it, too: ``x.transpose(0, 2)[:, [0, 1]]``.)
 
 Begin on paper: draw the 24 places, and mark those of ``x[..., 1::2]``. A wrong row tells you its
-rule, never the answer; torch is not there while your rows are read.
+rule, never the answer; your rows cannot call torch.
 Afterwards: "Tensor Views" in the documentation, and ``aten/src/ATen/native/TensorShape.cpp``.
 """
 

@@ -4,13 +4,13 @@
     x.relu().is_contiguous(memory_format=torch.channels_last)        # True
     x.cumsum(1).is_contiguous(memory_format=torch.channels_last)     # guess first
 
-A network runs in channels-last only as long as each operator hands the format on; one that does not
+A network stays in channels-last only as long as each operator keeps the format; one that does not
 costs a copy, and no table says which. Write the experiment, about 10 lines:
 
-1. `survey`: each operator gets channels-last images; what format has its result?
+1. `survey`: each operator gets channels-last images; which format does its result have?
 2. `deciders`: for two operands, whose format does the result take?
 
-- Which sizes leave no doubt about a format? ``(2, 1, 4, 5)`` is both.
+- Which sizes make the format unambiguous? A tensor of ``(2, 1, 4, 5)`` can be in both.
 - An operator may write to its input, so each call gets its own.
 
 Begin with a guess for each row of `OPERATORS`; then print ``survey(OPERATORS)``. Ask `deciders`

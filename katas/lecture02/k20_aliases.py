@@ -3,13 +3,13 @@
     print(torch.ops.aten.add_.Tensor._schema)
     # aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 
-The letters are alias annotations. ``(a!)`` is written to. ``(a)`` without the mark may come back as
-a view, or as itself; ``(a -> *)`` comes back in a list. Autograd, functionalization and
-torch.compile believe them. Are they true?
+The letters are alias annotations. ``(a!)`` is written to. ``(a)`` may be returned, as itself or as
+a view; ``(a -> *)`` is returned in a list. Autograd, functionalization and torch.compile believe
+these annotations. Are they true?
 
-1. `effects`: what a schema says, for each of ATen's overloads, about 3000.
-2. `observe`: what happens when you run one. Two traces of a write: the version counter moves, and
-   values change. Each has a case that the other misses.
+1. `effects`: what the schema of an overload says; ATen has about 3000.
+2. `observe`: what happens when you run one. A write leaves two traces: the version counter moves,
+   and values change. Each misses a case that the other finds.
 
 About 18 lines; `survey` is given. Then find out what ``torch.ops.aten.native_batch_norm`` does to
 its running statistics in training, and what its schema says.
@@ -28,7 +28,7 @@ import torch
 
 @dataclass(frozen=True)
 class Effects:
-    """The names of the arguments that are written to, and of those that come back."""
+    """The names of the arguments that are written to, and of those that are returned."""
 
     writes: frozenset[str]
     views: frozenset[str]
@@ -41,9 +41,9 @@ def schema_of(name: str) -> Any:
 
 
 def effects(name: str) -> Effects:
-    """Return the names of the arguments that an operator writes to, and of those that come back.
+    """Return which arguments an operator writes to, and which it may return, by its schema.
 
-    So its schema says; what is annotated and not written to may come back.
+    An argument that is annotated and not written to may be returned.
     """
     # TODO: the annotations are in the schema's arguments.
     raise NotImplementedError("effects")
@@ -58,10 +58,10 @@ def survey() -> dict[str, Effects]:
 def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> Effects:
     """Run an overload, such as ``torch.ops.aten.add_.Tensor``, and return what it did.
 
-    `writes`: the version moved, or the values, which hold no NaN, are others than before. `views`:
-    not written to, and in one storage with a result. Results are a tensor, or a tuple or list, in
-    which other objects are left aside. Arguments that are no tensors have no effects; tensors are
-    not empty and share no storage.
+    `writes`: the version counter moved, or the values changed (none is NaN). `views`: not written
+    to, and a result shares its storage. The result is a tensor, or a tuple or list; ignore what in
+    it is not a tensor. Arguments that are not tensors have no effects; tensors are not empty and
+    share no storage.
     """
     # TODO: what do you need to remember before you run it? (operator._schema has the names.)
     raise NotImplementedError("observe")

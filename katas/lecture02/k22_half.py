@@ -12,12 +12,12 @@ Write down the value of each expression in `EXPRESSIONS`, without running it.
 - The spacing doubles at each power of two. Below 2**-14, float16 goes on in multiples of 2**-24.
 - The nearer neighbour wins; halfway, the one whose last bit is 0. What would round to a number
   after the largest is infinite.
-- Operators round what they write. Inside, most work in float32, where Python numbers stay, so that
-  a sum or a mean rounds at its end; ``index_add_`` of a vector writes, and rounds, each addition.
+- Operators round what they write. Most compute in float32, where Python numbers stay too, so a sum
+  or a mean rounds once, at its end; ``index_add_`` of a vector writes and rounds each addition.
 - float16 with bfloat16 gives float32.
 
 Begin on paper: which integers between 2048 and 2056 are float16s? A wrong row tells you its rule;
-torch is not there while your rows are read.
+your rows cannot call torch.
 Afterwards open ``torch/include/torch/headeronly/util/Half.h`` in site-packages.
 """
 

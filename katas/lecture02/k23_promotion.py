@@ -4,10 +4,10 @@
     double = torch.tensor(2.0, dtype=torch.float64)
     print((half + double).dtype)      # not float64
 
-1. A higher category decides: bool, integers, floats, complex.
-2. Within one category, tensors with dims come before tensors without, and these before numbers.
-3. Otherwise the smallest dtype with room for both. The newer uint16, uint32, uint64 go with
-   floats; with bool or integers the sum raises: "error".
+1. The highest category wins: bool < integers < floats < complex.
+2. Within one category, tensors with dims win over tensors without, and these over numbers.
+3. Otherwise the smallest dtype that holds both wins. The newer uint16, uint32 and uint64 combine
+   with floats; with bool or other integers the sum raises: "error".
 
 Begin on paper: which rule decides each row?
 Afterwards: ``c10/core/ScalarType.cpp``.
@@ -48,6 +48,6 @@ EXPRESSIONS: dict[str, Callable[[], torch.Tensor]] = {
 
 
 def predictions() -> dict[str, str]:
-    """Return the dtype of each sum, such as "float32", or "error"; torch is not there then."""
+    """Return the dtype of each sum, such as "float32", or "error". It cannot call torch."""
     # TODO: 6 rows: return {"int64 and float32 scalar": ..., ...}
     raise NotImplementedError("predictions")

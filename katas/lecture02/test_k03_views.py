@@ -36,7 +36,7 @@ RULES = {
 
 
 def predicted() -> dict[str, tuple[bool, tuple[int, ...], int]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         # All is read while torch is away, so that nothing is worked out later.
@@ -47,7 +47,7 @@ def predicted() -> dict[str, tuple[bool, tuple[int, ...], int]]:
 
 
 def test_every_expression_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"

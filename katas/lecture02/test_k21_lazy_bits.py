@@ -22,14 +22,14 @@ RULES = {
 
 
 def predicted() -> dict[str, tuple[bool, str]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return {name: (row.shares, row.bit) for name, row in fresh.predictions().items()}
 
 
 def test_every_expression_is_predicted() -> None:
-    """No more and no less, and on paper."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"

@@ -21,7 +21,7 @@ RULES = {
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return dict(fresh.predictions().items())
@@ -36,7 +36,7 @@ def found(name: str) -> str:
 
 
 def test_every_expression_is_predicted() -> None:
-    """No more and no less, and on paper."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"

@@ -47,7 +47,7 @@ def drawn(node: Node | None) -> str:
 
 
 def predicted() -> dict[str, tuple[str, bool, bool]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         # All is read while torch is away, so that nothing is worked out later.
@@ -81,7 +81,7 @@ def test_some_views_keep_their_kind_of_node() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(PROGRAMS), (

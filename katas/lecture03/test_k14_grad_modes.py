@@ -41,7 +41,7 @@ RULES = {
 
 
 def predicted() -> dict[str, object]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         # All is read while torch is away, so that nothing is worked out later.
@@ -64,7 +64,7 @@ def test_the_three_writes_of_the_brief() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == {program.__name__ for program in PROGRAMS}, (

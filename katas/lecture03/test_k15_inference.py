@@ -36,7 +36,7 @@ RULES = {
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows as text, worked out where torch is not there."""
+    """Return your rows as text; they cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         # All is read while torch is away, so that nothing is worked out later.
@@ -81,7 +81,7 @@ def test_leaving_inference_mode_turns_grad_mode_on() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == {program.__name__ for program in PROGRAMS}, (

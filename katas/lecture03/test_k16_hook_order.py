@@ -22,7 +22,7 @@ RULES = {
 
 
 def predicted() -> dict[str, list[float]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return {name: [float(each) for each in row] for name, row in fresh.predictions().items()}
@@ -41,7 +41,7 @@ def test_a_hook_before_a_write() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"

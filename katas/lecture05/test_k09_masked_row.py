@@ -35,7 +35,7 @@ def outcome(name: str) -> str:
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return dict(fresh.predictions())
@@ -60,7 +60,7 @@ def test_each_program_gives_one_of_three() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"

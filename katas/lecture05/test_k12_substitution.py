@@ -37,7 +37,7 @@ def outcome(name: str) -> bool:
 
 
 def predicted() -> dict[str, bool]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return dict(fresh.predictions())
@@ -53,7 +53,7 @@ def test_sums_of_the_brief() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """By True or False, and on paper: while they are read, nothing of torch is there."""
+    """Each is True or False; your rows cannot call torch."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"

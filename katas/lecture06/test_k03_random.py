@@ -79,7 +79,7 @@ def found(sample: str, options: str, made: str) -> tuple[bool, bool]:
 
 
 def predicted() -> dict[str, tuple[bool, bool]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = {name: tuple(row) for name, row in fresh.predictions().items()}
@@ -98,7 +98,7 @@ def fetching() -> set[str]:
 
 
 def test_every_pipeline_is_predicted() -> None:
-    """No more and no less, each with two bools, and on paper: torch is not there meanwhile."""
+    """There is a row of two bools for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     words = fetching()
 

@@ -36,7 +36,7 @@ def measure(name: str) -> Work:
 
 
 def predicted() -> dict[str, tuple[object, ...]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.work(), fresh.work()
@@ -55,7 +55,7 @@ def test_two_sides_of_the_ridge() -> None:
 
 
 def test_every_operator_is_there() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(OPERATORS), f"yours has rows for {sorted(yours)}, OPERATORS others"
 

@@ -52,7 +52,7 @@ def found(name: str, *, traced: bool) -> float:
 
 @cache
 def predicted() -> dict[str, tuple[float, float]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
     for name, row in rows.items():
@@ -75,7 +75,7 @@ def test_a_trace_only_warns() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """No more and no less, two numbers each, and on paper: torch is not there meanwhile."""
+    """There is a row of two numbers for each, and no other; your rows cannot call torch."""
     yours = {*predicted()}
 
     assert {*NAMES} == yours, f"yours has rows for {sorted(yours)}; expected {NAMES}"

@@ -33,7 +33,7 @@ def gradient(name: str, at: complex) -> complex:
 
 @cache
 def predicted() -> dict[str, complex]:
-    """Return your rows, worked out where torch cannot be imported."""
+    """Return your rows, which cannot import torch."""
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
     for name, row in rows.items():
@@ -53,7 +53,7 @@ def test_a_step_against_it_goes_down() -> None:
 
 
 def test_every_loss_is_predicted() -> None:
-    """No more and no less, a number each, and on paper: torch cannot be imported meanwhile."""
+    """There is a number for each, and no other; your rows cannot import torch."""
     yours = {*predicted()}
 
     assert {*LOSSES} == yours, f"yours has rows for {sorted(yours)}; expected {sorted(LOSSES)}"

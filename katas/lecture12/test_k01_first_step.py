@@ -32,7 +32,7 @@ def measure(step: Step) -> float:
 
 
 def predicted() -> dict[str, float]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.moves(), fresh.moves()
@@ -48,7 +48,7 @@ def test_a_step_of_adam_is_as_long_as_lr(gradient: float) -> None:
 
 
 def test_every_step_is_there() -> None:
-    """A row for each, no more, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(STEPS), f"yours has rows for {sorted(yours)}, expected {sorted(STEPS)}"
 

@@ -44,7 +44,7 @@ def measure(program: str) -> float:
 
 
 def predicted() -> dict[str, float]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.last_lr(), fresh.last_lr()
@@ -59,7 +59,7 @@ def test_a_program_without_surprises() -> None:
 
 
 def test_every_program_is_there() -> None:
-    """A row for each, no more, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(PROGRAMS), f"yours has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
 

@@ -72,7 +72,7 @@ def measure(name: str) -> Kept:
 
 
 def predicted() -> dict[str, tuple[set[type], int, int]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.kept(), fresh.kept()
@@ -84,7 +84,7 @@ def predicted() -> dict[str, tuple[set[type], int, int]]:
 
 
 def test_every_situation_is_there() -> None:
-    """No more and no less, and on paper: while they are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(SITUATIONS), (
         f"yours has rows for {sorted(yours)}, expected those of SITUATIONS"

@@ -107,7 +107,7 @@ def measured(world: World) -> list[dict[str, Held]]:
 
 
 def predicted() -> dict[str, tuple[object, ...]]:
-    """Return your rows, worked out where torch is not there."""
+    """Return your rows, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.held(), fresh.held()
@@ -116,7 +116,7 @@ def predicted() -> dict[str, tuple[object, ...]]:
 
 
 def test_every_row_is_there() -> None:
-    """On paper: while your rows are read, nothing of torch is there."""
+    """There is a row for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(RULES), f"yours has rows {sorted(yours)}, expected {sorted(RULES)}"
 

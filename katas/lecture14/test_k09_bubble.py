@@ -31,7 +31,7 @@ def measure(name: str) -> int:
 
 
 def predicted() -> dict[str, int]:
-    """Return your numbers, worked out where torch is not there."""
+    """Return your numbers, which cannot call torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         found, again = dict(fresh.idle()), fresh.idle()
@@ -47,7 +47,7 @@ def test_the_picture_of_the_brief() -> None:
 
 
 def test_every_pipeline_is_there() -> None:
-    """One number for each, on paper: while they are read, nothing of torch is there."""
+    """There is a number for each, and no other; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(PIPELINES), f"yours has numbers for {sorted(yours)}, PIPELINES others"
 

@@ -54,7 +54,7 @@ LENDERS = (
 )
 METHOD = "torch.Tensor."
 WRITE_IT = "that is what is to be written here"
-PAPER = "work it out on paper: nothing of torch is there while your answer is read"
+PAPER = "work it out on paper: while your answer is read, torch cannot be used"
 
 
 @contextmanager

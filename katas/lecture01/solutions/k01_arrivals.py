@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Log(TorchDispatchMode):
-    """A mode that notes the name of each operator that arrives."""
+    """A mode that notes the name of each operator that reaches it."""
 
     def __init__(self) -> None:
         """Begin with no name."""

@@ -27,7 +27,7 @@ def counter() -> Program:
 
 
 def branch() -> Program:
-    """Return a program that goes one of two ways, and asks a tensor which."""
+    """Return a program that branches on the values of its tensor."""
     return lambda x: x * 2 if x.sum() > 0 else x - 5
 
 
@@ -37,17 +37,17 @@ def length() -> Program:
 
 
 def trace(program: Program, x: torch.Tensor) -> Program:
-    """Run the program on `x`, and write down the operators."""
+    """Run the program on `x`, and record the operators."""
     return torch.jit.trace(program, x, check_trace=False)
 
 
 def fx(program: Program, _: torch.Tensor) -> Program:
-    """Run the program on an object that has no value, and write down what is asked of it."""
+    """Run the program on a proxy without a value, and record what is done to it."""
     return torch.fx.symbolic_trace(program)
 
 
 def export(program: Program, x: torch.Tensor) -> Program:
-    """Make one graph of the program, for tensors of the shape of `x`."""
+    """Export the program as one graph, for tensors of the shape of `x`."""
 
     class Model(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -57,7 +57,7 @@ def export(program: Program, x: torch.Tensor) -> Program:
 
 
 def compiled(program: Program, _: torch.Tensor) -> Program:
-    """Make graphs of parts of the program, with guards; what fits in none stays Python."""
+    """Compile parts of the program to graphs with guards; the rest stays Python."""
     return torch.compile(program, backend="eager")
 
 

@@ -57,7 +57,7 @@ def decorated() -> tuple[Any, Any]:
 
 
 def left_behind() -> tuple[Any, Any]:
-    """Let another thread switch grad mode off and end; a third one looks, after this one."""
+    """Let a thread switch grad mode off and end; then look here, and from a new thread."""
     there(lambda: torch.set_grad_enabled(False))
     return torch.is_grad_enabled(), there(torch.is_grad_enabled)
 

@@ -24,7 +24,7 @@ def bare(x: torch.Tensor) -> Any:
 
 
 def volatile(x: torch.Tensor) -> Any:
-    """Switch autograd off for what comes of x; does it need a gradient: False."""
+    """Switch autograd off for what is computed from x; does it require grad: False."""
     return torch.autograd.Variable(x, volatile=True).requires_grad
 
 
@@ -34,12 +34,12 @@ def loss_data(x: torch.Tensor) -> Any:
 
 
 def total(x: torch.Tensor) -> Any:
-    """Ask whether the sum of a tensor is a number of Python: True."""
+    """Ask whether the sum of a tensor is a Python float: True."""
     return isinstance(x.sum(), float)
 
 
 def masked(x: torch.Tensor) -> Any:
-    """Take what is larger than 2, by a mask of bytes: [3.0, 4.0]."""
+    """Select what is larger than 2, by a mask of bytes: [3.0, 4.0]."""
     return x[(x > 2).byte()].tolist()
 
 

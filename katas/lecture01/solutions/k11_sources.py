@@ -25,7 +25,7 @@ FUNCTIONS = "torch/_C/_VariableFunctions.pyi"
 
 
 def homes(name: str) -> set[str]:
-    """Return which of these know the operator `name`, with any overload ("add.Tensor" is add's).
+    """Return which of these places contain the operator `name`, in any overload ("add.Tensor").
 
     - "schema": `SCHEMAS`, in a line that begins with "- func: ".
     - "formula": `FORMULAS`, in a line that begins with "- name: ".

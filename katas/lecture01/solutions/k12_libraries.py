@@ -57,10 +57,10 @@ def needed(library: str) -> tuple[str, ...]:
 
 
 def closure(library: str, needed: Needed) -> list[str]:
-    """Return what comes along with a library, itself last.
+    """Return the libraries that are loaded with a library, itself last.
 
-    Each is listed one time, after all that it needs; ``needed(name)`` says what that is. No
-    library needs itself by a detour.
+    List each once, after all that it needs; ``needed(name)`` says what that is. There are no
+    cycles.
     """
     found: list[str] = []
     known: set[str] = set()
@@ -77,9 +77,9 @@ def closure(library: str, needed: Needed) -> list[str]:
 
 
 def chain(library: str, other: str, needed: Needed) -> list[str]:
-    """Return a shortest chain of needs from `library` to `other`, both included.
+    """Return a shortest path from `library` to `other`, both included; each needs the next.
 
-    [] if `other` does not come along.
+    Return [] if `other` is not loaded with it.
     """
     # Chains of equal length, before those that are longer by one.
     chains = {library: [library]}

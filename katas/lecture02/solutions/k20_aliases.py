@@ -10,7 +10,7 @@ import torch
 
 @dataclass(frozen=True)
 class Effects:
-    """The names of the arguments that are written to, and of those that come back."""
+    """The names of the arguments that are written to, and of those that are returned."""
 
     writes: frozenset[str]
     views: frozenset[str]
@@ -23,9 +23,9 @@ def schema_of(name: str) -> Any:
 
 
 def effects(name: str) -> Effects:
-    """Return the names of the arguments that an operator writes to, and of those that come back.
+    """Return which arguments an operator writes to, and which it may return, by its schema.
 
-    So its schema says; what is annotated and not written to may come back.
+    An argument that is annotated and not written to may be returned.
     """
     noted = [argument for argument in schema_of(name).arguments if argument.alias_info]
     return Effects(
@@ -43,10 +43,10 @@ def survey() -> dict[str, Effects]:
 def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> Effects:
     """Run an overload, such as ``torch.ops.aten.add_.Tensor``, and return what it did.
 
-    `writes`: the version moved, or the values, which hold no NaN, are others than before. `views`:
-    not written to, and in one storage with a result. Results are a tensor, or a tuple or list, in
-    which other objects are left aside. Arguments that are no tensors have no effects; tensors are
-    not empty and share no storage.
+    `writes`: the version counter moved, or the values changed (none is NaN). `views`: not written
+    to, and a result shares its storage. The result is a tensor, or a tuple or list; ignore what in
+    it is not a tensor. Arguments that are not tensors have no effects; tensors are not empty and
+    share no storage.
     """
     names = [argument.name for argument in operator._schema.arguments]  # noqa: SLF001
     given = {**dict(zip(names, arguments, strict=False)), **named}
