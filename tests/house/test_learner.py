@@ -116,7 +116,10 @@ def test_three_katas_from_a_fresh_clone(learner: Learner) -> None:
     assert "\nlecture02/k01_bytes: " in begin
     assert ["Hint 1 of 3", "Hint 2 of 3"] == re.findall(r"Hint \d of 3", "".join(hints))
     assert "lecture02/k01_bytes is solved: " in first
-    assert "\nlearned Strides and an offset, counted in elements, say where an element lies;\n" in first
+    assert (
+        "\nlearned Strides and an offset, counted in elements, say where an element lies;\n"
+        in first
+    )
     assert "\nlecture02/k02_strides: " in second
     assert "abort (SIGABRT)" in crash
     assert f"{CRASH}\n" in crash
