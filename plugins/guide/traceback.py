@@ -53,20 +53,21 @@ def read_lines(lines: Iterable[str]) -> tuple[list[ShownFrame], list[str]]:
     return (calls, message) if message else ([], lines)
 
 
-def keep_own_calls(frames: Iterable[ShownFrame], own: Iterable[str]) -> list[str]:
-    """Return the lines of the calls in the files `own`, and how many others follow each."""
+def keep_own_calls(frames: Iterable[ShownFrame], own: Iterable[str]) -> list[list[str]]:
+    """Return the lines of each call in the files `own`, and how many others follow it."""
     own = set(own)
-    lines: list[str] = []
+    calls: list[list[str]] = []
     others = 0
     for frame in [*frames, None]:
         if frame and frame.path not in own:
             others += 1
             continue
-        if others and lines:
-            lines.append(f"    ({others} {'call' if others == 1 else 'calls'} in other files)")
+        if others and calls:
+            calls[-1].append(f"    ({others} {'call' if others == 1 else 'calls'} in other files)")
         others = 0
-        lines += frame.lines if frame else ()
-    return lines
+        if frame and frame.lines:
+            calls.append([*frame.lines])
+    return calls
 
 
 def edit_place(failure: Failure | None, files: Mapping[str, str]) -> tuple[str, int]:

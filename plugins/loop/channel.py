@@ -89,3 +89,5 @@ class Channel:
 
 # Set by --watch, in its runs.
 channel_key = pytest.StashKey[Channel]()
+# Set in them too: the lines that the process that stays has shown above the run.
+above_key = pytest.StashKey[str]()

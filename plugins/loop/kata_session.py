@@ -17,6 +17,7 @@ import pytest
 
 from plugins.course.files import content_of
 from plugins.course.session import course_root
+from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
 from plugins.loop.reporter import Teller
 from plugins.loop.screen import ScreenLine
@@ -196,6 +197,7 @@ class Order:
         if not option.next:
             # It would mean --next.
             setattr(option, "from", None)
+        config.stash[above_key] = self.why
         if self.kata:
             config.args = [str(self.kata.test)]
             config.stash[order_key] = self

@@ -17,14 +17,18 @@ from plugins.course.session import course_key
 from plugins.guide.failure import Failure
 from plugins.guide.failures import failure_of
 from plugins.guide.reading import Reading
+from plugins.guide.reading import format_hint
 from plugins.guide.rows import count_right
 from plugins.guide.summary import choose_lines
 from plugins.guide.traceback import read_lines
 from plugins.loop.channel import Told
+from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
+from plugins.loop.lecture import lecture_lines
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import count_rows
 from plugins.loop.screen import format_away
 from plugins.loop.screen import format_bar
 from plugins.loop.screen import format_done
@@ -147,18 +151,17 @@ class Teller:
         total = len(self.katas)
         bars = ScreenLine(format_bar(self.solved, total, blocks=shows_blocks()))
         last = list(self.last_lines())
-        if self.failed:
-            self.tell_watch(Told(failed=self.kata.id))
-            lesson = self.lesson_from(self.failed)
-            lines = list(lesson_lines(lesson, self.command(), *self.room(last)))
-        else:
-            lines = list(self.closing_lines())
         shown = self.kata.id if self.failed else ""
         before = [*skipped_lines(self.skipped, shown), *format_away(self.away)]
         if self.failed:
+            self.tell_watch(Told(failed=self.kata.id))
             before += waiting_lines(
                 passed_over(self.waiting, shown, {*self.away, *self.unavailable})
             )
+            lesson = self.lesson_from(self.failed)
+            lines = lesson_lines(lesson, self.command(), *self.room([*before, bars, *last]))
+        else:
+            lines = list(self.closing_lines())
         self.write([*before, bars, *lines, *last])
 
     def tell_watch(self, told: Told) -> bool:
@@ -168,12 +171,13 @@ class Teller:
             channel.tell(told)
         return channel is not None
 
-    def room(self, last: Sequence[ScreenLine]) -> tuple[int | None, int]:
-        """Return the rows above the lines `last`, if this is a terminal, and its columns."""
+    def room(self, others: Iterable[ScreenLine]) -> tuple[int | None, int]:
+        """Return the rows beside the lines `others`, if this is a terminal, and its columns."""
         size = shutil.get_terminal_size()
         # pytest ends with a blank line; of --watch, another one and the keys follow.
         prompt = 4 if self.watched else 2
-        rows = size.lines - prompt - len(last)
+        above = map(ScreenLine, self.config.stash.get(above_key, "").splitlines())
+        rows = size.lines - prompt - count_rows([*above, *others], size.columns)
         return rows if self.reporter.isatty else None, size.columns
 
     def last_lines(self) -> Iterator[ScreenLine]:
@@ -207,14 +211,24 @@ class Teller:
         name = report.nodeid.partition("::")[2]
         return Lesson(
             heading=f"{reading.heading}{effort}",
-            reading=choose_lines(reading, self.config),
+            reading={
+                "whole": choose_lines(reading, self.config),
+                "brief": choose_lines(reading, self.config, brief=True),
+                "hint": format_hint(reading),
+            },
             files=exercise_texts(self.kata, self.start),
             module=path_from(self.start, self.kata.test),
             test=name or "the module cannot be imported",
             says=self.says if name else "",
             failure=failure,
+            lecture=lecture_lines(self.kata, self.lecture_katas(), self.start),
             printed=[part for part in report.sections if part[0].startswith("Captured")],
         )
+
+    def lecture_katas(self) -> Sequence[Kata]:
+        """Return all katas of the current kata's lecture."""
+        lectures = self.config.stash[course_key].lectures
+        return next(each.katas for each in lectures if each.name == self.kata.lecture)
 
     def failure_beside(self, report: pytest.TestReport | pytest.CollectReport) -> Failure:
         """Return the failure of something beside the kata, such as its folder's ``conftest.py``."""

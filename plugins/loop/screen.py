@@ -6,7 +6,9 @@ import re
 import signal
 import textwrap
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
+from typing import Literal
 from typing import NamedTuple
 
 from plugins.guide.traceback import edit_place
@@ -14,6 +16,7 @@ from plugins.guide.traceback import keep_own_calls
 from plugins.progress.map import format_why
 from plugins.progress.map import kata_lines
 from plugins.progress.map import lecture_line
+from plugins.tools.terminal import shorten_words
 
 
 if TYPE_CHECKING:
@@ -51,19 +54,34 @@ KEYS = {
 
 
 class LinesShown(NamedTuple):
-    """How many lines of a message, of calls, and of each output of a test are shown."""
+    """How much of a lesson is shown.
+
+    That is how many lines of the message, calls, and lines of each output of the test; what to
+    read, and whether the brief and what the test says may take more than a line each.
+    """
 
     message: int
     calls: int
     printed: int
+    reading: Literal["whole", "brief", "hint"]
+    wrapped: bool = True
 
 
-# The first that fits is taken; the first of all where there is room for any.
+# The first that fits is taken; the first of all where there is room for any. Addresses go first:
+# --hint and the page have them. Then whole calls go, the outermost first.
 LIMITS = (
-    LinesShown(40, 1000, 20),
-    LinesShown(10, 1000, 5),
-    LinesShown(6, 6, 3),
-    LinesShown(3, 4, 1),
+    LinesShown(40, 1000, 20, "whole"),
+    LinesShown(40, 1000, 20, "brief"),
+    LinesShown(40, 2, 5, "brief"),
+    LinesShown(40, 1, 5, "brief"),
+    LinesShown(10, 2, 5, "brief"),
+    LinesShown(10, 1, 3, "brief"),
+    LinesShown(6, 1, 3, "brief"),
+    LinesShown(6, 1, 3, "hint"),
+    LinesShown(6, 1, 1, "hint", wrapped=False),
+    LinesShown(3, 1, 1, "hint", wrapped=False),
+    LinesShown(3, 0, 1, "hint", wrapped=False),
+    LinesShown(3, 0, 0, "hint", wrapped=False),
 )
 
 
@@ -79,9 +97,9 @@ class ScreenLine:
 class Lesson:
     """The first failing test of a kata, with its context."""
 
-    # The kata's name, and what to read, hear and ask.
+    # The kata's name, and what to read, hear and ask: in whole, without addresses, and the hint.
     heading: str
-    reading: Sequence[str]
+    reading: Mapping[str, Sequence[str]]
     # The exercise's files, and the test module, by their paths from where pytest was started.
     files: Mapping[str, str]
     module: str
@@ -91,49 +109,86 @@ class Lesson:
     failure: Failure
     # The output of the test, by pytest's name for it.
     printed: Sequence[tuple[str, str]] = ()
+    # Where the kata is the first of its lecture, or comes after a place to stop.
+    lecture: Sequence[str] = ()
 
 
 def lesson_lines(
     lesson: Lesson, command: str, rows: int | None = None, columns: int = WIDTH
-) -> Iterator[ScreenLine]:
+) -> list[ScreenLine]:
     """Return the lines for a kata that is not solved; `command`, if any, runs it again.
 
-    From the first line of the message on they take at most `rows` of a terminal, if that is given,
-    so that this line is still on the screen at the end.
+    They take at most `rows` of a terminal, if that is given: what matters least is left out.
     """
     path, number = edit_place(lesson.failure, lesson.files)
+    forms = (
+        [
+            *head_lines(lesson, limits, f"{path}:{number}"),
+            *failure_lines(lesson, command, limits, columns),
+        ]
+        for limits in LIMITS
+    )
+    for form in forms:
+        if rows is None or count_rows(form, columns) <= rows:
+            break
+    return form
+
+
+def head_lines(lesson: Lesson, limits: LinesShown, place: str) -> Iterator[ScreenLine]:
+    """Return the lines above the message: which kata and test, and the place to edit."""
     yield ScreenLine(lesson.heading, "bold")
     if lesson.failure.step:
         yield ScreenLine(str(lesson.failure.step), "bold")
-    yield from map(ScreenLine, label_paragraph("brief", brief_title(lesson.files)))
-    yield ScreenLine(f"{'edit':<{INDENT}}{path}:{number}", "green")
-    test = f"{lesson.test}: {lesson.says}".removesuffix(": ")
+    yield from map(ScreenLine, lesson.lecture)
+    brief, test = brief_title(lesson.files), f"{lesson.test}: {lesson.says}".removesuffix(": ")
+    if not limits.wrapped:
+        brief, test = (shorten_words(text, WIDTH - INDENT) for text in (brief, test))
+    yield from map(ScreenLine, label_paragraph("brief", brief))
+    yield ScreenLine(f"{'edit':<{INDENT}}{place}", "green")
     yield from map(ScreenLine, [*label_paragraph("test", test), ""])
-    forms = [list(failure_lines(lesson, command, limits)) for limits in LIMITS]
-    fitting = (form for form in forms if rows is None or count_rows(form, columns) <= rows)
-    yield from next(fitting, forms[-1])
 
 
-def failure_lines(lesson: Lesson, command: str, limits: LinesShown) -> Iterator[ScreenLine]:
+def failure_lines(
+    lesson: Lesson, command: str, limits: LinesShown, columns: int
+) -> Iterator[ScreenLine]:
     """Return the lines from the message on, no more of each part than `limits` says."""
-    rest = f"pytest {lesson.module} -x -v" + ("" if command else ", in another terminal")
+
+    def say_rest(more: int, what: str) -> ScreenLine:
+        noun = "line" if more == 1 else "lines"
+        return ScreenLine(rest_line(f"{more} {what} {noun}", lesson, columns, here=bool(command)))
+
     failure = lesson.failure
     parts = [part for line in failure.message for part in wrap_message(line)]
     yield from (ScreenLine(part, "red") for part in parts[: limits.message])
     if more := failure.more + max(len(parts) - limits.message, 0):
-        yield ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: {rest})")
-    if calls := keep_own_calls(failure.frames, {*lesson.files, lesson.module}):
-        yield from map(ScreenLine, ["", *calls[-limits.calls :]])
-    for name, text in lesson.printed:
+        yield say_rest(more, "more")
+    calls = keep_own_calls(failure.frames, {*lesson.files, lesson.module})
+    if calls := calls[max(len(calls) - limits.calls, 0) :]:
+        yield from map(ScreenLine, ["", *chain.from_iterable(calls)])
+    for name, text in lesson.printed if limits.printed else ():
         printed = text.splitlines()
         yield from (ScreenLine(), ScreenLine(name, "bold"))
         if (more := len(printed) - limits.printed) > 0:
-            yield ScreenLine(f"({more} earlier {'line' if more == 1 else 'lines'}: {rest})")
+            yield say_rest(more, "earlier")
         yield from map(ScreenLine, printed[-limits.printed :])
-    yield from map(ScreenLine, ["", *lesson.reading])
+    if reading := lesson.reading[limits.reading]:
+        yield from map(ScreenLine, ["", *reading])
     if command:
         again = [f"{'again':<{INDENT}}{command}", f"{'later':<{INDENT}}{command} --skip"]
         yield from map(ScreenLine, ["", *again])
+
+
+def rest_line(what: str, lesson: Lesson, columns: int, *, here: bool) -> str:
+    """Return where the lines are that are not shown, in one row; `here` if a command may run."""
+    elsewhere = "" if here else ", in another terminal"
+    named = f"pytest {lesson.failure.kata} -x -v"
+    forms = (
+        f"({what}: pytest {lesson.module} -x -v{elsewhere})",
+        f"({what}: {named}{elsewhere})",
+        f"({what}: {named})",
+        f"({what})",
+    )
+    return next((form for form in forms if len(form) <= columns), forms[-1])
 
 
 def count_rows(lines: Iterable[ScreenLine], columns: int) -> int:

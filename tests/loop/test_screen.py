@@ -48,7 +48,11 @@ def test_the_title_is_the_first_line_of_the_brief() -> None:
 
 LESSON = Lesson(
     "lecture01/k01_first: Twice",
-    ["read    a/b.h: c"],
+    {
+        "whole": ["read    a/b.h: c", f"        https://{'x' * 90}", "hint    pytest it --hint"],
+        "brief": ["read    a/b.h: c", "hint    pytest it --hint"],
+        "hint": ["hint    pytest it --hint"],
+    },
     {PATH: EXERCISE},
     OWN[1],
     "test_it[cpu]",
@@ -66,7 +70,7 @@ def test_long_texts_fit_the_terminal() -> None:
     """A message of prose is wrapped; a difference of two values keeps its columns."""
     text = f"E   AssertionError: {'word ' * 40}\nE     {'- aligned ' * 10}\nE   + {'x' * 90}"
     lines = format_lesson(replace(LESSON, failure=failure_in(text), says="It says much. " * 20))
-    wide = [line for line in lines if len(line) > WIDTH]
+    wide = [line for line in lines if len(line) > WIDTH and "https" not in line]
 
     assert [line[:3] for line in wide] == ["  -", "+ x"]
     assert sum(line.startswith("        says") or "It says" in line for line in lines) > 2
@@ -118,18 +122,59 @@ CALLS = "".join(f"{PATH}:{n}: in f\n    return f(n - 1)\n" for n in range(40))
 PRINTED = (("Captured stdout call", "\n".join(f"line {n}" for n in range(20))),)
 
 
-@pytest.mark.parametrize("text", [LONG, f"{CALLS}E   boom", f"{CALLS}{LONG}"])
-@pytest.mark.parametrize("printed", [(), PRINTED])
-def test_a_message_stays_on_a_small_screen(text: str, printed: tuple[tuple[str, str], ...]) -> None:
-    """From its first line on, however long it is, the calls and the output are."""
-    lesson = replace(LESSON, failure=failure_in(text), printed=printed)
-    lines = format_lesson(lesson, 23)
-    shown = lines.index(lesson.failure.message[0])
+@pytest.mark.parametrize(
+    "text", [LONG, f"{CALLS}E   boom", f"{CALLS}{LONG}", LONG.replace("row", "w" * 90)]
+)
+@pytest.mark.parametrize("printed", [(), PRINTED, PRINTED * 3])
+@pytest.mark.parametrize("command", ["pytest katas --next", ""])
+def test_all_of_it_is_on_a_small_screen(
+    text: str, printed: tuple[tuple[str, str], ...], command: str
+) -> None:
+    """However long the brief, the message, the calls and the output are."""
+    lesson = replace(LESSON, failure=failure_in(text), printed=printed, says="It says much. " * 20)
+    lines = [line.text for line in lesson_lines(lesson, command, 19)]
 
-    assert len(lines) - shown <= 23
-    assert not printed or "line 19" in lines
-    assert "again   pytest katas --next" in lines
-    assert len(format_lesson(lesson, 1000)) == len(format_lesson(lesson))
+    assert count_rows(map(ScreenLine, lines), WIDTH) <= 19
+    assert lesson.heading == lines[0]
+    assert [line for line in lines if line.startswith(f"edit    {PATH}:")]
+    assert lesson.failure.message[0] in lines
+    assert not command or f"again   {command}" in lines
+    assert [*lesson_lines(lesson, command, 1000)] == [*lesson_lines(lesson, command)]
+
+
+def test_addresses_go_first_and_then_whole_calls() -> None:
+    """What matters more stays: where to edit, the message, the call that failed last."""
+    lesson = replace(LESSON, failure=failure_in(TRACEBACK))
+    whole = [line.text for line in lesson_lines(lesson, "")]
+    rows = count_rows(map(ScreenLine, whole), WIDTH)
+
+    def shown(rows: int) -> list[str]:
+        return [line.text for line in lesson_lines(lesson, "", rows)]
+
+    assert whole == shown(rows)
+    assert [line for line in whole if "https" not in line] == shown(rows - 1)
+    calls = [line for line in whole if "katas/lecture01/test_k01.py:12" in line]
+    assert calls
+    assert [line for line in shown(rows - 3) if "test_k01.py" in line] == []
+    assert f"{PATH}:7: in twice" in shown(rows - 3)
+    assert "TypeError: two arguments" in shown(1)
+
+
+def test_what_is_not_shown_is_told_in_one_row() -> None:
+    """By the kata's name where the path is too long, and without a command where that is too."""
+    failure = failure_in("\n".join(f"E   {n}" for n in range(3)), more=7)
+    module = f"katas/lecture01/test_{'k' * 20}.py"
+    lesson = replace(LESSON, failure=failure, module=module)
+
+    def told(columns: int, command: str = "") -> str:
+        lines = [line.text for line in lesson_lines(lesson, command, 1000, columns)]
+        return next(line for line in lines if "7 more lines" in line)
+
+    assert f"(7 more lines: pytest {module} -x -v, in another terminal)" == told(120)
+    assert "(7 more lines: pytest lecture01/k01 -x -v, in another terminal)" == told(80)
+    assert f"(7 more lines: pytest {module} -x -v)" == told(80, "pytest")
+    assert "(7 more lines: pytest lecture01/k01 -x -v)" == told(50)
+    assert "(7 more lines)" == told(40)
 
 
 def test_a_row_is_as_wide_as_the_terminal() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from typing import Self
 
 import pexpect
+import pyte
 
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ class Terminal:
     def restored(self) -> bool:
         """Whether the terminal has its original settings."""
         return termios.tcgetattr(self.process.child_fd) == self.settings
+
+
+def screen_of(text: str, rows: int = 24) -> list[str]:
+    """Return the rows of a terminal of 80 columns after this output, the row of the cursor last."""
+    screen = pyte.Screen(80, rows)
+    pyte.Stream(screen).feed(text.replace("\n", "\r\n"))
+    return [row.rstrip() for row in screen.display[: screen.cursor.y + 1]]
 
 
 def eventually(holds: Callable[[], bool]) -> bool:
