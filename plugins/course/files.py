@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Mapping
     from pathlib import Path
 
     from plugins.course.model import Kata
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 # What learners leave alone, as git's pathspecs: a commit that changes it is by an author of the
 # course, and has the exercises as they are given.
 NOT_THE_LEARNERS = (":(glob)**/test_*.py", ":(glob)**/solutions/**", "plugins")
+# The first line of a brief.
+TITLE = re.compile(r'(?:r?"""|//[ ]*)(?P<title>(?!tier:)\S.*?)(?:""")?$', re.MULTILINE)
 # What an exercise is written in.
 SOURCES = {".py", ".cpp", ".cu"}
 # What is no code in Python, C++ and CUDA: docstrings, comments, and directives such as #include.
@@ -61,6 +64,14 @@ def exercise_texts(kata: Kata, start: Path) -> dict[str, str]:
     }
     gone = f'"""It is gone: nox -s reset -- {kata.id} brings the stub back."""'
     return texts or {path_from(start, kata.exercise): gone}
+
+
+def brief_title(files: Mapping[str, str]) -> str:
+    """Return the first line of the brief."""
+    for text in files.values():
+        if found := TITLE.search(text):
+            return found["title"].strip()
+    return ""
 
 
 def path_from(start: Path, path: Path) -> str:

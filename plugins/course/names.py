@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 KATAS = "katas"
 WIDTH = 80
-# Names that a message lists; no lecture has more katas.
-MOST = 20
+# How many names a message suggests.
+MOST = 3
 
 
 class UnknownNameError(ValueError):
-    """No lecture or kata has this name; the message lists those that exist, the nearest first."""
+    """No lecture or kata has this name; the message suggests the nearest of those that exist."""
 
 
 def katas_named(course: Course, name: str) -> list[Kata]:
@@ -78,10 +78,9 @@ def describe_ambiguous(name: str, katas: Iterable[Kata]) -> str:
 
 
 def describe_unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return a message that `name` is unknown, with the known names."""
-    names = nearest(name, known)
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    text = f"no {kind} is called {name!r}; there are: {', '.join(names[:MOST])}{more}"
+    """Return a message that `name` is unknown, with the known names that are nearest to it."""
+    names = ", ".join(nearest(name, known)[:MOST])
+    text = f"no {kind} is called {name!r}; the nearest names: {names}"
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 

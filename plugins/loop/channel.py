@@ -25,11 +25,15 @@ SHOWN = b"+"
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a run has shown, the kata at which it has stopped, and those it has solved."""
+    """The lines that a run has shown, and what happened, however much of it they had room for.
+
+    That is the kata at which it has stopped, those that it has solved, and how the test failed.
+    """
 
     lines: tuple[str, ...] = ()
     failed: str = ""
     solved: tuple[str, ...] = ()
+    failure: str = ""
 
 
 class Channel:
@@ -82,7 +86,10 @@ class Channel:
         for line in self._memory[LOG : LOG + length].splitlines():
             more = Told(**json.loads(line))
             told = Told(
-                (*told.lines, *more.lines), told.failed or more.failed, (*told.solved, *more.solved)
+                (*told.lines, *more.lines),
+                told.failed or more.failed,
+                (*told.solved, *more.solved),
+                told.failure or more.failure,
             )
         return told
 

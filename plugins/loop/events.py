@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
+from plugins.loop.farewell import farewell_lines
 from plugins.loop.forked_run import TICK
 from plugins.loop.forked_run import Runner
 from plugins.loop.forked_run import print_lines
@@ -41,7 +42,7 @@ class Loop:
     """Waits for one event after the other, until one of them ends ``--watch``."""
 
     def __init__(self, config: pytest.Config, desk: Desk, saves: Saves, loaded: Loaded) -> None:
-        self.start = config.invocation_params.dir
+        self.start, self.args = config.invocation_params.dir, config.invocation_params.args
         self.desk, self.saves, self.loaded = desk, saves, loaded
         self.process = os.getpid()
         self.runner = Runner(config, desk)
@@ -102,6 +103,10 @@ class Loop:
         if keys is None:
             return 128 + signal.SIGHUP
         if QUIT in keys:
+            following = self.desk.shown_kata or self.desk.open_kata
+            print_lines(
+                farewell_lines(self.desk.root, self.desk.katas, following, self.args), before="\n"
+            )
             return 0
         self.runner.press(keys)
         return None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sys
 import time
 import warnings
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plugins.course.notes import status_key
 from plugins.loop.channel import Channel
 from plugins.loop.channel import channel_key
+from plugins.loop.course_list import KEYS as LIST_KEYS
 from plugins.loop.kata_session import Order
 from plugins.loop.reporter import style_line
 from plugins.loop.screen import ERASE
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from plugins.loop.channel import Told
     from plugins.loop.screen import ScreenLine
     from plugins.loop.watch_state import Desk
 
@@ -46,6 +51,8 @@ PAUSE = 0.005
 # Seconds: how long a run may take before the clock shows, and how often that changes.
 PATIENCE = 1.0
 TICK = 1.0
+# A key, as a terminal sends it: a character, or the three of an arrow.
+KEY = re.compile(r"\x1b[\[O][A-D]|.", re.DOTALL)
 # A .pyc file records its source's modification time in whole seconds, and its size (PEP 552).
 SECOND = 2.0
 
@@ -64,6 +71,7 @@ class Runner:
         self.channel = Channel()
         # What the screen shows of the last run, and when the one that goes on began.
         self.shown: list[str] = []
+        self.found: Told | None = None  # by the last run
         # What is to be said of a save that ran nothing.
         self.note: list[str] = []
         self.began = 0.0
@@ -115,7 +123,7 @@ class Runner:
 
     def press(self, keys: Iterable[str]) -> None:
         """Queue keys until nothing runs; ``r`` ends the run and begins anew at once."""
-        for key in keys:
+        for key in KEY.findall("".join(keys)):
             if key == "r":
                 self.demand(self.desk.run())
             else:
@@ -134,12 +142,13 @@ class Runner:
         self.desk.ran(self.order, told)
         after += self.styled(self.desk.moment(self.order, self.width))
         self.shown += [*told.lines, *after]
+        before, self.found = self.found, replace(told, lines=())
         # A run that was killed has left the clock.
         print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
         if self.note:
             print_lines(self.note, before="\n")
         self.note = []
-        self.prompt()
+        self.prompt("As before." if self.found == before else "")
         self.serve()
         if not self.waiting and self.late.catch_up():
             know_files()
@@ -163,16 +172,24 @@ class Runner:
             print_lines([*self.shown, *told.lines], before=clear_sequence(os.environ))
             self.tick()
             return
-        print_lines(self.shown, before=clear_sequence(os.environ))
-        if panel := panel or self.note:
-            print_lines(panel, before="\n")
+        panel = panel or self.note
         self.note = []
+        if self.desk.list:
+            # The keys have a row, the cursor another, and a blank one stands above each part.
+            rows = shutil.get_terminal_size().lines - 3 - len(panel) - bool(panel)
+            listed = self.desk.list.lines(max(rows, 1))
+            print_lines(listed, before=clear_sequence(os.environ))
+        else:
+            print_lines(self.shown, before=clear_sequence(os.environ))
+        if panel:
+            print_lines(panel, before="\n")
         self.prompt()
 
-    def prompt(self) -> None:
-        """Show the keys."""
+    def prompt(self, said: str = "") -> None:
+        """Show the keys, below what there is to say or a blank row."""
         solved, back = self.desk.passed is not None, self.desk.can_go_back
-        print_lines([keys_line(solved=solved, back=back)], before="\n")
+        keys = LIST_KEYS if self.desk.list else keys_line(solved=solved, back=back)
+        print_lines([said, keys])
 
     def tick(self) -> None:
         """Show how long the run has taken, once it takes longer than a run should."""

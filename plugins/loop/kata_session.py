@@ -68,6 +68,8 @@ class Walk:
         if channel := self.config.stash.get(channel_key, None):
             # A process that goes on where another has died tells all of it again.
             channel.clear()
+        if self.waiting:
+            self.teller.announce()
         for kata in self.waiting:
             self.teller.begin(kata)
             self.run_kata(session, kata)
@@ -181,12 +183,15 @@ class Order:
         The line above the output, for example which file was saved.
     away
         The kata to which the learner will come back, if this is another one.
+    first
+        The id of the kata at which the way begins, if the learner has chosen one.
     """
 
     kind: Literal["kata", "next", "skip"]
     kata: Kata | None = None
     why: str = ""
     away: Kata | None = None
+    first: str = ""
 
     def apply(self, config: pytest.Config) -> None:
         """Change the options of this process, a fork, to those of a command that does this."""
@@ -197,6 +202,8 @@ class Order:
         if not option.next:
             # It would mean --next.
             setattr(option, "from", None)
+        elif self.first:
+            setattr(option, "from", self.first)
         config.stash[above_key] = self.why
         if self.kata:
             config.args = [str(self.kata.test)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
     from plugins.course.model import Kata
 
 
+SLOW = "Importing torch, and then the kata ..."
+
+
 class Teller:
     """Follows the current kata, and keeps the results of those before it."""
 
@@ -84,6 +88,8 @@ class Teller:
         self.optional: Sequence[Kata] = ()
         # The first line of the docstring of the test that runs.
         self.says = ""
+        # Whether a line on the terminal, which the first result replaces, says what is slow.
+        self.announced = False
 
     @property
     def reporter(self) -> Any:
@@ -95,6 +101,18 @@ class Teller:
         """The tests of all rows of a prediction, if one of them has failed."""
         failure = self.failed and failure_of(self.failed)
         return failure.rows if failure else ()
+
+    def announce(self) -> None:
+        """Say on a terminal what takes seconds, until there is something to show."""
+        # A run of --watch has imported torch, and has a clock.
+        self.announced = (
+            self.reporter.isatty
+            and not self.watched
+            and "torch" not in sys.modules
+            and knows_sequences(os.environ)
+        )
+        if self.announced:
+            self.reporter.write(SLOW, flush=True)
 
     def begin(self, kata: Kata) -> None:
         """Make `kata` the current one."""
@@ -154,7 +172,8 @@ class Teller:
         shown = self.kata.id if self.failed else ""
         before = [*skipped_lines(self.skipped, shown), *format_away(self.away)]
         if self.failed:
-            self.tell_watch(Told(failed=self.kata.id))
+            failure = f"{self.failed.nodeid}\n{self.failed.longreprtext}"
+            self.tell_watch(Told(failed=self.kata.id, failure=failure))
             before += waiting_lines(
                 passed_over(self.waiting, shown, {*self.away, *self.unavailable})
             )
@@ -269,8 +288,10 @@ class Teller:
         lines = list(lines)
         writer = self.config.get_terminal_writer()
         told = Told(tuple(style_line(writer, line) for line in lines))
-        if lines and self.tell_watch(told):
-            self.reporter.write(ERASE if knows_sequences(os.environ) else "")
+        clock = self.tell_watch(told) and knows_sequences(os.environ) if lines else False
+        if lines and (clock or self.announced):
+            self.reporter.write(ERASE)
+            self.announced = False
         for line in lines:
             self.reporter.line(line.text, **({line.style: True} if line.style else {}))
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from typing import Literal
 from typing import NamedTuple
 
+from plugins.course.files import brief_title
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import keep_own_calls
 from plugins.progress.map import format_why
-from plugins.progress.map import kata_lines
-from plugins.progress.map import lecture_line
 from plugins.tools.terminal import shorten_words
 
 
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plugins.course.model import Kata
-    from plugins.course.model import Lecture
     from plugins.guide.failure import Failure
-    from plugins.progress.map import Place
 
 
 WIDTH = 80
@@ -38,7 +35,6 @@ BAR = 20
 LINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
 # How the lines of a difference begin.
 ALIGNED = " +-?^"
-TITLE = re.compile(r'(?:r?"""|//[ ]*)(?P<title>(?!tier:)\S.*?)(?:""")?$', re.MULTILINE)
 # Move to the top left and erase below, and erase this row: every current terminal knows these.
 CLEAR = "\x1b[H\x1b[2J"
 ERASE = "\r\x1b[K"
@@ -197,14 +193,6 @@ def count_rows(lines: Iterable[ScreenLine], columns: int) -> int:
     return sum(max(-(-length // columns), 1) for length in lengths)
 
 
-def brief_title(files: Mapping[str, str]) -> str:
-    """Return the first line of the brief."""
-    for text in files.values():
-        if found := TITLE.search(text):
-            return found["title"].strip()
-    return ""
-
-
 def label_paragraph(label: str, text: str) -> list[str]:
     """Return a labelled paragraph, wrapped to the terminal."""
     return textwrap.wrap(
@@ -296,17 +284,6 @@ def keys_line(*, solved: bool, back: bool = False) -> str:
     left_out = {key for key, means in (("s", solved), ("b", back)) if not means}
     shown = {key: word for key, word in KEYS.items() if key not in left_out}
     return "  ".join(f"{key} {word}" for key, word in shown.items())
-
-
-def format_list(
-    lectures: Sequence[Lecture], places: Sequence[Place], here: Place | None, *, blocks: bool
-) -> Iterator[str]:
-    """Return the lectures, and the katas of the lecture that the learner is in."""
-    for lecture in lectures:
-        own = [place for place in places if place.kata.lecture == lecture.name]
-        yield lecture_line(lecture, own, here, blocks=blocks)
-        if here in own or len(lectures) == 1:
-            yield from kata_lines(own, here)
 
 
 def clock_line(seconds: float, status: str, width: int) -> str:

@@ -6,11 +6,12 @@ own command line and goes on as pytest.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from plugins.course.files import learners_files
 from plugins.course.model import Course
+from plugins.loop import course_list
+from plugins.loop.course_list import CourseList
+from plugins.loop.course_list import Restorer
 from plugins.loop.hint import format_hints
 from plugins.loop.hint import take_hint
 from plugins.loop.kata_session import Order
@@ -20,9 +21,9 @@ from plugins.loop.reference import Moment
 from plugins.loop.reference import explain_unsolved
 from plugins.loop.reference import format_moment
 from plugins.loop.reference import reference_lines
+from plugins.loop.saved_files import SavedFiles
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
-from plugins.loop.screen import format_list
 from plugins.progress.map import places_of
 from plugins.progress.order import ends_lecture
 from plugins.progress.order import offer_optional
@@ -32,9 +33,9 @@ from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
+from plugins.progress.store import read_last_run
 from plugins.progress.store import read_standing
 from plugins.tools.files import why_nothing_is_kept
-from plugins.tools.terminal import shows_blocks
 
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from plugins.loop.channel import Told
 
 
-# Files of a lecture that none of its katas owns, such as headers and helpers, end in one of these.
-SHARED = frozenset({".py", ".cpp", ".cu", ".h", ".hpp", ".cuh"})
 OUTSIDE = "{} is not among the katas of this command: its tests do not run."
+WELCOME = (
+    "Welcome! Open the file at `edit` in your editor, write the answer and save it.\n"
+    "Each save runs the tests. h shows a hint, l lists the katas, q keeps your place."
+)
 NONE_OPEN = "No other kata here is open."
 NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
 
@@ -80,17 +83,18 @@ class Desk:
         self.path = path or katas
         # Whether --next knows what it has shown; a read-only checkout remembers nothing.
         self.keeps = moving and not why_nothing_is_kept(root)
-        self._files = {file: kata for kata in katas for file in watched_files(kata)}
-        ids = {kata.id for kata in katas}
-        rest = (kata for each in course.lectures for kata in each.katas if kata.id not in ids)
-        self._others = {file: kata.id for kata in rest for file in watched_files(kata)}
+        self.files = SavedFiles(course, katas, start)
         # The kata that the learner is at, and those that a key has left, the last one last.
         self.kata = self.open_kata or katas[0]
         self._left: list[Kata] = []
         self._hints: dict[str, int] = {}
-        # The kata at hand, if its tests pass, and whether it was known to, before they ran.
+        # The kata at hand, if its tests pass, and whether that was known before they ran.
         self.passed: Kata | None = None
         self._solved_before = False
+        self.list: CourseList | None = None
+        self.restorer = Restorer(root)
+        # Where the way begins, if the learner has chosen a kata.
+        self._first = ""
 
     def open(self) -> Iterator[Kata]:
         """Return the open katas, in the order in which ``--next`` takes them."""
@@ -129,16 +133,18 @@ class Desk:
 
     def first(self, *, skipping: bool) -> Order:
         """Return the order to begin with."""
-        if self.moving:
-            return Order("skip" if skipping else "next")
-        return self.run()
+        if not self.moving:
+            return self.run()
+        new = self.keeps and not (read_bookmark(self.root).shown or read_last_run(self.root).at)
+        return Order("skip" if skipping else "next", why=WELCOME if new else "")
 
     def run(self, why: str = "") -> Order:
         """Return the order that runs the tests again of the kata at hand."""
+        self.list = None
         self._solved_before = is_solved(self.root, self.kata)
         shown = self.shown_kata if self.moving else None
         if self.flying and (shown is None or shown.id == self.kata.id):
-            return Order("next", why=why)
+            return Order("next", why=why, first=self._first)
         away = shown if shown and shown.id != self.kata.id else None
         return Order("kata", self.kata, why, away)
 
@@ -147,30 +153,19 @@ class Desk:
 
         Of a kata that the command has left out, return a line that says so.
         """
-        own = {kata.id: (kata, file) for file in files if (kata := self._files.get(file))}
-        shared = [file for file in files if self.is_shared(file)]
+        own = self.files.owned(files)
+        shared = [file for file in files if self.files.is_shared(file)]
         if own:
             # A formatter, or git, writes many files: the current kata comes first.
             self.kata, file = own.get(self.kata.id) or next(iter(own.values()))
         elif shared:
             file = shared[0]
-        elif others := [file for file in files if file in self._others]:
-            name = self._others[others[0]]
-            return strip_styles([self.describe_save(others[0]), OUTSIDE.format(name)])
+        elif others := [file for file in files if file in self.files.others]:
+            name = self.files.others[others[0]]
+            return strip_styles([self.files.describe(others[0]), OUTSIDE.format(name)])
         else:
             return None
-        return self.run(self.describe_save(file))
-
-    def describe_save(self, file: Path) -> str:
-        """Return the line above the output: what happened to which file."""
-        what = "saved" if file.exists() else "removed"
-        return f"{what:8}{os.path.relpath(file, self.start)}"
-
-    def is_shared(self, file: Path) -> bool:
-        """Whether a file may be used by several katas of a lecture."""
-        folders = {kata.folder for kata in self.katas}
-        within = folders.intersection(file.parents)
-        return bool(within) and file.suffix in SHARED and "solutions" not in file.parts
+        return self.run(self.restorer.said(self.kata) or self.files.describe(file))
 
     def ran(self, order: Order, told: Told) -> None:
         """Note, at the end of a run, which kata is at hand and whether it is solved."""
@@ -197,10 +192,20 @@ class Desk:
 
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
         """Return the order for a key, or the lines to show; None if the key means nothing."""
-        if key == "s":
-            return self.reference(width)
+        if key == course_list.RESET:
+            return strip_styles(self.restorer.press(self.list.kata if self.list else self.kata))
+        self.restorer.asked = ""
+        if self.list:
+            if chosen := self.choose(key, self.list):
+                return chosen
+            if self.list.move(key):
+                return []
+            # Any other key closes it, and means what it means elsewhere.
+            self.list, key = None, "" if key == course_list.CLOSE else key
+            return self.pressed(key, width) or []
         meanings: dict[str, Callable[[], Order | list[ScreenLine]]] = {
-            "l": self.listed,
+            course_list.CLOSE: self.open_list,
+            "s": lambda: self.reference(width),
             "h": self.hinted,
             "r": self.run,
             "n": self.following,
@@ -225,13 +230,30 @@ class Desk:
             return [head, *reference_lines(self.kata, width)]
         return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata)))
 
-    def listed(self) -> list[ScreenLine]:
-        """Return the lectures, and the katas of the lecture that the learner is in."""
+    def open_list(self) -> list[ScreenLine]:
+        """Open the list of the lectures, at the kata at hand."""
         names = {kata.lecture for kata in self.katas}
         lectures = [lecture for lecture in self.course.lectures if lecture.name in names]
         places = places_of(self.root, Course(tuple(lectures), ()))
-        here = next(place for place in places if place.kata.id == self.kata.id)
-        return strip_styles(format_list(lectures, places, here, blocks=shows_blocks()))
+        self.list = CourseList(lectures, places, self.kata)
+        return []
+
+    def choose(self, key: str, among: CourseList) -> Order | None:
+        """Return the order for the kata that is marked, if the key is for that."""
+        if key not in {course_list.JUMP, course_list.GO_ON}:
+            return None
+        self._left.append(self.kata)
+        self.kata = among.kata
+        if key == course_list.GO_ON and self.moving:
+            self.begin_at(among.kata)
+        return self.run()
+
+    def begin_at(self, kata: Kata) -> None:
+        """Let the way begin at a kata, as ``--from`` does."""
+        later = self.katas[[each.id for each in self.katas].index(kata.id) :]
+        self.path = [each for each in later if each == kata or each in self.path]
+        self._first = kata.id
+        change_bookmark(self.root, lambda old: Bookmark(kata.id, old.skipped))
 
     def following(self) -> Order | list[ScreenLine]:
         """Return the order that leaves the current kata for another open one."""
@@ -253,7 +275,7 @@ class Desk:
             return self.run()
         self._left.append(self.kata)
         # What is solved, or was never shown, cannot be skipped.
-        return Order("skip" if shown else "next")
+        return Order("skip" if shown else "next", first=self._first)
 
     def back(self) -> Order | list[ScreenLine]:
         """Return the order that goes back to the kata that a key has left."""
@@ -277,8 +299,3 @@ class Desk:
 def strip_styles(lines: Iterable[str]) -> list[ScreenLine]:
     """Return lines without a style."""
     return [ScreenLine(line) for line in lines]
-
-
-def watched_files(kata: Kata) -> list[Path]:
-    """Return the files that belong to one kata."""
-    return [kata.test, kata.exercise, *learners_files(kata)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from typing import Any
@@ -14,10 +15,12 @@ from plugins.course.syllabus import FILE
 from plugins.course.syllabus import read_syllabus
 from plugins.guide.episodes import catalogue_of
 from plugins.guide.reading import torch_tag
+from plugins.guide.untouched import katas_as_given
 from plugins.progress.map import places_of
 from plugins.progress.markdown import summary_of
 from plugins.progress.pagedata import page_of
 from plugins.progress.pagehtml import html_of
+from plugins.progress.standing import Results
 from plugins.tools.showing import configured
 from plugins.tools.showing import write_for
 from plugins.tools.terminal import install_group
@@ -25,6 +28,10 @@ from plugins.tools.toml import TomlError
 
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plugins.progress.map import Place
     from plugins.progress.pagedata import Page
 
 
@@ -80,9 +87,20 @@ def gather_page(config: pytest.Config) -> Page:
         raise pytest.UsageError(f"--page: {error}") from None
     now = datetime.now().astimezone()
     catalogue = catalogue_of(config)
-    return page_of(
-        course, places_of(root, course), syllabus, catalogue=catalogue, tag=torch_tag(), now=now
-    )
+    places = merely_shown(root, places_of(root, course))
+    return page_of(course, places, syllabus, catalogue=catalogue, tag=torch_tag(), now=now)
+
+
+def merely_shown(root: Path, places: Sequence[Place]) -> list[Place]:
+    """Return the places; a kata whose tests have run while it was as given has not failed yet."""
+    failing = [place.kata for place in places if place.state == "failing"]
+    given = {kata.id for kata in katas_as_given(root, failing)}
+    return [
+        replace(place, state="new", standing=replace(place.standing, results=Results("", {})))
+        if place.kata.id in given
+        else place
+        for place in places
+    ]
 
 
 def render_html(page: Page) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from typing import TypeVar
 
 from plugins.progress.standing import Standing
+from plugins.progress.standing import pause_between
 from plugins.tools.files import write_whole
 from plugins.tools.locks import locked
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from collections.abc import Iterable
     from collections.abc import Iterator
+    from datetime import date
     from pathlib import Path
 
     from plugins.course.model import Kata
@@ -84,11 +86,19 @@ class LastRun:
         When it was, and when the one before: in ISO 8601, or "".
     found
         The devices and backends that are here, as far as tests have looked for them.
+    day, seconds
+        The day of it, and the time between this day's runs, but for long pauses.
     """
 
     at: str = ""
     before: str = ""
     found: tuple[str, ...] = ()
+    day: str = ""
+    seconds: float = 0.0
+
+    def spent_on(self, day: date) -> float:
+        """Return the seconds that were spent on a day, if it is the one of this run."""
+        return self.seconds if self.day == day.isoformat() else 0.0
 
 
 def read_last_run(root: Path) -> LastRun:
@@ -96,7 +106,8 @@ def read_last_run(root: Path) -> LastRun:
 
     def parse(data: Any) -> LastRun:
         at = datetime.fromisoformat(data["at"]).isoformat()
-        return LastRun(at, data["before"], tuple(map(str, data["found"])))
+        day, seconds = str(data.get("day", "")), float(data.get("seconds", 0.0))
+        return LastRun(at, data["before"], tuple(map(str, data["found"])), day, seconds)
 
     return _read(root / LAST, parse, LastRun())
 
@@ -112,7 +123,10 @@ def note_run(
     def changed() -> LastRun:
         old = read_last_run(root)
         here = {*old.found} - {*lacked} | {*found}
-        return LastRun(now.isoformat(), old.at, tuple(sorted(here)))
+        day = now.astimezone().date()
+        last = datetime.fromisoformat(old.at).timestamp() if old.at else 0.0
+        seconds = old.spent_on(day) + pause_between(last, now.timestamp())
+        return LastRun(now.isoformat(), old.at, tuple(sorted(here)), day.isoformat(), seconds)
 
     def dump(run: LastRun) -> str:
         return json.dumps(asdict(run), indent=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from plugins.course.files import brief_title
 from plugins.course.files import content_of
 from plugins.course.files import count_lines
 from plugins.course.files import earlier_answers
@@ -144,3 +145,11 @@ def test_a_path_is_the_one_of_a_traceback() -> None:
 
     assert "../other/k01.py" == path_from(start, Path("/home/me/other/k01.py"))
     assert "/opt/site/k01.py" == path_from(start, Path("/opt/site/k01.py"))
+
+
+def test_the_title_is_the_first_line_of_the_brief() -> None:
+    """Of a docstring, raw or on one line, or of a comment below the tier."""
+    assert "The brief." == brief_title({"k.py": PYTHON})
+    assert "An operator." == brief_title({"k.cpp": "// tier: small\n//\n// An operator.\n"})
+    assert "Short." == brief_title({"k.py": 'r"""Short."""\n'})
+    assert "" == brief_title({"k.py": "x = 1"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -131,18 +132,28 @@ def test_the_course_may_be_a_folder_of_a_repository(course: MiniCourse, tmp_path
     assert [kata.name for kata in found] == ["k01_first", "k02_second"]
 
 
-def test_without_a_repository_no_kata_is_known_to_be_as_given(course: MiniCourse) -> None:
-    """As in a copy of the course that was downloaded as an archive."""
-    course.kata(stub=STUB)
-
-    assert given(course) == []
-
-
-def test_without_git_no_kata_is_known_to_be_as_given(
-    course: MiniCourse, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("path", [True, False], ids=["no repository", "no git"])
+def test_without_history_the_times_of_the_files_tell(
+    course: MiniCourse, monkeypatch: pytest.MonkeyPatch, *, path: bool
 ) -> None:
-    """Nothing fails for want of it."""
+    """As in a copy of the course that was downloaded as an archive: an answer is younger."""
+    if not path:
+        monkeypatch.setenv("PATH", "")
     course.kata(stub=STUB)
-    monkeypatch.setenv("PATH", "")
+    course.kata("k02_second", stub=STUB)
+    course.kata("k03_plain", stub="def f(): pass\n")
+    for file in course.katas.rglob("*.py"):
+        os.utime(file, (1e9, 1e9))
+    found = given(course)
+    edit(course)
+
+    assert ["k01_first", "k02_second"] == found
+    assert ["k02_second"] == given(course)
+
+
+def test_a_kata_without_tests_beside_it_is_none(course: MiniCourse) -> None:
+    """There is nothing to compare its time with."""
+    course.kata(stub=STUB)
+    (course.katas / "lecture01/test_k01_first.py").unlink()
 
     assert given(course) == []

@@ -131,6 +131,7 @@ def runner() -> Runner:
         pressed=lambda *keys: Order("next", why=keys[0]),
         passed=None,
         can_go_back=False,
+        list=None,
     )
     runner = Runner(config, desk)
     runner.channel.clear()
@@ -285,3 +286,47 @@ def test_a_run_that_was_ended_leaves_no_clock(
 
     assert killed.startswith(f"{ERASE}The run was ended by SIGKILL.\n")
     assert ERASE not in capsys.readouterr().out
+
+
+def test_a_result_that_is_the_same_again_is_said_to_be(
+    runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the row above the keys, and only then."""
+    ended: Any = SimpleNamespace(ended=lambda: True, code=0)
+    screens = []
+    for text in ("one", "two", "two", "one"):
+        runner.channel.clear()
+        runner.run, runner.order = ended, Order("kata")
+        runner.channel.tell(Told((f"shown {len(screens)}",), "k01_first", (), text))
+        runner.look(lambda: None)
+        screens.append("As before.\nn next" in capsys.readouterr().out)
+
+    assert [False, False, True, False] == screens
+
+
+def test_the_list_has_the_screen_to_itself(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In as many rows as the terminal has, less the keys and what there is to say."""
+    listed: Any = SimpleNamespace(lines=lambda rows: [f"{rows} rows"])
+    monkeypatch.setattr(runner.desk, "list", listed)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("LINES", "24")
+    runner.shown = ["the lesson"]
+    runner.draw()
+    alone = capsys.readouterr().out
+    runner.draw(["said", "twice"])
+
+    assert f"{CLEAR}21 rows\n\nj down  k up" in alone
+    assert "the lesson" not in alone
+    assert f"{CLEAR}18 rows\n\nsaid\ntwice\n\nj down" in capsys.readouterr().out
+
+
+def test_an_arrow_is_one_key(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though a terminal sends three characters."""
+    pressed: list[str] = []
+    monkeypatch.setattr(runner.desk, "pressed", lambda key, _: pressed.append(key))
+    monkeypatch.setattr(runner.config, "option", SimpleNamespace(color="no", code_highlight="no"))
+    runner.press("j\x1b[B\x1bOAl")
+
+    assert ["j", "\x1b[B", "\x1bOA", "l"] == pressed

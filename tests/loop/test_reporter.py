@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from plugins.loop.reporter import SLOW
 from tests.support.terminal import Terminal
+from tests.support.terminal import screen_of
 from tests.support.threekatas import CANNOT
 from tests.support.threekatas import NOTHING
 from tests.support.threekatas import PLUGINS
@@ -277,3 +280,19 @@ def test_what_waits_for_a_skipped_kata_is_named(course: MiniCourse) -> None:
     where = course.run("--course").outlines
     assert any(line.startswith("  > k04_fourth ") for line in where)
     assert where[-2] == "Next, The title of k04_fourth:"
+
+
+def test_a_slow_start_says_what_is_slow(course: MiniCourse) -> None:
+    """On a terminal, from the first second until there is something to show, and no longer."""
+    course.plugins(*PLUGINS)
+    slow = "import time\ntime.sleep(5)\n"
+    course.kata(test=f"{slow}def test_it(): assert 0\n", stub="def answer(): pass\n")
+    with Terminal(course.path, "katas", "--next", rows=24) as terminal:
+        said = terminal.shown(SLOW)
+        at = time.monotonic()
+        text = terminal.end()[1]
+
+    assert "" == said.removesuffix(SLOW).strip()
+    assert time.monotonic() - at > 3
+    assert SLOW not in "\n".join(screen_of(f"{SLOW}{text}"))
+    assert SLOW not in course.run("katas", "--next").stdout.str()

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from plugins.course.model import Kata
-from plugins.course.model import Lecture
 from plugins.guide.shorten import CUT
 from plugins.guide.steps import LabStep
 from plugins.loop.screen import CLEAR
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
-from plugins.loop.screen import brief_title
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
 from plugins.loop.screen import count_rows
@@ -23,27 +21,15 @@ from plugins.loop.screen import format_away
 from plugins.loop.screen import format_bar
 from plugins.loop.screen import format_done
 from plugins.loop.screen import format_end
-from plugins.loop.screen import format_list
 from plugins.loop.screen import keys_line
 from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
 from plugins.loop.screen import waiting_lines
-from plugins.progress.map import Place
-from plugins.progress.standing import Standing
-from tests.support.failures import CPP
 from tests.support.failures import EXERCISE
 from tests.support.failures import OWN
 from tests.support.failures import PATH
 from tests.support.failures import TRACEBACK
 from tests.support.failures import failure_in
-
-
-def test_the_title_is_the_first_line_of_the_brief() -> None:
-    """Of a docstring, raw or on one line, or of a comment below the tier."""
-    assert "Twice as much." == brief_title({"k.py": EXERCISE})
-    assert "An operator of your own." == brief_title({"k.cpp": CPP})
-    assert "Short." == brief_title({"k.py": 'r"""Short."""\n'})
-    assert "" == brief_title({"k.py": "x = 1"})
 
 
 LESSON = Lesson(
@@ -231,21 +217,6 @@ def test_the_solution_is_a_key_once_the_kata_is_solved() -> None:
     """The other keys are always there."""
     assert "n next  h hint  l list  r rerun  q quit" == keys_line(solved=False)
     assert "n next  h hint  s solution  l list  r rerun  q quit" == keys_line(solved=True)
-
-
-def test_the_only_lecture_has_its_katas_listed(tmp_path: Path) -> None:
-    """Though the learner is at none of them; of two lectures, one line each."""
-    kata = Kata("lecture01", "k01_a", "T", "lab", (), (), (), (), (), (), (), tmp_path)
-    places = [Place(kata, "new", Standing())]
-    first = Lecture("lecture01", "First", {}, (kata,), tmp_path)
-    second = Lecture("lecture02", "Second", {}, (), tmp_path)
-
-    assert ["lecture01", "k01_a"] == [
-        line.split()[0] for line in format_list([first], places, None, blocks=False)
-    ]
-    assert ["lecture01", "lecture02"] == [
-        line.split()[0] for line in format_list([first, second], places, None, blocks=False)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,18 @@ import pytest
 from plugins import HERE
 from plugins.loop.screen import CLEAR
 from plugins.loop.watch import find_obstacle
+from plugins.loop.watch_state import WELCOME
 from tests.support.terminal import KEYS
 from tests.support.terminal import Terminal
 from tests.support.terminal import children_of
 from tests.support.terminal import eventually
 from tests.support.terminal import gone
 from tests.support.terminal import hears_ctrl_c
+from tests.support.terminal import screen_of
 from tests.support.threekatas import PLUGINS
 from tests.support.threekatas import RIGHT
+from tests.support.threekatas import STUB
+from tests.support.threekatas import TEST
 from tests.support.threekatas import WRONG
 from tests.support.threekatas import solve
 from tests.support.threekatas import write_three
@@ -140,6 +144,7 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert "next    press n: lecture01/k02_second, The title of k02_second\n" in right
     assert "1 of 2 katas solved\n" in right
     assert right.endswith("\n\nn next  h hint  s solution  l list  r rerun  q quit\n")
+    assert text.endswith("go on with pytest --color=no\nkatas/lecture01 --watch\n")
     assert "They are the same.\n" in solution
     assert "    k02_second  The title of k02_second\n" in listed
     assert "  > k01_first   The title of k01_first   solved" in listed
@@ -149,7 +154,7 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert hint.startswith(CLEAR)
     assert "edit    katas/lecture01/k02_second.py:8\n" in hint
     assert "edit    katas/lecture01/k02_second.py:8\n" in again
-    assert (0, "") == (status, text)
+    assert 0 == status
     lines = (begin + wrong + right).splitlines()
     assert [] == [line for line in lines if len(line) > 80 and "https://" not in line]
 
@@ -535,7 +540,7 @@ def test_it_starts_anew_when_what_it_has_imported_changes(three: MiniCourse, tor
         terminal.shown()
         with (three.path / "conftest.py").open("a") as file:
             file.write("# changed\n")
-        changed = terminal.press("x")
+        changed = terminal.press("z")
         torch.write_text("__version__ = '2.14.0'\n")
         replaced = terminal.press("r")
         torch.unlink()
@@ -549,7 +554,7 @@ def test_it_starts_anew_when_what_it_has_imported_changes(three: MiniCourse, tor
     assert f"\n{FIRST}: " in replaced
     assert "\ntorch 2.14.0 was replaced by another one: starting anew\n" in removed
     assert "ModuleNotFoundError: No module named 'torch.version'" in removed
-    assert (0, "") == (status, text)
+    assert (0, True) == (status, text.startswith("\ntoday: 0 katas, 0 min; next "))
 
 
 # Instead of waiting, says what is noticed of a change to each of these files, one after the other.
@@ -603,7 +608,7 @@ def test_it_starts_anew_when_a_module_in_a_wing_changes(three: MiniCourse) -> No
         text = terminal.shown()
         terminal.process.send("q")
 
-        assert (0, "") == terminal.end()
+        assert 0 == terminal.end()[0]
     assert text.startswith("\nplugins/loop/screen.py has changed: starting anew\nImporting torch")
 
 
@@ -620,3 +625,65 @@ def test_it_goes_on_without_the_process_that_watches(three: MiniCourse) -> None:
 
     assert "Files are no longer watched;" in said
     assert f"{FIRST} is solved: " in right
+
+
+def test_the_list_on_a_screen_of_24_rows(three: MiniCourse) -> None:
+    """One moves in it, jumps, goes on from there, and puts a stub back; `q` says what is next.
+
+    Before it a welcome, and the same result again is said to be the same.
+    """
+    for number in range(3, 10):
+        name = f"k0{number}_more"
+        test = TEST.format(lecture="lecture02", name=name)
+        three.kata(name, test, lecture="lecture02", stub=STUB, solution=RIGHT)
+    shutil.copytree(HERE, three.path / "plugins", ignore=shutil.ignore_patterns("*.pyc*"))
+    three.write("plugins/fork/reset.py", RESET)
+    with Terminal(three.path, "katas", "--watch", "--next", rows=24) as terminal:
+        begin = terminal.shown()
+        again = terminal.press("r")
+        listed = terminal.press("l")
+        moved = terminal.press("jj")
+        moved += terminal.shown()
+        jumped = terminal.press("\n")
+        terminal.press("l")
+        terminal.press("j")
+        on = terminal.press("g")
+        solve(three, "lecture02/k03_more", WRONG)
+        terminal.shown()
+        asked = terminal.press("x")
+        terminal.press("x")
+        reset = terminal.shown()
+        terminal.process.send("q")
+        status, end = terminal.end()
+
+    screens = [screen_of(begin + text) for text in ("", again)]
+    assert WELCOME.splitlines() == screens[0][:2]
+    assert f"edit    {EXERCISE}:8" in screens[0]
+    assert "NotImplementedError: answer" in screens[0]
+    assert [f"edit    {EXERCISE}:8" in screens[1], "As before.", ""] == [True, *screens[1][-3::2]]
+    rows = screen_of(listed)
+    assert "> lecture01" == rows[0][:11]
+    assert "  > k01_first " == rows[1][:14]
+    assert rows[-2].startswith("j down  k up  enter jump there")
+    assert "  > k01_third " == next(row for row in screen_of(moved) if row.startswith("  >"))[:14]
+    assert f"You were at {FIRST}: press n to go back to it." in screen_of(jumped)
+    assert "lecture02/k03_more: The title of k03_more" in screen_of(on)
+    assert "Press x again to put the stub of lecture02/k03_more back." in screen_of(asked)
+    assert f"{CLEAR}lecture02/k03_more is the stub again\nyour version  there\n" in reset
+    assert STUB == (three.katas / "lecture02/k03_more.py").read_text()
+    assert 0 == status
+    assert "\ntoday: 0 katas, 0 min; next lecture02/k03_more; go on with pytest" in end
+
+
+# Puts a stub back without git, which the course of these tests has not.
+RESET = f"""
+import sys
+from pathlib import Path
+
+def main(arguments, root):
+    file = Path("katas", arguments[0] + ".py")
+    file.write_text({STUB!r})
+    print(arguments[0], "is the stub again")
+    print("your version  there")
+    return 0
+"""

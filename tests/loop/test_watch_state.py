@@ -13,17 +13,20 @@ from plugins.course.lectures import read_course
 from plugins.loop.channel import Told
 from plugins.loop.kata_session import Order
 from plugins.loop.watch_state import NONE_OPEN
+from plugins.loop.watch_state import WELCOME
 from plugins.loop.watch_state import Desk
 from plugins.progress.plugin import remember_run
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
+from plugins.progress.store import note_run
 from plugins.progress.store import read_bookmark
 
 
 if TYPE_CHECKING:
     from plugins.course.model import Course
+    from plugins.course.model import Kata
     from tests.conftest import MiniCourse
 
 
@@ -173,7 +176,7 @@ def test_keys_are_about_the_kata_at_hand(course: MiniCourse, read: Course) -> No
     assert ["Hint 1 of 3: the first hint", "2 more: press h again."] == texts(desk.pressed("h"))[1:]
     assert ("kata", SECOND, "") == describe_order(desk.pressed("r"))
     assert desk.passed
-    assert desk.pressed("x") is None
+    assert desk.pressed("z") is None
 
 
 def test_a_save_runs_the_kata_that_was_saved(course: MiniCourse, read: Course) -> None:
@@ -208,13 +211,13 @@ def test_a_solved_kata_is_stopped_at_unless_one_flies(
     """With ``--go`` the save of the current kata goes on by itself, that of another does not."""
     katas = list(read.katas)
     desk = Desk(course.path, course.path, read, katas, moving=True, flying=flying)
-    begin = describe_order(desk.first(skipping=False))
+    begin = describe_order(desk.first(skipping=False))[:2]
     change_bookmark(course.path, lambda _: Bookmark(FIRST))
     desk.ran(NEXT, Told(failed=FIRST))
     current = describe_order(desk.saved([course.katas / "lecture01/k01_first.py"]))
     other = describe_order(desk.saved([course.katas / "lecture02/k03_third.py"]))
 
-    assert ("next", "", "") == begin
+    assert ("next", "") == begin
     assert ("next" if flying else "kata") == current[0]
     assert ("kata", THIRD) == other[:2]
 
@@ -378,9 +381,105 @@ def test_what_is_optional_is_offered_where_a_lecture_ends(course: MiniCourse, re
 
 def test_the_list_has_the_katas_of_one_lecture(course: MiniCourse, read: Course) -> None:
     """The current kata's; the other lectures take a line each."""
-    lines = texts(desk_of(course, read).pressed("l"))
+    desk = desk_of(course, read)
+    desk.pressed("l")
+    assert desk.list
+    lines = desk.list.lines(22)
 
     assert ["> lecture01", "  > k01_first", "    k02_second", "  lecture02"] == [
         line[: 2 + line[2:].rindex("  The title")].rstrip() for line in lines
     ]
     assert [] == [line for line in lines if len(line) > 80]
+
+
+def test_the_first_run_of_all_is_a_welcome(course: MiniCourse, read: Course) -> None:
+    """With ``--next``; whoever has run something, or where nothing is remembered, has none."""
+    first = describe_order(desk_of(course, read, moving=True).first(skipping=False))
+    alone = describe_order(desk_of(course, read).first(skipping=False))
+    note_run(course.path, datetime.now(UTC))
+    later = describe_order(desk_of(course, read, moving=True).first(skipping=False))
+
+    assert ("next", "", WELCOME) == first
+    assert max(map(len, WELCOME.splitlines())) <= 80
+    assert ("kata", FIRST, "") == alone
+    assert ("next", "", "") == later
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_one_jumps_from_the_list(course: MiniCourse, read: Course, *, moving: bool) -> None:
+    """To another kata, as if it had been saved; a key goes back."""
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk = desk_of(course, read, moving=moving)
+    opened = texts(desk.pressed("l"))
+    moved = texts(desk.pressed("j"))
+    jump = desk.pressed("\n")
+    back = desk.pressed("b")
+
+    assert [] == opened == moved
+    assert ("kata", SECOND, "") == describe_order(jump)
+    assert isinstance(jump, Order)
+    assert jump.away == (read.katas[0] if moving else None)
+    assert desk.list is None
+    assert ("kata", FIRST, "") == describe_order(back)
+
+
+def test_one_goes_on_from_the_list(course: MiniCourse, read: Course) -> None:
+    """The way begins at that kata, as with ``--from``, for what follows too."""
+    change_bookmark(course.path, lambda _: Bookmark(FIRST))
+    desk = desk_of(course, read, moving=True)
+    desk.pressed("l")
+    desk.pressed("j")
+    order = desk.pressed("g")
+    solve(course, read, SECOND)
+    desk.ran(RUN, Told(solved=(SECOND,)))
+    following = desk.open_kata
+    after = desk.pressed("n")
+
+    assert isinstance(order, Order)
+    assert ("kata", SECOND, None) == (order.kind, order.kata and order.kata.id, order.away)
+    assert SECOND == read_bookmark(course.path).shown
+    assert following
+    assert THIRD == following.id
+    assert Order("next", first=SECOND) == after
+
+
+def test_any_other_key_closes_the_list(course: MiniCourse, read: Course) -> None:
+    """And means what it means elsewhere; the list's own key only closes it."""
+    desk = desk_of(course, read)
+    answers = {}
+    for key in ("l", "z", "h", "r"):
+        desk.pressed("l")
+        answers[key] = desk.pressed(key)
+        assert desk.list is None
+
+    assert [] == answers["l"] == answers["z"]
+    assert "Hint 1 of 3: the first hint" == texts(answers["h"])[1]
+    assert ("kata", FIRST, "") == describe_order(answers["r"])
+
+
+def test_a_reset_is_of_the_kata_at_hand_or_in_the_list(
+    course: MiniCourse, read: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the key came twice in a row; then the save of the stub says so."""
+    done: list[str] = []
+
+    def reset(_: object, kata: Kata) -> tuple[bool, list[str]]:
+        done.append(kata.id)
+        return True, ["the stub again"]
+
+    monkeypatch.setattr("plugins.loop.course_list.reset_kata", reset)
+    desk = desk_of(course, read)
+    asked = texts(desk.pressed("x"))
+    desk.pressed("z")
+    desk.pressed("x")
+    told = texts(desk.pressed("x"))
+    desk.pressed("l")
+    desk.pressed("j")
+    desk.pressed("x")
+    desk.pressed("x")
+    saved = desk.saved([course.katas / "lecture01/k02_second.py"])
+
+    assert "Press x again to put the stub of lecture01/k01_first back." == asked[0]
+    assert ["the stub again"] == told
+    assert [FIRST, SECOND] == done
+    assert ("kata", SECOND, "the stub again") == describe_order(saved)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -171,7 +172,9 @@ def test_a_run_is_told_the_run_before(tmp_path: Path) -> None:
     """Of whichever kata; each run is stored in one step with that."""
     moments = [NOON + timedelta(microseconds=number) for number in range(20)]
 
-    assert LastRun(NOON.isoformat()) == note_run(tmp_path, NOON) == read_last_run(tmp_path)
+    day = NOON.astimezone().date().isoformat()
+    first = LastRun(NOON.isoformat(), day=day)
+    assert first == note_run(tmp_path, NOON) == read_last_run(tmp_path)
     with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(lambda now: note_run(tmp_path, now), moments[1:]))
     # A chain: each but the last is the one before of exactly one.
@@ -199,7 +202,7 @@ def test_a_damaged_last_run_is_none(tmp_path: Path, damage: str) -> None:
     note_run(tmp_path, NOON)
     (tmp_path / LAST).write_text(damage)
 
-    assert LastRun(NOON.isoformat()) == note_run(tmp_path, NOON)
+    assert NOON.isoformat() == note_run(tmp_path, NOON).at
     assert NOON.isoformat() == note_run(tmp_path, NOON).before
 
 
@@ -294,3 +297,20 @@ def test_no_change_of_the_bookmark_is_lost(tmp_path: Path) -> None:
         list(pool.map(skip_one, range(40)))
 
     assert set(map(str, range(40))) == set(read_bookmark(tmp_path).skipped)
+
+
+def test_the_time_between_the_runs_of_a_day_counts(tmp_path: Path) -> None:
+    """But for long pauses, and from the first run of a day on; an older file knows none."""
+    older = {"at": NOON.isoformat(), "before": "", "found": []}
+    (tmp_path / LAST).parent.mkdir(parents=True)
+    (tmp_path / LAST).write_text(json.dumps(older))
+    local = NOON.astimezone().replace(hour=9)
+    day = local.date()
+    note_run(tmp_path, local - timedelta(days=1))
+    note_run(tmp_path, local)
+    for minutes in (10, 50, 55):
+        last = note_run(tmp_path, local + timedelta(minutes=minutes))
+
+    assert 15 * 60.0 == last.spent_on(day)
+    assert 0.0 == last.spent_on(day - timedelta(days=1))
+    assert last == read_last_run(tmp_path)
