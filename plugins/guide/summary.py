@@ -1,5 +1,7 @@
 """Shows the end of a session: of each failing kata one failure, and where to go on.
 
+Of several katas the failure of the first comes last, just above where to go on: that is what the
+learner sees of a long output.
 ``-v``, ``--tb=long`` and ``--all-failures`` show every failure, as pytest does. pytest, and every
 other plugin, finds all reports where they always are, in the terminal reporter's ``stats``; only
 while pytest itself prints them are those left out that `plugins.guide.folding` gives a line.
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from collections.abc import Iterable
     from collections.abc import Iterator
+    from collections.abc import Mapping
     from collections.abc import Sequence
 
     from plugins.guide.failure import Failure
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 
 # The lists of reports that pytest prints as ERRORS and as FAILURES.
 LISTS = ("error", "failed")
+# With these, pytest prints no more of a failure than a line.
+SHORT_STYLES = {"no", "line"}
+EVERYTHING = "katas: this runs the tests of all {} katas; pytest katas --next goes one by one"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Show every failing test of a kata in full; so do -v and --tb=long.",
     )
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say what a command without a path does: it takes minutes, and is seldom what is meant."""
+    katas = len(config.stash[course_key].katas)
+    return [] if config.option.file_or_dir or not katas else [EVERYTHING.format(katas)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,7 +83,7 @@ def pytest_terminal_summary(
     for line in lists.scores():
         terminalreporter.ensure_newline()
         terminalreporter.line(line, bold=True)
-    lists.narrow(lists.folded.shown)
+    lists.narrow(lists.but_first)
     try:
         yield
     finally:
@@ -91,6 +103,10 @@ class Lists:
         }
         self.failed = [each for each in self.failures.values() if each]
         self.folded = fold_session(self.failed, config)
+        # Of several katas the first one, by its id, whose failure is shown last.
+        ids = sorted({each.kata for each in self.failed})
+        self.first = ids[0] if len(ids) > 1 and shows_last(config) else ""
+        self.but_first = [each for each in self.folded.shown if each.kata != self.first]
 
     def narrow(self, failures: Iterable[Failure]) -> list[Any]:
         """Leave out the reports of katas but those of `failures`; return the others."""
@@ -109,6 +125,13 @@ class Lists:
         for rows, kata in tables.items():
             if set().union(*ran.values()).issuperset(rows):
                 yield f"{kata}: {count_right(rows, ran['passed'])}"
+
+    @property
+    def of_first(self) -> list[Any]:
+        """The reports of the failure that is shown last."""
+        failures = {id(each) for each in self.folded.shown if each.kata == self.first}
+        every = (report for whole in self.whole.values() for report in whole)
+        return [report for report in every if id(self.failures[id(report)]) in failures]
 
     def restore(self) -> None:
         """Put back what was left out."""
@@ -132,7 +155,7 @@ class Others:
         lists = self.config.stash[lists_key]
         lists.restore()
         yield
-        printed = lists.narrow(lists.folded.shown)
+        printed = lists.narrow(lists.but_first)
         lists.narrow(lists.folded.named or lists.folded.shown)
         if not shows_all(self.config) and self.config.option.tbstyle != "no":
             show_compile_errors(terminalreporter, printed)
@@ -146,6 +169,24 @@ def fold_session(failed: Sequence[Failure], config: pytest.Config) -> Folded:
     katas = [kata for kata in config.stash[course_key].katas if kata.id in ids]
     given = {kata.id for kata in katas_as_given(course_root(config), katas)}
     return fold(failed, given)
+
+
+def shows_last(config: pytest.Config) -> bool:
+    """Whether one failure is shown below all others: not where none is, or each in full."""
+    option = config.option
+    return not (shows_all(config) or option.tbstyle in SHORT_STYLES or option.no_summary)
+
+
+def show_failure(reporter: pytest.TerminalReporter, config: pytest.Config, report: Any) -> None:
+    """Show a failed report as pytest does among the others."""
+    writer: Any = config.get_terminal_writer()
+    reporter.section(report.nodeid, red=True, bold=True)
+    report.toterminal(writer)
+    captured = config.option.showcapture
+    for name, text in report.sections if captured != "no" else ():
+        if captured in {"all", *name.split()}:
+            writer.sep("-", name)
+            writer.line(text.removesuffix("\n"))
 
 
 def show_compile_errors(reporter: pytest.TerminalReporter, shown: Sequence[Any]) -> None:
@@ -168,20 +209,32 @@ def show_where_to_go_on(
     if not readings and not errors:
         return
     unbuilt = set() if shows_all(config) else find_unbuilt(lists.failed)
+
+    def show(readings: Mapping[str, Reading]) -> None:
+        for kata, reading in sorted(readings.items()):
+            reporter.line(reading.heading, bold=True)
+            brief = kata in lists.folded.brief
+            # What the compiler says is what to read now, and it should stay on the screen.
+            lines = (
+                format_hint(reading)
+                if kata in unbuilt
+                else choose_lines(reading, config, brief=brief)
+            )
+            for line in (*lists.folded.notes.get(kata, ()), *lines):
+                reporter.line(f"  {line}")
+
+    if lists.first:
+        first = {lists.first: readings.pop(lists.first)}
+        reporter.section("the other katas")
+        show(readings)
+        for report in lists.of_first:
+            show_failure(reporter, config, report)
+        readings = first
     reporter.section("where to go on")
-    for kata, reading in sorted(readings.items()):
-        reporter.line(reading.heading, bold=True)
-        # What the compiler says is what to read now, and it should stay on the screen.
-        wanted = (
-            format_hint(reading)
-            if kata in unbuilt
-            else choose_lines(reading, config, brief=kata in lists.folded.brief)
-        )
-        for line in (*lists.folded.notes.get(kata, ()), *wanted):
-            reporter.line(f"  {line}")
+    show(readings)
     if any(lines for kata, lines in lists.folded.notes.items() if kata not in unbuilt):
         reporter.line(f"All failures: {format_command(config, '--all-failures')}")
-    if len(readings) > 1:
+    if len({each.kata for each in lists.failed}) > 1:
         reporter.line(f"One kata at a time: {format_command(config, '--next')}", bold=True)
     for line in errors:
         reporter.line(line, yellow=True)

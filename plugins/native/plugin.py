@@ -94,6 +94,7 @@ class Native:
 native_key = pytest.StashKey[Native]()
 begun_key = pytest.StashKey[bool]()  # whether plugins.native.ahead builds for this run
 recorded_key = pytest.StashKey[bool]()
+counted_key = pytest.StashKey[int]()  # how many builds tests have waited for
 # On a module: the test that has shown in full why there is no library.
 shown_by_key = pytest.StashKey[str]()
 
@@ -259,6 +260,9 @@ def announce_build(
         yield
         return
     text = describe_build(builder, unit, kata)
+    count = config.stash[counted_key] = config.stash.get(counted_key, 0) + 1
+    if (many := len(config.stash[native_key].katas)) > 1:
+        text = text.replace("building", f"building {count} of {many} sources,", 1)
     if tell := config.stash.get(status_key, None):
         tell(text)
         try:
@@ -273,7 +277,8 @@ def announce_build(
             # A line that wraps could not be erased.
             width = config.get_terminal_writer().fullwidth - 1
             reporter.rewrite(shorten_words(text, width), erase=True)
-        else:
+        elif count == 1:
+            # A file keeps every line, and would have one for each source.
             reporter.write_line(text)
         reporter.flush()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ def test_show_again():
 """
 NAMES = ("k01_first", "k02_second")
 SHORT = f"{' short test summary info ':=^80}"
+OTHERS = f"{' the other katas ':=^80}"
 GO_ON = f"{' where to go on ':=^80}"
 
 
@@ -76,7 +78,7 @@ def commit(course: MiniCourse) -> None:
 @pytest.mark.parametrize("options", [[], ["-n2"], ["-q"]])
 def test_an_untouched_kata_is_one_failure(katas: MiniCourse, options: list[str]) -> None:
     """Its other tests have one line; all are counted."""
-    result = katas.run(*options)
+    result = katas.run("katas", *options)
 
     result.assert_outcomes(failed=46)
     lines = result.outlines
@@ -98,14 +100,74 @@ def test_of_many_untouched_katas_the_last_are_told_in_brief(katas: MiniCourse) -
     assert len(names) == sum(line.startswith("FAILED ") for line in lines)
     assert FOUND == sum(line.startswith("E   ") for line in lines)
     assert len(names) == lines.count("  22 more tests wait for parse and show")
-    places = [lines.index(f"lecture01/{name}: The title of {name}") for name in names]
+    # The first comes last.
+    places = [lines.index(f"lecture01/{name}: The title of {name}") for name in names[1:]]
     rows = [after - place for place, after in pairwise(places)]
-    assert [*[7] * FOUND, 5] == rows
+    assert [*[7] * (FOUND - 1), 5] == rows
     assert lines[places[-1] + 2 : places[-1] + 5] == [
         "  read    c10/core/DispatchKeySet.h: DispatchKeySet",
         "  listen  #62 Strides, 20:31",
         f"  hint    pytest katas/lecture01/test_{names[-1]}.py --hint",
     ]
+
+
+@pytest.mark.parametrize("options", [[], ["-n2"], ["--tb=short"]])
+def test_of_several_katas_the_first_comes_last(katas: MiniCourse, options: list[str]) -> None:
+    """Its failure, with what it has printed, and below that nothing but where to go on."""
+    text = TESTS.replace("{name}", "k01_first").replace(
+        "assert parse(str", "print('seen');assert parse(str"
+    )
+    katas.write("katas/lecture01/test_k01_first.py", text)
+    commit(katas)
+    lines = katas.run(*options).outlines
+    at = lines.index(f"{' katas/lecture01/test_k01_first.py::test_parse[0] ':=^80}")
+    end = lines[at:]
+
+    assert 1 == sum("NotImplementedError: parse" in line for line in end)
+    assert "seen" == end[end.index(f"{' Captured stdout call ':-^80}") + 1]
+    assert [
+        GO_ON,
+        "lecture01/k01_first: The title of k01_first",
+        "  22 more tests wait for parse and show",
+        "  read    c10/core/DispatchKeySet.h: DispatchKeySet",
+    ] == end[(go := end.index(GO_ON)) : go + 4]
+    assert "One kata at a time: pytest katas --next" == end[-2]
+    assert len(end) <= 24
+    assert lines.index(SHORT) < lines.index(OTHERS) < at
+    assert 1 == sum(
+        line.startswith("E   ") or "Error: parse" in line for line in lines[: lines.index(SHORT)]
+    )
+
+
+@pytest.mark.parametrize("option", ["--tb=no", "--tb=line", "--no-summary"])
+def test_where_little_is_asked_for_no_failure_comes_last(katas: MiniCourse, option: str) -> None:
+    """Each kata stands in where to go on, as ever."""
+    lines = katas.run(option).outlines
+
+    assert OTHERS not in lines
+    assert 2 == sum(line.startswith("  hint    ") for line in lines[lines.index(GO_ON) :])
+
+
+def test_what_is_captured_is_shown_as_asked(katas: MiniCourse) -> None:
+    """None of it, or one kind."""
+    text = TESTS.replace("{name}", "k01_first").replace(
+        "assert parse(str", "print('seen');assert parse(str"
+    )
+    katas.write("katas/lecture01/test_k01_first.py", text)
+    commit(katas)
+
+    for shown, count in (("no", 0), ("stderr", 0), ("stdout", 1)):
+        assert count == katas.run(f"--show-capture={shown}").outlines.count("seen")
+
+
+def test_a_command_without_a_path_says_what_it_does(katas: MiniCourse) -> None:
+    """In a line, with the way to go one by one; not where there is a path, or no kata."""
+    told = "katas: this runs the tests of all 2 katas; pytest katas --next goes one by one"
+
+    assert told in katas.run("--co", "-q", "-v").outlines
+    assert told not in katas.run("katas", "--co", "-q", "-v").outlines
+    shutil.rmtree(katas.katas / "lecture01")
+    assert "this runs the tests of all" not in katas.run("--co").stdout.str()
 
 
 def test_a_long_message_has_one_line_in_the_short_summary(
@@ -119,7 +181,8 @@ def test_a_long_message_has_one_line_in_the_short_summary(
 
     def told(*options: str) -> int:
         lines = katas.run(*options).outlines
-        return sum("registered" in line for line in lines[lines.index(SHORT) :])
+        end = lines.index(OTHERS) if OTHERS in lines else None
+        return sum("registered" in line for line in lines[lines.index(SHORT) : end])
 
     assert 0 == told()
     assert 140 <= told("--all-failures")

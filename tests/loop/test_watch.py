@@ -187,7 +187,7 @@ def test_it_goes_on_by_itself(three: MiniCourse) -> None:
     assert "lecture01/k02_second comes back after the others\n" in skipped
     assert "\nlecture02/k01_third: " in skipped
     assert "lecture02/k01_third: The title of k01_third\nHint 1 of 3" in hint
-    assert "\n  lecture01  " in listed
+    assert f"{CLEAR}  lecture01  " in listed
     assert "\n> lecture02  " in listed
     assert "\nlecture01/k02_second: " in back
     assert "Everything in the course is solved: 3 of 3 katas.\n" in end
