@@ -161,7 +161,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     with suppress(ToolchainError, OSError):
         compiler = native.toolchain.compiler if native.katas else None
         if compiler and not compiler.clang:
-            faster = "clang is five times faster (see README.md)"
+            faster = "clang is five times faster (see docs/optional.md)"
             lines = [f"katas: {compiler.name} builds the C++ katas; {faster}"]
         every = (*tiers().values(), *(language.tier for language in native.languages))
         for tier in every if compiler else ():
@@ -252,17 +252,14 @@ def announce_build(
 ) -> Iterator[None]:
     """Show what is built during the block, unless it is ready.
 
-    A terminal forgets the line when the build is done; a file keeps it. Workers of xdist
-    have no reporter, and show nothing.
+    A terminal forgets the line when the build is done; a file keeps it, and gets that of the first
+    build alone. Workers of xdist have no reporter, and show nothing.
     """
     reporter: pytest.TerminalReporter | None = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None or builder.ready(unit):
         yield
         return
     text = describe_build(builder, unit, kata)
-    count = config.stash[counted_key] = config.stash.get(counted_key, 0) + 1
-    if (many := len(config.stash[native_key].katas)) > 1:
-        text = text.replace("building", f"building {count} of {many} sources,", 1)
     if tell := config.stash.get(status_key, None):
         tell(text)
         try:
@@ -271,6 +268,9 @@ def announce_build(
             # The test goes on, and is what takes long now.
             tell(nodeid.rpartition("::")[2])
         return
+    count = config.stash[counted_key] = config.stash.get(counted_key, 0) + 1
+    if (many := len(config.stash[native_key].katas)) > 1:
+        text = text.replace("building", f"building {count} of {many} sources,", 1)
     with past_capture(config):
         reporter.ensure_newline()
         if reporter.isatty:
@@ -278,7 +278,6 @@ def announce_build(
             width = config.get_terminal_writer().fullwidth - 1
             reporter.rewrite(shorten_words(text, width), erase=True)
         elif count == 1:
-            # A file keeps every line, and would have one for each source.
             reporter.write_line(text)
         reporter.flush()
     try:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+# With what it leaves to other pages.
+PAGES = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("README.md", "docs/commands.md", "docs/optional.md")
+}
+ALL = "\n".join(PAGES.values())
 
 
 def blocks() -> list[str]:
@@ -34,13 +40,27 @@ def run(*arguments: str) -> str:
     ).stdout
 
 
-def test_it_opens_with_the_two_commands() -> None:
-    """Only the title stands before them."""
-    first, second = blocks()[:2]
+def test_it_opens_with_the_way_in_and_the_two_commands() -> None:
+    """Only the title stands before them, and all are on the first screen of the page."""
+    way, first, second = blocks()[:3]
+    cpu, install, watch = way.splitlines()
 
-    assert first == "python -m pip install -r requirements.txt && pytest katas/lecture04"
+    assert cpu.startswith("python -m pip install torch==2.13.0 --index-url https://")
+    assert cpu in PAGES["docs/optional.md"].replace("`", "\n")
+    assert f"{install} && pytest katas/lecture04" == first
+    assert install == "python -m pip install -r requirements.txt"
+    assert watch == "pytest katas --watch --next"
     assert second == "python -m pip install tox && tox"
     assert "" == README.partition("\n")[2].partition("```")[0].strip()
+    assert second in README.splitlines()[:40]
+    assert cpu.split()[4] in (ROOT / "requirements.txt").read_text().split()
+
+
+def test_it_is_short() -> None:
+    """What is reference is on other pages, which it links."""
+    assert len(README.split()) <= 2500
+    for name in PAGES.keys() - {"README.md"}:
+        assert f"]({name})" in README
 
 
 def test_ci_runs_the_second_command_twice() -> None:
@@ -49,7 +69,7 @@ def test_ci_runs_the_second_command_twice() -> None:
     commands = [line.strip() for line in lines if line and not line.strip().startswith("#")]
     runs = [line for line in commands if line.endswith("second_command")]
 
-    assert ["second_command() {", blocks()[1], "}"] == commands[
+    assert ["second_command() {", blocks()[2], "}"] == commands[
         (at := commands.index("second_command() {")) : at + 3
     ]
     assert 2 == len(runs)
@@ -101,7 +121,7 @@ def test_options_in_the_readme_exist() -> None:
     """Each is in ``pytest --help``; each of ours there is in the README."""
     text = run("--help")
     ours = text.partition("\nkatas:\n")[2].partition("\n\n")[0]
-    shown = options_of(README) - {"--help", "--markers"}
+    shown = options_of(ALL) - {"--help", "--markers"}
 
     assert set() == {option for option in shown if option not in text}
     assert set() == set(re.findall(r"^  (--[a-z]+(?:-[a-z]+)*)", ours, re.MULTILINE)) - shown
@@ -113,16 +133,16 @@ def test_markers_are_those_of_the_readme() -> None:
         set(re.findall(r"@pytest\.mark\.(\w+)", run("--markers", *options)))
         for options in ((), ("--noconftest",))
     )
-    table = README.partition("| mark | meaning |")[2].partition("\n\n")[0]
+    table = ALL.partition("| mark | meaning |")[2].partition("\n\n")[0]
     rows = [line.split("|")[1] for line in table.splitlines()[2:]]
     named = {mark for row in rows for mark in re.findall(r"`(\w+)`", row)}
 
     assert found - without == named
-    assert set(re.findall(r"-m (\w+)`", README)) <= named
+    assert set(re.findall(r"-m (\w+)`", ALL)) <= named
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"`((?:katas|plugins|tests)/[^` ]*)`", README)))
+    "name", sorted(set(re.findall(r"`((?:katas|plugins|tests)/[^` ]*)`", ALL)))
 )
 def test_files_in_the_readme_exist(name: str) -> None:
     """A path in the text is a path in the repository."""
@@ -131,10 +151,15 @@ def test_files_in_the_readme_exist(name: str) -> None:
 
 def test_links_to_files_lead_somewhere() -> None:
     """Relative links name files of the repository."""
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link]
+    links = [
+        (ROOT / name).parent / link.partition("#")[0]
+        for name, text in PAGES.items()
+        for link in re.findall(r"\]\(([^)]+)\)", text)
+        if "://" not in link
+    ]
 
     assert links
-    assert [] == [link for link in links if not (ROOT / link).exists()]
+    assert [] == [link for link in links if not link.exists()]
 
 
 def test_there_is_no_notebook() -> None:

@@ -235,7 +235,11 @@ def test_dots_go_on_in_a_terminal(shows: bool, resumed: list[str]) -> None:  # n
     ("clang", "refused", "lines"),
     [
         (True, [], []),
-        (False, [], ["katas: cc builds the C++ katas; clang is five times faster (see README.md)"]),
+        (
+            False,
+            [],
+            ["katas: cc builds the C++ katas; clang is five times faster (see docs/optional.md)"],
+        ),
         (
             True,
             ["vec"],

@@ -137,7 +137,7 @@ def test_gxx_builds_the_same_and_the_header_names_the_faster_compiler(native: Mi
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "katas: g++ builds the C++ katas; clang is five times faster (see README.md)",
+            "katas: g++ builds the C++ katas; clang is five times faster (see docs/optional.md)",
             "katas/lecture01/csrc/k03_cpp.cpp:12:32: error: * has no member named 'numle'*",
             "  for (int64_t i = 0; i < self.numle(); ++i) {",
             "                               ^",
@@ -358,6 +358,20 @@ def test_a_line_says_what_is_built(late: MiniCourse) -> None:
     first.assert_outcomes(passed=1)
     assert 1 == len([text for text in first.outlines if re.match(line, text)])
     second.stdout.no_fnmatch_line("building *")
+
+
+def test_the_builds_of_a_lecture_are_one_line_that_counts(late: MiniCourse) -> None:
+    """In a file the first line says how many they are; a terminal has one line for all."""
+    for number in (1, 2):
+        add(late, number, source("stable", number) + unique(late), TWICE)
+
+    result = late.run()
+
+    result.assert_outcomes(passed=2)
+    built = [text for text in result.outlines if text.startswith("building ")]
+    assert ["building 1 of 2 sources, lecture01/k01_cpp (stable, "] == [
+        text.partition("stable, ")[0] + "stable, " for text in built
+    ]
 
 
 def test_a_terminal_forgets_the_line(late: MiniCourse) -> None:
