@@ -15,6 +15,10 @@ from plugins.course.names import UnknownNameError
 from plugins.course.names import katas_named
 from plugins.course.session import course_key
 from plugins.course.session import course_root
+from plugins.guide.episodes import catalogue_of
+from plugins.guide.reading import format_reading
+from plugins.guide.reading import reading_of
+from plugins.guide.reading import torch_tag
 from plugins.progress.store import change_count
 from plugins.tools.files import why_nothing_is_kept
 from plugins.tools.showing import configured
@@ -67,7 +71,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             everything=value == ALL,
             lost=why_nothing_is_kept(root),
         )
-        print(text)  # noqa: T201 - the answer
+        # A screen of --next has no room for the addresses.
+        reading = reading_of(kata, kata.episodes, catalogue_of(config), torch_tag(), "")
+        lines = format_reading(reading, links=False)
+        print("\n".join([text, *([""] if lines else []), *lines]))  # noqa: T201 - the answer
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -92,6 +93,19 @@ def test_any_lecture(clone: Path, lecture: str) -> None:
     assert len(rows) <= 40 * katas
     assert katas >= sum(row.startswith("  hint    pytest ") for row in rows) > 0
     assert any(" more test" in row for row in rows)
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_an_archive_shows_as_little_as_a_clone(clone: Path, tmp_path: Path) -> None:
+    """Without git the times of the files tell that nobody has begun."""
+    rows = rows_of(clone, "katas/lecture01")
+    # As GitHub makes it: all files have the time of the commit.
+    git(clone, "archive", "--output", str(tmp_path / "course.zip"), "HEAD")
+    shutil.unpack_archive(tmp_path / "course.zip", tmp_path / "course")
+    archive = rows_of(tmp_path / "course", "katas/lecture01")
+
+    assert len(rows) == len(archive)
 
 
 @pytest.mark.torch

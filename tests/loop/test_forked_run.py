@@ -293,7 +293,7 @@ def test_a_result_that_is_the_same_again_is_said_to_be(
 ) -> None:
     """In the row above the keys, and only then."""
     ended: Any = SimpleNamespace(ended=lambda: True, code=0)
-    screens = []
+    screens: list[bool] = []
     for text in ("one", "two", "two", "one"):
         runner.channel.clear()
         runner.run, runner.order = ended, Order("kata")

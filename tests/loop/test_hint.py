@@ -102,7 +102,14 @@ def test_the_command_counts_up_and_runs_nothing(course: MiniCourse) -> None:
         assert 0 == result.ret
         result.stdout.fnmatch_lines(["lecture01/k01_first: The title*", f"Hint {hint} hint*"])
     result.stdout.fnmatch_lines(
-        ["No more hints. The reference: katas/lecture01/solutions/k01_first.py"]
+        [
+            "No more hints. The reference: katas/lecture01/solutions/k01_first.py",
+            "",
+            "read    c10/core/DispatchKeySet.h: DispatchKeySet",
+            "        https://github.com/pytorch/pytorch/blob/*/c10/core/DispatchKeySet.h",
+            "listen  #62 Strides*",
+            "        https://*",
+        ]
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from plugins.loop.channel import above_key
 from plugins.loop.kata_session import PARTLY
+from plugins.loop.kata_session import Order
 from plugins.progress.store import BOOKMARK
 from tests.support.threekatas import PLUGINS
 from tests.support.threekatas import RIGHT
@@ -180,3 +184,24 @@ def answer(n):
     one.run("katas")
 
     assert "10 1 1 10 " == (one.path / "order").read_text()
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [
+        (Order("next"), "lecture02"),
+        (Order("skip", first="lecture01/k02"), "lecture01/k02"),
+        (Order("kata", first="lecture01/k02"), None),
+    ],
+)
+def test_an_order_says_where_the_way_begins(order: Order, first: str | None) -> None:
+    """If the learner has chosen it there; one kata alone begins nowhere."""
+    option = SimpleNamespace(**{"from": "lecture02"})
+    stash = pytest.Stash()
+    config: Any = SimpleNamespace(
+        option=option, stash=stash, pluginmanager=SimpleNamespace(register=id)
+    )
+    order.apply(config)
+
+    assert first == getattr(option, "from")
+    assert "" == stash[above_key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,11 @@ import pytest
 from plugins import ROOT
 from plugins.course.files import content_of
 from plugins.course.lectures import read_course
+from plugins.progress.map import places_of
+from plugins.progress.page import merely_shown
+from plugins.progress.plugin import remember_run
 from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
 from plugins.progress.store import change_count
 from plugins.progress.store import change_standing
 from tests.support.pages import NOW
@@ -173,3 +178,27 @@ def test_the_groups_that_are_named_exist() -> None:
     }
 
     assert {"page", "browser"} <= named <= set(groups)
+
+
+def test_a_kata_that_was_merely_shown_is_untouched(page: MiniCourse) -> None:
+    """Its tests have failed, but nobody has written anything; the time it took stays."""
+    stub = "# TODO: write it\ndef f():\n    raise NotImplementedError\n"
+    for name in ("k03_shown", "k04_begun"):
+        page.kata(name, stub=stub)
+    for file in page.katas.rglob("*.py"):
+        os.utime(file, (1e9, 1e9))
+    page.write("katas/lecture01/k04_begun.py", f"{stub}# half of it\n")
+    course = read_course([page.katas / "lecture01"])
+    for kata in course.katas[2:]:
+        run = Results(content_of(kata), {"test_a": TestOutcome("failed", "why")}, 1)
+        remember_run(page.path, kata, run, 60.0, NOW)
+    places = places_of(page.path, course)
+    page.run("--page=summary.md")
+    summary = (page.path / "summary.md").read_text()
+
+    assert ["solved", "new", "failing", "failing"] == [place.state for place in places]
+    shown = merely_shown(page.path, places)
+    assert ["solved", "new", "new", "failing"] == [place.state for place in shown]
+    assert (60.0, {}) == (shown[2].standing.seconds, shown[2].standing.results.tests)
+    assert "`lecture01/k04_begun`" in summary.partition("### Failing")[2]
+    assert "`lecture01/k03_shown`" not in summary.partition("### Failing")[2]
