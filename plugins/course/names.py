@@ -80,7 +80,7 @@ def describe_ambiguous(name: str, katas: Iterable[Kata]) -> str:
 def describe_unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Return a message that `name` is unknown, with the known names that are nearest to it."""
     names = ", ".join(nearest(name, known)[:MOST])
-    text = f"no {kind} is called {name!r}; the nearest names: {names}"
+    text = f"no {kind} is called {name!r}; the nearest: {names}"
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 

@@ -71,15 +71,15 @@ def test_a_lecture_is_all_its_katas() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("lecture4", "no lecture is called 'lecture4'; the nearest names: lecture04, "),
-        ("lecture05/k03_clamp", "no lecture is called 'lecture05'; the nearest names: "),
+        ("lecture4", "no lecture is called 'lecture4'; the nearest: lecture04, "),
+        ("lecture05/k03_clamp", "no lecture is called 'lecture05'; the nearest: "),
         (
             "lecture04/k03_calmp",
-            "no kata is called 'lecture04/k03_calmp'; the nearest names:\n  lecture04/k03_clamp, ",
+            "no kata is called 'lecture04/k03_calmp'; the nearest:\n  lecture04/k03_clamp, ",
         ),
-        ("tracre", "no kata is called 'tracre'; the nearest names: lecture10/k01_tracer, "),
+        ("tracre", "no kata is called 'tracre'; the nearest: lecture10/k01_tracer, "),
         ("k01", "'k01' may be: lecture04/k01_schema, lecture10/k01_tracer"),
-        ("", "no kata is called ''; the nearest names: "),
+        ("", "no kata is called ''; the nearest: "),
     ],
 )
 def test_what_does_not_exist_is_answered_with_what_does(name: str, message: str) -> None:
@@ -96,7 +96,7 @@ def test_three_names_are_suggested() -> None:
     with pytest.raises(UnknownNameError) as caught:
         katas_named(COURSE, "clamps")
 
-    assert 3 == str(caught.value).partition("names:")[2].count("lecture")
+    assert 3 == str(caught.value).partition("nearest:")[2].count("lecture")
 
 
 def test_the_nearest_comes_first() -> None:

@@ -199,8 +199,8 @@ def test_all_files_of_the_exercise_come_back(fork: Fork) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["lecture01/k01_frist"], "no kata is called 'lecture01/k01_frist'; the nearest names:"),
-        (["lecture7"], "no lecture is called 'lecture7'; the nearest names: lecture01"),
+        (["lecture01/k01_frist"], "no kata is called 'lecture01/k01_frist'; the nearest:"),
+        (["lecture7"], "no lecture is called 'lecture7'; the nearest: lecture01"),
         (["lecture02"], "lecture02 has 0 katas; name one of them: none"),
         ([KATA, "--from", "nowhere"], "--from: there is no commit nowhere"),
         ([KATA, "--from", "empty"], f"--from: empty has no {EXERCISE}"),

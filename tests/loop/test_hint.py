@@ -82,7 +82,7 @@ def test_a_name_is_enough(tmp_path: Path) -> None:
     course = Course((Lecture("lecture77", "", {}, (first, second), folder),), ())
 
     assert find_kata(course, tmp_path, ["lecture77/k02"]) is second
-    with pytest.raises(UnknownNameError, match=r"the nearest names: lecture77/k02_later,"):
+    with pytest.raises(UnknownNameError, match=r"the nearest: lecture77/k02_later,"):
         find_kata(course, tmp_path, ["katas/lecture77/test_k02_lader.py"])
 
 

@@ -169,7 +169,7 @@ def test_it_can_begin_elsewhere(three: MiniCourse) -> None:
             ["katas", "--from", "lecture2"],
             "no lecture is called 'lecture2'; *: lecture02, *",
         ),
-        (["katas", "--from", "lecture01/k3_second"], "*the nearest names: lecture01/k02_second,*"),
+        (["katas", "--from", "lecture01/k3_second"], "*the nearest: lecture01/k02_second,*"),
         (["katas/lecture01", "--from", "lecture02"], "*not among the katas of this command"),
         (["conftest.py", "--next"], "--next wants katas: pytest katas --next, *"),
         (["katas", "--next", "--solutions"], "--next runs your own answers*"),

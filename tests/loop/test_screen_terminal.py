@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins import ROOT
+from plugins.loop.watch_state import WELCOME
 from tests.recording import copied
 from tests.support.terminal import Terminal
 from tests.support.terminal import screen_of
@@ -31,7 +32,12 @@ def shown(folder: Path, *options: str) -> list[str]:
     """Return the rows on the screen once a learner can type again."""
     environment = {"PYTHONPATH": str(ROOT)}
     with Terminal(folder, "katas", "--next", *options, rows=24, **environment) as terminal:
-        return screen_of(terminal.shown() if options else terminal.end()[1])
+        if not options:
+            return screen_of(terminal.end()[1])
+        text = terminal.shown()
+        terminal.process.send("q")
+        terminal.end()
+    return screen_of(text)
 
 
 @pytest.mark.parametrize("options", [[], ["--watch"]])
@@ -40,6 +46,7 @@ def test_the_first_screen_of_a_fresh_checkout(fresh: Path, options: list[str]) -
     rows = shown(fresh, *options)
 
     text = "\n".join(rows)
+    assert WELCOME.splitlines() == rows[:2] or not options
     assert " of 13 katas solved" in text
     assert f"{LECTURE.rpartition('/')[2]}/k01_arrivals: What arrives" in text
     assert f"\nlecture {LECTURE}/README.md, with a picture\n" in text
