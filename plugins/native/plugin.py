@@ -161,7 +161,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     with suppress(ToolchainError, OSError):
         compiler = native.toolchain.compiler if native.katas else None
         if compiler and not compiler.clang:
-            faster = "clang is five times faster (see docs/optional.md)"
+            faster = "clang is five times faster: docs/optional.md"
             lines = [f"katas: {compiler.name} builds the C++ katas; {faster}"]
         every = (*tiers().values(), *(language.tier for language in native.languages))
         for tier in every if compiler else ():

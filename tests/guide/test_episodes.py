@@ -117,7 +117,7 @@ def test_an_unknown_slug_is_one_line(course: MiniCourse) -> None:
 def test_hook_episodes(course: MiniCourse) -> None:
     """A lecture's own conftest.py can answer for its tests; for the others it returns None.
 
-    Of each kata those of the first failing test are shown.
+    Of each kata those of the first failing test are shown; the first kata comes last.
     """
     course.plugins(*PLUGINS)
     answer = """
@@ -136,10 +136,10 @@ def test_hook_episodes(course: MiniCourse) -> None:
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
-            "lecture01/k01_first: The title of k01_first",
-            "  listen  #34 vmap, 17:47: because of test_it",
             "lecture02/k01_first: The title of k01_first",
             "  listen  #62 Strides, 20:31: why strides fits",
+            "lecture01/k01_first: The title of k01_first",
+            "  listen  #34 vmap, 17:47: because of test_it",
         ]
     )
     other = course.run("katas/lecture01/test_k01_first.py::test_other")

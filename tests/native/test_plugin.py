@@ -238,7 +238,7 @@ def test_dots_go_on_in_a_terminal(shows: bool, resumed: list[str]) -> None:  # n
         (
             False,
             [],
-            ["katas: cc builds the C++ katas; clang is five times faster (see docs/optional.md)"],
+            ["katas: cc builds the C++ katas; clang is five times faster: docs/optional.md"],
         ),
         (
             True,

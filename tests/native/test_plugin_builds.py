@@ -137,7 +137,7 @@ def test_gxx_builds_the_same_and_the_header_names_the_faster_compiler(native: Mi
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "katas: g++ builds the C++ katas; clang is five times faster (see docs/optional.md)",
+            "katas: g++ builds the C++ katas; clang is five times faster: docs/optional.md",
             "katas/lecture01/csrc/k03_cpp.cpp:12:32: error: * has no member named 'numle'*",
             "  for (int64_t i = 0; i < self.numle(); ++i) {",
             "                               ^",
