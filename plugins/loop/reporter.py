@@ -88,8 +88,7 @@ class Teller:
         self.optional: Sequence[Kata] = ()
         # The first line of the docstring of the test that runs.
         self.says = ""
-        # Whether a line on the terminal, which the first result replaces, says what is slow.
-        self.announced = False
+        self.announced = False  # whether a line says what is slow, until there is a result
 
     @property
     def reporter(self) -> Any:

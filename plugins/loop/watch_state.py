@@ -196,13 +196,11 @@ class Desk:
             return strip_styles(self.restorer.press(self.list.kata if self.list else self.kata))
         self.restorer.asked = ""
         if self.list:
-            if chosen := self.choose(key, self.list):
-                return chosen
-            if self.list.move(key):
-                return []
+            if (chosen := self.choose(key, self.list)) or self.list.move(key):
+                return chosen or []
             # Any other key closes it, and means what it means elsewhere.
-            self.list, key = None, "" if key == course_list.CLOSE else key
-            return self.pressed(key, width) or []
+            self.list = None
+            return [] if key == course_list.CLOSE else self.pressed(key, width) or []
         meanings: dict[str, Callable[[], Order | list[ScreenLine]]] = {
             course_list.CLOSE: self.open_list,
             "s": lambda: self.reference(width),
