@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import pytest
 
@@ -73,12 +74,18 @@ class Crash:
             error = KeyboardInterrupt()
         elif self.left:
             error = pytest.fail.Exception(self.text, pytrace=False)
-        if self.where:
-            path, line = self.where
-            # pytest and editors show the place of the traceback's last call.
-            place = compile("\n" * (line - 1) + "raise error", path, "exec")
-            exec(place, {"error": error})  # noqa: S102 - the two words above
-        raise error
+        raise_from(self.where, error)
+
+
+def raise_from(where: tuple[str, int] | None, error: BaseException) -> NoReturn:
+    """Raise an exception, as from this line of a file if one is known."""
+    __tracebackhide__ = True
+    if where:
+        path, line = where
+        # pytest and editors show the place of the traceback's last call.
+        place = compile("\n" * (line - 1) + "raise error", path, "exec")
+        exec(place, {"error": error})  # noqa: S102 - the two words above
+    raise error
 
 
 def make_reports(item: pytest.Item, crash: Crash) -> Iterator[pytest.TestReport]:

@@ -169,6 +169,9 @@ def session_status(record: Record, death: Death, root: Path) -> int:
     code = death.code or 0
     # os._exit(0) between the tests is no success.
     whole = record.status is not None or not record.begun
+    if code == -signal.SIGINT:
+        # A further Ctrl-C, in the summary or after it.
+        return INTERRUPTED if record.status is None else record.status
     if (code < 0 and not record.broken) or not whole:
         text = describe_death(death, root)
         # Without a journal, in the middle of them as well.

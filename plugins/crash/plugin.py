@@ -19,6 +19,7 @@ import pytest
 from plugins.course.limits import memory_limit
 from plugins.course.limits import time_limit
 from plugins.course.session import course_root
+from plugins.crash.interrupts import listen
 from plugins.tools.processes import end_daemons
 from plugins.tools.showing import shows_only
 
@@ -61,7 +62,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch the workers of xdist, or keep a journal in this one."""
+    """Listen to Ctrl-C; watch the workers of xdist, or keep a journal in this one."""
+    if not shows_only(config):
+        listen(config, leaves=not hasattr(config, "workerinput") and runs_alone(config))
     if hasattr(config, "workerinput"):
         from plugins.crash.workers import prepare_worker  # noqa: PLC0415 - sessions without xdist
 
@@ -90,15 +93,11 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def why_unguarded(config: pytest.Config) -> str | None:
     """Return why this session runs without the guard, or None if it runs with it."""
-    invocation = config.invocation_params
     reasons = (
         (not config.option.crashguard, "--no-crashguard"),
         (not hasattr(os, "fork"), "this system cannot fork"),
         (shows_only(config), "no test runs"),
-        (
-            bool(invocation.plugins) or not is_program(sys.argv, invocation.args),
-            "another program runs pytest",
-        ),
+        (not runs_alone(config), "another program runs pytest"),
         (is_debugged(), "a debugger is attached"),
         (
             not any(names_katas(path, course_root(config)) for path in argument_paths(config)),
@@ -111,6 +110,12 @@ def why_unguarded(config: pytest.Config) -> str | None:
 def is_distributed(config: pytest.Config) -> bool:
     """Whether xdist runs the tests in workers."""
     return bool(config.getoption("numprocesses", None) or config.getoption("tx", None))
+
+
+def runs_alone(config: pytest.Config) -> bool:
+    """Whether this process was started as pytest, and nothing else has a use for it."""
+    invocation = config.invocation_params
+    return not invocation.plugins and is_program(sys.argv, invocation.args)
 
 
 def is_program(argv: Sequence[str], args: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import unicodedata
 import warnings
@@ -53,6 +54,22 @@ def unwarned() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector away.
+
+    A destructor or a callback that raises makes Python show a traceback, and for that parse a line
+    of code: a parser that it has interrupted then ends with a `SystemError` (CPython issue 106905).
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def parse_python(text: str | bytes) -> ast.Module:
     """Return the syntax tree of a module; its warnings are told when it is imported.
 
@@ -61,7 +78,7 @@ def parse_python(text: str | bytes) -> ast.Module:
     SyntaxError, ValueError
         If it is no Python.
     """
-    with unwarned():
+    with unwarned(), uncollected():
         return ast.parse(text)
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 ABORTED = Death(-signal.SIGABRT, Stack())
 STOPPED = Death(-signal.SIGABRT, Stack(), stop=Stop("time", "1 s"))
+# Ctrl-C, where nobody listens any more.
+PRESSED = Death(-signal.SIGINT, Stack())
 
 
 def test_several_faults_in_one_session(kata: MiniCourse) -> None:
@@ -112,6 +114,9 @@ def test_a_crash_after_the_tests_is_reported(kata: MiniCourse) -> None:
         (Record(begun=True, status=1, broken=True), STOPPED, 1, True),
         (Record(begun=True, status=2, interrupted=True), Death(2, Stack()), INTERRUPTED, True),
         (Record(begun=True, interrupted=True), ABORTED, INTERRUPTED, False),
+        (Record(begun=True, interrupted=True), PRESSED, INTERRUPTED, True),
+        (Record(begun=True), PRESSED, INTERRUPTED, True),
+        (Record(begun=True, status=1), PRESSED, 1, True),
         (Record(begun=True, status=1, lost="full"), Death(1, Stack()), 1, True),
         (Record(lost="full"), Death(4, Stack()), 4, True),
         (Record(begun=True, lost="full"), Death(0, Stack()), BROKEN, False),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +128,24 @@ def test_python_is_read_without_its_warnings() -> None:
 
     with pytest.raises(SyntaxError):
         parse_python("def")
+
+
+def test_a_parser_is_left_in_peace() -> None:
+    """Of Python 3.11, another one that a destructor starts would end it with a SystemError."""
+
+    def parse_too(*_: object) -> None:
+        ast.parse("1 + 1")
+
+    text = Path(ast.__file__).read_text(encoding="utf-8")
+    threshold = gc.get_threshold()
+    gc.callbacks.append(parse_too)
+    gc.set_threshold(1)
+    try:
+        for enabled in (True, False):
+            (gc.enable if enabled else gc.disable)()
+            assert parse_python(text).body
+            assert enabled is gc.isenabled()
+    finally:
+        gc.callbacks.remove(parse_too)
+        gc.set_threshold(*threshold)
+        gc.enable()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from typing import Any
 
 from plugins.tools.private.missing import MissingNameError
+from plugins.tools.text import parse_python
 
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable
     from collections.abc import Generator
     from typing import TextIO
@@ -173,12 +173,7 @@ def share_trees() -> Callable[[], None]:
     if find is None:
         return lambda: None
 
-    @lru_cache(maxsize=TREES)
-    def tree_of(text: str) -> ast.AST:
-        with warnings.catch_warnings():
-            # They were told when the file was imported.
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+    tree_of = lru_cache(maxsize=TREES)(parse_python)
 
     def find_in_shared(
         lineno: int, source: Source, *, astnode: ast.AST | None = None
