@@ -21,6 +21,7 @@ pluggy calls the one that was registered last: the last line below has the first
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 
@@ -81,5 +82,10 @@ def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager
     package that is installed: that is half of its start.
     """
     if getattr(plugin, "__file__", None) == __file__:
-        for name in pytest_plugins:
-            manager.import_plugin(name)
+        try:
+            for name in pytest_plugins:
+                manager.import_plugin(name)
+        except KeyboardInterrupt:
+            # Before there is a session pytest would show a hundred lines of its own.
+            sys.stderr.write("\n!!! KeyboardInterrupt !!!\n")
+            sys.exit(2)

@@ -215,6 +215,21 @@ def test_a_failure_of_its_own_is_told_too(kata: MiniCourse) -> None:
     assert not (kata.path / "after").exists()
 
 
+def test_before_there_is_a_session_a_line_is_enough(course: MiniCourse) -> None:
+    """While the course's plugins are imported: pytest would show a hundred lines of its own."""
+    course.kata()
+    own = (course.path / "conftest.py").read_text()
+    course.write("conftest.py", f'{own}\n\npytest_plugins = ("pressed",)\n')
+    course.write("pressed.py", "raise KeyboardInterrupt")
+    course.path_first(course.path)
+
+    result = course.run()
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert ["", "!!! KeyboardInterrupt !!!"] == result.errlines
+    assert [] == result.outlines
+
+
 @pytest.mark.slow
 def test_the_callback_of_hypothesis_is_no_hiding_place(kata: MiniCourse) -> None:
     """It is called by the garbage collector, where Python ignores exceptions."""
