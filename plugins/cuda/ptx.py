@@ -30,6 +30,11 @@ ENTRY = re.compile(r"^(?:\.\w+ )*\.(?:entry|func) .*?(\w+)\($", re.MULTILINE)
 INSTRUCTION = re.compile(r"^\s+(?:@!?%\w+\s+)?([a-z]\w*(?:\.[\w:]+)*)[\s;]", re.MULTILINE)
 
 
+# What a function of the host returns before it is written, and where such a function begins.
+UNWRITTEN = "cudaErrorNotYetImplemented"
+HOST = re.compile(r"\bcudaError_t\s+(\w+)\(")
+
+
 @dataclass(frozen=True)
 class Ptx:
     """The instructions of a kata's kernels.
@@ -43,17 +48,23 @@ class Ptx:
         instruction occurs in it: in a loop once, or as often as the loop was unrolled.
     problem
         Why there is no PTX; empty if there is.
+    unwritten
+        The function that is still to be written, whose kernel nobody launches; empty if none is.
     """
 
     source: str
     kernels: dict[str, Counter[str]] = field(default_factory=dict, repr=False)
     problem: str = field(default="", repr=False)
+    unwritten: str = field(default="", repr=False)
 
     def count(self, *patterns: str) -> int:
         """Return how many instructions match one of `patterns`: ``"shfl.sync.*"``."""
         __tracebackhide__ = True
         if self.problem:
             pytest.fail(self.problem, pytrace=False)
+        if self.unwritten:
+            # As the tests say that run it: an empty kernel lacks every instruction.
+            raise NotImplementedError(f"{self.unwritten} is yet to be written")
         return sum(
             number
             for found in self.kernels.values()
@@ -100,4 +111,11 @@ def ptx(request: pytest.FixtureRequest) -> Ptx:
             # A failure of the test that counts, instead of an error of its set-up.
             return Ptx(names[0], problem=str(error))
         text = target.read_text(encoding="utf-8")
-    return Ptx(names[0], count_instructions(text))
+    unwritten = find_unwritten(file.read_text(encoding="utf-8"))
+    return Ptx(names[0], count_instructions(text), unwritten=unwritten)
+
+
+def find_unwritten(text: str) -> str:
+    """Return the first function of the host in a source that is yet to be written, or nothing."""
+    before, found, _ = text.partition(UNWRITTEN)
+    return HOST.findall(before)[-1] if found and HOST.search(before) else ""

@@ -61,10 +61,12 @@ class Folded:
 def fold(
     failed: Iterable[Failure],
     given: Collection[str],
+    unknown: Collection[str] = (),
 ) -> Folded:
     """Return what to show of these failures, which are in the order of the session.
 
-    `given` are the ids of the katas that are as the learner found them.
+    `given` are the ids of the katas that are as the learner found them, `unknown` those of which
+    nobody knows.
     """
     katas = defaultdict[str, list[Failure]](list)
     for each in failed:
@@ -80,7 +82,10 @@ def fold(
     named: list[Failure] = []
     notes: dict[str, Sequence[str]] = {}
     for kata, own in katas.items():
-        first, notes[kata] = fold_kata(own, found=kata in given, alone=len(katas) == 1)
+        # Where the smallest case waits, so may all that is tested by another way than a call.
+        waits = kata in unknown and own[0].kind == "unwritten"
+        alone = len(katas) == 1 and not waits
+        first, notes[kata] = fold_kata(own, found=kata in given, alone=alone)
         named += first
         shown += () if kata in brief else first
     return Folded(shown, notes, named if brief else (), brief)

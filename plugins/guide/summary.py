@@ -29,6 +29,7 @@ from plugins.guide.reading import format_reading
 from plugins.guide.reading import knows_links
 from plugins.guide.rows import count_right
 from plugins.guide.shorten import shows_all
+from plugins.guide.untouched import has_history
 from plugins.guide.untouched import katas_as_given
 
 
@@ -167,8 +168,11 @@ def fold_session(failed: Sequence[Failure], config: pytest.Config) -> Folded:
         return Folded(failed, {})
     ids = {each.kata for each in failed}
     katas = [kata for kata in config.stash[course_key].katas if kata.id in ids]
-    given = {kata.id for kata in katas_as_given(course_root(config), katas)}
-    return fold(failed, given)
+    root = course_root(config)
+    given = {kata.id for kata in katas_as_given(root, katas)}
+    known = has_history(root)
+    unknown = {kata.id for kata in katas if not (known and kata.folder.is_relative_to(root))}
+    return fold(failed, given, unknown)
 
 
 def shows_last(config: pytest.Config) -> bool:

@@ -69,6 +69,14 @@ def as_old_as_the_tests(root: Path, files: Iterable[Path]) -> set[Path]:
     return {file for file in files if file.stat().st_mtime <= youngest + AT_ONCE}
 
 
+def has_history(root: Path) -> bool:
+    """Whether git knows the course: without it, as in an archive, no kata is known as untouched."""
+    try:
+        return bool(Repo(root).line("log", "-1", "--format=%H", "HEAD", "--", *NOT_THE_LEARNERS))
+    except (GitError, OSError):
+        return False
+
+
 def says_todo(file: Path) -> bool:
     """Whether a comment in a file says what is to be written."""
     return bool(TODO.search(file.read_text(encoding="utf-8", errors="replace")))

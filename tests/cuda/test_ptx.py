@@ -12,6 +12,7 @@ from plugins.course.lectures import read_course
 from plugins.cuda.nvcc import find_nvcc
 from plugins.cuda.ptx import Ptx
 from plugins.cuda.ptx import count_instructions
+from plugins.cuda.ptx import find_unwritten
 from tests.support.programs import write_program
 from tests.support.warm import PYTEST
 
@@ -19,6 +20,7 @@ from tests.support.warm import PYTEST
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from plugins.course.model import Kata
     from tests.conftest import MiniCourse
 
 
@@ -111,6 +113,46 @@ def test_the_fixture(course: MiniCourse) -> None:
     script = f'while [ "$1" != -o ]; do shift; done; grep -q kernel "$3" && cat {text} > "$2"'
 
     course.run(ptx_course(course, script)).assert_outcomes(passed=1)
+
+
+def test_what_nobody_has_written_waits(course: MiniCourse) -> None:
+    """An empty kernel lacks every instruction: the test waits as those that run it do."""
+    text = course.write("bin/text", PTX)
+    script = f'while [ "$1" != -o ]; do shift; done; cat {text} > "$2"'
+    module = ptx_course(course, script)
+    stub = 'extern "C" cudaError_t kata_first(int n) {\n  return cudaErrorNotYetImplemented;\n}\n'
+    course.write("katas/lecture01/csrc/k01_first.cu", stub)
+
+    result = course.run(module)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E * NotImplementedError: kata_first is yet to be written"])
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("", ""),
+        ("// cudaErrorNotYetImplemented", ""),
+        ("cudaError_t a(int n) { return cudaSuccess; }", ""),
+        ("cudaError_t a(int n) {}\ncudaError_t b() { return cudaErrorNotYetImplemented; }", "b"),
+    ],
+)
+def test_which_function_waits(text: str, function: str) -> None:
+    """The one that says so, of several; without a function there is none."""
+    assert function == find_unwritten(text)
+
+
+WRITTEN = [kata for kata in COURSE.katas if kata.cuda and kata.kind != "debug"]
+
+
+@pytest.mark.parametrize("kata", WRITTEN, ids=lambda it: it.id)
+def test_each_stub_names_the_function_that_waits(kata: Kata) -> None:
+    """As its operator does, so that tests that run it and tests that read it say the same."""
+    for name in kata.cuda:
+        assert find_unwritten((kata.folder / name).read_text(encoding="utf-8"))
+        solution = (kata.folder / "solutions" / name).read_text(encoding="utf-8")
+        assert not find_unwritten(solution)
 
 
 def test_a_source_that_nvcc_refuses(course: MiniCourse) -> None:

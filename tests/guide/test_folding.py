@@ -44,12 +44,13 @@ def fold(
     failed: Iterable[Failure],
     given: Collection[str],
     steps: Mapping[str, Mapping[str, LabStep]] = MappingProxyType({}),
+    unknown: Collection[str] = (),
 ) -> Any:
     """Fold failures of tests in these steps, and name each that is shown by its number."""
     placed = [
         replace(each, step=steps.get(each.kata, {}).get(function_of(each.test))) for each in failed
     ]
-    folded: Any = folding.fold(placed, given)
+    folded: Any = folding.fold(placed, given, unknown)
     shown, named = (
         [int(function_of(each.test)) for each in some] for some in (folded.shown, folded.named)
     )
@@ -140,6 +141,21 @@ def test_of_a_kata_alone_three_different_failures_are_shown() -> None:
         "1 more test fails: AssertionError: a",
         "1 more test fails: AssertionError: d",
     ]
+
+
+def test_where_nobody_knows_the_smallest_case_comes_first() -> None:
+    """Without git's history: a kata may be untouched although a test fails in another way."""
+    messages = [*unwritten("f", "f"), "AssertionError: no fma", *unwritten("g")]
+
+    folded = fold(failures(*messages), (), unknown={KATA})
+
+    assert folded.shown == [1]
+    assert folded.notes[KATA] == [
+        "2 more tests wait for f and g",
+        "1 more test fails: AssertionError: no fma",
+    ]
+    written = failures("AssertionError: a", *unwritten("f"), "AssertionError: b")
+    assert fold(written, (), unknown={KATA}).shown == [1, 3]
 
 
 def test_of_several_katas_the_first_failure_each_is_shown() -> None:

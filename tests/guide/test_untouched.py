@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.course.lectures import read_course
+from plugins.guide.untouched import has_history
 from plugins.guide.untouched import katas_as_given
 
 
@@ -44,6 +45,24 @@ def given(course: MiniCourse) -> list[str]:
     read = read_course([course.katas / "lecture01"])
     katas = list(read.katas)
     return [kata.name for kata in katas_as_given(course.path, katas)]
+
+
+def test_a_course_without_git_has_no_history(course: MiniCourse) -> None:
+    """As one that was downloaded as an archive; nor has one in a repository that lacks it."""
+    names = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    course.kata(stub=STUB)
+    assert not has_history(course.path)
+    for arguments in (("init", "-q"), ("commit", "-qm", "nothing", "--allow-empty")):
+        subprocess.run(["git", *names, *arguments], cwd=course.path, check=True)
+    assert not has_history(course.path)
+
+
+def test_a_course_that_is_committed_has_one(course: MiniCourse, git: object) -> None:
+    """Whatever the learner has edited since."""
+    assert git
+    edit(course)
+
+    assert has_history(course.path)
 
 
 @pytest.mark.usefixtures("git")

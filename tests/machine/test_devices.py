@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.fakedevice import add_device
 from tests.support.warm import PYTEST
 
 
@@ -289,4 +290,37 @@ def test_markers_are_documented(course: MiniCourse) -> None:
             "@pytest.mark.cuda: *",
             "@pytest.mark.mps: *",
         ]
+    )
+
+
+def test_an_untouched_kata_shows_its_smallest_case(course: MiniCourse) -> None:
+    """On a device alone and without git, as on a machine that has a copy of the course.
+
+    A test that calls nothing, but reads what the source becomes, fails in a way of its own.
+    """
+    course.imported = PYTEST
+    add_device(course)
+    course.kata(
+        stub="def double(x):\n    # TODO\n    raise NotImplementedError('double')\n",
+        test="""
+            from katas.lecture01.k01_first import double
+
+            def test_one(device):
+                assert 2 == double(1)
+
+            def test_many(device):
+                assert 8 == double(4)
+
+            def test_what_it_becomes():
+                assert "fma" in "nothing"
+        """,
+    )
+
+    result = course.run("--device=fake")
+
+    result.assert_outcomes(failed=3)
+    failures = [line for line in result.outlines if line.startswith("____")]
+    assert ["test_one[fake]"] == [line.strip("_ ") for line in failures]
+    result.stdout.fnmatch_lines(
+        ["  1 more test waits for double", "  1 more test fails: AssertionError: assert 'fma' in *"]
     )
