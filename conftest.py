@@ -63,6 +63,7 @@ SESSION = (
     "plugins.guide.marks",
     "plugins.guide.failures",
     "plugins.guide.summary",
+    "plugins.guide.neighbours",
     "plugins.progress.plugin",
     "plugins.loop.next",
     "plugins.loop.hint",
