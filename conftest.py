@@ -15,7 +15,8 @@ pluggy calls the one that was registered last: the last line below has the first
 4. `loop.watch`, which stays, and forks the sessions for which the others answer then;
 5. `progress.page`, `progress.export`, `loop.reference` and `loop.hint`, which show something and
    run nothing, so that no crash needs a guard;
-6. `crash.plugin`, which forks the process that runs the tests.
+6. `guide.neighbours`, which turns off what other packages would show in the place of pytest;
+7. `crash.plugin`, which forks the process that runs the tests.
 """
 
 from __future__ import annotations

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 # The modules of plugins that put a terminal reporter of their own in the place of pytest's.
 REPORTERS = {"pytest_sugar": "pytest-sugar", "pytest_pretty": "pytest-pretty"}
 OFF = "katas: without {}, as a kata shows one failing test; -v shows all, and by it"
-# Options that show each failure at once, and what the learner sees then.
-ASKED = {"instafail": "katas: --instafail shows each failure at once, a kata's others too"}
+# Options that change what is promised, and what is said of them. With pytest 9.2
+# pytest-forked 1.7.5 fails all tests of any project.
+ASKED = {
+    "instafail": "katas: --instafail shows each failure at once, a kata's others too",
+    "forked": "katas: a crash is one failed test without --forked too, which may fail them all",
+}
 # Options of pytest's own that order tests.
 ORDERS = ("failedfirst", "newfirst")
 

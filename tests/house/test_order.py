@@ -28,6 +28,7 @@ ORDER = (
     "plugins.progress.export",
     "plugins.loop.reference",
     "plugins.loop.hint",
+    "plugins.guide.neighbours",
     "plugins.crash.plugin",
 )
 # pluggy calls the implementations from the last of its list to the first.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plugins.cuda.nvcc import no_nvcc
@@ -38,12 +40,28 @@ def no_uv() -> str | None:
     return None if shutil.which("uv") else f"uv is not on PATH: {install_group('lowest')}"
 
 
+# Names the folder with the plugins of pytest that learners have most.
+NEIGHBOURS = "KATAS_NEIGHBOURS"
+
+
+def no_neighbours() -> str | None:
+    """Return why other plugins of pytest cannot be tried."""
+    folder = os.environ.get(NEIGHBOURS, "")
+    if folder and Path(folder).is_dir():
+        return None
+    return (
+        f"other plugins are not installed: {install_group('neighbours', '--no-deps --target DIR')},"
+        f" and {NEIGHBOURS}=DIR"
+    )
+
+
 # By name: why it cannot be used here, or None.
 TOOLS: dict[str, Callable[[], str | None]] = {
     "chromium": browser.missing,
     "clang++": no_clang,
     "g++": no_gxx,
     "inductor": no_inductor,
+    "neighbours": no_neighbours,
     "nvcc": no_nvcc,
     "slurm": slurm.missing,
     "triton": no_triton,
