@@ -87,7 +87,8 @@ def unchanged(*tensors: object, but: Collection[str] = (), **named: object) -> I
             lines.append(f"{name} has {'; '.join(changes)}")
     lines += state_changes(modes, training_in(every), "", but)
     lines += [] if lines else state_changes(state, pytorch_state(), "", but)
-    assert not lines, "your code changes what is not its own:\n" + "\n".join(lines)
+    if lines:
+        raise AssertionError("your code changes what is not its own:\n" + "\n".join(lines))
 
 
 def tensors_in(name: str, value: object) -> Iterator[tuple[str, Any]]:
@@ -232,8 +233,12 @@ def freed(make: Callable[[], object], why: str = "") -> None:
         if collecting:
             gc.enable()
     ending = f" {why}" if why else ""
-    assert not held, f"never freed: {', '.join(held)}; something still refers to it.{ending}"
-    assert not alive, (
-        f"freed by the garbage collector alone: {', '.join(alive)}; it is in a cycle of references,"
-        f" so its memory stays until the collector happens to run.{ending}"
-    )
+    if held:
+        raise AssertionError(
+            f"never freed: {', '.join(held)}; something still refers to it.{ending}"
+        )
+    if alive:
+        raise AssertionError(
+            f"freed by the garbage collector alone: {', '.join(alive)}; it is in a cycle of"
+            f" references, so its memory stays until the collector happens to run.{ending}"
+        )

@@ -56,7 +56,10 @@ def forbids_doubles(source: Path, given: str = "") -> None:
     text = source.read_text(encoding="utf-8")
     own = text[: text.index(given)] if given else text
     lines = [f"{source.name}:{line} has {what}" for line, what in doubles(own)]
-    assert not lines, "\n".join([*lines, "that makes a double of what it meets, write 1.0f"])
+    if lines:
+        raise AssertionError(
+            "\n".join([*lines, "that makes a double of what it meets, write 1.0f"])
+        )
 
 
 def doubles(text: str) -> list[tuple[int, str]]:

@@ -51,7 +51,8 @@ def forbids_tokens(source: Path, *names: str, allow: tuple[str, ...] = ()) -> No
     text = source.read_text(encoding="utf-8")
     found = uses(text, forbidden)
     lines = [f"{source.name}:{line} uses {name}" for name, line in found.items()]
-    assert not lines, "\n".join([*lines, "that is what is to be written here, or hides it"])
+    if lines:
+        raise AssertionError("\n".join([*lines, "that is what is to be written here, or hides it"]))
 
 
 def uses(text: str, names: list[str]) -> dict[str, int]:

@@ -47,10 +47,11 @@ class Extension:
 
         self.check()
         found = getattr(getattr(torch.ops, self.namespace), name, None)
-        assert found is not None, (
-            f"{self.source} defines no operator {name!r}:"
-            f' TORCH_LIBRARY({self.namespace}, m) needs m.def("{name}(...) -> ...")'
-        )
+        if found is None:
+            raise AssertionError(
+                f"{self.source} defines no operator {name!r}:"
+                f' TORCH_LIBRARY({self.namespace}, m) needs m.def("{name}(...) -> ...")'
+            )
         return found
 
     def cls(self, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -86,3 +87,34 @@ def test_collecting_the_katas_imports_no_compiler() -> None:
 
     text = f"{done.stdout[-2000:]}\nimport it in tests, or see docs/authoring.md on ranks_import"
     assert "0" == done.stdout.splitlines()[-1], text
+
+
+def test_a_verdict_needs_no_assert() -> None:
+    """Python -O (``PYTHONOPTIMIZE``) leaves asserts out, and pytest keeps those of tests alone.
+
+    What checks an answer for a test would accept any.
+    """
+    decides = [*sorted((HERE / "checks").glob("*.py")), HERE / "native/extension.py"]
+    asserts = {
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in decides
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert)
+    }
+
+    assert set() == asserts
+
+
+def test_what_is_forbidden_is_so_without_asserts(tmp_path: Path) -> None:
+    """As a learner's shell may have it."""
+    source = tmp_path / "k01.cpp"
+    source.write_text("auto it = at::add(a, b);\n")
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from plugins.checks.tokens import forbids_tokens\n"
+        "forbids_tokens(Path(sys.argv[1]), 'at::add')\n"
+    )
+    command = [sys.executable, "-O", "-c", script, str(source)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert "AssertionError: k01.cpp:1 uses at::add" in done.stderr
