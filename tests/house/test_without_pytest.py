@@ -27,6 +27,7 @@ NEED_PYTEST = {
     "plugins.guide.episodes",
     "plugins.guide.failures",
     "plugins.guide.marks",
+    "plugins.guide.neighbours",
     "plugins.guide.rows",
     "plugins.guide.summary",
     "plugins.guide.unraised",
