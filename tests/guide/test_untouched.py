@@ -57,6 +57,15 @@ def test_a_course_without_git_has_no_history(course: MiniCourse) -> None:
     assert not has_history(course.path)
 
 
+def test_without_the_program_there_is_no_history(
+    course: MiniCourse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can say what the course was."""
+    monkeypatch.setenv("PATH", "")
+
+    assert not has_history(course.path)
+
+
 def test_a_course_that_is_committed_has_one(course: MiniCourse, git: object) -> None:
     """Whatever the learner has edited since."""
     assert git
