@@ -21,6 +21,7 @@ from plugins.guide.failure import PROPERTY
 from plugins.guide.failure import Failure
 from plugins.guide.failure import cause_of
 from plugins.guide.failure import failure_among
+from plugins.guide.reading import Reading
 from plugins.guide.reading import junit_properties
 from plugins.guide.reading import reading_of
 from plugins.guide.reading import torch_tag
@@ -31,6 +32,7 @@ from plugins.guide.shorten import shows_all
 from plugins.guide.steps import LabStep
 from plugins.guide.steps import function_of
 from plugins.guide.steps import read_steps
+from plugins.guide.traceback import read_lines
 from plugins.guide.unraised import name_the_call
 from plugins.tools.private import junit_xml
 
@@ -132,3 +134,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for report in modules.values():
         for name, value in getattr(report, PROPERTIES, ()):
             xml.node_reporter(report).add_property(name, value)
+
+
+def failure_beside(report: pytest.TestReport | pytest.CollectReport, kata: Kata) -> Failure:
+    """Return the failure of something beside the kata, such as its folder's ``conftest.py``."""
+    frames, message = read_lines(report.longreprtext.splitlines())
+    reading = Reading(kata.id, kata.title, (), (), "")
+    return Failure(report.nodeid, "fails", "", reading, None, (*frames,), (*message,))

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from plugins.guide.definitions import first_named
+from plugins.guide.definitions import innermost
 from plugins.guide.failure import ShownFrame
 
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from plugins.guide.definitions import Definition
     from plugins.guide.failure import Failure
 
 
@@ -70,15 +73,31 @@ def keep_own_calls(frames: Iterable[ShownFrame], own: Iterable[str]) -> list[lis
     return calls
 
 
-def edit_place(failure: Failure | None, files: Mapping[str, str]) -> tuple[str, int]:
+def edit_place(
+    failure: Failure | None,
+    files: Mapping[str, str],
+    places: Mapping[str, Sequence[Definition]] | None = None,
+) -> tuple[str, int]:
     """Return the file and line to edit: where it failed, what was called, or the first TODO.
 
-    A wrong result fails in the test: then it is the function that the test called. `files` maps
-    the exercise's paths, as the traceback has them, to their texts.
+    A wrong result fails in the test: then it is the function that the message names, or that the
+    test called. `files` maps the exercise's paths, as the traceback has them, to their texts, and
+    `places` to what a learner writes in them, if that is known: given code is pointed at only if
+    there is nothing else.
     """
     frames, message = (failure.frames, failure.message) if failure else ((), ())
-    found = [(frame.path, frame.line) for frame in frames if frame.path in files]
-    place = found[-1] if found else find_mention("\n".join(message), files)
+    calls = [(frame.path, frame.line) for frame in frames if frame.path in files]
+    text = "\n".join(message)
+    if calls and places:
+        place = innermost(places, calls)
+    else:
+        place = calls[-1] if calls else find_mention(text, files)
+    if place is None and places:
+        # Of a call its first line says where it is.
+        shown = [line for frame in reversed(frames) for line in frame.lines[1:]]
+        place = first_named(places, "\n".join([text, *shown]))
+    if place is None and calls:
+        place = calls[-1]
     if place is None:
         return called_place(frames, files) or first_todo(files)
     path, line = place

@@ -1,4 +1,4 @@
-"""Finds untouched katas: by the history of git, or without it by the times of the files."""
+"""Finds untouched katas and stubs: by git's history, or without it by the times of the files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def same_as_committed(root: Path, names: Sequence[str]) -> set[Path] | None:
     """Return those of the files that are as in the course's last commit; None without history."""
     repo = Repo(root)
     try:
-        commit = repo.line("log", "-1", "--format=%H", "HEAD", "--", *NOT_THE_LEARNERS)
+        commit = authors_commit(repo)
         known = repo.run("ls-tree", "-r", "-z", "--name-only", commit, "--", *names)
         changed = repo.run("diff", "--name-only", "--relative", "-z", commit, "--", *names)
     except (GitError, OSError):
@@ -70,12 +70,29 @@ def as_old_as_the_tests(root: Path, files: Iterable[Path]) -> set[Path]:
 
 
 def has_history(root: Path) -> bool:
-    """Whether git knows the course: without it, as in an archive, no kata is known as untouched."""
+    """Whether git knows the course; in an archive the times of the files must do."""
     try:
-        return bool(Repo(root).line("log", "-1", "--format=%H", "HEAD", "--", *NOT_THE_LEARNERS))
+        return bool(authors_commit(Repo(root)))
     except OSError:
         # No git.
         return False
+
+
+def authors_commit(repo: Repo) -> str:
+    """Return the last commit that changes what learners leave alone, or "" without a history."""
+    return repo.line("log", "-1", "--format=%H", "HEAD", "--", *NOT_THE_LEARNERS)
+
+
+def text_as_given(root: Path, file: Path) -> str | None:
+    """Return the text of a learner's file in the course's last commit; None if it is not known."""
+    if not file.is_relative_to(root):
+        return None
+    repo = Repo(root)
+    try:
+        name = f"{authors_commit(repo)}:./{file.relative_to(root).as_posix()}"
+        return repo.run("show", name).decode(errors="replace")
+    except (GitError, OSError):
+        return None
 
 
 def says_todo(file: Path) -> bool:

@@ -20,6 +20,7 @@ from plugins.loop.channel import channel_key
 from plugins.loop.course_list import KEYS as LIST_KEYS
 from plugins.loop.kata_session import Order
 from plugins.loop.reporter import style_line
+from plugins.loop.saved_files import keep_no_bytecode
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Iterable
     from collections.abc import Sequence
-    from pathlib import Path
 
     import pytest
 
@@ -53,8 +53,6 @@ PATIENCE = 1.0
 TICK = 1.0
 # A key, as a terminal sends it: a character, or the three of an arrow.
 KEY = re.compile(r"\x1b[\[O][A-D]|.", re.DOTALL)
-# A .pyc file records its source's modification time in whole seconds, and its size (PEP 552).
-SECOND = 2.0
 
 
 class Runner:
@@ -140,11 +138,15 @@ class Runner:
         after = list(format_end(self.run.code or 0))
         self.run = None
         self.desk.ran(self.order, told)
-        after += self.styled(self.desk.moment(self.order, self.width))
-        self.shown += [*told.lines, *after]
         before, self.found = self.found, replace(told, lines=())
-        # A run that was killed has left the clock.
-        print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
+        if moment := self.desk.moment(self.order, self.size):
+            # Instead of the verdict, which stands at the end of these lines.
+            self.shown = [*self.shown[:1], *after, *self.styled(moment)]
+            print_lines(self.shown, before=clear_sequence(os.environ))
+        else:
+            self.shown += [*told.lines, *after]
+            # A run that was killed has left the clock.
+            print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
         if self.note:
             print_lines(self.note, before="\n")
         self.note = []
@@ -199,6 +201,11 @@ class Runner:
             print_lines((), before=f"{ERASE}{clock_line(seconds, status, self.width)}")
 
     @property
+    def size(self) -> tuple[int, int]:
+        """The columns, and the rows beside the name of the saved file and the keys."""
+        return self.width, shutil.get_terminal_size().lines - 4
+
+    @property
     def width(self) -> int:
         """The columns of the terminal."""
         return terminal_writer(self.config).fullwidth
@@ -213,17 +220,6 @@ def print_lines(lines: Iterable[str], before: str = "") -> None:
     """Write to the terminal at once."""
     sys.stdout.write(before + "".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
-
-
-def keep_no_bytecode(folders: Iterable[Path]) -> None:
-    """Let this process write no bytecode if a module was saved just now.
-
-    If it were saved again within the second, with the same size, Python would run the bytecode.
-    """
-    limit = time.time() - SECOND
-    files = (file for folder in folders for file in folder.glob("*.py"))
-    if any(file.stat().st_mtime > limit for file in files):
-        sys.dont_write_bytecode = True
 
 
 class ForkedRun:

@@ -8,6 +8,7 @@ walk of ``--watch``: it runs the kata that was saved, solved or not. Which of th
 from __future__ import annotations
 
 import importlib
+import os
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -15,26 +16,27 @@ from typing import Literal
 
 import pytest
 
-from plugins.course.files import content_of
 from plugins.course.session import course_root
 from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
 from plugins.loop.reporter import Teller
+from plugins.loop.screen import INDENT
 from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import clear_sequence
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
+from plugins.progress.store import is_solved
 from plugins.progress.store import read_standing
 from plugins.tools.processes import note_phase
 
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Sequence
-    from pathlib import Path
 
     from plugins.course.model import Kata
     from plugins.progress.standing import Results
-    from plugins.progress.standing import State
 
 
 PARTLY = "Nothing failed, but not all of its tests ran."
@@ -55,7 +57,8 @@ class Walk:
         self.config = config
         self.root = course_root(config)
         self.katas, self.waiting = katas, waiting
-        self.teller = Teller(config, katas, len(katas) - len(waiting))
+        left = {kata.id for kata in waiting}
+        self.teller: Teller = Teller(config, katas, {kata.id for kata in katas}.difference(left))
         self.teller.waiting = [kata for kata in katas if kata in waiting]
 
     def pytest_collection(self) -> bool:
@@ -67,6 +70,8 @@ class Walk:
         note_phase("configure")
         if channel := self.config.stash.get(channel_key, None):
             # A process that goes on where another has died tells all of it again.
+            if channel.read().lines:
+                self.teller.reporter.write(clear_sequence(os.environ))
             channel.clear()
         if self.waiting:
             self.teller.announce()
@@ -85,12 +90,16 @@ class Walk:
         note_phase("collect")
         items = failed_first(session.items, read_standing(self.root, kata).results)
         for item, following in zip_longest(items, items[1:]):
-            if self.teller.failed and item.nodeid not in self.teller.rows:
+            if self.teller.failed and item.nodeid not in self.teller.rows and not self.goes_on():
                 continue
             self.teller.run(item, first_docstring_line(item))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
+
+    def goes_on(self) -> bool:
+        """Whether to run the tests after one that has failed."""
+        return False
 
     def mark(self, kata: Kata) -> None:
         """Store which kata is shown, and drop the skipped ones that are solved by now."""
@@ -139,8 +148,17 @@ class OneKata(Walk):
     ) -> None:
         super().__init__(config, katas, [kata])
         root = course_root(config)
-        others = sum(is_solved(root, each) for each in katas if each.id != kata.id)
-        self.teller = OneTeller(config, katas, others, away)
+        others = {each.id for each in katas if each.id != kata.id and is_solved(root, each)}
+        self.teller: OneTeller = OneTeller(config, katas, others, away)
+
+    def goes_on(self) -> bool:
+        """Show the first failure at once, and count the tests that pass.
+
+        Only that of a prediction says how many rows are right, which is known at the end.
+        """
+        if not self.teller.rows:
+            self.teller.tell_once()
+        return True
 
     def mark(self, kata: Kata) -> None:
         """Keep the bookmark of `--next` unchanged."""
@@ -154,10 +172,29 @@ class OneTeller(Teller):
     """
 
     def __init__(
-        self, config: pytest.Config, katas: Sequence[Kata], solved: int, left: Kata | None
+        self, config: pytest.Config, katas: Sequence[Kata], solved: set[str], left: Kata | None
     ) -> None:
         super().__init__(config, katas, solved)
         self.left = left
+        self.told = False
+
+    def room(self, others: Iterable[ScreenLine]) -> tuple[int | None, int]:
+        """Leave a row for the number of tests that pass, too."""
+        return super().room([*others, ScreenLine()])
+
+    def tell_once(self) -> None:
+        """Write the failing test, or the closing lines, if that is yet to be done."""
+        if not self.told:
+            self.told = True
+            super().tell()
+
+    def tell(self) -> None:
+        """Write the failing test, unless that is done, and how many pass; or the closing lines."""
+        self.tell_once()
+        run = self.results()
+        if self.failed and run.total:
+            passing = f"{run.count('passed')} of {run.total - run.count('skipped')}"
+            self.write([ScreenLine(f"{'tests':<{INDENT}}{passing} pass")])
 
     def closing_lines(self) -> Iterator[ScreenLine]:
         """Return a line if the kata is neither solved nor unavailable, though no test failed."""
@@ -218,16 +255,6 @@ class NoDebugger:
     def pytest_enter_pdb(self) -> None:
         """Fail the test before pdb prompts."""
         pytest.fail(BREAKPOINT, pytrace=False)
-
-
-def is_solved(root: Path, kata: Kata) -> bool:
-    """Whether the current exercise is known to be solved."""
-    return state_of(root, kata) == "solved"
-
-
-def state_of(root: Path, kata: Kata) -> State:
-    """Return what is known about the current exercise."""
-    return read_standing(root, kata).state(content_of(kata))
 
 
 def failed_first(items: Sequence[pytest.Item], last: Results) -> list[pytest.Item]:

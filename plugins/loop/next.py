@@ -18,13 +18,14 @@ from plugins.course.session import course_root
 from plugins.course.session import katas_among
 from plugins.crash.plugin import is_distributed
 from plugins.loop.kata_session import Walk
-from plugins.loop.kata_session import state_of
 from plugins.progress.order import core_path
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
+from plugins.progress.order import postpone
 from plugins.progress.plugin import learners_own
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
+from plugins.progress.store import state_of
 from plugins.tools.files import why_nothing_is_kept
 
 
@@ -78,9 +79,9 @@ def pytest_configure(config: pytest.Config) -> None:
     every = choose_katas(config.stash[course_key], config.args, start, config.getoption("from"))
     katas = choose_path(config, every)
     skipping = bool(config.option.skip)
-    bookmark = skip_shown_kata(root) if skipping else read_bookmark(root)
     states = {kata.id: state_of(root, kata) for kata in every}
     unsolved = [kata for kata in katas if states[kata.id] != "solved"]
+    bookmark = skip_shown_kata(root, unsolved) if skipping else read_bookmark(root)
     # They are tried all the same: the learner may have got what they need.
     away = {name for name, state in states.items() if state == "unavailable"}
     walk = Walk(config, katas, order_katas(unsolved, bookmark.skipped, away))
@@ -168,8 +169,8 @@ def katas_from(katas: Sequence[Kata], first: Kata) -> list[Kata]:
     return list(katas[ids.index(first.id) :])
 
 
-def skip_shown_kata(root: Path) -> Bookmark:
-    """Put the kata that was shown last behind the others, and return the new bookmark.
+def skip_shown_kata(root: Path, left: Sequence[Kata]) -> Bookmark:
+    """Put the kata that was shown last behind others of those left, and return the new bookmark.
 
     Raises
     ------
@@ -182,14 +183,10 @@ def skip_shown_kata(root: Path) -> Bookmark:
             lost = why_nothing_is_kept(root)
             how = f"{lost}, so use --from instead" if lost else "run --next first"
             raise pytest.UsageError(f"--skip leaves out what --next has shown; {how}")
-        return replace(old, skipped=tuple(move_to_end(old.skipped, old.shown)))
+        shown = next((kata for kata in left if kata.id == old.shown), None)
+        return replace(old, skipped=postpone(old.skipped, shown, left)) if shown else old
 
     return change_bookmark(root, change)
-
-
-def move_to_end(skipped: Iterable[str], kata: str) -> list[str]:
-    """Return the names with `kata` as the last one."""
-    return [*(name for name in skipped if name != kata), kata]
 
 
 def start_walk(config: pytest.Config, walk: Walk) -> None:

@@ -1,11 +1,11 @@
 """``--solution`` shows the reference beside the learner's answer, once the kata is solved.
 
-The two texts stand side by side, line by line, in as many columns as the terminal has.
+What a learner writes stands side by side, line by line, in as many columns as the terminal has.
 """
 
 from __future__ import annotations
 
-import re
+import textwrap
 import unicodedata
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -18,33 +18,33 @@ from typing import Literal
 import pytest
 
 from plugins.course.files import content_of
-from plugins.course.files import learners_files
 from plugins.course.names import name_for_pytest
 from plugins.course.session import course_root
+from plugins.guide.definitions import definitions
+from plugins.guide.definitions import names_to_write
+from plugins.guide.definitions import pair_files
+from plugins.guide.untouched import text_as_given
 from plugins.loop.hint import require_kata
-from plugins.loop.screen import INDENT
 from plugins.loop.screen import ScreenLine
-from plugins.loop.screen import label_paragraph
 from plugins.progress.map import format_why
 from plugins.progress.map import why_away
 from plugins.progress.store import read_standing
 from plugins.tools.showing import configured
-from plugins.tools.terminal import format_duration
 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Mapping
     from collections.abc import Sequence
     from pathlib import Path
 
     from plugins.course.model import Kata
+    from plugins.guide.definitions import Definition
     from plugins.progress.standing import Standing
 
 
 SOLVED = "solved"
 NOW = "now"
-# The brief: the docstring of a module, or the first comment of a source.
-BRIEF = re.compile(r'\s*(?:r?""".*?"""|(?://[^\n]*(?:\n|$))+)\s*', re.DOTALL)
 # Equal, changed, only on the left, only on the right: the marks of sdiff, and their colours.
 Mark = Literal[" ", "|", "<", ">"]
 STYLES: dict[Mark, str] = {" ": "", "|": "yellow", "<": "red", ">": "green"}
@@ -56,8 +56,6 @@ HANGING = 2
 # The East Asian widths that take two columns, and the categories that take none.
 WIDE = {"W", "F"}
 COMBINING = {"Mn", "Me", "Cf"}
-# How many lines of a reference stand above what else there is to say of a solved kata.
-MOST = 40
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -89,7 +87,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             for line in explain_unsolved(kata, standing, name_for_pytest(kata, start)):
                 reporter.line(line)
             return int(pytest.ExitCode.TESTS_FAILED)
-        show_reference(reporter, kata)
+        show_reference(reporter, kata, root)
     return 0
 
 
@@ -114,83 +112,58 @@ def explain_unsolved(kata: Kata, standing: Standing, test: str = "") -> Iterator
         yield "  s shows the reference once they pass."
 
 
-def show_reference(reporter: Any, kata: Kata) -> None:
-    """Write each file of the kata beside its reference."""
+def show_reference(reporter: Any, kata: Kata, root: Path) -> None:
+    """Write what is to be written in each file of the kata beside its reference."""
     reporter.line(f"{kata.id}: {kata.title}", bold=True)
     # The terminal's, $COLUMNS or 80.
-    for line in reference_lines(kata, reporter.config.get_terminal_writer().fullwidth):
+    for line in reference_lines(kata, root, reporter.config.get_terminal_writer().fullwidth):
         reporter.line(line.text, **({line.style: True} if line.style else {}))
 
 
-def reference_lines(kata: Kata, width: int) -> Iterator[ScreenLine]:
-    """Return each file of the kata beside its reference, in lines of at most `width` columns."""
-    for name, mine, reference in pair_files(kata):
-        yield ScreenLine()
-        yield ScreenLine(f"{name}: your answer on the left, the reference on the right", "bold")
-        rows = list(side_by_side(strip_brief(mine), strip_brief(reference), width))
-        if all(row.mark == " " for row in rows):
-            yield ScreenLine("They are the same.", "green")
-            continue
-        yield from (ScreenLine(row.text, STYLES[row.mark]) for row in rows)
+def reference_lines(kata: Kata, root: Path, width: int) -> Iterator[ScreenLine]:
+    """Return what the learner writes beside the reference, in lines of at most `width` columns.
 
-
-@dataclass(frozen=True)
-class Moment:
-    """A kata that has just been solved.
-
-    Attributes
-    ----------
-    kata
-        The kata.
-    seconds, hints
-        The time spent on it, and how many of its hints were taken.
-    following
-        The kata that comes next, if one is left.
+    That is what differs between the stub and the reference; the stub is in git's history under
+    `root`. Docstrings, and what is given, are left out.
     """
-
-    kata: Kata
-    seconds: float
-    hints: int
-    following: Kata | None
-
-
-def format_moment(moment: Moment, reference: Sequence[ScreenLine]) -> Iterator[ScreenLine]:
-    """Return the lines that celebrate a solved kata, below the reference or its first lines."""
-    kata = moment.kata
-    yield from reference[:MOST]
-    if (more := len(reference) - MOST) > 0:
-        yield ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")
-    yield ScreenLine()
-    # A lecture of somebody else need not say it: what its episode explains comes near.
-    if learned := kata.learned or next((episode.why for episode in kata.episodes), ""):
-        yield from map(ScreenLine, label_paragraph("learned", learned))
-    hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
-    yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
-    if moment.following:
-        text = f"press n: {moment.following.id}, {moment.following.title}"
-        yield from map(ScreenLine, label_paragraph("next", text))
-    else:
-        yield ScreenLine("Nothing else is open here.")
+    for file, answer, reference in pair_files(kata):
+        python = file.suffix == ".py"
+        mine, other = (definitions(text, python=python) for text in (answer, reference))
+        stub = text_as_given(root, file)
+        given = None if stub is None else definitions(stub, python=python)
+        names = names_to_write(given, mine, other)
+        name = file.relative_to(kata.folder).as_posix()
+        same = {each for each in names if is_same(each, mine, other)}
+        yield ScreenLine()
+        if not names:
+            yield ScreenLine(f"{name}: the same as the reference", "green")
+        elif len(same) < len(names):
+            yield ScreenLine(f"{name}: your answer on the left, the reference on the right", "bold")
+        for each in names:
+            if each in same:
+                yield ScreenLine(f"{each}: the same as the reference", "green")
+            else:
+                yield from compare(each, mine, other, width)
+        if root in kata.folder.parents:
+            where = (kata.folder / "solutions" / name).relative_to(root)
+            yield ScreenLine(f"The whole of it: {where.as_posix()}")
 
 
-def pair_files(kata: Kata) -> Iterator[tuple[str, str, str]]:
-    """Return the name, the learner's text and the reference of each file that has a reference."""
-    for file in dict.fromkeys((kata.exercise, *learners_files(kata))):
-        name = file.relative_to(kata.folder)
-        reference = kata.folder / "solutions" / name
-        if reference.is_file():
-            yield name.as_posix(), read_text(file), read_text(reference)
+def is_same(name: str, mine: Mapping[str, Definition], other: Mapping[str, Definition]) -> bool:
+    """Whether the learner has written what the reference has under this name."""
+    return name in mine and name in other and mine[name].code == other[name].code
 
 
-def read_text(file: Path) -> str:
-    """Return the text of a file; an empty one if it was removed."""
-    return file.read_text(encoding="utf-8", errors="replace").rstrip() if file.is_file() else ""
-
-
-def strip_brief(text: str) -> str:
-    """Return the text without the docstring or comment that it begins with."""
-    found = BRIEF.match(text)
-    return text[found.end() :] if found else text
+def compare(
+    name: str, mine: Mapping[str, Definition], other: Mapping[str, Definition], width: int
+) -> Iterator[ScreenLine]:
+    """Return a definition of the learner's beside the reference's; either may be missing."""
+    left, right = (
+        textwrap.dedent("\n".join(text[name].shown)) if name in text else ""
+        for text in (mine, other)
+    )
+    rows = side_by_side(left, right, width)
+    yield from (ScreenLine(row.text, STYLES[row.mark]) for row in rows)
 
 
 @dataclass(frozen=True)

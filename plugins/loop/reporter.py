@@ -15,29 +15,31 @@ from plugins.course.files import path_from
 from plugins.course.names import name_for_pytest
 from plugins.course.notes import status_key
 from plugins.course.session import course_key
-from plugins.guide.failure import Failure
+from plugins.course.session import course_root
+from plugins.guide.definitions import places_to_write
+from plugins.guide.failures import failure_beside
 from plugins.guide.failures import failure_of
-from plugins.guide.reading import Reading
 from plugins.guide.reading import format_hint
 from plugins.guide.rows import count_right
 from plugins.guide.summary import choose_lines
-from plugins.guide.traceback import read_lines
 from plugins.loop.channel import Told
 from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
 from plugins.loop.lecture import lecture_lines
+from plugins.loop.moment import learned_lines
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import count_rows
 from plugins.loop.screen import format_away
-from plugins.loop.screen import format_bar
 from plugins.loop.screen import format_done
 from plugins.loop.screen import knows_sequences
 from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
 from plugins.loop.screen import solved_line
 from plugins.loop.screen import waiting_lines
+from plugins.loop.tally import format_bar
+from plugins.loop.tally import read_tally
 from plugins.progress.map import why_away
 from plugins.progress.order import core_path
 from plugins.progress.order import ends_lecture
@@ -68,10 +70,11 @@ SLOW = "Importing torch, and then the kata ..."
 class Teller:
     """Follows the current kata, and keeps the results of those before it."""
 
-    def __init__(self, config: pytest.Config, katas: Sequence[Kata], solved: int) -> None:
+    def __init__(self, config: pytest.Config, katas: Sequence[Kata], solved: set[str]) -> None:
         self.config = config
         self.katas = katas
-        # How many are solved.
+        self.kata = katas[-1]
+        # The ids of those that are solved.
         self.solved = solved
         # Why katas are not decided here, by their ids, and those that were not when it began.
         self.away: dict[str, str] = {}
@@ -128,15 +131,12 @@ class Teller:
 
     def end(self) -> None:
         """Count the current kata as solved or not decided here; none of its tests has failed."""
-        # With tests left out by -k or -m the total differs, and the kata is not solved.
-        total = self.config.stash[totals_key].get(self.kata.id)
-        tests = {name.partition("::")[2]: outcome for name, outcome in self.outcomes.items()}
-        run = Results("", tests, total, self.kata.extra)
+        run = self.results()
         if run.state == "unavailable":
             self.away[self.kata.id] = why_away(run)
         elif run.state == "solved":
             self.solved_now = True
-            self.solved += 1
+            self.solved.add(self.kata.id)
             self.tell_watch(Told(solved=(self.kata.id,)))
             self.waiting = [kata for kata in self.waiting if kata != self.kata]
             self.write(self.solved_lines())
@@ -145,10 +145,18 @@ class Teller:
                 own = [kata for kata in self.optional if kata.lecture == self.kata.lecture]
                 self.write(self.offer_lines(own))
 
+    def results(self) -> Results:
+        """Return the outcomes of the current kata, apart from failures."""
+        # With tests left out by -k or -m the total differs, and the kata is not solved.
+        total = self.config.stash[totals_key].get(self.kata.id)
+        tests = {name.partition("::")[2]: outcome for name, outcome in self.outcomes.items()}
+        return Results("", tests, total, self.kata.extra)
+
     def solved_lines(self) -> Iterator[ScreenLine]:
         """Return that the current kata is solved, and the command that shows the reference."""
         yield solved_line(self.kata)
         if not self.watched:
+            yield from learned_lines(self.kata)
             test = name_for_pytest(self.kata, self.start)
             yield ScreenLine(f"  the reference: pytest {test} --solution")
 
@@ -165,17 +173,18 @@ class Teller:
 
     def tell(self) -> None:
         """Write the bar and the failing test, or the closing lines."""
-        total = len(self.katas)
-        bars = ScreenLine(format_bar(self.solved, total, blocks=shows_blocks()))
+        root, course = course_root(self.config), self.config.stash[course_key]
+        tally = read_tally(root, course, self.kata, self.katas, self.solved)
+        bars = ScreenLine(format_bar(tally, blocks=shows_blocks()))
         last = list(self.last_lines())
         shown = self.kata.id if self.failed else ""
-        before = [*skipped_lines(self.skipped, shown), *format_away(self.away)]
+        skipped = skipped_lines(self.skipped, shown, watched=self.watched)
+        before = [*skipped, *format_away(self.away)]
         if self.failed:
-            failure = f"{self.failed.nodeid}\n{self.failed.longreprtext}"
-            self.tell_watch(Told(failed=self.kata.id, failure=failure))
-            before += waiting_lines(
-                passed_over(self.waiting, shown, {*self.away, *self.unavailable})
-            )
+            text = f"{self.failed.nodeid}\n{self.failed.longreprtext}"
+            self.tell_watch(Told(failed=self.kata.id, failure=text))
+            away = {*self.away, *self.unavailable}
+            before += waiting_lines(passed_over(self.waiting, shown, away))
             lesson = self.lesson_from(self.failed)
             lines = lesson_lines(lesson, self.command(), *self.room([*before, bars, *last]))
         else:
@@ -206,8 +215,8 @@ class Teller:
         """Return the last lines when no test has failed."""
         where = f"the core path of {self.scope()}" if self.optional else self.scope()
         total = len(self.katas)
-        yield from format_done(where, self.solved, total, whole=self.whole, away=self.away)
-        if self.solved + len(self.away) >= total:
+        yield from format_done(where, len(self.solved), total, whole=self.whole, away=self.away)
+        if len(self.solved) + len(self.away) >= total:
             yield from self.offer_lines(self.optional)
 
     def offer_lines(self, optional: Sequence[Kata]) -> Iterator[ScreenLine]:
@@ -217,7 +226,7 @@ class Teller:
 
     def lesson_from(self, report: pytest.TestReport | pytest.CollectReport) -> Lesson:
         """Return the lesson of the current kata's failed report."""
-        failure = failure_of(report) or self.failure_beside(report)
+        failure = failure_of(report) or failure_beside(report, self.kata)
         if failure.rows:
             passed = [row for row, outcome in self.outcomes.items() if outcome.verdict == "passed"]
             message = (count_right(failure.rows, passed), *failure.message)
@@ -227,6 +236,8 @@ class Teller:
             reading = replace(reading, hint="press h")
         effort = f" ({self.kata.effort})" if self.kata.effort else ""
         name = report.nodeid.partition("::")[2]
+        course = self.config.stash[course_key]
+        katas = [kata for kata in course.katas if kata.lecture == self.kata.lecture]
         return Lesson(
             heading=f"{reading.heading}{effort}",
             reading={
@@ -239,20 +250,10 @@ class Teller:
             test=name or "the module cannot be imported",
             says=self.says if name else "",
             failure=failure,
-            lecture=lecture_lines(self.kata, self.lecture_katas(), self.start),
+            lecture=lecture_lines(self.kata, katas, self.start),
             printed=[part for part in report.sections if part[0].startswith("Captured")],
+            places=places_to_write(self.kata, self.start),
         )
-
-    def lecture_katas(self) -> Sequence[Kata]:
-        """Return all katas of the current kata's lecture."""
-        lectures = self.config.stash[course_key].lectures
-        return next(each.katas for each in lectures if each.name == self.kata.lecture)
-
-    def failure_beside(self, report: pytest.TestReport | pytest.CollectReport) -> Failure:
-        """Return the failure of something beside the kata, such as its folder's ``conftest.py``."""
-        frames, message = read_lines(report.longreprtext.splitlines())
-        reading = Reading(self.kata.id, self.kata.title, (), (), "")
-        return Failure(report.nodeid, "fails", "", reading, None, (*frames,), (*message,))
 
     @property
     def start(self) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from typing import TYPE_CHECKING
 
 from plugins.course.files import learners_files
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 # Files of a lecture that none of its katas owns, such as headers and helpers, end in one of these.
 SHARED = frozenset({".py", ".cpp", ".cu", ".h", ".hpp", ".cuh"})
+# A .pyc file records its source's modification time in whole seconds, and its size (PEP 552).
+SECOND = 2.0
 
 
 class SavedFiles:
@@ -50,3 +54,14 @@ class SavedFiles:
 def watched_files(kata: Kata) -> list[Path]:
     """Return the files that belong to one kata."""
     return [kata.test, kata.exercise, *learners_files(kata)]
+
+
+def keep_no_bytecode(folders: Iterable[Path]) -> None:
+    """Let this process write no bytecode if a module was saved just now.
+
+    If it were saved again within the second, with the same size, Python would run the bytecode.
+    """
+    limit = time.time() - SECOND
+    files = (file for folder in folders for file in folder.glob("*.py"))
+    if any(file.stat().st_mtime > limit for file in files):
+        sys.dont_write_bytecode = True

@@ -6,6 +6,7 @@ import re
 import signal
 import textwrap
 from dataclasses import dataclass
+from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
 from typing import Literal
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plugins.course.model import Kata
+    from plugins.guide.definitions import Definition
     from plugins.guide.failure import Failure
 
 
 WIDTH = 80
 INDENT = 8
-BAR = 20
 # A link as terminals take it, around its text.
 LINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
 # How the lines of a difference begin.
@@ -107,6 +108,8 @@ class Lesson:
     printed: Sequence[tuple[str, str]] = ()
     # Where the kata is the first of its lecture, or comes after a place to stop.
     lecture: Sequence[str] = ()
+    # What is to be written in each of the files, if that is known.
+    places: Mapping[str, Sequence[Definition]] = field(default_factory=dict)
 
 
 def lesson_lines(
@@ -116,7 +119,7 @@ def lesson_lines(
 
     They take at most `rows` of a terminal, if that is given: what matters least is left out.
     """
-    path, number = edit_place(lesson.failure, lesson.files)
+    path, number = edit_place(lesson.failure, lesson.files, lesson.places)
     forms = (
         [
             *head_lines(lesson, limits, f"{path}:{number}"),
@@ -212,19 +215,13 @@ def wrap_message(line: str) -> list[str]:
     return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def format_bar(solved: int, total: int, *, blocks: bool) -> str:
-    """Return a bar of how many katas are solved; `blocks` allows more than ASCII."""
-    filled = BAR * solved // max(total, 1)
-    full, empty = ("█", "░") if blocks else ("#", ".")
-    return f"{full * filled}{empty * (BAR - filled)} {solved} of {total} katas solved"
-
-
-def skipped_lines(skipped: str, shown: str) -> Iterator[ScreenLine]:
-    """Return when the skipped kata comes back; `shown` is the current kata."""
+def skipped_lines(skipped: str, shown: str, *, watched: bool) -> Iterator[ScreenLine]:
+    """Return that the skipped kata waits, and how it comes back; `shown` is now current."""
     if skipped and skipped == shown:
         yield ScreenLine(f"{skipped} is the only one left, so here it is again", "yellow")
     elif skipped:
-        yield ScreenLine(f"{skipped} comes back after the others", "yellow")
+        back = "press b to go back to it" if watched else "it comes back at the end of its lecture"
+        yield ScreenLine(f"{skipped} waits: {back}", "yellow")
 
 
 def waiting_lines(waiting: Mapping[str, Sequence[Kata]]) -> Iterator[ScreenLine]:

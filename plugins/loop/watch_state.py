@@ -15,15 +15,14 @@ from plugins.loop.course_list import Restorer
 from plugins.loop.hint import format_hints
 from plugins.loop.hint import take_hint
 from plugins.loop.kata_session import Order
-from plugins.loop.kata_session import is_solved
-from plugins.loop.kata_session import state_of
-from plugins.loop.reference import Moment
+from plugins.loop.moment import Moment
+from plugins.loop.moment import celebrate
 from plugins.loop.reference import explain_unsolved
-from plugins.loop.reference import format_moment
 from plugins.loop.reference import reference_lines
 from plugins.loop.saved_files import SavedFiles
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
+from plugins.loop.tally import read_tally
 from plugins.progress.map import places_of
 from plugins.progress.order import ends_lecture
 from plugins.progress.order import offer_optional
@@ -31,16 +30,17 @@ from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
+from plugins.progress.store import is_solved
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_last_run
 from plugins.progress.store import read_standing
+from plugins.progress.store import state_of
 from plugins.tools.files import why_nothing_is_kept
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Iterable
     from collections.abc import Iterator
     from collections.abc import Sequence
     from pathlib import Path
@@ -55,6 +55,7 @@ WELCOME = (
     "Each save runs the tests. h shows a hint, l lists the katas, q keeps your place."
 )
 NONE_OPEN = "No other kata here is open."
+WAITS = "{} waits: press b to go back to it"
 NOTHING_BACK = "You have left no kata yet: n leaves one, and b goes back to it."
 
 
@@ -129,7 +130,7 @@ class Desk:
         done = {kata.id for kata in self.katas if self.done(kata)}
         left = optional_left(self.katas, self.path, done)
         left = [kata for kata in left if lecture in {"", kata.lecture}]
-        return strip_styles(offer_optional(left, self.course, self.start, watch=True))
+        return [*map(ScreenLine, offer_optional(left, self.course, self.start, watch=True))]
 
     def first(self, *, skipping: bool) -> Order:
         """Return the order to begin with."""
@@ -162,7 +163,7 @@ class Desk:
             file = shared[0]
         elif others := [file for file in files if file in self.files.others]:
             name = self.files.others[others[0]]
-            return strip_styles([self.files.describe(others[0]), OUTSIDE.format(name)])
+            return [*map(ScreenLine, [self.files.describe(others[0]), OUTSIDE.format(name)])]
         else:
             return None
         return self.run(self.restorer.said(self.kata) or self.files.describe(file))
@@ -178,22 +179,28 @@ class Desk:
         solved = self.kata.id in told.solved or is_solved(self.root, self.kata)
         self.passed = self.kata if solved else None
 
-    def moment(self, order: Order, width: int) -> list[ScreenLine]:
-        """Return the lines that celebrate the kata that this order ran, if that has solved it."""
-        if self.passed is None or order.kind != "kata" or self._solved_before:
+    def moment(self, order: Order, size: tuple[int, int]) -> list[ScreenLine]:
+        """Return the lines that celebrate the kata that this order ran, if that has solved it.
+
+        `size` are the columns and the rows of the terminal that they may take.
+        """
+        kata = self.passed
+        if kata is None or order.kind != "kata" or self._solved_before:
             return []
-        standing = read_standing(self.root, self.passed)
-        hints = read_counts(self.root).get(self.passed.id, 0)
+        seconds, hints = read_standing(self.root, kata).seconds, read_counts(self.root)
         following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
-        moment = Moment(self.passed, standing.seconds, hints, following)
-        lines = list(format_moment(moment, list(reference_lines(self.passed, width))))
-        ended = ends_lecture(self.passed, self.open())
-        return lines + (self.offer(self.passed.lecture) if ended else [])
+        solved = {each.id for each in self.path if is_solved(self.root, each)}
+        tally = read_tally(self.root, self.course, kata, self.path, solved)
+        moment = Moment(kata, seconds, hints.get(kata.id, 0), following, tally)
+        offer = self.offer(kata.lecture) if ends_lecture(kata, self.open()) else []
+        return celebrate(self.root, self.course, moment, offer, size)
 
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
         """Return the order for a key, or the lines to show; None if the key means nothing."""
         if key == course_list.RESET:
-            return strip_styles(self.restorer.press(self.list.kata if self.list else self.kata))
+            return [
+                *map(ScreenLine, self.restorer.press(self.list.kata if self.list else self.kata))
+            ]
         self.restorer.asked = ""
         if self.list:
             if (chosen := self.choose(key, self.list)) or self.list.move(key):
@@ -218,15 +225,15 @@ class Desk:
         shown = max(take_hint(self.root, self.kata), min(before + 1, len(self.kata.hints)))
         self._hints[self.kata.id] = shown
         text = format_hints(self.kata, shown, self.start, again="press h again")
-        return strip_styles(text.splitlines())
+        return [*map(ScreenLine, text.splitlines())]
 
     def reference(self, width: int) -> list[ScreenLine]:
         """Return the reference beside the answer, once the kata is solved, or how to get there."""
         # A read-only checkout remembers nothing.
         if self.passed is self.kata or is_solved(self.root, self.kata):
             head = ScreenLine(f"{self.kata.id}: {self.kata.title}", "bold")
-            return [head, *reference_lines(self.kata, width)]
-        return strip_styles(explain_unsolved(self.kata, read_standing(self.root, self.kata)))
+            return [head, *reference_lines(self.kata, self.root, width)]
+        return [*map(ScreenLine, explain_unsolved(self.kata, read_standing(self.root, self.kata)))]
 
     def open_list(self) -> list[ScreenLine]:
         """Open the list of the lectures, at the kata at hand."""
@@ -259,11 +266,12 @@ class Desk:
             return self.forward()
         kata = self.later_kata
         if kata is None:
-            return [*strip_styles([NONE_OPEN]), *self.offer()]
+            return [*[*map(ScreenLine, [NONE_OPEN])], *self.offer()]
         self._left.append(self.kata)
+        why = "" if self.done(self.kata) else WAITS.format(self.kata.id)
         self.kata = kata
         # With `flying`, `run` would begin with the first again.
-        return Order("kata", kata) if self.flying else self.run()
+        return Order("kata", kata, why) if self.flying else self.run(why)
 
     def forward(self) -> Order:
         """Return the order that goes on: to the kata shown, if another was saved, or past it."""
@@ -278,7 +286,7 @@ class Desk:
     def back(self) -> Order | list[ScreenLine]:
         """Return the order that goes back to the kata that a key has left."""
         if not self._left:
-            return strip_styles([NOTHING_BACK])
+            return [*map(ScreenLine, [NOTHING_BACK])]
         self.kata = kata = self._left.pop()
 
         def change(old: Bookmark) -> Bookmark:
@@ -292,8 +300,3 @@ class Desk:
     def can_go_back(self) -> bool:
         """Whether a key has left a kata."""
         return bool(self._left)
-
-
-def strip_styles(lines: Iterable[str]) -> list[ScreenLine]:
-    """Return lines without a style."""
-    return [ScreenLine(line) for line in lines]

@@ -69,14 +69,14 @@ class Place:
     hints
         How many of its hints were taken.
     skipped
-        Its place among the skipped katas, or -1.
+        Its places among the skipped katas: one, or two if it comes after all others.
     """
 
     kata: Kata
     state: State
     standing: Standing
     hints: int = 0
-    skipped: int = -1
+    skipped: tuple[int, ...] = ()
 
     @property
     def done(self) -> bool:
@@ -92,7 +92,9 @@ class Place:
 def places_of(root: Path, course: Course) -> list[Place]:
     """Return all katas in teaching order, with what is stored about each."""
     hints = read_counts(root)
-    skipped = {name: place for place, name in enumerate(read_bookmark(root).skipped)}
+    skipped: dict[str, tuple[int, ...]] = {}
+    for place, name in enumerate(read_bookmark(root).skipped):
+        skipped[name] = (*skipped.get(name, ()), place)
     katas = course.katas
     return [
         Place(
@@ -101,7 +103,7 @@ def places_of(root: Path, course: Course) -> list[Place]:
             standing.state(content_of(kata) if standing.states else ""),
             standing,
             hints.get(kata.id, 0),
-            skipped.get(kata.id, -1),
+            skipped.get(kata.id, ()),
         )
         for kata, standing in read_standings(root, katas)
     ]
@@ -114,7 +116,7 @@ def next_place(places: Sequence[Place]) -> Place | None:
     """
     path = {kata.id for kata in core_path([place.kata for place in places if not place.done])}
     left = {place.kata.id: place for place in places if place.kata.id in path}
-    skipped = sorted((place.skipped, name) for name, place in left.items() if place.skipped >= 0)
+    skipped = sorted((at, name) for name, place in left.items() for at in place.skipped)
     ordered = order_katas((place.kata for place in left.values()), [name for _, name in skipped])
     return left[ordered[0].id] if ordered else None
 
@@ -142,7 +144,11 @@ def format_map(
     spent = format_duration(sum(place.standing.seconds for place in places))
     taken = sum(place.hints for place in places)
     hints = f", {taken} {'hint' if taken == 1 else 'hints'} taken" if taken else ""
+    core = [place for place in places if place.kata.core]
     yield f"{solved} of {len(places)} katas solved, {spent} spent{hints}"
+    if len(core) < len(places):
+        done = sum(place.state == "solved" for place in core)
+        yield f"{done} of the {len(core)} on the core path, which --next follows"
     yield ""
     here = next_place(places)
     for lecture in course.lectures:

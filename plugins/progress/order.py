@@ -30,6 +30,16 @@ def core_path(katas: Sequence[Kata], named: Kata | None = None) -> list[Kata]:
     return [kata for kata in katas if kata.core or kata == named] or list(katas)
 
 
+def lecture_path(course: Course, kata: Kata, katas: Iterable[Kata]) -> list[Kata]:
+    """Return the core path of the lecture of `kata`, and what else of it is among `katas`."""
+    ids = {each.id for each in katas}
+    return [
+        each
+        for each in course.katas
+        if each.lecture == kata.lecture and (each.core or each.id in ids)
+    ]
+
+
 def optional_left(katas: Iterable[Kata], path: Iterable[Kata], done: Collection[str]) -> list[Kata]:
     """Return those of `katas` that are beside the path, and not among the ids in `done`."""
     ids = {kata.id for kata in path}.union(done)
@@ -63,12 +73,19 @@ def order_katas(
 ) -> list[Kata]:
     """Return the katas, none of which is solved, in the order in which to try them.
 
-    Skipped katas come last, in the order in which they were skipped, and each kata comes after
-    those of `katas` that its ``after`` names. Nothing waits for those in `away`, which cannot run
-    on this machine.
+    Skipped katas come back at the end of their lecture, in the order in which they were skipped,
+    and those that `skipped` names twice after all others. Each kata comes after those of `katas`
+    that its ``after`` names. Nothing waits for those in `away`, which cannot run on this machine.
     """
+    katas = list(katas)
     rank = {name: place for place, name in enumerate(skipped)}
-    waiting = sorted(katas, key=lambda kata: rank.get(kata.id, -1))
+    lectures = {lecture: n for n, lecture in enumerate(dict.fromkeys(k.lecture for k in katas))}
+
+    def key(kata: Kata) -> tuple[bool, int, int]:
+        last = skipped.count(kata.id) > 1
+        return last, 0 if last else lectures[kata.lecture], rank.get(kata.id, -1)
+
+    waiting = sorted(katas, key=key)
     left = {kata.id for kata in waiting}.difference(away)
     found: list[Kata] = []
     while waiting:
@@ -83,6 +100,21 @@ def order_katas(
 def blocking(kata: Kata, left: Collection[str]) -> list[str]:
     """Return those of the katas that are left, by their ids, on which `kata` builds."""
     return [name for each in kata.after if (name := f"{kata.lecture}/{each}") in left]
+
+
+def postpone(skipped: Sequence[str], kata: Kata, left: Iterable[Kata]) -> tuple[str, ...]:
+    """Return the skipped katas with `kata` as the last one; `left` are those not solved.
+
+    At the end of its lecture, where all that is left was skipped, it is named twice: the learner
+    goes on to the next lecture.
+    """
+    left = list(left)
+    own = [each.id for each in left if each.lecture == kata.lecture]
+    once = (*(name for name in skipped if name != kata.id), kata.id)
+    # What builds on it would wait for it.
+    stays = order_katas(left, once)[0] == kata
+    again = stays or all(name in skipped for name in own)
+    return (*once, kata.id) if again else once
 
 
 def passed_over(

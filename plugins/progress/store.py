@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 from typing import TypeVar
 
+from plugins.course.files import content_of
 from plugins.progress.standing import Standing
 from plugins.progress.standing import pause_between
 from plugins.tools.files import write_whole
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plugins.course.model import Kata
+    from plugins.progress.standing import State
 
 
 FOLDER = ".katas/progress"
@@ -58,6 +60,16 @@ def read_standing(root: Path, kata: Kata) -> Standing:
     if not known.results.tests:
         return known
     return known.judged(kata.extra).without(read_last_run(root).found)
+
+
+def is_solved(root: Path, kata: Kata) -> bool:
+    """Whether the current exercise is known to be solved."""
+    return state_of(root, kata) == "solved"
+
+
+def state_of(root: Path, kata: Kata) -> State:
+    """Return what is known about the current exercise."""
+    return read_standing(root, kata).state(content_of(kata))
 
 
 def read_standings(root: Path, katas: Iterable[Kata]) -> Iterator[tuple[Kata, Standing]]:

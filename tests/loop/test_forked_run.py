@@ -17,8 +17,8 @@ from plugins.loop.channel import Told
 from plugins.loop.forked_run import ForkedRun
 from plugins.loop.forked_run import Runner
 from plugins.loop.forked_run import fork_run
-from plugins.loop.forked_run import keep_no_bytecode
 from plugins.loop.kata_session import Order
+from plugins.loop.saved_files import keep_no_bytecode
 from plugins.loop.screen import CLEAR
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import ScreenLine

@@ -48,7 +48,7 @@ def test_it_goes_on_when_a_kata_is_solved(three: MiniCourse) -> None:
     solve(three, "lecture01/k01_first")
     result = three.run("katas", "--next")
     headings.append(read_heading(result))
-    result.stdout.fnmatch_lines(["lecture01/k01_first is solved: *", "* 1 of 3 katas solved"])
+    result.stdout.fnmatch_lines(["lecture01/k01_first is solved: *", "* core path: 1 of 3"])
     solve(three, "lecture01/k02_second")
     solve(three, "lecture02/k01_third")
     result = three.run("katas", "--next")
@@ -100,7 +100,7 @@ def test_a_crash_is_shown_like_a_failure(three: MiniCourse) -> None:
 
     assert "lecture01/k02_second" == read_heading(result)
     result.stdout.fnmatch_lines(
-        ["*1 of 3 katas solved", "edit    katas/lecture01/k02_second.py:4", "*abort (SIGABRT)*"]
+        ["*core path: 1 of 3", "edit    katas/lecture01/k02_second.py:4", "*abort (SIGABRT)*"]
     )
     assert 1 == result.stdout.str().count("again   ")
     assert "solved" == read_state(three, "lecture01/k01_first")
@@ -112,7 +112,7 @@ def test_ctrl_c_says_no_more_than_it_does_elsewhere(three: MiniCourse) -> None:
     result = three.run("katas", "--next")
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
-    result.stdout.no_fnmatch_line("*katas solved*")
+    result.stdout.no_fnmatch_line("*core path*")
 
 
 def test_pytest_exit_ends_the_walk(three: MiniCourse) -> None:
@@ -145,8 +145,9 @@ def test_one_kata_runs_again_though_it_is_solved(one: MiniCourse) -> None:
         assert pytest.ExitCode.OK == result.ret
         assert [line for line in result.outlines if line] == [
             "lecture01/k01_first is solved: The title of k01_first",
+            "learned why strides fits",
             "  the reference: pytest katas/lecture01/test_k01_first.py --solution",
-            "######.............. 1 of 3 katas solved",
+            "lecture01 ##########.......... 1 of 2   core path: 1 of 3",
         ]
 
 
@@ -166,7 +167,7 @@ def test_a_part_of_one_katas_tests_is_named_a_part(one: MiniCourse) -> None:
     result = one.run("katas", "-k", "small")
 
     assert pytest.ExitCode.OK == result.ret
-    result.stdout.fnmatch_lines(["* 0 of 3 katas solved", PARTLY])
+    result.stdout.fnmatch_lines(["* core path: 0 of 3", PARTLY])
 
 
 def test_the_tests_that_failed_last_run_first(one: MiniCourse) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import UTC
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,17 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.course.files import content_of
-from plugins.course.model import EpisodeRef
 from plugins.course.model import Kata
-from plugins.loop.reference import Moment
+from plugins.guide.definitions import pair_files
 from plugins.loop.reference import count_columns
-from plugins.loop.reference import format_moment
-from plugins.loop.reference import pair_files
 from plugins.loop.reference import side_by_side
-from plugins.loop.reference import strip_brief
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
 from plugins.progress.store import change_standing
+from tests.support.fork import git
 
 
 if TYPE_CHECKING:
@@ -32,8 +27,14 @@ if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-MINE = '"""The brief.\n\nIt is long.\n"""\n\ndef twice(n):\n    return n + n\n'
-REFERENCE = '"""Twice."""\n\ndef twice(n):\n    return 2 * n\n'
+MINE = (
+    '"""The brief.\n\nIt is long.\n"""\n\ndef given():\n    """Mine."""\n\n'
+    "def twice(n):\n    return n + n\n"
+)
+REFERENCE = (
+    '"""Twice."""\n\ndef given():\n    """The other."""\n\n'
+    'def twice(n):\n    """Double."""\n    return 2 * n\n'
+)
 SOURCE = "// tier: small\n//\n// The brief.\n\nint twice(int n) { return n + n; }\n"
 REFERENCE_SOURCE = "// tier: small\n\nint twice(int n) { return 2 * n; }\n"
 LEFT = """def twice(n):
@@ -77,7 +78,7 @@ def remember(course: MiniCourse, kata: Kata, *outcomes: TestOutcome) -> None:
 
 
 def test_a_solved_kata_stands_beside_its_reference(course: MiniCourse, kata: Kata) -> None:
-    """Each file on its own, without the brief, in the width of the terminal."""
+    """Each file on its own, without brief and docstrings, in the width of the terminal."""
     remember(course, kata, TestOutcome("passed"))
     result = course.run("katas/lecture01/test_k01_first.py", "--solution")
     lines = result.outlines
@@ -87,9 +88,11 @@ def test_a_solved_kata_stands_beside_its_reference(course: MiniCourse, kata: Kat
         "lecture01/k01_first: The title of k01_first",
         "csrc/k01_first.cpp: your answer on the left, the reference on the right",
         f"{'int twice(int n) { return n + n; }':38} | int twice(int n) {{ return 2 * n; }}",
+        "The whole of it: katas/lecture01/solutions/csrc/k01_first.cpp",
         "k01_first.py: your answer on the left, the reference on the right",
         f"{'def twice(n):':38}   def twice(n):",
         f"{'    return n + n':38} |     return 2 * n",
+        "The whole of it: katas/lecture01/solutions/k01_first.py",
     ]
     course.monkeypatch.setenv("COLUMNS", "120")
     wide = course.run("--solution", "katas/lecture01/test_k01_first.py").outlines
@@ -157,14 +160,14 @@ def test_now_means_now(course: MiniCourse, kata: Kata) -> None:
 
     assert 0 == result.ret
     result.stdout.fnmatch_lines([f"{'':38} > int twice(int n) {{ return 2 * n; }}"])
-    result.stdout.fnmatch_lines(["k01_first.py: *", "They are the same."])
+    result.stdout.fnmatch_lines(["k01_first.py: the same as the reference"])
 
 
 def test_a_file_without_a_reference_is_left_out(course: MiniCourse, kata: Kata) -> None:
     """It came with the exercise, and there is nothing to write in it."""
     (course.katas / "lecture01/solutions/k01_first.py").unlink()
 
-    assert ["csrc/k01_first.cpp"] == [name for name, _, _ in pair_files(kata)]
+    assert ["k01_first.cpp"] == [file.name for file, _, _ in pair_files(kata)]
 
 
 def test_it_wants_one_kata(course: MiniCourse, kata: Kata) -> None:
@@ -195,23 +198,24 @@ def test_help_is_help(course: MiniCourse) -> None:
     course.run("--solution", "--help").stdout.fnmatch_lines(["*--solution=[[]now[]]*"])
 
 
-@pytest.mark.parametrize(
-    ("text", "rest"),
-    [
-        ('"""One."""\nx = 1\n', "x = 1\n"),
-        ('r"""One\n\ntwo\n"""\n\n\nx = """\n"""\n', 'x = """\n"""\n'),
-        (
-            "// tier: small\n//\n// A brief.\n\n#include <a>\n// a comment\n",
-            "#include <a>\n// a comment\n",
-        ),
-        ("// nothing else", ""),
-        ("x = 1\n", "x = 1\n"),
-        ("", ""),
-    ],
-)
-def test_the_brief_is_left_out(text: str, rest: str) -> None:
-    """The learner has read it, and the reference has none."""
-    assert rest == strip_brief(text)
+def test_what_was_given_is_left_out(course: MiniCourse) -> None:
+    """Git's history has the stub: what was written like the reference is named all the same."""
+    course.plugins("plugins.course.session", "plugins.loop.hint", "plugins.loop.reference")
+    stub = "def given(): return 1\n\ndef one():\n    raise NotImplementedError\n\ntwo = None\n"
+    right = stub.replace("raise NotImplementedError", "return 1").replace("None", "2")
+    course.kata(stub=stub, solution=right)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "The course"]):
+        git(course.path, *command)
+    answer = right.replace("two = 2", "two = 1 + 1\nmore = 3")
+    course.write("katas/lecture01/k01_first.py", answer)
+    shown = course.run("katas/lecture01/test_k01_first.py", "--solution=now").outlines
+
+    assert [line.rstrip() for line in shown if line][1:-1] == [
+        "k01_first.py: your answer on the left, the reference on the right",
+        "one: the same as the reference",
+        f"{'two = 1 + 1':38} | two = 2",
+        f"{'more = 3':38} <",
+    ]
 
 
 def test_equal_lines_stand_side_by_side() -> None:
@@ -298,26 +302,3 @@ def test_long_texts_take_no_time() -> None:
 
     assert 2000 == len(list(side_by_side(left, right, 80)))
     assert time.process_time() - begun < 30
-
-
-@pytest.mark.parametrize(
-    ("learned", "episodes", "shown"),
-    [
-        ("", (), []),
-        ("", ("why strides fit", "more"), ["learned why strides fit"]),
-        ("`view` copies nothing.", (), ["learned `view` copies nothing."]),
-        ("`view` copies nothing.", ("why strides fit",), ["learned `view` copies nothing."]),
-    ],
-)
-def test_the_moment_says_what_was_learned(
-    learned: str, episodes: tuple[str, ...], shown: list[str]
-) -> None:
-    """The kata's own sentence; without one what its first episode explains, or nothing."""
-    refs = tuple(EpisodeRef("strides", why) for why in episodes)
-    empty: tuple[()] = ()
-    kata = Kata("lecture04", "k01_a", "", "lab", (), refs, empty, (), (), (), (), Path("lecture04"))
-    moment = Moment(replace(kata, learned=learned), 120.0, 0, None)
-
-    assert ["", *shown, "time    2 min, no hint", "Nothing else is open here."] == [
-        line.text for line in format_moment(moment, [])
-    ]

@@ -46,7 +46,7 @@ def test_the_first_failing_test_is_all_that_is_shown(
     lines = result.outlines
     at = lines.index("read    c10/core/DispatchKeySet.h: DispatchKeySet")
     assert lines[:at] == [
-        "." * 20 + " 0 of 3 katas solved",
+        f"lecture01 {'.' * 20} 0 of 2   core path: 0 of 3",
         "lecture01/k01_first: The title of k01_first",
         "brief   Twice as much: the arithmetic of doubling.",
         "edit    katas/lecture01/k01_first.py:8",
@@ -182,7 +182,7 @@ def test_one_lecture_only(three: MiniCourse, monkeypatch: pytest.MonkeyPatch) ->
     second = three.run("katas/lecture02", "--next")
 
     text = first.stdout.str()
-    assert f"{'░' * 20} 0 of 2 katas solved" in text
+    assert f"lecture01 {'░' * 20} 0 of 2\n" in text
     assert "\x1b[1mlecture01/k01_first: The title of k01_first\x1b[0m" in text
     assert "\x1b[31mNotImplementedError: answer\x1b[0m" in text
     assert [line for line in second.outlines if line][-2:] == [
@@ -205,7 +205,7 @@ def test_a_skip_is_shown(three: MiniCourse) -> None:
     three.run("katas", "--next")
 
     three.run("katas", "--next", "--skip").stdout.fnmatch_lines(
-        ["lecture01/k01_first comes back after the others"]
+        ["lecture01/k01_first waits: it comes back at the end of its lecture"]
     )
 
 
@@ -246,7 +246,7 @@ def test_what_is_not_decided_here_is_passed_over_and_named(three: MiniCourse) ->
             "lecture02/k01_third is solved: *",
             "lecture01/k01_first is not decided here: 1 test passes, 1 waits for nothing:",
             "  there is none; get one",
-            "* 2 of 3 katas solved",
+            "* core path: 2 of 3",
             "Everything that can run here in the course is solved: 2 of 3 katas.",
         ]
     )

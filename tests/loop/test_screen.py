@@ -18,7 +18,6 @@ from plugins.loop.screen import clear_sequence
 from plugins.loop.screen import clock_line
 from plugins.loop.screen import count_rows
 from plugins.loop.screen import format_away
-from plugins.loop.screen import format_bar
 from plugins.loop.screen import format_done
 from plugins.loop.screen import format_end
 from plugins.loop.screen import keys_line
@@ -171,13 +170,6 @@ def test_a_row_is_as_wide_as_the_terminal() -> None:
     assert 1 + 1 + 2 + 1 + 2 == count_rows(lines, 80)
 
 
-def test_the_bar_is_what_the_terminal_can_show() -> None:
-    """And an empty course has one too."""
-    assert "##########.......... 2 of 4 katas solved" == format_bar(2, 4, blocks=False)
-    assert "██████████░░░░░░░░░░ 2 of 4 katas solved" == format_bar(2, 4, blocks=True)
-    assert f"{'.' * 20} 0 of 0 katas solved" == format_bar(0, 0, blocks=False)
-
-
 def test_the_end_names_how_much_is_solved() -> None:
     """All, all that can run here, or all that was asked for."""
 
@@ -194,10 +186,15 @@ def test_the_end_names_how_much_is_solved() -> None:
 
 def test_a_skip_is_described_by_what_is_shown_next() -> None:
     """The skipped kata itself, if it is the only one left; without a skip, nothing."""
-    assert [] == list(skipped_lines("", "k"))
-    assert ["k comes back after the others"] == [line.text for line in skipped_lines("k", "other")]
+    assert [] == list(skipped_lines("", "k", watched=True))
+    assert ["k waits: it comes back at the end of its lecture"] == [
+        line.text for line in skipped_lines("k", "other", watched=False)
+    ]
+    assert ["k waits: press b to go back to it"] == [
+        line.text for line in skipped_lines("k", "other", watched=True)
+    ]
     assert ["k is the only one left, so here it is again"] == [
-        line.text for line in skipped_lines("k", "k")
+        line.text for line in skipped_lines("k", "k", watched=False)
     ]
 
 

@@ -142,10 +142,10 @@ def test_a_save_runs_the_kata(three: MiniCourse) -> None:
     assert f"{FIRST} is solved: The title of k01_first\n" in right
     assert "learned why strides fits\ntime    0 min, no hint\n" in right
     assert "next    press n: lecture01/k02_second, The title of k02_second\n" in right
-    assert "1 of 2 katas solved\n" in right
+    assert "lecture01 ██████████░░░░░░░░░░ 1 of 2\n" in right
     assert right.endswith("\n\nn next  h hint  s solution  l list  r rerun  q quit\n")
     assert text.endswith("go on with pytest --color=no\nkatas/lecture01 --watch\n")
-    assert "They are the same.\n" in solution
+    assert "k01_first.py: the same as the reference\n" in solution
     assert "    k02_second  The title of k02_second\n" in listed
     assert "  > k01_first   The title of k01_first   solved" in listed
     assert "lecture02" not in listed
@@ -180,11 +180,11 @@ def test_it_goes_on_by_itself(three: MiniCourse) -> None:
         status = leave(three, terminal, signal.SIGTERM)
 
     assert f"\n{FIRST}: " in begin
-    assert "0 of 3 katas solved" in begin
+    assert "core path: 0 of 3" in begin
     assert f"{FIRST} is solved: " in solved
     assert "about to call\n" in solved
     assert "\nlecture01/k02_second: " in solved
-    assert "lecture01/k02_second comes back after the others\n" in skipped
+    assert "lecture01/k02_second waits: press b to go back to it\n" in skipped
     assert "\nlecture02/k01_third: " in skipped
     assert "lecture02/k01_third: The title of k01_third\nHint 1 of 3" in hint
     assert f"{CLEAR}  lecture01  " in listed
@@ -219,8 +219,8 @@ def test_it_stops_at_a_kata_that_is_solved(three: MiniCourse) -> None:
     assert f"next    press n: {FIRST}, " in other
     assert f"\n{FIRST}: " in shown
     assert f"{FIRST} is solved: " in solved
-    assert "2 of 3 katas solved" in solved
-    assert "They are the same.\n" in solved
+    assert "core path: 2 of 3" in solved
+    assert "The end of lecture01: The title of lecture01\n" in solved
     assert "next    press n: lecture02/k01_third, " in solved
     assert "k01_third: " not in solved
     assert "\nlecture02/k01_third: " in third

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
+BLOCKS = f"{'█' * 10}{'░' * 10}"
 RUN, NEXT = Order("kata"), Order("next")
 FIRST, SECOND, THIRD = "lecture01/k01_first", "lecture01/k02_second", "lecture02/k03_third"
 
@@ -151,7 +152,7 @@ def test_the_moment_names_the_kata_that_the_key_leads_to(course: MiniCourse, rea
     desk.saved([course.katas / "lecture01/k02_second.py"])
     solve(course, read, SECOND)
     desk.ran(RUN, Told(solved=(SECOND,)))
-    moment = texts(desk.moment(RUN, 80))
+    moment = texts(desk.moment(RUN, (80, 60)))
 
     assert f"next    press n: {THIRD}, The title of k03_third" == moment[-1]
     assert THIRD == describe_order(desk.pressed("n"))[1]
@@ -188,7 +189,7 @@ def test_a_save_runs_the_kata_that_was_saved(course: MiniCourse, read: Course) -
     order = desk.saved([course.katas / "lecture01/k01_first.py"])
     solve(course, read, FIRST)
     desk.ran(RUN, Told(solved=(FIRST,)))
-    passed, moment = desk.passed, texts(desk.moment(RUN, 80))
+    passed, moment = desk.passed, texts(desk.moment(RUN, (80, 60)))
     back = desk.pressed("n")
 
     assert ("next", "", "") == nothing_shown
@@ -230,7 +231,7 @@ def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> 
     desk.run()
     solve(course, read, FIRST)
     desk.ran(RUN, Told(solved=(FIRST,)))
-    first = desk.moment(RUN, 80)
+    first = desk.moment(RUN, (80, 60))
     desk.run()
     desk.ran(RUN, Told(solved=(FIRST,)))
 
@@ -238,36 +239,74 @@ def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> 
         "",
         "k01_first.py: your answer on the left, the reference on the right",
         f"{'':38} > def f(): return 1",
+        "The whole of it: katas/lecture01/solutions/k01_first.py",
         "",
+        f"{FIRST} is solved: The title of k01_first",
         "learned why strides fits",
         "time    0 min, 1 of 3 hints",
+        f"lecture01 {BLOCKS} 1 of 2   core path: 1 of 3",
         f"next    press n: {SECOND}, The title of k02_second",
     ] == texts(first)
-    assert [] == desk.moment(RUN, 80)
-    assert [] == desk.moment(NEXT, 80)
+    assert [] == desk.moment(RUN, (80, 60))
+    assert [] == desk.moment(NEXT, (80, 60))
 
 
 def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: Course) -> None:
-    """Its first lines are shown, and a key shows all; the last kata has none after it."""
-    course.write("katas/lecture01/solutions/k01_first.py", "a = 1\n" * 60)
-    for name in (SECOND, THIRD):
-        solve(course, read, name)
+    """Its first lines are shown, and a key shows all."""
+    course.write(
+        "katas/lecture01/solutions/k01_first.py", "".join(f"a{n} = 1\n" for n in range(60))
+    )
     desk = desk_of(course, read)
     desk.run()
     solve(course, read, FIRST)
     desk.ran(RUN, Told(solved=(FIRST,)))
 
-    lines = texts(desk.moment(RUN, 80))
+    lines = texts(desk.moment(RUN, (80, 20)))
     assert "k01_first.py: your answer on the left, the reference on the right" == lines[1]
-    assert f"{'':38} > a = 1" == lines[39]
+    assert f"{'':38} > a10 = 1" == lines[12]
     assert [
-        "(22 more lines: press s)",
+        "(50 more lines: press s)",
         "",
+        f"{FIRST} is solved: The title of k01_first",
         "learned why strides fits",
         "time    0 min, no hint",
-        "Nothing else is open here.",
-    ] == lines[40:]
+        f"lecture01 {BLOCKS} 1 of 2   core path: 1 of 3",
+        f"next    press n: {SECOND}, The title of k02_second",
+    ] == lines[13:]
     assert 60 < len(texts(desk.pressed("s")))
+
+
+def test_the_last_kata_of_a_lecture_has_a_page(course: MiniCourse, read: Course) -> None:
+    """What one can do now, and the next lecture; the last of all says that nothing is open."""
+    course.write("katas/lecture01/README.md", "## What you will be able to do\n\n- Read.\n")
+    desk, pages = desk_of(course, read), []
+    for name in (SECOND, FIRST, THIRD):
+        desk.saved([course.katas / f"{name}.py"])
+        solve(course, read, name)
+        desk.ran(RUN, Told(solved=(name,)))
+        pages.append(texts(desk.moment(RUN, (80, 24))))
+
+    assert "The end of lecture01: The title of lecture01" not in pages[0]
+    assert [
+        "The end of lecture01: The title of lecture01",
+        "",
+        "What you can do now:",
+        "- Read.",
+    ] == pages[1][:4]
+    assert "It took 0 min. This is a good place to stop." == pages[1][5]
+    assert f"next    press n: {THIRD}, The title of k03_third" == pages[1][-1]
+    assert "Nothing else is open here." == pages[2][-1]
+
+
+def test_an_unsolved_kata_that_is_left_waits(course: MiniCourse, read: Course) -> None:
+    """The screen of the next one says how to go back to it; a solved one does not wait."""
+    desk = desk_of(course, read)
+    left = describe_order(desk.pressed("n"))
+    solve(course, read, SECOND)
+    solved = describe_order(desk.pressed("n"))
+
+    assert ("kata", SECOND, f"{FIRST} waits: press b to go back to it") == left
+    assert ("kata", THIRD, "") == solved
 
 
 @pytest.mark.parametrize("moving", [False, True])
@@ -367,7 +406,7 @@ def test_what_is_optional_is_offered_where_a_lecture_ends(course: MiniCourse, re
     desk.saved([first.exercise])
     solve(course, read, FIRST)
     desk.ran(RUN, Told(solved=(FIRST,)))
-    moment = texts(desk.moment(RUN, 80))
+    moment = texts(desk.moment(RUN, (80, 60)))
     solve(course, read, THIRD)
     end = texts(desk.pressed("n"))
     solve(course, read, SECOND)

@@ -174,8 +174,8 @@ def test_a_skipped_kata_is_next_once_no_other_is_left() -> None:
     """As with ``--next``; and what builds on it waits too."""
     first, second = a_place("k01_a"), a_place("k02_b")
     later = replace(second, kata=replace(second.kata, after=("k01_a",)))
-    skipped = replace(first, skipped=1)
-    other = replace(a_place("k03_c"), skipped=0)
+    skipped = replace(first, skipped=(1,))
+    other = replace(a_place("k03_c"), skipped=(0,))
 
     assert next_place([skipped, later, a_place("k04_d")]) == a_place("k04_d")
     assert next_place([skipped, later]) is skipped
@@ -226,7 +226,8 @@ def test_sizes_and_minutes_stand_beside_the_katas() -> None:
 
     lines = a_map(*places)
 
-    assert lines[3:6] == [
+    assert "1 of the 2 on the core path, which --next follows" == lines[1]
+    assert lines[4:7] == [
         "    k01_first               Title ...  spark 5 min    solved         1 h 05 min",
         "  > k02_a_second_kata_here  Title ...  lab 60 min     18 of 19 pass",
         "    k03_third               Title ...  (kata 30 min)",

@@ -14,6 +14,7 @@ from plugins.progress.order import offer_optional
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.order import passed_over
+from plugins.progress.order import postpone
 
 
 def a_kata(name: str, *after: str, lecture: str = "lecture01") -> Kata:
@@ -38,17 +39,35 @@ def test_teaching_order_is_the_order_of_names() -> None:
     assert ["1/k01_a", "1/k02_b", "1/k03_c", "2/k01_a"] == order_names()
 
 
-def test_skipped_katas_come_last() -> None:
+def test_skipped_katas_come_back_at_the_end_of_their_lecture() -> None:
     """In the order in which they were skipped; a namesake in another lecture stays."""
-    assert ["1/k01_a", "1/k02_b", "2/k01_a", "1/k03_c"] == order_names("lecture01/k03_c")
-    assert ["1/k01_a", "2/k01_a", "1/k03_c", "1/k02_b"] == order_names(
+    assert ["1/k01_a", "1/k03_c", "1/k02_b", "2/k01_a"] == order_names("lecture01/k02_b")
+    assert ["1/k01_a", "1/k03_c", "1/k02_b", "2/k01_a"] == order_names(
         "lecture01/k03_c", "lecture01/k02_b"
     )
 
 
+def test_katas_skipped_at_the_end_of_their_lecture_come_after_all_others() -> None:
+    """The learner wants to go on with the next lecture."""
+    twice = ["lecture01/k03_c", "lecture01/k03_c"]
+
+    assert ["1/k01_a", "1/k02_b", "2/k01_a", "1/k03_c"] == order_names(*twice)
+
+
+def test_a_skipped_kata_is_named_twice_at_the_end_of_its_lecture() -> None:
+    """That is where all that is left was skipped before; other lectures do not count."""
+    one, three = FIRST.id, THIRD.id
+
+    assert (one,) == postpone([], FIRST, ALL)
+    assert (three, one) == postpone([one, three], FIRST, ALL)
+    assert (three, one, one) == postpone([one, three], FIRST, [FIRST, THIRD, OTHER])
+    assert (one, one) == postpone([], FIRST, [FIRST, OTHER])
+    assert (three, one) == postpone([three], FIRST, [FIRST, THIRD, OTHER])
+
+
 def test_what_builds_on_a_skipped_kata_comes_after_it() -> None:
     """It could not be understood before."""
-    assert ["1/k03_c", "2/k01_a", "1/k01_a", "1/k02_b"] == order_names("lecture01/k01_a")
+    assert ["1/k03_c", "1/k01_a", "1/k02_b", "2/k01_a"] == order_names("lecture01/k01_a")
 
 
 def test_what_is_solved_is_not_waited_for() -> None:
@@ -69,8 +88,8 @@ def test_nothing_waits_for_what_cannot_run_here() -> None:
     waiting = order_katas(ALL, ["lecture01/k01_a"])
     away = order_katas(ALL, ["lecture01/k01_a"], {"lecture01/k01_a"})
 
-    assert waiting == [THIRD, OTHER, FIRST, SECOND]
-    assert away == [SECOND, THIRD, OTHER, FIRST]
+    assert waiting == [THIRD, FIRST, SECOND, OTHER]
+    assert away == [SECOND, THIRD, FIRST, OTHER]
 
 
 def test_a_kata_is_blocked_by_what_is_left() -> None:

@@ -1,0 +1,165 @@
+"""What the screen of ``--watch`` shows at the moment when a kata is solved."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plugins.guide.definitions import read_text
+from plugins.loop.reference import reference_lines
+from plugins.loop.screen import INDENT
+from plugins.loop.screen import WIDTH
+from plugins.loop.screen import ScreenLine
+from plugins.loop.screen import count_rows
+from plugins.loop.screen import label_paragraph
+from plugins.loop.screen import solved_line
+from plugins.loop.tally import format_bar
+from plugins.progress.order import core_path
+from plugins.progress.store import read_standing
+from plugins.progress.store import state_of
+from plugins.tools.terminal import format_duration
+from plugins.tools.terminal import shows_blocks
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plugins.course.model import Course
+    from plugins.course.model import Kata
+    from plugins.course.model import Lecture
+    from plugins.loop.tally import Tally
+
+
+# What the README of a lecture says above its goals.
+GOALS = "## What you will be able to do\n"
+# The states in which nothing is left to do in a kata, on this machine.
+DONE = frozenset({"solved", "unavailable"})
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A kata that has just been solved.
+
+    Attributes
+    ----------
+    kata
+        The kata.
+    seconds, hints
+        The time spent on it, and how many of its hints were taken.
+    following
+        The kata that comes next, if one is left.
+    tally
+        How much of its lecture is solved.
+    """
+
+    kata: Kata
+    seconds: float
+    hints: int
+    following: Kata | None
+    tally: Tally
+
+
+def format_moment(
+    moment: Moment, above: Sequence[ScreenLine], size: tuple[int, int], *, blocks: bool
+) -> Iterator[ScreenLine]:
+    """Return the lines that celebrate a solved kata, at most as many as have room.
+
+    `size` are the columns and the rows that are left in the terminal. What stands `above`, the
+    reference or its first lines, gives way.
+    """
+    columns, rows = size
+    last = [ScreenLine(), *closing_lines(moment, blocks=blocks)]
+    room = max(rows - count_rows(last, columns), 0)
+    if count_rows(above, columns) > room:
+        kept = list(takewhile_rows(above, columns, room - 1))
+        more = len(above) - len(kept)
+        above = [*kept, ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")]
+    yield from [*above, *last]
+
+
+def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
+    """Return that the kata is solved, what was learned, the bar, and what comes next."""
+    kata = moment.kata
+    yield ScreenLine(solved_line(kata).text, "bold")
+    yield from learned_lines(kata)
+    hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
+    yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
+    yield ScreenLine(format_bar(moment.tally, blocks=blocks))
+    if moment.following:
+        following = moment.following
+        effort = f" ({following.effort})" if following.effort else ""
+        text = f"press n: {following.id}, {following.title}{effort}"
+        yield from map(ScreenLine, label_paragraph("next", text))
+    else:
+        yield ScreenLine("Nothing else is open here.")
+
+
+def learned_lines(kata: Kata) -> Iterator[ScreenLine]:
+    """Return what a solver of the kata has now seen."""
+    # A lecture of somebody else need not say it: what its episode explains comes near.
+    if learned := kata.learned or next((episode.why for episode in kata.episodes), ""):
+        yield from map(ScreenLine, label_paragraph("learned", learned))
+
+
+def format_ended(root: Path, lecture: Lecture, optional: Sequence[str]) -> Iterator[ScreenLine]:
+    """Return the page at the end of a lecture: what a learner can do now, and the time it took.
+
+    What they can do is in its README; `optional` are the lines about what is beside the core path.
+    """
+    yield ScreenLine(f"The end of {lecture.name}: {lecture.title}", "bold")
+    if goals := goals_of(lecture.folder / "README.md"):
+        yield from (ScreenLine(), ScreenLine("What you can do now:"))
+        for goal in goals:
+            yield from map(
+                ScreenLine, textwrap.wrap(goal, WIDTH, initial_indent="- ", subsequent_indent="  ")
+            )
+    yield ScreenLine()
+    seconds = sum(read_standing(root, kata).seconds for kata in lecture.katas)
+    yield ScreenLine(f"It took {format_duration(seconds)}. This is a good place to stop.")
+    yield from map(ScreenLine, optional)
+
+
+def goals_of(readme: Path) -> list[str]:
+    """Return the goals that a lecture's README lists."""
+    _, _, after = read_text(readme).partition(GOALS)
+    goals: list[str] = []
+    for line in after.partition("\n## ")[0].splitlines():
+        if line.startswith("- "):
+            goals.append(line.removeprefix("- "))
+        elif line.strip() and goals:
+            goals[-1] += f" {line.strip()}"
+    return [goal.replace("`", "") for goal in goals]
+
+
+def takewhile_rows(lines: Sequence[ScreenLine], columns: int, rows: int) -> Iterator[ScreenLine]:
+    """Return the first of the lines, as many as have room in `rows` rows."""
+    for number, line in enumerate(lines, 1):
+        if count_rows(lines[:number], columns) > rows:
+            return
+        yield line
+
+
+def ended_lecture(root: Path, course: Course, kata: Kata) -> Lecture | None:
+    """Return the lecture of a kata on its core path, if nothing of that is left to do."""
+    lecture = next(each for each in course.lectures if each.name == kata.lecture)
+    path = core_path(lecture.katas)
+    return lecture if kata in path and all(state_of(root, each) in DONE for each in path) else None
+
+
+def celebrate(
+    root: Path, course: Course, moment: Moment, offer: Sequence[ScreenLine], size: tuple[int, int]
+) -> list[ScreenLine]:
+    """Return the lines for a solved kata: below the reference, or below the page of its lecture.
+
+    `offer` says what is optional in the lecture; `size` is as for `format_moment`.
+    """
+    lecture = ended_lecture(root, course, moment.kata)
+    if lecture:
+        above = [*format_ended(root, lecture, [line.text for line in offer])]
+        return [*format_moment(moment, above, size, blocks=shows_blocks())]
+    above = [*reference_lines(moment.kata, root, size[0])]
+    room = size[0], size[1] - len(offer)
+    return [*format_moment(moment, above, room, blocks=shows_blocks()), *offer]
