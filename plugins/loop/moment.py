@@ -13,7 +13,8 @@ from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
 from plugins.loop.screen import count_rows
 from plugins.loop.screen import label_paragraph
-from plugins.loop.screen import solved_line
+from plugins.loop.solved import learned_lines
+from plugins.loop.solved import solved_line
 from plugins.loop.tally import format_bar
 from plugins.progress.order import core_path
 from plugins.progress.store import read_standing
@@ -95,13 +96,6 @@ def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
         yield from map(ScreenLine, label_paragraph("next", text))
     else:
         yield ScreenLine("Nothing else is open here.")
-
-
-def learned_lines(kata: Kata) -> Iterator[ScreenLine]:
-    """Return what a solver of the kata has now seen."""
-    # A lecture of somebody else need not say it: what its episode explains comes near.
-    if learned := kata.learned or next((episode.why for episode in kata.episodes), ""):
-        yield from map(ScreenLine, label_paragraph("learned", learned))
 
 
 def format_ended(root: Path, lecture: Lecture, optional: Sequence[str]) -> Iterator[ScreenLine]:

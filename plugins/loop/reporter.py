@@ -26,7 +26,6 @@ from plugins.loop.channel import Told
 from plugins.loop.channel import above_key
 from plugins.loop.channel import channel_key
 from plugins.loop.lecture import lecture_lines
-from plugins.loop.moment import learned_lines
 from plugins.loop.screen import ERASE
 from plugins.loop.screen import Lesson
 from plugins.loop.screen import ScreenLine
@@ -36,8 +35,9 @@ from plugins.loop.screen import format_done
 from plugins.loop.screen import knows_sequences
 from plugins.loop.screen import lesson_lines
 from plugins.loop.screen import skipped_lines
-from plugins.loop.screen import solved_line
 from plugins.loop.screen import waiting_lines
+from plugins.loop.solved import learned_lines
+from plugins.loop.solved import solved_line
 from plugins.loop.tally import format_bar
 from plugins.loop.tally import read_tally
 from plugins.progress.map import why_away

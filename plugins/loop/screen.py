@@ -235,11 +235,6 @@ def waiting_lines(waiting: Mapping[str, Sequence[Kata]]) -> Iterator[ScreenLine]
             yield ScreenLine(line, "yellow")
 
 
-def solved_line(kata: Kata) -> ScreenLine:
-    """Return the line that announces the solved kata."""
-    return ScreenLine(f"{kata.id} is solved: {kata.title}", "green")
-
-
 def format_away(away: Mapping[str, str]) -> Iterator[ScreenLine]:
     """Return which katas were passed over, by their ids, and what keeps them from being decided."""
     for kata, why in away.items():

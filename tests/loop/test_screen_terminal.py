@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 from plugins import ROOT
+from plugins.course.files import content_of
+from plugins.course.lectures import read_course
 from plugins.loop.watch_state import WELCOME
+from plugins.progress.plugin import remember_run
+from plugins.progress.standing import Results
+from plugins.progress.standing import TestOutcome
 from tests.recording import copied
 from tests.support.terminal import Terminal
 from tests.support.terminal import screen_of
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.torch
 LECTURE = "katas/lecture01"
 KEYS = "n next  h hint  l list  r rerun  q quit"
+BACK = "n next  b back  h hint  l list  r rerun  q quit"
+SOLVED = "n next  b back  h hint  s solution  l list  r rerun  q quit"
 
 
 @pytest.fixture
@@ -47,7 +56,7 @@ def test_the_first_screen_of_a_fresh_checkout(fresh: Path, options: list[str]) -
 
     text = "\n".join(rows)
     assert WELCOME.splitlines() == rows[:2] or not options
-    assert " of 13 katas solved" in text
+    assert " 0 of 13" in text
     assert f"{LECTURE.rpartition('/')[2]}/k01_arrivals: What arrives" in text
     assert f"\nlecture {LECTURE}/README.md, with a picture\n" in text
     assert "\nbrief   See what arrives" in text
@@ -74,9 +83,85 @@ def test_the_screen_of_a_wrong_answer(fresh: Path, options: list[str]) -> None:
     rows = shown(fresh, *options)
 
     text = "\n".join(rows)
-    assert " of 13 katas solved" in text
+    assert " 0 of 13" in text
     assert f"\nedit    {LECTURE}/k01_arrivals.py:" in text
     assert "\ntest    test_x_plus_one: One operator" in text
     assert "\nAssertionError: " in text
     assert "https://" not in text
     assert (KEYS in rows) == bool(options)
+
+
+def test_the_screens_of_an_evening(fresh: Path) -> None:
+    """A kata that waits, a crash, a solved kata, the end of the lecture, and ``q``: all of each."""
+    folder = fresh / LECTURE
+    exercise, solutions = folder / "k01_arrivals.py", folder / "solutions"
+    stub, right = exercise.read_text(), (solutions / exercise.name).read_text()
+    crash = stub.replace('raise NotImplementedError("Log")', "__import__('os').abort()")
+    assert crash != stub
+    katas = read_course([folder]).katas
+    environment = {"PYTHONPATH": str(ROOT)}
+    with Terminal(fresh, "katas", "--watch", "--next", rows=24, **environment) as terminal:
+        terminal.shown()
+        waits = screen_of(terminal.press("n"))
+        terminal.press("b")
+        exercise.write_text(crash)
+        crashed = screen_of(terminal.shown())
+        exercise.write_text(right)
+        solved = screen_of(terminal.shown())
+        for kata in katas[1:-1]:
+            run = Results(content_of(kata), {"test": TestOutcome("passed")}, 1)
+            remember_run(fresh, kata, run, 60.0, datetime.now(UTC))
+        last = folder / f"{katas[-1].name}.py"
+        last.write_text((solutions / last.name).read_text())
+        ended = screen_of(terminal.shown())
+        terminal.process.send("q")
+        _, goodbye = terminal.end()
+
+    assert "lecture01/k01_arrivals waits: press b to go back to it" == waits[0]
+    assert [row for row in waits if row.endswith(", 1 waits")]
+    assert [row for row in waits if row.startswith(f"edit    {LECTURE}/k04_threads.py:")]
+    assert [BACK, ""] == waits[-2:]
+
+    assert f"saved   {LECTURE}/k01_arrivals.py" == crashed[0]
+    assert [row for row in crashed if "abort (SIGABRT)" in row]
+    assert [row for row in crashed if row.startswith(f"edit    {LECTURE}/k01_arrivals.py:")]
+    assert "q quit" in crashed[-2]
+
+    learned = next(row for row in solved if row.startswith("learned "))
+    assert (
+        "lecture01/k01_arrivals is solved: What arrives when you write x + 1"
+        == (solved[solved.index(learned) - 1])
+    )
+    assert [row for row in solved if row.startswith("lecture01 ") and " 1 of 13" in row]
+    assert [row for row in solved if row.startswith("next    press n: lecture01/k02_spellings")]
+    assert SOLVED.replace("  b back", "") == solved[-2].replace("  b back", "")
+
+    assert [row for row in ended if row.startswith("The end of lecture01: ")]
+    assert "What you can do now:" in ended
+    assert [row for row in ended if "This is a good place to stop." in row]
+    assert [row for row in ended if row.startswith(f"lecture01/{last.stem} is solved: ")]
+    assert "Nothing else is open here." in ended
+    assert "q quit" in ended[-2]
+    assert "today: " in goodbye
+
+
+@pytest.mark.backend("cxx")
+def test_the_screen_of_a_source_that_does_not_compile(tmp_path: Path) -> None:
+    """The compiler's line, the place to edit, and the keys."""
+    lecture = "katas/lecture04"
+    folder = copied(tmp_path, lecture)
+    source = folder / lecture / "csrc/k01_answer.cpp"
+    broken = (folder / lecture / "solutions/csrc/k01_answer.cpp").read_text()
+    line = broken.index("{", broken.index("answer("))
+    source.write_text(f"{broken[: line + 1]} int n = no_such_name; {broken[line + 1 :]}")
+    test = f"{lecture}/test_k01_answer.py"
+    environment = {"PYTHONPATH": str(ROOT)}
+    with Terminal(folder, test, "--watch", rows=24, **environment) as terminal:
+        rows = screen_of(terminal.shown())
+        terminal.process.send("q")
+        terminal.end()
+
+    assert [row for row in rows if "no_such_name" in row]
+    assert [row for row in rows if row.startswith(f"edit    {lecture}/csrc/k01_answer.cpp:")]
+    assert [row for row in rows if row.startswith("lecture04 ")]
+    assert "q quit" in rows[-2]
