@@ -116,7 +116,10 @@ def forkless(course: MiniCourse) -> MiniCourse:
     ("arguments", "says"),
     [
         (["katas/lecture01/test_k01_first.py", "--hint"], "Hint 1 of 3: the first hint"),
-        (["katas/lecture01/test_k01_first.py", "--solution=now"], "k01_first.py: the same as the reference"),
+        (
+            ["katas/lecture01/test_k01_first.py", "--solution=now"],
+            "k01_first.py: the same as the reference",
+        ),
         (["--progress-json=progress.json"], ""),
         (["--page=page.html"], ""),
     ],

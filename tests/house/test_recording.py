@@ -111,5 +111,5 @@ def test_the_film_in_the_readme_is_one() -> None:
     assert "NotImplementedError" in first
     assert "Hint 1 of 3" in hint
     assert "yours b'" in wrong
-    assert "learned what a stride is" in right
+    assert "learned Strides and an offset" in right
     assert "lecture02/k02_strides: " in following

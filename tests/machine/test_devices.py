@@ -321,6 +321,4 @@ def test_an_untouched_kata_shows_its_smallest_case(course: MiniCourse) -> None:
     result.assert_outcomes(failed=3)
     failures = [line for line in result.outlines if line.startswith("____")]
     assert ["test_one[fake]"] == [line.strip("_ ") for line in failures]
-    result.stdout.fnmatch_lines(
-        ["  1 more test waits for double", "  1 more test fails: AssertionError: assert 'fma' in *"]
-    )
+    result.stdout.fnmatch_lines(["  2 more tests wait for double"])
