@@ -14,9 +14,9 @@ from plugins.tools import private
 
 
 DOORS = HERE / "tools/private"
-# Start with an underscore and are public all the same: of os, and the module that Python names
-# operators of.
-PUBLIC = {"_exit", "_operator"}
+# Start with an underscore and are public all the same: of os, the documented module below
+# threading, and the one that Python names operators of.
+PUBLIC = {"_exit", "_operator", "_thread"}
 NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 # What Triton's documentation leaves out, though no underscore says so.
 INTERNAL = re.compile(r"triton\.(backends|compiler|runtime)\b")
