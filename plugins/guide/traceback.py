@@ -96,8 +96,6 @@ def edit_place(
         # Of a call its first line says where it is.
         shown = [line for frame in reversed(frames) for line in frame.lines[1:]]
         place = first_named(places, "\n".join([text, *shown]))
-    if place is None and calls:
-        place = calls[-1]
     if place is None:
         return called_place(frames, files) or first_todo(files)
     path, line = place

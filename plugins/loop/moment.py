@@ -75,7 +75,8 @@ def format_moment(
     last = [ScreenLine(), *closing_lines(moment, blocks=blocks)]
     room = max(rows - count_rows(last, columns), 0)
     if count_rows(above, columns) > room:
-        kept = list(takewhile_rows(above, columns, room - 1))
+        fits = (n for n in range(len(above)) if count_rows(above[:n], columns) < max(room, 1))
+        kept = above[: max(fits)]
         more = len(above) - len(kept)
         above = [*kept, ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")]
     yield from [*above, *last]
@@ -126,14 +127,6 @@ def goals_of(readme: Path) -> list[str]:
         elif line.strip() and goals:
             goals[-1] += f" {line.strip()}"
     return [goal.replace("`", "") for goal in goals]
-
-
-def takewhile_rows(lines: Sequence[ScreenLine], columns: int, rows: int) -> Iterator[ScreenLine]:
-    """Return the first of the lines, as many as have room in `rows` rows."""
-    for number, line in enumerate(lines, 1):
-        if count_rows(lines[:number], columns) > rows:
-            return
-        yield line
 
 
 def ended_lecture(root: Path, course: Course, kata: Kata) -> Lecture | None:

@@ -53,6 +53,9 @@ class Tape:
         size: int
 
 async def wait(): ...
+
+class Empty:
+    def only(self): ...
 '''
 CXX = """// The brief.
 #include <torch/library.h>
@@ -84,7 +87,7 @@ def test_a_module_has_functions_methods_classes_and_names() -> None:
     found = definitions(PYTHON, python=True)
 
     assert list(found) == [
-        "FIRST", "second", "run", "Tape", "Tape.record", "Tape.Entry", "wait"
+        "FIRST", "second", "run", "Tape", "Tape.record", "Tape.Entry", "wait", "Empty.only"
     ]  # fmt: skip
     assert (9, 16) == (found["run"].line, found["run"].last)
     assert ("@torch.no_grad()", "def run(x: int) -> int:", "    # A comment.", "    return x") == (

@@ -12,6 +12,7 @@ import pytest
 from plugins.course.lectures import read_course
 from plugins.guide.untouched import has_history
 from plugins.guide.untouched import katas_as_given
+from plugins.guide.untouched import text_as_given
 
 
 if TYPE_CHECKING:
@@ -185,3 +186,9 @@ def test_a_kata_without_tests_beside_it_is_none(course: MiniCourse) -> None:
     (course.katas / "lecture01/test_k01_first.py").unlink()
 
     assert given(course) == []
+
+
+def test_a_file_of_another_package_has_no_stub_here(tmp_path: Path) -> None:
+    """Its history is elsewhere; and nothing is known where git knows nothing."""
+    assert text_as_given(tmp_path / "course", tmp_path / "other/k01_a.py") is None
+    assert text_as_given(tmp_path, tmp_path / "k01_a.py") is None

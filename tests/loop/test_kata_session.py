@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
 import pytest
 
 from plugins.loop.channel import above_key
 from plugins.loop.kata_session import PARTLY
+from plugins.loop.kata_session import OneKata
 from plugins.loop.kata_session import Order
 from plugins.progress.store import BOOKMARK
 from tests.support.threekatas import PLUGINS
@@ -206,3 +208,13 @@ def test_an_order_says_where_the_way_begins(order: Order, first: str | None) -> 
 
     assert first == getattr(option, "from")
     assert "" == stash[above_key]
+
+
+def test_a_prediction_is_shown_when_all_its_rows_have_run() -> None:
+    """Its message says how many are right; any other failure is shown at once."""
+    walk, told = OneKata.__new__(OneKata), list[str]()
+    for rows in (("test_row[a]",), ()):
+        walk.teller = cast("Any", SimpleNamespace(rows=rows, tell_once=lambda: told.append("now")))
+        assert walk.goes_on()
+
+    assert ["now"] == told

@@ -15,6 +15,7 @@ from plugins.course.files import content_of
 from plugins.course.model import Kata
 from plugins.guide.definitions import pair_files
 from plugins.loop.reference import count_columns
+from plugins.loop.reference import reference_lines
 from plugins.loop.reference import side_by_side
 from plugins.progress.standing import Results
 from plugins.progress.standing import TestOutcome
@@ -23,6 +24,8 @@ from tests.support.fork import git
 
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plugins.progress.standing import Standing
     from tests.conftest import MiniCourse
 
@@ -216,6 +219,11 @@ def test_what_was_given_is_left_out(course: MiniCourse) -> None:
         f"{'two = 1 + 1':38} | two = 2",
         f"{'more = 3':38} <",
     ]
+    course.write("katas/lecture01/k01_first.py", right)
+    same = course.run("katas/lecture01/test_k01_first.py", "--solution=now").outlines
+    assert ["one: the same as the reference", "two: the same as the reference"] == [
+        line for line in same if "the same" in line
+    ]
 
 
 def test_equal_lines_stand_side_by_side() -> None:
@@ -302,3 +310,11 @@ def test_long_texts_take_no_time() -> None:
 
     assert 2000 == len(list(side_by_side(left, right, 80)))
     assert time.process_time() - begun < 30
+
+
+def test_a_lecture_of_another_package_has_no_path_in_the_course(kata: Kata, tmp_path: Path) -> None:
+    """So it is not named."""
+    lines = [line.text for line in reference_lines(kata, tmp_path / "elsewhere", 80)]
+
+    assert [] == [line for line in lines if line.startswith("The whole of it")]
+    assert [line for line in lines if line.startswith("k01_first.py: ")]
