@@ -61,7 +61,7 @@ class CourseList:
         return True
 
     def lines(self, rows: int) -> list[str]:
-        """Return as many lines around the mark as there are rows."""
+        """Return the lines around the mark that fit into `rows` rows."""
         here = self.places[self.at]
         lines = list(format_list(self.lectures, self.places, here, blocks=shows_blocks()))
         marked = next(n for n, line in reversed([*enumerate(lines)]) if line.lstrip()[:1] == ">")

@@ -145,7 +145,7 @@ class Runner:
             print_lines(self.shown, before=clear_sequence(os.environ))
         else:
             self.shown += [*told.lines, *after]
-            # A run that was killed has left the clock.
+            # A run that was killed leaves its clock on the screen.
             print_lines(after, before=ERASE if clock and knows_sequences(os.environ) else "")
         if self.note:
             print_lines(self.note, before="\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from plugins.guide.definitions import read_text
@@ -17,6 +19,7 @@ from plugins.loop.solved import learned_lines
 from plugins.loop.solved import solved_line
 from plugins.loop.tally import format_bar
 from plugins.progress.order import core_path
+from plugins.progress.standing import DONE
 from plugins.progress.store import read_standing
 from plugins.progress.store import state_of
 from plugins.tools.terminal import format_duration
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
 
 # What the README of a lecture says above its goals.
 GOALS = "## What you will be able to do\n"
-# The states in which nothing is left to do in a kata, on this machine.
-DONE = frozenset({"solved", "unavailable"})
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,9 @@ def format_moment(
     last = [ScreenLine(), *closing_lines(moment, blocks=blocks)]
     room = max(rows - count_rows(last, columns), 0)
     if count_rows(above, columns) > room:
-        fits = (n for n in range(len(above)) if count_rows(above[:n], columns) < max(room, 1))
-        kept = above[: max(fits)]
+        ends = list(accumulate(count_rows([line], columns) for line in above))
+        # The row that counts the others needs room too.
+        kept = above[: bisect_right(ends, room - 1)]
         more = len(above) - len(kept)
         above = [*kept, ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")]
     yield from [*above, *last]
@@ -99,7 +101,9 @@ def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
         yield ScreenLine("Nothing else is open here.")
 
 
-def format_ended(root: Path, lecture: Lecture, optional: Sequence[str]) -> Iterator[ScreenLine]:
+def format_ended(
+    root: Path, lecture: Lecture, optional: Sequence[ScreenLine]
+) -> Iterator[ScreenLine]:
     """Return the page at the end of a lecture: what a learner can do now, and the time it took.
 
     What they can do is in its README; `optional` are the lines about what is beside the core path.
@@ -114,7 +118,7 @@ def format_ended(root: Path, lecture: Lecture, optional: Sequence[str]) -> Itera
     yield ScreenLine()
     seconds = sum(read_standing(root, kata).seconds for kata in lecture.katas)
     yield ScreenLine(f"It took {format_duration(seconds)}. This is a good place to stop.")
-    yield from map(ScreenLine, optional)
+    yield from optional
 
 
 def goals_of(readme: Path) -> list[str]:
@@ -145,7 +149,7 @@ def celebrate(
     """
     lecture = ended_lecture(root, course, moment.kata)
     if lecture:
-        above = [*format_ended(root, lecture, [line.text for line in offer])]
+        above = [*format_ended(root, lecture, offer)]
         return [*format_moment(moment, above, size, blocks=shows_blocks())]
     above = [*reference_lines(moment.kata, root, size[0])]
     room = size[0], size[1] - len(offer)

@@ -23,6 +23,7 @@ from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
 from plugins.progress.order import postpone
 from plugins.progress.plugin import learners_own
+from plugins.progress.standing import DONE
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import state_of
@@ -86,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     away = {name for name, state in states.items() if state == "unavailable"}
     walk = Walk(config, katas, order_katas(unsolved, bookmark.skipped, away))
     walk.teller.unavailable = away
-    done = {name for name, state in states.items() if state in {"solved", "unavailable"}}
+    done = {name for name, state in states.items() if state in DONE}
     walk.teller.optional = optional_left(every, katas, done)
     walk.teller.skipped = bookmark.shown if skipping else ""
     start_walk(config, walk)

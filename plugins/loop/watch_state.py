@@ -28,6 +28,7 @@ from plugins.progress.order import ends_lecture
 from plugins.progress.order import offer_optional
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
+from plugins.progress.standing import DONE
 from plugins.progress.store import Bookmark
 from plugins.progress.store import change_bookmark
 from plugins.progress.store import is_solved
@@ -117,7 +118,7 @@ class Desk:
 
     def done(self, kata: Kata) -> bool:
         """Whether there is nothing left to do in a kata, on this machine."""
-        return state_of(self.root, kata) in {"solved", "unavailable"}
+        return state_of(self.root, kata) in DONE
 
     @property
     def shown_kata(self) -> Kata | None:
@@ -198,14 +199,13 @@ class Desk:
     def pressed(self, key: str, width: int = WIDTH) -> Order | list[ScreenLine] | None:
         """Return the order for a key, or the lines to show; None if the key means nothing."""
         if key == course_list.RESET:
-            return [
-                *map(ScreenLine, self.restorer.press(self.list.kata if self.list else self.kata))
-            ]
+            kata = self.list.kata if self.list else self.kata
+            return [*map(ScreenLine, self.restorer.press(kata))]
         self.restorer.asked = ""
         if self.list:
             if (chosen := self.choose(key, self.list)) or self.list.move(key):
                 return chosen or []
-            # Any other key closes it, and means what it means elsewhere.
+            # Any other key closes the list, and then does what it does elsewhere.
             self.list = None
             return [] if key == course_list.CLOSE else self.pressed(key, width) or []
         meanings: dict[str, Callable[[], Order | list[ScreenLine]]] = {
@@ -266,7 +266,7 @@ class Desk:
             return self.forward()
         kata = self.later_kata
         if kata is None:
-            return [*[*map(ScreenLine, [NONE_OPEN])], *self.offer()]
+            return [ScreenLine(NONE_OPEN), *self.offer()]
         self._left.append(self.kata)
         why = "" if self.done(self.kata) else WAITS.format(self.kata.id)
         self.kata = kata
@@ -286,7 +286,7 @@ class Desk:
     def back(self) -> Order | list[ScreenLine]:
         """Return the order that goes back to the kata that a key has left."""
         if not self._left:
-            return [*map(ScreenLine, [NOTHING_BACK])]
+            return [ScreenLine(NOTHING_BACK)]
         self.kata = kata = self._left.pop()
 
         def change(old: Bookmark) -> Bookmark:

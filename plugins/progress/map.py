@@ -15,6 +15,7 @@ from plugins.course.files import content_of
 from plugins.course.names import name_for_pytest
 from plugins.progress.order import core_path
 from plugins.progress.order import order_katas
+from plugins.progress.standing import DONE
 from plugins.progress.store import read_bookmark
 from plugins.progress.store import read_counts
 from plugins.progress.store import read_standings
@@ -81,7 +82,7 @@ class Place:
     @property
     def done(self) -> bool:
         """Whether nothing is left to do here on this machine."""
-        return self.state in {"solved", "unavailable"}
+        return self.state in DONE
 
     @property
     def undecided(self) -> bool:

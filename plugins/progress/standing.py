@@ -39,6 +39,8 @@ MODULE = ""
 
 Verdict = Literal["passed", "failed", "skipped"]
 State = Literal["new", "open", "failing", "solved", "unavailable"]
+# The states in which nothing is left to do in a kata, on this machine.
+DONE: frozenset[State] = frozenset({"solved", "unavailable"})
 
 
 @dataclass(frozen=True)

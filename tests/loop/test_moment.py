@@ -74,7 +74,9 @@ def test_a_lecture_ends_with_what_one_can_do_now(tmp_path: Path) -> None:
     kata = Kata("lecture04", "k01_a", "", "lab", (), (), (), (), (), (), (), folder)
     lecture = Lecture("lecture04", "The dispatcher", {}, (kata,), tmp_path)
     change_standing(tmp_path, kata, lambda old: replace(old, seconds=7200.0))
-    lines = [line.text for line in format_ended(tmp_path, lecture, ["2 more are optional"])]
+    lines = [
+        line.text for line in format_ended(tmp_path, lecture, [ScreenLine("2 more are optional")])
+    ]
     (tmp_path / "README.md").unlink()
 
     assert lines == [
