@@ -14,6 +14,9 @@ import tokenize
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plugins.guide.definitions import Function
+from plugins.guide.definitions import first_row
+from plugins.guide.definitions import is_constant
 from plugins.guide.traceback import TODO
 from plugins.tools.text import parse_python
 
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 # As much of C++ as finds functions: comments, directives, literals that may hold braces, the rest.
 TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|\#(?:\\\n|[^\n])*"""
@@ -107,8 +109,7 @@ def python_tree(text: str) -> ast.Module | None:
 
 def has_docstring(node: ast.Module | ast.ClassDef | Function) -> bool:
     """Whether the first statement is a docstring, or another constant without effect."""
-    first = node.body[0] if node.body else None
-    return isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return bool(node.body) and is_constant(node.body[0])
 
 
 def python_places(text: str) -> list[WritingPlace]:
@@ -152,8 +153,7 @@ def span(function: Function, lines: Sequence[str]) -> range:
         if rest and len(lines[end]) - len(rest) <= function.col_offset:
             break
         end += 1
-    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
-    return range(first, end + 1)
+    return range(first_row(function), end + 1)
 
 
 def is_unwritten(statement: ast.AST) -> bool:
@@ -184,8 +184,7 @@ class Bare(ast.NodeTransformer):
 
     def visit_stub(self, node: ast.stmt) -> ast.stmt | None:
         """Remove a raise of NotImplementedError, and what does nothing."""
-        constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        return None if constant or is_unwritten(node) else node
+        return None if is_constant(node) or is_unwritten(node) else node
 
     def visit_import(self, node: ast.stmt) -> None:
         """Drop import and pass statements."""

@@ -108,7 +108,7 @@ def _statement(node: ast.stmt, lines: list[str], prefix: str) -> Iterator[Defini
             yield _definition(prefix + node.name, [node], lines)
         case ast.ClassDef():
             methods = [each for each in node.body if isinstance(each, (Function, ast.ClassDef))]
-            fields = [each for each in node.body if each not in methods and not _is_constant(each)]
+            fields = [each for each in node.body if each not in methods and not is_constant(each)]
             if fields:
                 yield _definition(prefix + node.name, fields, lines, head=node)
             for each in methods:
@@ -124,10 +124,10 @@ def _definition(
     doc = {
         row
         for node in nodes
-        if isinstance(node, Function) and _is_constant(node.body[0])
+        if isinstance(node, Function) and is_constant(node.body[0])
         for row in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
     }
-    rows = [row for node in nodes for row in range(_first(node), (node.end_lineno or 0) + 1)]
+    rows = [row for node in nodes for row in range(first_row(node), (node.end_lineno or 0) + 1)]
     first = head.lineno if head else rows[0]
     shown = [first] * bool(head) + [row for row in rows if row not in doc]
     return Definition(
@@ -139,12 +139,13 @@ def _definition(
     )
 
 
-def _first(node: ast.stmt) -> int:
+def first_row(node: ast.stmt) -> int:
+    """Return the first line of a statement, its decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def _is_constant(node: ast.stmt) -> bool:
+def is_constant(node: ast.stmt) -> bool:
     """Whether a statement is a docstring, or another constant without effect."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
@@ -153,7 +154,7 @@ def _without_docstrings(node: ast.stmt) -> ast.stmt:
     """Remove the docstrings and the annotations, which decide nothing, from a new tree."""
     for each in ast.walk(node):
         if isinstance(each, (ast.ClassDef, Function)):
-            each.body = [line for line in each.body if not _is_constant(line)]
+            each.body = [line for line in each.body if not is_constant(line)]
         if isinstance(each, Function):
             each.returns = None
         if isinstance(each, ast.arg):
