@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.failures import PLUGINS
 from tests.support.warm import PYTEST
 
 
@@ -13,13 +14,6 @@ if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = (
-    "plugins.course.session",
-    "plugins.guide.episodes",
-    "plugins.guide.failures",
-    "plugins.guide.summary",
-    "plugins.guide.neighbours",
-)
 LAB = "import pytest\n" + "\n".join(
     f"@pytest.mark.step({number}, 'title {number}')\ndef test_{name}(): assert {number} > 2\n"
     for number, name in enumerate(("d", "b", "e", "a", "c"), 1)
@@ -57,7 +51,7 @@ def pytest_configure():
 def katas(course: MiniCourse) -> MiniCourse:
     """A course of a lab and a kata, in an environment with other plugins."""
     course.imported = PYTEST
-    course.plugins(*PLUGINS)
+    course.plugins(*PLUGINS, "plugins.guide.neighbours")
     course.path_first(course.path / "site")
     course.kata("k01_first", LAB)
     course.kata("k02_second", TESTS)

@@ -13,18 +13,13 @@ from plugins.guide.shorten import MOST
 from plugins.guide.shorten import drop_foreign_calls
 from plugins.guide.shorten import is_foreign
 from plugins.guide.shorten import shorten_message
+from tests.support.failures import PLUGINS
 
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = (
-    "plugins.course.session",
-    "plugins.guide.episodes",
-    "plugins.guide.failures",
-    "plugins.guide.summary",
-)
 LECTURE = Path("/course/katas/lecture01")
 STUB = """
 import contextlib

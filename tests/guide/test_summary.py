@@ -11,18 +11,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from plugins.guide.folding import FOUND
+from tests.support.failures import PLUGINS
 
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = (
-    "plugins.course.session",
-    "plugins.guide.episodes",
-    "plugins.guide.failures",
-    "plugins.guide.summary",
-)
 STUB = """
 # TODO: write them
 def parse(text):

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from plugins.guide.unraised import block_at
+from tests.support.failures import PLUGINS
 
 
 if TYPE_CHECKING:
     from tests.conftest import MiniCourse
 
 
-PLUGINS = (
-    "plugins.course.session",
-    "plugins.guide.episodes",
-    "plugins.guide.failures",
-    "plugins.guide.summary",
-)
 TESTS = """
 from contextlib import nullcontext
 

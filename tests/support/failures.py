@@ -7,6 +7,13 @@ from plugins.guide.reading import Reading
 from plugins.guide.traceback import read_lines
 
 
+# What makes a failure of a kata data, and shows it at the end of a session.
+PLUGINS = (
+    "plugins.course.session",
+    "plugins.guide.episodes",
+    "plugins.guide.failures",
+    "plugins.guide.summary",
+)
 TRACEBACK = """\
 katas/lecture01/test_k01.py:12: in test_it
     assert twice(1) == 2
