@@ -86,7 +86,7 @@ def closure(library: str, needed: Needed) -> list[str]:
 def chain(library: str, other: str, needed: Needed) -> list[str]:
     """Return a shortest path from `library` to `other`, both included; each needs the next.
 
-    Return [] if `other` is not loaded with it.
+    Return [] if loading `library` does not load `other`.
     """
     # TODO: about ten lines.
     raise NotImplementedError("chain")

@@ -79,7 +79,7 @@ def closure(library: str, needed: Needed) -> list[str]:
 def chain(library: str, other: str, needed: Needed) -> list[str]:
     """Return a shortest path from `library` to `other`, both included; each needs the next.
 
-    Return [] if `other` is not loaded with it.
+    Return [] if loading `library` does not load `other`.
     """
     # Chains of equal length, before those that are longer by one.
     chains = {library: [library]}
