@@ -23,17 +23,20 @@ if TYPE_CHECKING:
 SECONDS = 200
 # The end of every screen of --watch.
 KEYS = "q quit\n"
+# Set where these tests run in CI, and not in a person's terminal.
+OF_CI = ("BUILD_NUMBER", "CI")
 
 
 class Terminal:
     """pytest in a terminal of 80 columns; ends with the ``with`` block."""
 
     def __init__(self, folder: Path, *arguments: str, rows: int = 40, **environment: str) -> None:
+        inherited = {name: value for name, value in os.environ.items() if name not in OF_CI}
         self.process: Any = pexpect.spawn(
             sys.executable,
             ["-m", "pytest", "--color=no", *arguments],
             cwd=str(folder),
-            env={**os.environ, "TERM": "xterm", **environment},
+            env={**inherited, "TERM": "xterm", **environment},
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(rows, 80),
