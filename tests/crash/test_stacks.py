@@ -142,14 +142,16 @@ void kata_thread() { std::thread([] {
   read(nullptr); }).join(); }
 }
 """
-# The signal, and the lines, the outermost first.
+# The signal, and the lines, the outermost first; of an endless recursion, the last that are
+# certain. The call after those faults at its call, its prologue or its first write: the stack
+# starts at a random address.
 FAULTS = {
     "null": ("SIGSEGV", [13, 5]),
     "divide": ("SIGFPE", [16]),
     "abort": ("SIGABRT", [17]),
     "trap": ("SIGILL", [18]),
     "thread": ("SIGSEGV", [22, 5]),
-    "deep": ("SIGSEGV", [9] * 50 + [7]),
+    "deep": ("SIGSEGV", [9] * 50),
 }
 DIE = """
 import ctypes, faulthandler, os, sys
@@ -203,7 +205,10 @@ def test_a_fault_in_cpp_has_its_lines(library: Path, root: Path, fault: str) -> 
     assert -signal.Signals[name] == code
     assert "most recent call first" in text
     assert {NAME} == {frame.path for frame in found.frames}
-    assert lines == [frame.line for frame in found.frames][-len(lines) :]
+    found_lines = [frame.line for frame in found.frames]
+    if fault == "deep":
+        assert found_lines.pop() in (7, 8, 9)
+    assert lines == found_lines[-len(lines) :]
     assert (fault == "deep") == found.endless
 
 
