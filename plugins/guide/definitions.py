@@ -36,6 +36,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 # What stands in parentheses in front of the name of a function in C++.
 ATTRIBUTES = {"__launch_bounds__", "alignas", "decltype", "__attribute__", "requires"}
 WORD = re.compile(r"[^\W\d]\w*")
+# The end of the head of a function in Python.
+END_OF_HEAD = re.compile(r":\s*(#.*)?$")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Definition:
         What it does: equal for definitions that differ in comments and docstrings at most.
     shown
         Its lines without a docstring.
+    head
+        How many of these come before its body: 0 if the body begins in one of them.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Definition:
     last: int
     code: str
     shown: tuple[str, ...]
+    head: int = 0
 
 
 def definitions(text: str, *, python: bool) -> dict[str, Definition]:
@@ -130,13 +135,26 @@ def _definition(
     rows = [row for node in nodes for row in range(first_row(node), (node.end_lineno or 0) + 1)]
     first = head.lineno if head else rows[0]
     shown = [first] * bool(head) + [row for row in rows if row not in doc]
+    before = 1 if head else count_head(nodes[0], lines)
     return Definition(
         name,
         first,
         rows[-1],
         "".join(ast.dump(_without_docstrings(node)) for node in nodes),
         tuple(lines[row - 1].rstrip() for row in shown),
+        before,
     )
+
+
+def count_head(node: ast.stmt, lines: list[str]) -> int:
+    """Return how many lines the head of a function takes; 0 if its body begins in the last."""
+    if not isinstance(node, Function):
+        return 0
+    first, body = first_row(node), first_row(node.body[0])
+    head = lines[first - 1 : body - 1]
+    while head and (not head[-1].strip() or head[-1].lstrip().startswith("#")):
+        head.pop()
+    return len(head) if head and END_OF_HEAD.search(head[-1]) else 0
 
 
 def first_row(node: ast.stmt) -> int:
@@ -178,12 +196,15 @@ def cxx_definitions(text: str) -> Iterator[Definition]:
             end = closing(every, position)
             first = line_number(text, tokens[begin].start())
             last = line_number(text, tokens[end].start())
+            shown = tuple(line.rstrip() for line in lines[first - 1 : last])
+            brace = line_number(text, tokens[position].start()) - first
             yield Definition(
                 function_name(words),
                 first,
                 last,
                 " ".join(every[begin : end + 1]),
-                tuple(line.rstrip() for line in lines[first - 1 : last]),
+                shown,
+                brace + 1 if brace + 1 < len(shown) and shown[brace].endswith("{") else 0,
             )
             begin = position = end + 1
             continue

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 LISTS = ("error", "failed")
 # With these, pytest prints no more of a failure than a line.
 SHORT_STYLES = {"no", "line"}
-EVERYTHING = "katas: this runs the tests of all {} katas; pytest katas --next goes one by one"
+EVERYTHING = "katas: this runs the tests of {}; pytest katas --next goes one by one"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,7 +63,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say what a command without a path does: it takes minutes, and is seldom what is meant."""
     katas = len(config.stash[course_key].katas)
-    return [] if config.option.file_or_dir or not katas else [EVERYTHING.format(katas)]
+    count = f"all {katas} katas" if katas > 1 else "the only kata"
+    return [] if config.option.file_or_dir or not katas else [EVERYTHING.format(count)]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from plugins.guide.definitions import definitions
 from plugins.guide.definitions import first_named
 from plugins.guide.definitions import innermost
 from plugins.guide.failure import ShownFrame
@@ -89,19 +90,44 @@ def edit_place(
     calls = [(frame.path, frame.line) for frame in frames if frame.path in files]
     text = "\n".join(message)
     if calls and places:
-        place = innermost(places, calls)
+        place = innermost(places, calls) or last_outside(files, calls)
     else:
         place = calls[-1] if calls else find_mention(text, files)
     if place is None and places:
         # Of a call its first line says where it is.
         shown = [line for frame in reversed(frames) for line in frame.lines[1:]]
         place = first_named(places, "\n".join([text, *shown]))
+        place = place and row_in(place, failure, files)
     if place is None:
         return called_place(frames, files) or first_todo(files)
     path, line = place
     lines = files[path].splitlines()
     if line <= len(lines) and UNWRITTEN.search(lines[line - 1]):
         return path, todo_above(lines, line)
+    return place
+
+
+def last_outside(
+    files: Mapping[str, str], calls: Sequence[tuple[str, int]]
+) -> tuple[str, int] | None:
+    """Return the last of the calls, if it is outside of all functions: the module's own code."""
+    path, line = calls[-1]
+    found = definitions(files[path], python=path.endswith(".py")).values()
+    return None if any(each.line <= line <= each.last for each in found) else calls[-1]
+
+
+def row_in(
+    place: tuple[str, int], failure: Failure | None, files: Mapping[str, str]
+) -> tuple[str, int]:
+    """Return the line of a prediction's row that has failed; `place`, if it is not found there."""
+    if not (failure and failure.rows):
+        return place
+    path, first = place
+    row = failure.test.partition("[")[2].removesuffix("]")
+    lines = files[path].splitlines()
+    for number, line in enumerate(lines[first - 1 :], first):
+        if f'"{row}"' in line.replace("'", '"'):
+            return path, number
     return place
 
 

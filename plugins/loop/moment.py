@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from plugins.guide.definitions import read_text
-from plugins.loop.reference import reference_lines
+from plugins.loop.reference import Part
+from plugins.loop.reference import reference_parts
 from plugins.loop.screen import INDENT
 from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
@@ -55,6 +56,10 @@ class Moment:
         The kata that comes next, if one is left.
     tally
         How much of its lecture is solved.
+    beyond
+        The first open kata of another lecture, if nothing is left of this command.
+    command
+        The command that goes on there.
     """
 
     kata: Kata
@@ -62,26 +67,48 @@ class Moment:
     hints: int
     following: Kata | None
     tally: Tally
+    beyond: Kata | None = None
+    command: str = ""
 
 
 def format_moment(
-    moment: Moment, above: Sequence[ScreenLine], size: tuple[int, int], *, blocks: bool
+    moment: Moment, above: Sequence[Part], size: tuple[int, int], *, blocks: bool
 ) -> Iterator[ScreenLine]:
     """Return the lines that celebrate a solved kata, at most as many as have room.
 
-    `size` are the columns and the rows that are left in the terminal. What stands `above`, the
-    reference or its first lines, gives way.
+    `size` are the columns and the rows that are left in the terminal. The reference `above`
+    gives way.
     """
     columns, rows = size
     last = [ScreenLine(), *closing_lines(moment, blocks=blocks)]
-    room = max(rows - count_rows(last, columns), 0)
-    if count_rows(above, columns) > room:
-        ends = list(accumulate(count_rows([line], columns) for line in above))
-        # The row that counts the others needs room too.
-        kept = above[: bisect_right(ends, room - 1)]
-        more = len(above) - len(kept)
-        above = [*kept, ScreenLine(f"({more} more {'line' if more == 1 else 'lines'}: press s)")]
-    yield from [*above, *last]
+    yield from [*fit_parts(above, max(rows - count_rows(last, columns), 0), columns), *last]
+
+
+def fit_parts(parts: Sequence[Part], room: int, columns: int) -> list[ScreenLine]:
+    """Return as much of the parts as `room` rows can hold, and how many lines are left out.
+
+    First goes where the whole of it is; then each comparison begins with its first difference and
+    is cut to the same number of rows, so that something of each function is seen.
+    """
+    lines = [line for part in parts for line in part.lines]
+    if count_rows(lines, columns) <= room:
+        return lines
+    shorter = [part._replace(rows=part.differing) for part in parts if not part.whole]
+    longest = max((len(part.rows) for part in shorter), default=0)
+    for length in range(longest, 0, -1):
+        form = [line for part in shorter for line in (*part.head, *part.rows[:length])]
+        form.append(more_line(len(lines) - len(form)))
+        if count_rows(form, columns) <= room:
+            return form
+    ends = list(accumulate(count_rows([line], columns) for line in lines))
+    # The row that counts the others needs room too.
+    kept = lines[: bisect_right(ends, room - 1)]
+    return [*kept, more_line(len(lines) - len(kept))]
+
+
+def more_line(count: int) -> ScreenLine:
+    """Return how many lines are left out, and the key that shows them."""
+    return ScreenLine(f"({count} more {'line' if count == 1 else 'lines'}: press s)")
 
 
 def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
@@ -92,10 +119,10 @@ def closing_lines(moment: Moment, *, blocks: bool) -> Iterator[ScreenLine]:
     hints = f", {moment.hints} of {len(kata.hints)} hints" if moment.hints else ", no hint"
     yield ScreenLine(f"{'time':<{INDENT}}{format_duration(moment.seconds)}{hints}")
     yield ScreenLine(format_bar(moment.tally, blocks=blocks))
-    if moment.following:
-        following = moment.following
+    if following := moment.following or moment.beyond:
         effort = f" ({following.effort})" if following.effort else ""
-        text = f"press n: {following.id}, {following.title}{effort}"
+        text = f"{following.id}, {following.title}{effort}"
+        text = f"press n: {text}" if moment.following else f"{text}: {moment.command}"
         yield from map(ScreenLine, label_paragraph("next", text))
     else:
         yield ScreenLine("Nothing else is open here.")
@@ -149,8 +176,8 @@ def celebrate(
     """
     lecture = ended_lecture(root, course, moment.kata)
     if lecture:
-        above = [*format_ended(root, lecture, offer)]
+        above = [Part((line,)) for line in format_ended(root, lecture, offer)]
         return [*format_moment(moment, above, size, blocks=shows_blocks())]
-    above = [*reference_lines(moment.kata, root, size[0])]
+    above = [*reference_parts(moment.kata, root, size[0])]
     room = size[0], size[1] - len(offer)
     return [*format_moment(moment, above, room, blocks=shows_blocks()), *offer]

@@ -6,14 +6,10 @@ What a learner writes stands side by side, line by line, in as many columns as t
 from __future__ import annotations
 
 import textwrap
-import unicodedata
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import accumulate
-from itertools import zip_longest
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 from typing import Any
-from typing import Literal
+from typing import NamedTuple
 
 import pytest
 
@@ -24,7 +20,10 @@ from plugins.guide.definitions import definitions
 from plugins.guide.definitions import names_to_write
 from plugins.guide.definitions import pair_files
 from plugins.guide.untouched import text_as_given
+from plugins.loop.columns import Mark
+from plugins.loop.columns import side_by_side
 from plugins.loop.hint import require_kata
+from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
 from plugins.progress.map import format_why
 from plugins.progress.map import why_away
@@ -35,7 +34,6 @@ from plugins.tools.showing import configured
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping
-    from collections.abc import Sequence
     from pathlib import Path
 
     from plugins.course.model import Kata
@@ -45,17 +43,8 @@ if TYPE_CHECKING:
 
 SOLVED = "solved"
 NOW = "now"
-# Equal, changed, only on the left, only on the right: the marks of sdiff, and their colours.
-Mark = Literal[" ", "|", "<", ">"]
+# The colours of the marks between the columns.
 STYLES: dict[Mark, str] = {" ": "", "|": "yellow", "<": "red", ">": "green"}
-TAB = 4
-# Columns: of the narrowest cell, of the mark with its blanks, and of the indent of a wrapped line.
-NARROWEST = 20
-BETWEEN = 3
-HANGING = 2
-# The East Asian widths that take two columns, and the categories that take none.
-WIDE = {"W", "F"}
-COMBINING = {"Mn", "Me", "Cf"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -120,11 +109,38 @@ def show_reference(reporter: Any, kata: Kata, root: Path) -> None:
         reporter.line(line.text, **({line.style: True} if line.style else {}))
 
 
-def reference_lines(kata: Kata, root: Path, width: int) -> Iterator[ScreenLine]:
-    """Return what the learner writes beside the reference, in lines of at most `width` columns.
+class Part(NamedTuple):
+    """A part of the comparison: lines that head it, and rows with both texts.
 
-    That is what differs between the stub and the reference; the stub is in git's history under
-    `root`. Docstrings, and what is given, are left out.
+    `whole` is the line that says where the whole reference is.
+    """
+
+    head: tuple[ScreenLine, ...]
+    rows: tuple[ScreenLine, ...] = ()
+    whole: bool = False
+
+    @property
+    def lines(self) -> tuple[ScreenLine, ...]:
+        """All of it."""
+        return (*self.head, *self.rows)
+
+    @property
+    def differing(self) -> tuple[ScreenLine, ...]:
+        """The rows from the first on that differs."""
+        return tuple(dropwhile(lambda row: not row.style, self.rows))
+
+
+def reference_lines(kata: Kata, root: Path, width: int) -> Iterator[ScreenLine]:
+    """Return what the learner writes beside the reference, in lines of at most `width` columns."""
+    for part in reference_parts(kata, root, width):
+        yield from part.lines
+
+
+def reference_parts(kata: Kata, root: Path, width: int) -> Iterator[Part]:
+    """Return the parts of that: for each file its name, each definition, and where all of it is.
+
+    A learner writes what differs between the stub and the reference; the stub is in git's history
+    under `root`. Docstrings, the heads of functions and what is given are left out.
     """
     for file, answer, reference in pair_files(kata):
         python = file.suffix == ".py"
@@ -132,21 +148,23 @@ def reference_lines(kata: Kata, root: Path, width: int) -> Iterator[ScreenLine]:
         stub = text_as_given(root, file)
         given = None if stub is None else definitions(stub, python=python)
         names = names_to_write(given, mine, other)
-        name = file.relative_to(kata.folder).as_posix()
-        same = {each for each in names if is_same(each, mine, other)}
-        yield ScreenLine()
-        if not names:
-            yield ScreenLine(f"{name}: the same as the reference", "green")
-        elif len(same) < len(names):
-            yield ScreenLine(f"{name}: your answer on the left, the reference on the right", "bold")
-        for each in names:
-            if each in same:
-                yield ScreenLine(f"{each}: the same as the reference", "green")
-            else:
-                yield from compare(each, mine, other, width)
+        path = file.relative_to(kata.folder).as_posix()
+        same = [each for each in names if is_same(each, mine, other)]
+        differing = [each for each in names if each not in same]
+        yield Part((ScreenLine(),))
+        if differing:
+            text = f"{path}: your answer on the left, the reference on the right"
+            yield Part((ScreenLine(text, "bold"),))
+        if same or not names:
+            text = f"{', '.join(same) or path}: the same as the reference"
+            lines = textwrap.wrap(text, min(width, WIDTH), subsequent_indent="  ")
+            yield Part(tuple(ScreenLine(line, "green") for line in lines))
+        for each in differing:
+            yield compare(each, mine.get(each), other.get(each), width)
         if root in kata.folder.parents:
-            where = (kata.folder / "solutions" / name).relative_to(root)
-            yield ScreenLine(f"The whole of it: {where.as_posix()}")
+            where = (kata.folder / "solutions" / path).relative_to(root)
+            line = ScreenLine(f"The whole of it: {where.as_posix()}")
+            yield Part((line,), whole=True)
 
 
 def is_same(name: str, mine: Mapping[str, Definition], other: Mapping[str, Definition]) -> bool:
@@ -154,89 +172,16 @@ def is_same(name: str, mine: Mapping[str, Definition], other: Mapping[str, Defin
     return name in mine and name in other and mine[name].code == other[name].code
 
 
-def compare(
-    name: str, mine: Mapping[str, Definition], other: Mapping[str, Definition], width: int
-) -> Iterator[ScreenLine]:
-    """Return a definition of the learner's beside the reference's; either may be missing."""
+def compare(name: str, mine: Definition | None, other: Definition | None, width: int) -> Part:
+    """Return a definition of the learner's beside the reference's; either may be missing.
+
+    A head that both have is its name alone.
+    """
+    heads = [each.shown[: each.head] if each else () for each in (mine, other)]
+    cut = len(heads[0]) if heads[0] == heads[1] else 0
     left, right = (
-        textwrap.dedent("\n".join(text[name].shown)) if name in text else ""
-        for text in (mine, other)
+        textwrap.dedent("\n".join(each.shown[cut:])) if each else "" for each in (mine, other)
     )
     rows = side_by_side(left, right, width)
-    yield from (ScreenLine(row.text, STYLES[row.mark]) for row in rows)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the terminal: two cells, and the mark between them."""
-
-    left: str
-    mark: Mark
-    right: str
-
-    @property
-    def text(self) -> str:
-        """The whole line."""
-        return f"{self.left} {self.mark} {self.right}".rstrip()
-
-
-def side_by_side(left: str, right: str, width: int) -> Iterator[Row]:
-    """Return both texts as rows of `width` columns, with wrapped lines."""
-    cell = max((width - BETWEEN) // 2, NARROWEST)
-    for mine, mark, other in pair_lines(printable_lines(left), printable_lines(right)):
-        for one, two in zip_longest(
-            wrap_cell(mine, cell), wrap_cell(other, cell), fillvalue=" " * cell
-        ):
-            yield Row(one, mark, two)
-
-
-def printable_lines(text: str) -> list[str]:
-    """Return the lines of a text, with a mark for each character that a terminal acts on."""
-    lines = text.expandtabs(TAB).splitlines()
-    return [
-        "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in s) for s in lines
-    ]
-
-
-def pair_lines(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, Mark, str]]:
-    """Return the lines that belong together; trailing blanks make no difference."""
-    mine, other = ([line.rstrip() for line in lines] for lines in (left, right))
-    matcher = SequenceMatcher(None, mine, other, autojunk=False)
-    for _, begin, end, start, stop in matcher.get_opcodes():
-        both = zip_longest(left[begin:end], right[start:stop])
-        for one, two in both:
-            if one is None or two is None:
-                yield one or "", "<" if two is None else ">", two or ""
-            else:
-                yield one, " " if one.rstrip() == two.rstrip() else "|", two
-
-
-def wrap_cell(line: str, width: int) -> list[str]:
-    """Return `line` in pieces of `width` columns; the second and later pieces are indented."""
-    line = line.rstrip()
-    own = len(line) - len(line.lstrip())
-    indent = " " * min(own + HANGING, width // 2)
-    pieces: list[str] = []
-    rest, begun = line, own
-    while (end := count_fitting(rest, width)) < len(rest):
-        # Break at a blank if there is one after the indent.
-        blank = rest.rfind(" ", begun, end + 1)
-        end = blank if blank > begun else end
-        pieces.append(rest[:end].rstrip())
-        rest, begun = indent + rest[end:].lstrip(), len(indent)
-    return [piece + " " * (width - sum(map(count_columns, piece))) for piece in (*pieces, rest)]
-
-
-def count_fitting(text: str, width: int) -> int:
-    """Return how many characters of a text fit into `width` columns."""
-    for place, used in enumerate(accumulate(map(count_columns, text))):
-        if used > width:
-            return place
-    return len(text)
-
-
-def count_columns(character: str) -> int:
-    """Return how many columns of a terminal a character takes."""
-    if unicodedata.category(character) in COMBINING:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in WIDE else 1
+    head = (ScreenLine(name, "bold"),) if cut else ()
+    return Part(head, tuple(ScreenLine(row.text, STYLES[row.mark]) for row in rows))

@@ -24,7 +24,9 @@ from plugins.loop.screen import WIDTH
 from plugins.loop.screen import ScreenLine
 from plugins.loop.tally import read_tally
 from plugins.progress.map import places_of
+from plugins.progress.order import core_path
 from plugins.progress.order import ends_lecture
+from plugins.progress.order import lecture_command
 from plugins.progress.order import offer_optional
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
@@ -116,6 +118,20 @@ class Desk:
         later = (kata for kata in katas if places[kata.id] > places[self.kata.id])
         return next(later, next(iter(katas), None))
 
+    @property
+    def beyond(self) -> Kata | None:
+        """The first open kata of the course's core path outside of this command's lectures.
+
+        One of a later lecture comes before those of earlier ones.
+        """
+        names = [lecture.name for lecture in self.course.lectures]
+        here = {kata.lecture for kata in self.katas}
+        later = names.index(self.kata.lecture)
+        order = [*names[later:], *names[:later]]
+        others = [kata for kata in core_path(self.course.katas) if kata.lecture not in here]
+        left = (kata for kata in others if not self.done(kata))
+        return min(left, key=lambda kata: order.index(kata.lecture), default=None)
+
     def done(self, kata: Kata) -> bool:
         """Whether there is nothing left to do in a kata, on this machine."""
         return state_of(self.root, kata) in DONE
@@ -192,7 +208,10 @@ class Desk:
         following = self.shown_kata or self.open_kata if self.keeps else self.later_kata
         solved = {each.id for each in self.path if is_solved(self.root, each)}
         tally = read_tally(self.root, self.course, kata, self.path, solved)
-        moment = Moment(kata, seconds, hints.get(kata.id, 0), following, tally)
+        beyond = None if following else self.beyond
+        command = lecture_command(beyond, self.course, self.start) if beyond else ""
+        taken = hints.get(kata.id, 0)
+        moment = Moment(kata, seconds, taken, following, tally, beyond, command)
         offer = self.offer(kata.lecture) if ends_lecture(kata, self.open()) else []
         return celebrate(self.root, self.course, moment, offer, size)
 

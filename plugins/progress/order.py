@@ -68,6 +68,12 @@ def offer_optional(
     return [f"{more}: {shlex.join(command)}"]
 
 
+def lecture_command(kata: Kata, course: Course, start: Path) -> str:
+    """Return the command that goes through the lecture of a kata, on each save."""
+    name = restore_argument(course, start, str(kata.folder))
+    return shlex.join(["pytest", name, "--watch", "--next"])
+
+
 def order_katas(
     katas: Iterable[Kata], skipped: Sequence[str], away: Collection[str] = ()
 ) -> list[Kata]:

@@ -110,6 +110,41 @@ def test_a_source_has_functions_and_what_is_in_the_braces_of_macros() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        ('@no_grad()\ndef f(\n    x: int,\n) -> int:  # why\n    """It."""\n    return x', 4),
+        ("def f():\n\n    # Why.\n    @g\n    def h(): ...\n    return h", 1),
+        ("def f(): return 1", 0),
+        ("def f(\n    x): return x", 0),
+        ('class F:\n    """It."""\n    x = 1', 1),
+        ("f = 1", 0),
+    ],
+)
+def test_the_head_of_a_function_is_known(text: str, head: int) -> None:
+    """Up to its colon, with its decorators; a body in the same line is not cut off."""
+    (found,) = definitions(text, python=True).values()
+
+    assert head == found.head
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        ("template <int N>\nint f(int x,\n      int y) {\n  return x;\n}", 3),
+        ("int f()\n{\n  return 1;\n}", 2),
+        ("int f() { return 1; }", 0),
+        ("int f() { return 1;\n}", 0),
+        ("int f() {", 0),
+    ],
+)
+def test_the_head_of_a_function_in_cpp_is_known(text: str, head: int) -> None:
+    """Up to its brace, at the end of a line."""
+    (found,) = definitions(text, python=False).values()
+
+    assert head == found.head
+
+
+@pytest.mark.parametrize(
     ("text", "python", "names"),
     [
         ("def f(:", True, []),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from plugins.guide.definitions import definitions
 from plugins.guide.traceback import called_place
 from plugins.guide.traceback import edit_place
 from plugins.guide.traceback import find_mention
@@ -134,3 +137,30 @@ E   assert 2 == 1"""
     assert ("k.py", 1) == called_place(failure_in(text).frames, files)
     assert ("k.py", 5) == called_place(failure_in(text.replace("inner", "other")).frames, files)
     assert called_place(failure_in(text).frames, {"k.cpp": "int inner() { return 1; }"}) is None
+
+
+def test_an_error_in_the_modules_own_code_is_a_place() -> None:
+    """A broken import, say: no function to write is around it, and none is at fault."""
+    text = "import nothing\n\n\ndef given():\n    return nothing()\n\n\ndef mine():\n    return 1\n"
+    files = {"k.py": text}
+    places = {"k.py": [definitions(text, python=True)["mine"]]}
+    broken = failure_in("test_k.py:3: in <module>\nk.py:1: in <module>\nE   ModuleNotFoundError: x")
+    inside = failure_in("test_k.py:3: in test_it\nk.py:5: in given\nE   TypeError: x")
+
+    assert ("k.py", 1) == edit_place(broken, files, places)
+    assert ("k.py", 8) == edit_place(inside, files, places)
+
+
+def test_a_row_of_a_prediction_is_a_place() -> None:
+    """Of a test that is one of the rows; a row that is not there leads to the table."""
+    text = "def given():\n    pass\n\n\ndef rows():\n    return {\n        'one': 1,\n    }\n"
+    files = {"k.py": text}
+    places = {"k.py": [definitions(text, python=True)["rows"]]}
+    wrong = failure_in("test_k.py:3: in test_it\nE   assert 1 == 2")
+
+    def place(test: str, rows: tuple[str, ...]) -> tuple[str, int]:
+        return edit_place(replace(wrong, test=test, rows=rows), files, places)
+
+    assert ("k.py", 7) == place("test_it[one]", ("test_it[one]", "test_it[two]"))
+    assert ("k.py", 5) == place("test_it[two]", ("test_it[one]", "test_it[two]"))
+    assert ("k.py", 5) == place("test_it[one]", ())

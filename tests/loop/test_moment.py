@@ -11,8 +11,10 @@ from plugins.course.model import EpisodeRef
 from plugins.course.model import Kata
 from plugins.course.model import Lecture
 from plugins.loop.moment import Moment
+from plugins.loop.moment import fit_parts
 from plugins.loop.moment import format_ended
 from plugins.loop.moment import format_moment
+from plugins.loop.reference import Part
 from plugins.loop.screen import ScreenLine
 from plugins.loop.tally import Tally
 from plugins.progress.store import change_standing
@@ -49,20 +51,50 @@ def test_the_moment_says_what_was_learned(
     assert "bold" == lines[1].style
 
 
+def test_the_next_lecture_is_named_with_its_command() -> None:
+    """Where nothing is left of the command's own."""
+    empty: tuple[()] = ()
+    kata = Kata("lecture04", "k01_a", "", "lab", empty, empty, empty, empty, empty, empty, empty,
+                Path("lecture04"))  # fmt: skip
+    beyond = replace(kata, lecture="lecture05", title="A lab", size="spark", minutes=5)
+    tally = Tally("lecture04", 1, 1, 1, 1)
+    moment = Moment(kata, 0.0, 0, None, tally, beyond, "pytest katas/lecture05 --watch --next")
+    *_, first, second = (line.text for line in format_moment(moment, [], (80, 24), blocks=False))
+
+    assert "next    lecture05/k01_a, A lab (spark, 5 min): pytest katas/lecture05 --watch" == first
+    assert "        --next" == second
+
+
+def fitted(parts: list[Part], room: int) -> list[str]:
+    """Return the first columns of the parts' lines in so many rows."""
+    return [line.text[:9] for line in fit_parts(parts, room, 80)]
+
+
 def test_the_reference_gives_way_to_what_was_learned() -> None:
     """What does not fit is counted, in rows of the terminal."""
-    kata = Kata("lecture04", "k01_a", "", "lab", (), (), (), (), (), (), (), Path("lecture04"))
-    moment = Moment(kata, 0.0, 0, None, Tally("lecture04", 1, 2, 1, 2))
-    above = [ScreenLine("x" * 100), ScreenLine("y"), ScreenLine("z")]
+    parts = [Part((ScreenLine(text),)) for text in ("x" * 100, "y", "z")]
 
-    def shown(rows: int) -> list[str]:
-        lines = format_moment(moment, above, (80, rows), blocks=False)
-        return [line.text[:9] for line in lines if line.text][:-4]
+    assert ["x" * 9, "y", "z"] == fitted(parts, 4)
+    assert ["x" * 9, "(2 more l"] == fitted(parts, 3)
+    assert ["(3 more l"] == fitted(parts, 2)
+    assert ["(3 more l"] == fitted(parts, 0)
 
-    assert ["x" * 9, "y", "z"] == shown(9)
-    assert ["x" * 9, "(2 more l"] == shown(8)
-    assert ["(3 more l"] == shown(7)
-    assert ["(3 more l"] == shown(0)
+
+def test_something_is_seen_of_each_function() -> None:
+    """The path goes first, then rows alike at the beginning; then all are cut to one length."""
+    alike, rows = ScreenLine("alike"), [ScreenLine(str(n), "yellow") for n in range(4)]
+    parts = [
+        Part((ScreenLine("f"),), (alike, *rows)),
+        Part((ScreenLine("g"),), (*rows[:2], alike)),
+        Part((ScreenLine("h: same"),)),
+        Part((ScreenLine("whole"),), whole=True),
+    ]
+
+    assert ["f", "alike", *"0123", "g", "0", "1", "alike", "h: same", "whole"] == fitted(parts, 12)
+    assert ["f", *"0123", "g", "0", "1", "alike", "h: same", "(2 more l"] == fitted(parts, 11)
+    assert ["f", "0", "1", "g", "0", "1", "h: same", "(5 more l"] == fitted(parts, 9)
+    assert ["f", "0", "g", "0", "h: same", "(7 more l"] == fitted(parts, 6)
+    assert ["f", "alike", "0", "1", "(8 more l"] == fitted(parts, 5)
 
 
 def test_a_lecture_ends_with_what_one_can_do_now(tmp_path: Path) -> None:
