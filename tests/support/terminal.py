@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 SECONDS = 200
 # The end of every screen of --watch.
 KEYS = "q quit\n"
-# Set where these tests run in CI, and not in a person's terminal.
-OF_CI = ("BUILD_NUMBER", "CI")
+# Not those of a person's terminal: CI sets the first two, and readline the last, to the rows of the
+# terminal in which the tests run.
+LEFT_OUT = ("BUILD_NUMBER", "CI", "LINES")
 
 
 class Terminal:
     """pytest in a terminal of 80 columns; ends with the ``with`` block."""
 
     def __init__(self, folder: Path, *arguments: str, rows: int = 40, **environment: str) -> None:
-        inherited = {name: value for name, value in os.environ.items() if name not in OF_CI}
+        inherited = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
         self.process: Any = pexpect.spawn(
             sys.executable,
             ["-m", "pytest", "--color=no", *arguments],
