@@ -1,0 +1,69 @@
+"""Rendezvous: processes that share nothing but a key-value store.
+
+Before ranks can send tensors they must learn who is which. `init_process_group` does that through
+a store, a map from text to bytes that all processes reach:
+
+    store.set(key, value)   str or bytes
+    store.get(key)          bytes; waits until the key is there
+    store.add(key, 1)       adds to a counter and returns it: 1, 2, 3, ... and nobody twice
+    store.wait([key, ...])  waits until all keys are there
+
+Build the first three things that a group needs. Use these four operations and nothing else, and
+never ask in a loop.
+
+1. `join`: who comes first is rank 0.
+2. `Meeting.barrier`: nobody leaves before all have come.
+3. `Meeting.exchange`: everybody learns what all have given.
+
+A rank may be in its next call while another is still leaving this one.
+
+Begin on paper with two barriers in a row: what has the first one left in the store?
+Afterwards read ``_store_based_barrier`` in ``torch/distributed/distributed_c10d.py``, in
+site-packages.
+Real life differs: keys are removed again, and a store may be lost.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from torch import distributed as dist
+
+
+def join(store: dist.Store, size: int) -> int:
+    """Return the rank of this process, by the order of arrival.
+
+    Raise a RuntimeError that says "full" if `size` processes have come before.
+    """
+    # TODO: which operation gives everybody another answer?
+    raise NotImplementedError("join")
+
+
+class Meeting:
+    """One rank's side of a group that meets in a store again and again.
+
+    All ranks call the same methods in the same order. Nothing need be removed from the store.
+    """
+
+    def __init__(self, store: dist.Store, rank: int, size: int) -> None:
+        self.store, self.rank, self.size = store, rank, size
+        self.calls = 0
+
+    def next_key(self) -> str:
+        """Return what the keys of this call begin with. Given; call it once in each call."""
+        self.calls += 1
+        return f"call {self.calls}: "
+
+    def barrier(self) -> None:
+        """Return when all ranks have called this; at most 3 operations by each rank."""
+        # TODO: the last one opens the door.
+        raise NotImplementedError("barrier")
+
+    def exchange(self, value: Any) -> list[Any]:
+        """Return what all ranks have given, in their order.
+
+        A value is whatever ``pickle`` takes. At most ``size + 2`` operations by each rank.
+        """
+        # TODO: leave yours, fetch theirs.
+        raise NotImplementedError("exchange")

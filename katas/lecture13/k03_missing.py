@@ -1,0 +1,50 @@
+"""A barrier that says who is missing.
+
+Seven ranks of eight wait, and the log says nothing. ``monitored_barrier`` names the missing rank
+after a time-out. The hard part is not to find it, but to agree:
+
+    rank 0   ....... time is out: rank 2 is missing!
+    rank 2           ....... I am here, and all have come: go on
+
+Rank 0 stops, rank 2 trains on, and hangs at the next collective. So there is one verdict, and
+all ranks obey it.
+
+Write `monitored_barrier`, about 15 lines.
+
+- All ranks return, or all raise a `MissingRanksError` with the same ranks, ascending; also a rank
+  that comes when the others have given up.
+- Use the store's ``set``, ``get``, ``add`` and ``wait`` alone (see k02), and no loop that asks.
+- At most one ``wait`` with a time-out by each rank: ten missing ranks must not take ten times as
+  long.
+
+Begin on paper: what does each rank leave in the store, and who may speak the verdict?
+Afterwards read ``monitored_barrier`` in ``torch/distributed/distributed_c10d.py``.
+Real life differs: with gloo all ranks report to rank 0, which had better come itself.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from datetime import timedelta
+
+from torch import distributed as dist
+
+
+class MissingRanksError(RuntimeError):
+    """Some ranks have not come in time. Given."""
+
+    def __init__(self, ranks: Sequence[int]) -> None:
+        super().__init__(f"not come in time: {', '.join(map(str, ranks))}")
+        self.ranks = list(ranks)
+
+
+def monitored_barrier(store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
+    """Return when all ranks have called this, or raise the same error in all of them.
+
+    The store is empty at first, and this is called once in it by each rank. Hand `timeout` to
+    ``store.wait(keys, timeout)``: it raises a RuntimeError when the time is out. ``add(key, 0)``
+    reads a counter, and never waits. At most ``size + 8`` operations by each rank.
+    """
+    # TODO: come, wait for a verdict or speak it, then obey it.
+    raise NotImplementedError("monitored_barrier")

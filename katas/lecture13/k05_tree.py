@@ -1,0 +1,56 @@
+"""Broadcast and reduce along a tree, in log2(n) rounds.
+
+In a ring a tensor needs n - 1 steps to get everywhere. For four bytes it is the steps that cost.
+In a binomial tree every rank that has the tensor passes it on, so their number doubles in each
+round:
+
+    round 1    0 -> 4
+    round 2    0 -> 2    4 -> 6
+    round 3    0 -> 1    4 -> 5    2 -> 3    6 -> 7
+
+1. `parent` and `children`: the tree, for any number of ranks and any root.
+2. `broadcast`: down the tree.
+3. `reduce`: up the tree, in as many rounds. From which child can a rank receive first?
+
+Send n - 1 messages in all, by ``dist.send`` and ``dist.recv``. About 22 lines.
+
+Begin with the picture: write the ranks in binary, for root 0. Another root shifts the ranks,
+modulo n.
+Afterwards read ``broadcast`` in ``torch/distributed/distributed_c10d.py``, and ask what a large
+tensor would want instead.
+Real life differs: gloo broadcasts along such a tree; NCCL can use two trees at once: a leaf of
+one passes on in the other.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import distributed as dist
+
+
+def parent(rank: int, root: int, size: int) -> int | None:
+    """Return the rank from which `rank` gets what `root` broadcasts; None for the root."""
+    # TODO: which bit of the rank was the last to be set on the way from the root?
+    raise NotImplementedError("parent")
+
+
+def children(rank: int, root: int, size: int) -> list[int]:
+    """Return the ranks to which `rank` passes it on, one in each round, in this order.
+
+    If a rank begins in the round after it was reached, all are reached in the fewest rounds
+    possible: the smallest number with ``2 ** rounds >= size``.
+    """
+    # TODO: who has the most ranks behind it?
+    raise NotImplementedError("children")
+
+
+def broadcast(tensor: torch.Tensor, root: int) -> None:
+    """Replace the tensor by the root's."""
+    # TODO: from the parent to the children.
+    raise NotImplementedError("broadcast")
+
+
+def reduce(tensor: torch.Tensor, root: int) -> None:
+    """Replace the root's tensor by the sum over all ranks; the others keep theirs."""
+    # TODO: from the children to the parent.
+    raise NotImplementedError("reduce")

@@ -1,0 +1,114 @@
+"""DistributedDataParallel: gradients are averaged while backward still runs.
+
+Each rank has a copy of the model and its part of the batch. To average each gradient by itself
+takes many small messages; to wait for the end of backward leaves the network idle. So gradients
+travel in buckets, each as soon as it is full:
+
+    backward   last layer | middle layer | first layer | wait
+    network               | bucket 0     | bucket 1    | bucket 2
+
+Build that in four steps, about 45 lines. Each turns a group of tests green.
+
+1. `assign_buckets`.
+2. Equal copies, hooks that fill buckets, and the mean of each gradient.
+3. Reductions that begin while backward runs, in one order on all ranks: a full bucket waits for
+   those before it.
+4. `forward` decides whether backward sends.
+
+In a hook, begin and return. Wait in `at_end_of_backward`.
+
+Begin on paper: rank 1 calls its layers in another order. Which buckets are full first?
+Afterwards read ``mark_variable_ready`` in ``torch/csrc/distributed/c10d/reducer.cpp``.
+Real life differs: DDP also broadcasts buffers in each forward, rebuilds its buckets after the first
+backward, and finds parameters that a rank does not use (k12).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import distributed as dist
+from torch import nn
+
+
+def assign_buckets(sizes: Sequence[int], cap: int) -> list[list[int]]:
+    """Return buckets of positions, from the last to the first, each closed at `cap` bytes.
+
+    Parameter i has a gradient of ``sizes[i]`` bytes. Backward computes about the last one first,
+    so the first bucket begins with the last position. A bucket is closed as soon as it holds `cap`
+    bytes or more: what fills it belongs to it. No bucket is empty.
+    """
+    # TODO: a bucket is closed once it holds the cap or more.
+    raise NotImplementedError("assign_buckets")
+
+
+def at_end_of_backward(callback: Callable[[], None]) -> None:
+    """Call it within backward, as soon as that has computed everything. Given.
+
+    This works only while backward runs: in a hook.
+    """
+    torch.autograd.Variable._execution_engine.queue_callback(callback)  # noqa: SLF001 - its only name
+
+
+class Bucket:
+    """A flat tensor, of which each parameter has a view, and who is still waited for. Given."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self.flat = parameters[0].new_zeros(sum(p.numel() for p in parameters))
+        pieces = self.flat.split([p.numel() for p in parameters])
+        self.views = {p: piece.view_as(p) for p, piece in zip(parameters, pieces, strict=True)}
+        self.missing: set[nn.Parameter] = set()
+
+
+class DDP(nn.Module):
+    """Calls a module, and averages the gradients of its parameters over all ranks.
+
+    - Once ``loss.backward()`` has returned, the ``grad`` of each parameter that requires one is
+      the mean over the ranks, and a view of its bucket. ``zero_grad()`` may set it to None or
+      write zeros; a gradient that is still there is accumulated to, as without DDP.
+    - Each bucket is one tensor, made once, and one ``dist.all_reduce(..., async_op=True)`` in each
+      backward.
+    - Each forward is followed by one backward, or by none. A forward under ``torch.no_grad()`` may
+      come between the two, and changes nothing. A backward of `module`, called without DDP, sends
+      nothing. Every forward uses every parameter.
+    """
+
+    def __init__(self, module: nn.Module, bucket_cap: int = 25 << 20) -> None:
+        """Take over the values of rank 0, and prepare the buckets of `bucket_cap` bytes.
+
+        All parameters and buffers are taken over, frozen ones too; they are contiguous, and the
+        parameters stay the objects they are. Those that require gradients have one dtype and one
+        device. A gradient is ready when a hook of ``register_post_accumulate_grad_hook`` runs.
+        """
+        super().__init__()
+        self.module = module
+        self.syncs = True
+        # TODO: the values of rank 0, the buckets, and a hook on each parameter.
+        raise NotImplementedError("DDP")
+
+    def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Call the module, and prepare for the backward that follows, unless there is none.
+
+        Where `syncs` is False, that backward sends nothing, and leaves in ``grad`` what this rank
+        has accumulated. The next one that sends averages all of it. The forward decides, as in
+        PyTorch, not the place where backward is called.
+        """
+        # TODO: which buckets wait for which gradients? Does backward send?
+        raise NotImplementedError("DDP.forward")
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Let the gradients of what is called within accumulate, and send nothing. Given."""
+        before, self.syncs = self.syncs, False
+        try:
+            yield
+        finally:
+            self.syncs = before
+
+    # TODO: what a hook does, and what the end of backward does.

@@ -1,0 +1,30 @@
+"""The schedule of a pipeline, 1F1B, as a picture that you can check.
+
+A model is cut into stages, one on each rank. Three stages, four micro-batches, a backward takes
+two slots:
+
+    stage 0   F0 F1 F2 .  .  .  .  B0 B0 ...
+    stage 1   .  F0 F1 .  .  B0 B0 F2 ...
+    stage 2   .  .  F0 B0 B0 F1 B1 B1 ...
+
+A stage runs one forward for each stage behind it as a lead, then a forward and a backward in turn.
+
+Write `one_f_one_b`, 5 lines; the tests draw it.
+
+Begin by drawing stage 0 to its end.
+Afterwards read ``Schedule1F1B`` in ``torch/distributed/pipelining/schedules.py``.
+"""
+
+from __future__ import annotations
+
+
+Action = tuple[str, int]
+
+
+def one_f_one_b(stage: int, stages: int, count: int) -> list[Action]:
+    """Return what a stage does with `count` micro-batches: ("F", i) and ("B", i), in order.
+
+    The lead is no longer than `count`. What is left at the end are backwards.
+    """
+    # TODO: the lead, the pairs, the rest.
+    raise NotImplementedError("one_f_one_b")

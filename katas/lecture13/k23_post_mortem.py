@@ -1,0 +1,39 @@
+"""Post-mortem: find the rank that did not come, from what the flight recorder has kept.
+
+A job hangs at night. Each rank has its last calls in a ring buffer, the flight recorder, and dumps
+them. An entry, among others, has
+
+    is_p2p              true for send and recv, which tell nothing here
+    collective_seq_id   the number of the collective, from 1, without gaps
+    profiling_name      "gloo:all_reduce"
+    input_sizes         [[4], [2, 2]]
+    retired             true when the process group is done with it
+
+Write `diagnose`, about 15 lines: the first collective that not all ranks have finished alike.
+
+    (7, {"gloo:all_reduce [[4]]": [0, 2], "no call": [1]})
+
+Begin with two dumps on paper: one has numbers 4 to 6, the other 2 to 5. What is known of number 3?
+Afterwards read ``match_coalesced_groups`` and its neighbours in
+``torch/distributed/flight_recorder/components/utils.py``, in site-packages.
+Real life differs: there is a number for each group, and ranks are in several.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+
+def diagnose(dumps: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, list[int]]] | None:
+    """Return the first number at which not all ranks have retired the same call, and who did what.
+
+    ``dumps[r]["entries"]`` are rank r's entries, oldest first. A call is its name and input sizes,
+    with " retired" behind it if it is, or "no call". Ranks that did the same stand together, the
+    group of the lowest rank first. None if there is no such number. A buffer may have lost calls
+    that another one still has: begin with the first number that no rank has lost.
+    """
+    # TODO: by number, for each rank; then number by number.
+    raise NotImplementedError("diagnose")

@@ -1,0 +1,73 @@
+"""Go on from a checkpoint, with another number of ranks, as if nothing had been.
+
+Three ranks train, one dies in the middle of an epoch, two go on. The loss curve must not show it:
+
+    step      0    1    2    3    4   5 ...
+    ranks     3    3    3    2    2   2           one curve
+
+Model and weights are not enough. What else does the next step depend on?
+
+1. `rows`: each global batch is the same, whatever the number of ranks; rank r of s takes its rows
+   r, r + s, r + 2 s, ...
+2. `step`: sums over the ranks.
+3. `state_dict` and `load_state_dict`: all that the next step depends on.
+
+About 25 lines.
+
+Begin with a list: which objects of `Training` change in a step? And what of PyTorch's, outside it?
+Afterwards read ``Stateful`` in ``torch/distributed/checkpoint/stateful.py``, in site-packages.
+Real life differs: the data loader's workers have a state as well, and a checkpoint is in shards.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import distributed as dist
+from torch import nn
+
+
+class Training:
+    """A model, its optimizer, and where they are in the data.
+
+    `x` and `y` have n rows, the same on all ranks; n is a multiple of `batch`.
+    """
+
+    def __init__(self, x: torch.Tensor, y: torch.Tensor, batch: int) -> None:
+        torch.manual_seed(0)
+        self.x, self.y, self.batch = x, y, batch
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        # Of all steps that are done.
+        self.losses: list[float] = []
+        # Of the rows of this epoch.
+        self.order = torch.tensor([], dtype=torch.int64)
+
+    def rows(self) -> torch.Tensor:
+        """Return the numbers of this rank's rows of the next global batch; there may be none.
+
+        When an epoch begins, draw `order` by ``torch.randperm(n)``, on all ranks alike, and nothing
+        else from the default generator. Step k of an epoch takes the k-th `batch` of that order.
+        """
+        # TODO: where in the epoch are we? len(self.losses) steps are done.
+        raise NotImplementedError("rows")
+
+    def step(self) -> None:
+        """Make one step on the next global batch, and append its loss to `losses`, on all ranks.
+
+        The loss is the sum of ``(model(x) - y) ** 2`` over the global batch and all columns,
+        divided by `batch`. Each gradient is the sum of what the ranks have.
+        """
+        # TODO: this rank's part of the loss, then sums over the ranks.
+        raise NotImplementedError("step")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the next step depends on, but for the data."""
+        # TODO: five things.
+        raise NotImplementedError("state_dict")
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where that state was."""
+        # TODO: the same five.
+        raise NotImplementedError("load_state_dict")

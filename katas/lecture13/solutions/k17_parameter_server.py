@@ -1,0 +1,78 @@
+"""A parameter server over RPC: answers that come later, and one lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import RLock
+
+import torch
+from torch.distributed import rpc
+
+
+class ParameterServer:
+    """Weights in one process, and what trainers in others ask of them; many threads at once."""
+
+    def __init__(self, weights: torch.Tensor, lr: float, trainers: int) -> None:
+        self.weights = weights.clone()
+        self.lr = lr
+        self.trainers = trainers
+        # How many steps have been made.
+        self.version = 0
+        # Its holder may take it again.
+        self.lock = RLock()
+        # Of the round that is under way: the gradients, and who waits for an answer.
+        self.gradients: list[torch.Tensor] = []
+        self.waiting: list[torch.futures.Future[tuple[int, torch.Tensor]]] = []
+
+    def apply(self, gradient: torch.Tensor) -> None:
+        """Make one step. Given; not for two threads at once."""
+        self.weights -= self.lr * gradient
+        self.version += 1
+
+    def check(self, gradient: torch.Tensor) -> None:
+        """Refuse a gradient of another shape. Given."""
+        if gradient.shape != self.weights.shape:
+            raise ValueError(f"the shape is {gradient.shape}, and not {self.weights.shape}")
+
+    def pull(self) -> tuple[int, torch.Tensor]:
+        """Return the version and a copy of the weights that belong together."""
+        with self.lock:
+            return self.version, self.weights.clone()
+
+    def push(self, gradient: torch.Tensor) -> int:
+        """Check a gradient, apply it at once, and return the version that this step has made."""
+        self.check(gradient)
+        with self.lock:
+            self.apply(gradient)
+            return self.version
+
+    @rpc.functions.async_execution
+    def push_together(
+        self, gradient: torch.Tensor
+    ) -> torch.futures.Future[tuple[int, torch.Tensor]]:
+        """Check a gradient; apply the mean when those of all trainers have come.
+
+        That is one step. Each of them is answered as by `pull`, with a copy of its own; then the
+        next round begins.
+        """
+        self.check(gradient)
+        future: torch.futures.Future[tuple[int, torch.Tensor]] = torch.futures.Future()
+        with self.lock:
+            self.gradients.append(gradient)
+            self.waiting.append(future)
+            if len(self.waiting) == self.trainers:
+                self.apply(torch.stack(self.gradients).mean(0))
+                waiting, self.waiting, self.gradients = self.waiting, [], []
+                for each in waiting:
+                    each.set_result(self.pull())
+        return future
+
+
+def train(
+    server: rpc.RRef, gradient_of: Callable[[torch.Tensor], torch.Tensor], steps: int
+) -> tuple[int, torch.Tensor]:
+    """Send so many gradients to the server, and return what it answers last. Given."""
+    version, weights = server.rpc_sync().pull()
+    for _ in range(steps):
+        version, weights = server.rpc_sync().push_together(gradient_of(weights))
+    return version, weights

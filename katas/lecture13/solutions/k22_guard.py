@@ -1,0 +1,113 @@
+"""A mode that lets a collective run only if all ranks are about to run the same one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import distributed as dist
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class DisagreementError(RuntimeError):
+    """The ranks are about to do different things. Given."""
+
+
+def disagreement(number: int, said: Sequence[str | None]) -> str | None:
+    """Return a line with who says what about a collective, or None if all say the same.
+
+    ``said[r]`` is what rank r says, None if it has said nothing. Ranks that say the same stand
+    together, the group of the lowest rank first:
+    ``"collective 3: ranks 0, 2: a; rank 1: nothing"``.
+    """
+    groups: dict[str | None, list[str]] = defaultdict(list)
+    for rank, text in enumerate(said):
+        groups[text].append(str(rank))
+    if len(groups) == 1:
+        return None
+    told = [
+        f"rank{'s' * (len(ranks) > 1)} {', '.join(ranks)}: {text or 'nothing'}"
+        for text, ranks in groups.items()
+    ]
+    return f"collective {number}: {'; '.join(told)}"
+
+
+class Meeting:
+    """A place in a store where ranks say what they are about to do. Given."""
+
+    def __init__(self, store: dist.Store, rank: int, size: int, seconds: float) -> None:
+        self.store, self.rank, self.size = store, rank, size
+        self.timeout = timedelta(seconds=seconds)
+        self.number = 0
+
+    def say(self, text: str) -> None:
+        """Go on to the next number, and tell the others this about it; wait for nobody."""
+        self.number += 1
+        self.store.set(f"collective {self.number}/{self.rank}", text)
+
+    def agree(self, text: str) -> None:
+        """Say this, wait for what all others say, and raise unless it is the same."""
+        self.say(text)
+        keys = [f"collective {self.number}/{rank}" for rank in range(self.size)]
+        # Who has not come in time has said nothing.
+        with suppress(RuntimeError):
+            self.store.wait(keys, self.timeout)
+        said = [self.store.get(key).decode() if self.store.check([key]) else None for key in keys]
+        if line := disagreement(self.number, said):
+            raise DisagreementError(line)
+
+
+class Guard(TorchDispatchMode):
+    """Lets a collective run only if all ranks are about to run the same one.
+
+    ``send``, ``recv_`` and ``recv_any_source_`` are the affair of two ranks: they run at once. So
+    does what is no operator of ``c10d``. The guard itself calls no collective.
+    """
+
+    def __init__(self, meeting: Meeting) -> None:
+        super().__init__()
+        self.meeting = meeting
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Given: without it the first operator would import all of Dynamo, which takes seconds."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Run an operator; before a collective, agree with the other ranks about it.
+
+        What is agreed on begins with the operator's name, such as ``allreduce_``, and tells apart
+        the dtypes and shapes of all tensors, and ``root_rank`` where there is one.
+        """
+        name = func._schema.name.removeprefix("c10d::")  # noqa: SLF001 - its only name
+        if func.namespace == "c10d" and name not in {"send", "recv_", "recv_any_source_"}:
+            names = [argument.name for argument in func._schema.arguments]  # noqa: SLF001
+            root = dict(zip(names, args, strict=False)).get("root_rank")
+            tensors = [x for x in tree_leaves(args) if isinstance(x, torch.Tensor)]
+            kinds = [(tensor.dtype, list(tensor.shape)) for tensor in tensors]
+            self.meeting.agree(f"{name} {kinds} {root}")
+        return func(*args, **(kwargs or {}))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Agree on "the end" with the others. After an exception, say the name of its type.
+
+        Then wait for nobody, and let it go on. After a `DisagreementError` say nothing: all know.
+        """
+        super().__exit__(kind, error, traceback)
+        if kind is None:
+            self.meeting.agree("the end")
+        elif not issubclass(kind, DisagreementError):
+            self.meeting.say(kind.__name__)
