@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import distributed as dist
+from torch.autograd.gradcheck import GradcheckError
 
 from katas.lecture13 import k10_adjoint
 from katas.lecture13.conftest import SOON
@@ -109,7 +110,7 @@ def checked(name: str, rows: int) -> str:
 
     try:
         torch.autograd.gradcheck(run, (whole,))
-    except torch.autograd.gradcheck.GradcheckError as error:
+    except GradcheckError as error:
         return str(error)
     return ""
 
