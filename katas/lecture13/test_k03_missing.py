@@ -55,8 +55,10 @@ def test_it_is_a_barrier() -> None:
             monitored_barrier(store, rank, size, LONG)
             log.append("leaves")
 
-        Turns(slow(last)).run(of_ranks(noted, size))
+        turns = Turns(slow(last))
+        turns.run(of_ranks(noted, size))
         same(log, ["comes"] * size + ["leaves"] * size, f"rank {last} of {size} comes last")
+        same(turns.ran_out, [], f"whose time runs out, though all {size} have come")
 
 
 def test_who_has_not_come_is_named() -> None:

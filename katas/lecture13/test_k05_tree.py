@@ -84,6 +84,20 @@ def test_a_parent_is_whose_child_one_is() -> None:
                     same(parent(child, root, size), rank, what)
 
 
+def check_tree(size: int) -> None:
+    """Check the tree first: ranks that disagree about it would wait for each other."""
+    __tracebackhide__ = True
+    for root in range(size):
+        rounds = reached(root, size)
+        same(max(rounds.values()), least(size), f"{size} ranks, root {root}: rounds, {rounds}")
+        same(parent(root, root, size), None, f"the parent of the root, {root} of {size}")
+        for rank in range(size):
+            for child in children(rank, root, size):
+                same(
+                    parent(child, root, size), rank, f"root {root} of {size}: the parent of {child}"
+                )
+
+
 def broadcasts() -> None:
     """Broadcast from every rank."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -97,6 +111,7 @@ def broadcasts() -> None:
 def test_all_ranks_have_what_the_root_had(world: World) -> None:
     """Whatever was in their tensors."""
     for size in (2, 4):
+        check_tree(size)
         results = world(broadcasts, size, timeout=SOON)
         messages = sum(results.sent(rank).messages for rank in range(size))
         same(messages, size * (size - 1), f"messages in {size} broadcasts to {size} ranks")
@@ -118,6 +133,7 @@ def reduces() -> None:
 def test_the_root_has_the_sum_of_all(world: World) -> None:
     """The others have what they had."""
     for size in (2, 4):
+        check_tree(size)
         results = world(reduces, size, timeout=SOON)
         messages = sum(results.sent(rank).messages for rank in range(size))
         same(messages, 2 * size * (size - 1), f"messages in {2 * size} reductions of {size} ranks")
@@ -130,6 +146,7 @@ def one_of_each(part: str) -> None:
 
 def test_each_takes_two_rounds_for_four(world: World) -> None:
     """Not three: the second rank that has it helps. Three messages of 8 bytes in all."""
+    check_tree(4)
     for part in ("broadcast", "reduce"):
         results = world(one_of_each, 4, part, timeout=SOON)
         used = {call.name for calls in results.calls for call in calls}
@@ -152,6 +169,7 @@ def by_fresh_import() -> tuple[list[float], list[float]]:
 
 def test_nothing_but_messages_is_used(world: World) -> None:
     """No collective: it is what is built here."""
+    check_tree(2)
     found = list(world(by_fresh_import, 2, timeout=SOON))
     expected = [([2.0], [3.0]), ([2.0], [2.0])]
     same(found, expected, "by rank: 1 and 2 broadcast from 1, then reduced to 0")

@@ -86,6 +86,7 @@ class Turns:
         self.paused = Semaphore(0)
         self.seats: list[Seat] = []
         self.timeouts: list[tuple[int, timedelta]] = []
+        self.ran_out: list[int] = []
         self._choose = choose
         self._data: dict[str, bytes] = {}
         self._counters: set[str] = set()
@@ -139,6 +140,7 @@ class Turns:
         if name == "wait":
             if args[1] is not None:
                 self.timeouts.append((self.seats.index(seat), args[1]))
+                self.ran_out += [self.seats.index(seat)] if runs_out else []
             answer = RuntimeError("Wait timeout: what a FileStore raises") if runs_out else None
         elif name == "get":
             answer = self._data[args[0][0]]
