@@ -31,9 +31,7 @@ def best_count(total: float, compute: float, alpha: float, beta: float) -> int:
         return max(busy, compute + alpha + beta * total / count)
 
     # Both are convex, so their maximum is: while one more bucket helps, the best is above.
-    low, high = 1, 2
-    while end(high) < end(high - 1):
-        high *= 2
+    low, high = 1, 1_000_000_000
     while low < high:
         middle = (low + high) // 2
         if end(middle + 1) < end(middle):
