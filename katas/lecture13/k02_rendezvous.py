@@ -11,7 +11,7 @@ a store, a map from text to bytes that all processes reach:
 Build the first three things that a group needs. Use these four operations and nothing else, and
 never ask in a loop.
 
-1. `join`: who comes first is rank 0.
+1. `join`: whoever comes first is rank 0.
 2. `Meeting.barrier`: nobody leaves before all have come.
 3. `Meeting.exchange`: everybody learns what all have given.
 

@@ -1,6 +1,6 @@
 """Broadcast and reduce along a tree, in log2(n) rounds.
 
-In a ring a tensor needs n - 1 steps to get everywhere. For four bytes it is the steps that cost.
+In a ring a tensor needs n - 1 steps to get everywhere. For four bytes, the steps are the whole cost.
 In a binomial tree every rank that has the tensor passes it on, so their number doubles in each
 round:
 

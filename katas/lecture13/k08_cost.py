@@ -6,7 +6,7 @@ The numbers of one network, 16 ranks:
     4 B       ring 150 us     recursive doubling  20 us
     100 MB    ring  19 ms     recursive doubling  40 ms
 
-Where is the border? Every library that moves tensors has such a table in it.
+Where is the border? Every communication library has such a table in it.
 
 1. `ring`, `tree` and `doubling`: count what one rank does, one message after the other.
 2. `crossover`: both times are straight lines in the size.

@@ -12,7 +12,8 @@ one would never see it. So `push_together` returns a Future at once, and
 ``@rpc.functions.async_execution`` sends the answer when somebody sets the result.
 
 1. `pull` and `push`: one lock, for all that belongs together.
-2. `push_together`: collect gradients and futures; who is last makes the step and answers all.
+2. `push_together`: collect gradients and futures; the last caller makes the step and answers
+   all of them.
 
 About 20 lines. The tests start the processes.
 

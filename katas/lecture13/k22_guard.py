@@ -42,7 +42,7 @@ class DisagreementError(RuntimeError):
 def disagreement(number: int, said: Sequence[str | None]) -> str | None:
     """Return a line with who says what about a collective, or None if all say the same.
 
-    ``said[r]`` is what rank r says, None if it has said nothing. Ranks that say the same stand
+    ``said[r]`` is what rank r says, None if it has said nothing. List ranks that say the same
     together, the group of the lowest rank first:
     ``"collective 3: ranks 0, 2: a; rank 1: nothing"``.
     """

@@ -9,8 +9,8 @@ lost. ``torchrun --max-restarts=3`` has an agent beside the workers, which never
 
 Write `supervise`, about 22 lines. `stop` is given: it asks, waits, and kills.
 
-- Also workers that have ended well start again: all ranks have to meet anew.
-- Whatever is raised, by `pause`, `start` or Ctrl-C: no worker is left behind.
+- Restart the workers that have ended well, too: all ranks have to meet anew.
+- Leave no worker behind, whatever is raised: by `pause`, by `start`, or by Ctrl-C.
 
 Begin by naming the three ways out of the loop.
 Afterwards read ``_invoke_run`` in ``torch/distributed/elastic/agent/server/api.py``, in
