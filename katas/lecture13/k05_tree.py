@@ -1,8 +1,8 @@
 """Broadcast and reduce along a tree, in log2(n) rounds.
 
-In a ring a tensor needs n - 1 steps to get everywhere. For four bytes, the steps are the whole cost.
-In a binomial tree every rank that has the tensor passes it on, so their number doubles in each
-round:
+In a ring a tensor needs n - 1 steps to get everywhere. For four bytes, the steps are the whole
+cost. In a binomial tree every rank that has the tensor passes it on, so their number doubles in
+each round:
 
     round 1    0 -> 4
     round 2    0 -> 2    4 -> 6

@@ -14,7 +14,8 @@ Model and weights are not enough. What else does the next step depend on?
 
 About 25 lines.
 
-Begin with a list: which objects of `Training` change in a step? And what changes outside of it, in PyTorch?
+Begin with a list: which objects of `Training` change in a step? And what changes outside of it, in
+PyTorch?
 Afterwards read ``Stateful`` in ``torch/distributed/checkpoint/stateful.py``, in site-packages.
 Real life differs: the data loader's workers have a state as well, and a checkpoint is in shards.
 """

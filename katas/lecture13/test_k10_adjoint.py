@@ -119,7 +119,7 @@ def checked(name: str, rows: int) -> str:
 @pytest.mark.parametrize("name", list(KINDS))
 def test_gradcheck_goes_through_the_world(world: World, name: str) -> None:
     """All ranks nudge the same number of the same rank, and compare with what backward says."""
-    for rank, told in enumerate(world(checked, 2, name, 2, timeout=SOON)):
+    for rank, told in enumerate(world(checked, 2, name, 2, timeout=2 * SOON)):
         assert not told, (
             f"{name}.backward on rank {rank}: the losses of all ranks depend on this rank's x.\n"
             f"yours is `analytical`, a difference quotient `numerical`:\n{told}"

@@ -263,7 +263,7 @@ def train_both(data: Data) -> tuple[list[torch.Tensor], ...]:
 @two
 def test_training_is_that_of_pytorch(world: World) -> None:
     """Step after step; the gradients are set to None between the steps, or to zero."""
-    for theirs, ours, zeroed in world(train_both, 2, batches(4), timeout=SOON):
+    for theirs, ours, zeroed in world(train_both, 2, batches(4), timeout=2 * SOON):
         close(ours, theirs, "parameters, yours and PyTorch's")
         close(zeroed, theirs, "parameters, with zero_grad(set_to_none=False)")
 

@@ -107,7 +107,7 @@ def test_the_means_are_those_of_ddp(world: World) -> None:
     """Used by both ranks, by one of them, by none."""
     uses = [["abcd", "abcd"], ["ad", "bd"], ["a", "c"]]
     names = [name for name, _ in Branches().named_parameters()]
-    yours, expected = (world(each, 2, uses, timeout=SOON) for each in (averaged, theirs))
+    yours, expected = (world(each, 2, uses, timeout=2 * SOON) for each in (averaged, theirs))
     for rank in range(2):
         for number, use in enumerate(uses):
             for name, mine, right in zip(

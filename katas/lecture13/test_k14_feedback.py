@@ -194,7 +194,7 @@ def test_training_reaches_the_same_place_on_all_ranks(world: World) -> None:
     generator = torch.Generator().manual_seed(5)
     x = torch.randn(12, 6, generator=generator).double()
     weights = torch.linspace(-1, 2, 6).double()
-    results = world(trained, 2, (x, (x @ weights)[:, None]), timeout=SOON)
+    results = world(trained, 2, (x, (x @ weights)[:, None]), timeout=2 * SOON)
     for name, one, other in zip(("weight", "bias"), *(found for found, _ in results), strict=True):
         close(one, other, f"the {name} on rank 0, and expected that of rank 1")
     worst = max(loss for _, loss in results)

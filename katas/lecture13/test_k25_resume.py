@@ -84,7 +84,7 @@ def check(world: World, size: int, steps: int, what: str, *args: Any, run: Any =
     """Compare the losses of each rank with those of one process."""
     __tracebackhide__ = True
     expected = torch.tensor(undisturbed(steps))
-    for rank, losses in enumerate(world(run, size, *args, steps, timeout=SOON)):
+    for rank, losses in enumerate(world(run, size, *args, steps, timeout=2 * SOON)):
         found = torch.tensor(losses)
         close(found, expected, f"losses on rank {rank} of {size}, {what}", rtol=1e-4, atol=1e-6)
 

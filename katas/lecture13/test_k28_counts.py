@@ -89,7 +89,7 @@ def together(data: list[Batch], max_norm: float) -> tuple[list[Any], list[torch.
 def compare(world: World, size: int, data: list[Batch], max_norm: float = 1e9) -> Any:
     """Check that training on `size` ranks is that of one process."""
     __tracebackhide__ = True
-    results = world(together, size, data, max_norm, timeout=SOON)
+    results = world(together, size, data, max_norm, timeout=2 * SOON)
     curve, parameters = alone(data, max_norm)
     for rank, (found, trained) in enumerate(results):
         for step, (expected, mine) in enumerate(zip(curve, found, strict=True)):
