@@ -30,6 +30,9 @@ def test_a_mask_belongs_to_its_key() -> None:
     close(found, masked(x, 0.3, keys), "dropped by these five keys")
     close(dropout(x[1:4], 0.3, keys[1:4]), found[1:4], "rows 1 to 3 alone, with their keys")
     close(dropout(x, 0.0, keys), x, "nothing is dropped where p is 0")
+    # A number that is drawn is not below itself.
+    p = torch.rand(40, dtype=torch.float64, generator=torch.Generator().manual_seed(7))[2].item()
+    close(dropout(x[:1], p, keys[:1]), masked(x[:1], p, keys[:1]), "p is the third number drawn")
     shape = tuple(dropout(x[:0], 0.3, keys[:0]).shape)
     same(shape, (0, 40), "a rank may have no row: the shape")
 
