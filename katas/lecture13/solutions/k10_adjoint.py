@@ -38,7 +38,7 @@ class Gather(torch.autograd.Function):
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
         """Return the gradient of this rank's rows, by one ``dist.reduce_scatter``."""
         parts = [part.contiguous() for part in grad.chunk(dist.get_world_size())]
-        mine = torch.empty_like(parts[0])
+        mine = torch.empty_like(parts[dist.get_rank()])
         dist.reduce_scatter(mine, parts)
         return mine
 
