@@ -94,7 +94,6 @@ class DDP(nn.Module):
         """
         if torch.is_grad_enabled():
             self._expects_gradients = self.syncs
-            self._has_begun = False
             self._not_started = deque(self._buckets)
             self._works: list[dist.Work] = []
             for bucket in self._buckets:
@@ -114,9 +113,6 @@ class DDP(nn.Module):
         """Note that a gradient is ready; begin the buckets that are full, in their order."""
         if not self._expects_gradients:
             return
-        if not self._has_begun:
-            self._has_begun = True
-            at_end_of_backward(self._finish)
         bucket = self._bucket_of[parameter]
         view = bucket.views[parameter]
         # From here on it lives in the bucket, unless it has before.
@@ -126,8 +122,9 @@ class DDP(nn.Module):
         while self._not_started and not self._not_started[0].missing:
             flat = self._not_started.popleft().flat.div_(dist.get_world_size())
             self._works.append(dist.all_reduce(flat, async_op=True))
+            if not self._not_started:
+                at_end_of_backward(self._finish)
 
     def _finish(self) -> None:
         for work in self._works:
             work.wait()
-        self._expects_gradients = False
