@@ -1,81 +1,27 @@
-"""A fused softmax in Triton: a row in registers, reductions, programs that take many rows.
+"""A fused softmax in Triton: a row in registers.
 
-Attention scales its scores, masks them and takes the softmax: three operators of PyTorch, each of
-which reads a matrix and writes one. A kernel that holds a row in registers reads it once and writes
-once. In Triton the row is a block, ``tl.max`` and ``tl.sum`` reduce it, and the compiler works out
-the shuffles and the shared memory that k06_warp and k09_softmax are about.
+Attention scales scores, masks them and takes the softmax: three operators, each of which reads a
+matrix and writes one. A kernel that holds a row as a block reads once and writes once.
 
-Both parts are about softmax(scale * x) along the rows of a matrix:
+In k14_triton_mask a masked lane held anything: nobody looked. Here every lane takes part in the
+maximum and in the sum:
 
-  out[i][j] = exp(scale * x[i][j] - m) / s     m: the maximum of scale * x[i][k] over all k that
-                                               row i sees, s: the sum of exp(scale * x[i][k] - m)
+  lanes           0    1    2    3 (masked)
+  loaded         -50  -51  -50   0            the maximum is 0, and all powers are 0
+  to be held     ?
 
-Row i sees all columns; with ``causal``, those with k <= i. What it does not see is 0 in out.
+1. block_length, rows_of: which block, and whose rows.
+2. seen: the lanes that a row sees; with `causal`, columns up to its number.
+3. reduce, by halves, and softmax_block: one row, in PyTorch.
+4. softmax_kernel and softmax: the same with tl.max and tl.sum, and a loop over the program's rows.
 
-A mask says what is not touched, not what the lane holds then, which is undefined. That did not
-matter in k14_triton_mask, where each lane had a result of its own. Here every lane takes part in
-the maximum and in the sum, so a masked lane has to hold what changes neither.
+About 27 lines; only step 4 needs Triton.
 
-Part one: plain Python and PyTorch on the CPU, no Triton. One row, in a block.
+- Scores are float32: scale * x may be larger than any float16.
+- Load what is seen once, nothing else, and store each element once.
 
-- ``block_length(n)``: the length of a block that a row of n elements fits in, the next power of 2
-  (n itself, if it is one). n is at least 1.
-- ``rows_of(program, programs, rows)``: the rows that one of `programs` programs takes, in a range
-  or a list: row number `program`, and then every row that is `programs` further on.
-- ``seen(row, n, block, causal=False)``: which of `block` lanes stand for a column that `row` sees:
-  bool, of that length. A row may have a greater number than the last column.
-- ``reduce(block, combine)``: one number of a block (a tensor without dims), by halves: combine the
-  first half with the second, ``combine(first, second)``, then the halves of the result, until one
-  element is left. So a block of 1024 takes 10 calls, and that is why its length is a power of 2.
-- ``softmax_block(loaded, seen, scale)``: the softmax of one block of scores, float32 of its length.
-  `loaded` (float32 or float16) holds elements of x where `seen` is True, and anything where it is
-  False: 0, NaN, infinity. There the result is 0. `seen` is any pattern with at least one True;
-  `scale`, the elements and the precision are as in part two. A block has a fixed length: no
-  indexing by a mask (``loaded[seen]``), whose result nobody can make room for. No softmax of
-  PyTorch's and no logsumexp; `loaded` stays as it is.
-
-These five take about 15 lines.
-
-Part two: the kernel, with Triton (the lecture's README says how to get it; without it, the tests
-of part two are skipped). It says part one in Triton's words: a loop over rows, a mask, two
-reductions (``tl.max`` and ``tl.sum`` are calls of ``tl.reduce``, which takes a function as your
-``reduce`` does), and a store. A lane that is not seen can be given a value when it is loaded
-(``other``) or afterwards (``tl.where``).
-
-``softmax(x, scale=1.0, *, causal=False)`` returns the softmax of each row.
-
-- x: float32 or float16 of shape (rows, n), on the CPU or on a GPU, any strides, n at most 16384.
-  out: a new contiguous tensor of its shape, dtype and device. scale: any finite float but 0.
-- It is computed in float32 and rounded to x's dtype once, when it is stored. scale * x may be as
-  large as 200,000, beyond the largest float16; so take m off before you multiply by anything else.
-  float32 results are right if they are within 1e-4 of what float64 gives, relatively.
-- An element of x may be -inf (if scale is positive), which makes a 0. Out of scope: rows in which
-  all that is seen is -inf, +inf, NaN, other shapes and dtypes, gradients.
-- One launch of ``softmax_kernel``, unless out is empty. A row is one block, as long as
-  ``block_length`` says. A program for each row, but PROGRAMS = 16 at most: the rows are dealt as
-  ``rows_of`` does, where the number of programs is ``tl.num_programs(0)``. For a small matrix the
-  launch costs more than the work: programs that go on to another row cost no launch.
-- Each element of x that its row sees is loaded once; others are never loaded, so that causal moves
-  about half of a square matrix. Each element of out is stored once. Nothing else is touched.
-- ``softmax`` makes out by ``torch.empty`` and launches: no operator of PyTorch computes, copies,
-  fills or makes a view of x. The kernel does not call ``tl.softmax``, which has no masks.
-
-The kernel is compiled for a GPU without one too (sm_90), and the tests read the PTX. In rows of
-1024 contiguous float32 a thread keeps its part in registers: if there are w warps, each thread has
-1024 / (32 * w) elements, and one load and one store of 16 bytes for each 4 of them. (With causal
-the stores only: a mask that may end between any two elements makes the compiler load each for
-itself.) Between threads goes what the reductions need, by shuffles in a warp and by a few bytes of
-shared memory from warp to warp: 8 per warp at most, where a row would be 4096.
-
-A working answer takes about 18 lines. The arguments of ``softmax_kernel`` are a proposal; they have
-no annotations but ``tl.constexpr``: a constexpr is part of the compiled kernel, so each value of it
-is compiled anew, and an ``if`` over it costs nothing when the kernel runs.
-
-In PyTorch: ``torch/nn/functional.py`` (``scaled_dot_product_attention``, whose documentation has
-the three operators), ``aten/src/ATen/native/cuda/PersistentSoftmax.cuh`` (``softmax_warp_forward``:
-a row in registers, in CUDA) and ``torch/_inductor/choices.py``
-(``should_use_persistent_reduction``, which asks whether to write such a kernel or one with a loop
-over pieces of a row).
+Begin on paper: what has a masked lane to hold, before or after the scale?
+Afterwards read should_use_persistent_reduction in torch/_inductor/choices.py.
 """
 
 from __future__ import annotations
@@ -101,13 +47,13 @@ PROGRAMS = 16
 
 
 def block_length(n: int) -> int:
-    """Return the length of a block for a row of `n` elements."""
+    """Return the length of a block for a row of `n` elements: the next power of 2, or n itself."""
     # TODO: the next power of 2.
     raise NotImplementedError("block_length")
 
 
 def rows_of(program: int, programs: int, rows: int) -> range | list[int]:
-    """Return the rows that a program takes, one after the other."""
+    """Return the rows of a program: its own number, then each that is `programs` further on."""
     # TODO: from the program's own row on, in steps.
     raise NotImplementedError("rows_of")
 
@@ -121,13 +67,21 @@ def seen(row: int, n: int, block: int, *, causal: bool = False) -> torch.Tensor:
 def reduce(
     block: torch.Tensor, combine: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
-    """Return one number of a block: halves are combined until one element is left."""
+    """Return one number of a block (a tensor without dims).
+
+    Combine the first half with the second, ``combine(first, second)``, then the halves of the
+    result, until one element is left: 10 calls for 1024.
+    """
     # TODO: combine halves.
     raise NotImplementedError("reduce")
 
 
 def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> torch.Tensor:
-    """Return the softmax of what is `seen` of ``scale * loaded``, and 0 elsewhere."""
+    """Return the softmax of what is `seen` of ``scale * loaded`` in float32, and 0 elsewhere.
+
+    Where nothing is seen `loaded` holds anything: 0, NaN, infinity. A block keeps its length: do
+    not index by the mask, and call no softmax of PyTorch's.
+    """
     # TODO: scores, powers, quotients; what does a lane hold that is not seen?
     raise NotImplementedError("softmax_block")
 
@@ -136,11 +90,16 @@ def softmax_block(loaded: torch.Tensor, seen: torch.Tensor, scale: float) -> tor
 def softmax_kernel(
     x, out, rows, n, scale, row_stride, column_stride, CAUSAL: tl.constexpr, BLOCK: tl.constexpr
 ) -> None:
-    """Compute every so manieth row of `out`, as many as there are programs apart."""
+    """Compute the rows of this program; there are ``tl.num_programs(0)`` programs."""
     # TODO: a loop over rows; load what is seen, reduce twice, store.
 
 
 def softmax(x: torch.Tensor, scale: float = 1.0, *, causal: bool = False) -> torch.Tensor:
-    """Return the softmax of each row of ``scale * x``."""
+    """Return the softmax of each row of ``scale * x``, by one launch.
+
+    x is float32 or float16 of shape (rows, n) with any strides; scale is not 0. A program for each
+    row, but at most PROGRAMS. The result is new and contiguous, by torch.empty; no other operator
+    of PyTorch runs, nor tl.softmax. An empty result needs no launch.
+    """
     # TODO: make the result, launch the kernel.
     raise NotImplementedError("softmax")

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.backend("cxx")
+# The steps of the lab.
+step_one = pytest.mark.step(1, "forward")
+step_two = pytest.mark.step(2, "backward")
+step_three = pytest.mark.step(3, "without data")
+step_four = pytest.mark.step(4, "the autograd function")
+step_five = pytest.mark.step(5, "second derivatives")
 
 FORWARD = "lecture09_k02.bias_gelu.default"
 BACKWARD = "lecture09_k02.bias_gelu_backward.default"
@@ -132,6 +138,7 @@ def growth(function: Callable[[], object]) -> int:
     return 1024 * (most - before)
 
 
+@step_one
 def test_zero_and_the_ends(extension: Extension) -> None:
     """GELU keeps 0, lets large numbers pass and stops large negative ones."""
     x = torch.tensor([-3000.0, -30.0, 0.0, 30.0, 3000.0, math.nan])
@@ -143,6 +150,7 @@ def test_zero_and_the_ends(extension: Extension) -> None:
     assert math.isnan(last), f"gelu of NaN is NaN, yours is {last}: an error would be hidden"
 
 
+@step_one
 def test_the_bias_is_added_first(extension: Extension) -> None:
     """To each row its own copy: element i of a row gets bias[i]."""
     x = torch.zeros(2, 3)
@@ -152,6 +160,7 @@ def test_the_bias_is_added_first(extension: Extension) -> None:
     assert [[10.0, 20.0, 30.0]] * 2 == found, f"both rows of 0 become 10, 20, 30, yours {found}"
 
 
+@step_one
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype) -> None:
     """The approximation by tanh, to which the constants belong; by erf it is up to 5e-4 away."""
@@ -165,6 +174,7 @@ def test_it_is_what_two_operators_give(extension: Extension, dtype: torch.dtype)
     torch.testing.assert_close(output, expected, rtol=bound, atol=bound)
 
 
+@step_one
 def test_an_element_is_rounded_once(extension: Extension) -> None:
     """A sum of float32 is rounded, and for negative z the tanh near -1 loses most of its bits."""
     x, bias = torch.linspace(-5, 3, 1400).reshape(200, 7), torch.linspace(-0.3, 0.3, 7)
@@ -173,6 +183,7 @@ def test_an_element_is_rounded_once(extension: Extension) -> None:
     torch.testing.assert_close(output.double(), reference(x, bias), rtol=1e-7, atol=0)
 
 
+@step_one
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None:
     """One row, many dims, no rows, rows without elements."""
@@ -204,6 +215,7 @@ def strided(draw: st.DrawFn, *, count: int) -> list[torch.Tensor]:
     return tensors
 
 
+@step_one
 @given(tensors=strided(count=1))
 @example(tensors=[TRANSPOSED, TRANSPOSED[0]])
 def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) -> None:
@@ -219,6 +231,7 @@ def test_any_strides_will_do(extension: Extension, tensors: list[torch.Tensor]) 
     assert output.is_contiguous(), f"yours has strides {output.stride()}, and is to be row-major"
 
 
+@step_one
 def test_forward_is_fused(extension: Extension) -> None:
     """One tensor is allocated, the output, and no operator of ATen computes."""
     bias_gelu = extension.op("bias_gelu")
@@ -234,6 +247,7 @@ def test_forward_is_fused(extension: Extension) -> None:
     forbids_tokens(source("katas.lecture09", "csrc/k02_bias_gelu.cpp"), *HIDDEN)
 
 
+@step_one
 def test_forward_takes_one_pass(extension: Extension) -> None:
     """No buffer between two loops, whoever allocates it: z is written and read again there."""
     bias_gelu = extension.op("bias_gelu")
@@ -247,6 +261,7 @@ def test_forward_takes_one_pass(extension: Extension) -> None:
     )
 
 
+@step_two
 def test_the_slope_at_zero_and_at_the_ends(extension: Extension) -> None:
     """A half, as for every function that is half of a line and half of nothing; then 0 and 1."""
     backward = extension.op("bias_gelu_backward")
@@ -261,6 +276,7 @@ def test_the_slope_at_zero_and_at_the_ends(extension: Extension) -> None:
         assert found[5].isnan(), f"{name} at NaN is NaN, yours is {found[5]}"
 
 
+@step_two
 def test_backward_is_what_autograd_gives(extension: Extension) -> None:
     """The product rule has a second term: tanh depends on z too."""
     x, bias = leaves(50, 7, x=False, bias=False)
@@ -270,6 +286,7 @@ def test_backward_is_what_autograd_gives(extension: Extension) -> None:
     torch.testing.assert_close(found, gradients(grad, x, bias), rtol=1e-12, atol=1e-12)
 
 
+@step_two
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_backward_of_any_shape(extension: Extension, shape: tuple[int, ...]) -> None:
     """The gradient of bias is summed over all dims but the last; without rows it is 0."""
@@ -280,6 +297,7 @@ def test_backward_of_any_shape(extension: Extension, shape: tuple[int, ...]) -> 
     torch.testing.assert_close(found, gradients(grad, x, bias))
 
 
+@step_two
 def test_backward_is_fused(extension: Extension) -> None:
     """Two tensors are allocated, the two gradients."""
     backward = extension.op("bias_gelu_backward")
@@ -291,6 +309,7 @@ def test_backward_is_fused(extension: Extension) -> None:
     assert 4 * 65 * 32 == allocated, f"{allocated} bytes for gradients of {4 * 65 * 32}"
 
 
+@step_two
 def test_backward_takes_one_pass(extension: Extension) -> None:
     """What the loop adds up is added up as it goes: no second loop over a kept gradient."""
     backward = extension.op("bias_gelu_backward")
@@ -304,6 +323,7 @@ def test_backward_takes_one_pass(extension: Extension) -> None:
     )
 
 
+@step_two
 def test_gradients_are_rounded_once(extension: Extension) -> None:
     """The sum of 20000 rows too: in float32 each addition would lose a few bits."""
     x, bias = 2 * torch.randn(20000, 2), torch.randn(2)
@@ -318,6 +338,7 @@ def test_gradients_are_rounded_once(extension: Extension) -> None:
     torch.testing.assert_close(for_input.double(), expected[0], rtol=1e-7, atol=1e-12)
 
 
+@step_two
 def test_a_sum_is_rounded_once(extension: Extension) -> None:
     """Three equal rows: three times a rounded number is not the rounded threefold."""
     x, bias, grad = torch.randn(1, 2000), torch.randn(2000), torch.rand(1, 2000)
@@ -328,6 +349,7 @@ def test_a_sum_is_rounded_once(extension: Extension) -> None:
     assert off < 2**-24 * 1.001, f"off by {off / 2**-24:.2f} of a rounding: add up in double"
 
 
+@step_two
 @given(tensors=strided(count=2))
 @example(tensors=[TRANSPOSED, TRANSPOSED, TRANSPOSED[0]])
 def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tensor]) -> None:
@@ -343,6 +365,7 @@ def test_backward_of_any_strides(extension: Extension, tensors: list[torch.Tenso
     assert all(tensor.is_contiguous() for tensor in found), f"yours have the strides {strides}"
 
 
+@step_three
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_each_kernel_checks(extension: Extension, place: str) -> None:
     """By the function that is given: what would fail on the CPU must fail while one plans."""
@@ -359,6 +382,7 @@ def test_each_kernel_checks(extension: Extension, place: str) -> None:
         backward(x[:1], x, bias)
 
 
+@step_three
 def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
     """Shapes, dtypes and strides, and no data: 8 TB cost nothing to plan with."""
     forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
@@ -375,6 +399,7 @@ def test_meta_kernels_look_like_the_others(extension: Extension) -> None:
     assert huge.shape == found, f"input is 2^20 by 2^20, yours is {tuple(found)}"
 
 
+@step_three
 def test_symbols_stay_symbols(extension: Extension) -> None:
     """A size that is asked for as an int is fixed: every other size is a new compilation."""
     forward, backward = extension.op("bias_gelu"), extension.op("bias_gelu_backward")
@@ -387,6 +412,7 @@ def test_symbols_stay_symbols(extension: Extension) -> None:
             assert all(size.node.maybe_as_int() is None for size in sizes), f"sizes {sizes}"
 
 
+@step_four
 def test_gradients_arrive(extension: Extension) -> None:
     """The autograd kernel brings the two kernels together."""
     x, bias = leaves(5, 3)
@@ -398,6 +424,7 @@ def test_gradients_arrive(extension: Extension) -> None:
     torch.testing.assert_close((x.grad, bias.grad), gradients(grad, x, bias))
 
 
+@step_four
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3), (0, 3)], ids=str)
 def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
     """Finite differences, for both inputs and for each alone."""
@@ -406,6 +433,7 @@ def test_gradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
         assert torch.autograd.gradcheck(bias_gelu, leaves(*shape, x=x, bias=bias))
 
 
+@step_four
 def test_the_graph_has_one_node(extension: Extension) -> None:
     """And without gradients there is none."""
     bias_gelu = extension.op("bias_gelu")
@@ -421,6 +449,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
     assert bias_gelu(x.detach(), bias.detach()).grad_fn is None, "no input requires grad"
 
 
+@step_four
 def test_only_the_inputs_are_saved(extension: Extension) -> None:
     """Not their sum, nor a copy that is contiguous: it would have to live until backward."""
     x = torch.randn(3, 2, dtype=torch.float64).t().requires_grad_()
@@ -439,6 +468,7 @@ def test_only_the_inputs_are_saved(extension: Extension) -> None:
     assert ["bias", "input"] == found, f"save_for_backward got {found}"
 
 
+@step_four
 @pytest.mark.parametrize("changed", ["input", "bias"])
 def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> None:
     """Its version counter tells, if it was saved by save_for_backward."""
@@ -451,6 +481,7 @@ def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> N
         result.backward()
 
 
+@step_four
 def test_each_direction_is_one_operator(extension: Extension) -> None:
     """One kernel forward, one backward: what has to be contiguous, the kernel makes so."""
     bias_gelu = extension.op("bias_gelu")
@@ -469,6 +500,7 @@ def test_each_direction_is_one_operator(extension: Extension) -> None:
             )
 
 
+@step_five
 def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:
     """Gradients do not depend on whether they will be differentiated; but they have a history."""
     bias_gelu = extension.op("bias_gelu")
@@ -480,6 +512,7 @@ def test_a_recorded_backward_gives_the_same(extension: Extension) -> None:
     assert all(one.requires_grad for one in found), "a second derivative would be lost silently"
 
 
+@step_five
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3), (0, 3)], ids=str)
 def test_gradgradcheck_agrees(extension: Extension, shape: tuple[int, ...]) -> None:
     """Second derivatives, by both inputs and by each alone."""

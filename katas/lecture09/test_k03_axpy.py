@@ -90,10 +90,14 @@ def test_special_values_are_computed_like_others(extension: CudaExtension, devic
     y = torch.tensor(special, device=device).repeat(len(special))
     # Both products are exact for denormals too: a fused multiply-add rounds as two operations do.
     for a in (3.0, 0.0):
-        what = f"yours differs from PyTorch's {a:g} * x + y on special values: ".__add__
         actual, expected = extension.op("axpy")(x, y, a), a * x + y
         for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
-            torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True, msg=what)
+            wrong = ((one != other) & ~(one.isnan() & other.isnan())).nonzero().flatten().tolist()
+            assert [] == wrong, (
+                f"yours differs from PyTorch's {a:g} * x + y on special values: x is"
+                f" {x[wrong[0]].item()}, y {y[wrong[0]].item()}; yours {actual[wrong[0]].item()},"
+                f" PyTorch's {expected[wrong[0]].item()}"
+            )
 
 
 @given(n=st.integers(1, 40_000))
@@ -170,13 +174,6 @@ def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: 
         f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
         " most_blocks() asks the device"
     )
-
-
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    check(extension, 300, device)
-    x, y = arrays(300, device)
-    torch.library.opcheck(extension.op("axpy").default, (x, y, 0.5))
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katas import source
-from plugins.kit import tensors
 from plugins.kit import unchanged
 
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
-THREADS = 256
-MOST_BLOCKS = 64
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # Names that the compiler knows, and those of types and conversions.
 CONSTANT = re.compile(r"\bconstexpr\s+[\w:]+\s+(\w+)|#define\s+(\w+)|[<,]\s*int\s+(\w+)(?=\s*[>,])")
@@ -150,13 +147,7 @@ def test_transposed(extension: CudaExtension, device: str, which: str) -> None:
 def test_expanded(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
     """Broadcasting makes strides of 0: one element of memory is there at many indices."""
     check(extension, numbers(3, 4, device=device), numbers(*shape, device=device))
-
-
-def test_x_may_be_expanded_too(extension: CudaExtension, device: str) -> None:
-    """The result has memory for each element, where x has one element for a whole row."""
-    x = numbers(6, 1, device=device).expand(6, 5)
-    check(extension, x, numbers(6, 5, device=device))
-    check(extension, x, numbers(5, device=device))
+    check(extension, numbers(*shape, device=device).expand(3, 4), numbers(3, 4, device=device))
 
 
 def test_no_dims(extension: CudaExtension, device: str) -> None:
@@ -179,23 +170,6 @@ def test_five_dims(extension: CudaExtension, device: str, order: tuple[int, ...]
     x = numbers(*sizes, device=device).permute(order)
     y = numbers(*(x.size(dim) for dim in (4, 3, 2, 1, 0)), device=device).permute(4, 3, 2, 1, 0)
     check(extension, x, y)
-
-
-def test_x_and_y_share_memory(extension: CudaExtension, device: str) -> None:
-    """Two views of the same memory, which is only read."""
-    memory = numbers(6, 6, device=device)
-    check(extension, memory, memory.t())
-    check(extension, memory[1:], memory[:-1])
-
-
-@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2, 4), (2, 0, 0, 3, 1)])
-def test_no_elements(extension: CudaExtension, device: str, shape: tuple[int, ...]) -> None:
-    """A size of 0: no launch, since a grid of no blocks is an error, and no division by 0."""
-    x = numbers(*shape, device=device)
-    actual = extension.op("sub")(x, x)
-    assert shape == tuple(actual.shape), f"yours has the shape {tuple(actual.shape)}"
-    if device == "cpu":
-        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
 
 
 def layout(sizes: Sequence[int], draw: st.DrawFn) -> torch.Tensor:
@@ -233,22 +207,12 @@ def test_special_values_are_subtracted_like_others(extension: CudaExtension, dev
     check(extension, x, x)
     actual, expected = extension.op("sub")(x, x.t()), x - x.t()
     for one, other in ((actual, expected), (1 / actual, 1 / expected)):  # 1 / -0.0 is -inf
-        torch.testing.assert_close(
-            one,
-            other,
-            rtol=0,
-            atol=0,
-            equal_nan=True,
-            msg=lambda found: f"yours differs from PyTorch's x - y on special values: {found}",
+        wrong = ((one != other) & ~(one.isnan() & other.isnan())).nonzero().tolist()
+        assert [] == wrong, (
+            f"yours differs from PyTorch's x - y on special values, first where x is"
+            f" {special[wrong[0][0]]} and y {special[wrong[0][1]]}:"
+            f" yours {actual[tuple(wrong[0])].item()}, PyTorch's {expected[tuple(wrong[0])].item()}"
         )
-
-
-@given(data=st.data())
-def test_any_values(extension: CudaExtension, data: st.DataObject) -> None:
-    """Infinities, NaN, zeros and denormals, of which none is skipped, and numbers that round."""
-    shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=5)))
-    x, y = (data.draw(tensors([torch.float32], shape=shape)) for _ in range(2))
-    check(extension, x, y)
 
 
 @pytest.mark.parametrize("rows", [64, 65, 200])
@@ -259,20 +223,6 @@ def test_a_thread_goes_on_to_further_elements(
     x = numbers(256, rows, device=device).t()
     check(extension, x, numbers(rows, 1, device=device))
     check(extension, numbers(70_000, device=device), numbers(1, device=device))
-
-
-@pytest.mark.parametrize(
-    ("shape", "blocks"),
-    [((), 1), ((16, 16), 1), ((257, 1), 2), ((63, 2, 128), 63), ((5, 3226), 64), ((3, 9999), 64)],
-)
-def test_blocks_are_as_many_as_needed_but_never_more_than_64(
-    extension: CudaExtension, shape: tuple[int, ...], blocks: int
-) -> None:
-    """One launch, in blocks of 256 threads: no second kernel makes anything contiguous before."""
-    y = numbers(*shape[::-1]).permute(tuple(reversed(range(len(shape)))))
-    launch = launched(extension, numbers(*shape), y)
-    assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
-    assert (blocks, 1, 1) == launch.grid, f"{shape} wants {blocks} blocks, found {launch.grid}"
 
 
 def test_each_element_is_read_and_written_once(extension: CudaExtension) -> None:
@@ -298,43 +248,11 @@ def test_neighbouring_threads_take_neighbours_of_the_last_dim(extension: CudaExt
     )
 
 
-def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
-    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
-    with extension.simulated(stream=11):
-        check(extension, numbers(3, 5), numbers(5))
-
-
-def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
-    with extension.refused():
-        check(extension, numbers(3, 5), numbers(5))
-
-
-@pytest.mark.parametrize("processors", [1, 3, 132])
-def test_a_grid_is_as_large_as_the_device(extension: CudaExtension, processors: int) -> None:
-    """64 blocks are the most for 8 multiprocessors, and for no other device."""
-    n = 20 * THREADS
-    with extension.simulated(processors=processors):
-        launch = launched(extension, numbers(n), numbers(n))
-    blocks = min(20, 8 * processors)
-    assert (blocks, 1, 1) == launch.grid, (
-        f"{processors} multiprocessors and n = {n} want {blocks} blocks, yours are {launch.grid}:"
-        " most_blocks() asks the device"
-    )
-
-
 @pytest.mark.parametrize("grid", [1, 3])
 def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, grid: int) -> None:
     """A grid-stride loop goes on until all is done, however few blocks there are."""
     with extension.simulated(grid=grid):
         check(extension, numbers(40, 50).t(), numbers(50, 40))
-
-
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    x, y = numbers(6, 5, device=device), numbers(5, 12, device=device)
-    check(extension, x.t(), y[:, ::2])
-    torch.library.opcheck(extension.op("sub").default, (x.t(), y[:, ::2]))
 
 
 def test_indices_are_known_when_the_kernel_is_compiled(extension: CudaExtension) -> None:

@@ -45,15 +45,9 @@ def test_one_element(extension: CudaExtension, device: str) -> None:
     check(extension, 1, device)
 
 
-@pytest.mark.parametrize("n", [2, 31, 32, 33, 255, 256])
-def test_one_block(extension: CudaExtension, device: str, n: int) -> None:
-    """At most one element per thread: eight steps of the tree make 256 sums one."""
-    check(extension, n, device)
-
-
-@pytest.mark.parametrize("n", [257, 1000, 1023, 1024, 1025, GRID])
+@pytest.mark.parametrize("n", [2, 31, 32, 33, 255, 256, 257, 1000, 1023, 1024, 1025, GRID])
 def test_blocks_put_their_sums_together(extension: CudaExtension, device: str, n: int) -> None:
-    """Several blocks: the second launch sums up what the first one left in partial."""
+    """One block and several: the second launch sums up what the first one left in partial."""
     check(extension, n, device)
 
 
@@ -101,12 +95,10 @@ def test_numbers_that_round_are_added(extension: CudaExtension, device: str, n: 
     """Fractions too: but for what float32 rounds, it is the sum in float64."""
     for scale in (1.0, 1e-20):
         x = scale * torch.rand(n, device=device)
-        torch.testing.assert_close(
-            extension.op("block_sum")(x).double(),
-            x.double().sum(),
-            rtol=1e-5,
-            atol=0.0,
-            msg=f"the sum of {n} fractions of {scale:g} is not the one of float64: ".__add__,
+        expected = x.double().sum().item()
+        actual = extension.op("block_sum")(x).item()
+        assert math.isclose(expected, actual, rel_tol=1e-5), (
+            f"the sum of {n} fractions of {scale:g} is {actual}, in float64 it is {expected}"
         )
 
 
@@ -135,14 +127,6 @@ def test_one_launch_for_the_blocks_and_one_for_their_sums(extension: CudaExtensi
     )
 
 
-def test_no_atomic_operations(extension: CudaExtension) -> None:
-    """Threads that add to one place stand in a queue, and the order of the queue is random."""
-    check(extension, GRID)
-    for launch in extension.launches():
-        atomics = launch.count("global", "atomic") + launch.count("shared", "atomic")
-        assert 0 == atomics.accesses, f"expected no atomic operations:\n{launch.table()}"
-
-
 @pytest.mark.parametrize("n", [GRID, 3 * GRID])
 def test_each_element_is_read_once_by_neighbouring_threads(
     extension: CudaExtension, n: int
@@ -167,35 +151,19 @@ def test_each_element_is_read_once_by_neighbouring_threads(
     )
 
 
-def test_each_block_writes_one_value(extension: CudaExtension) -> None:
-    """The sum of a block goes to global memory when it is whole."""
-    check(extension, GRID)
-    for launch in extension.launches():
-        written = launch.count("global", "write").accesses
-        assert launch.grid[0] == written, (
-            f"{launch.grid[0]} blocks wrote {written} values\n{launch.table()}"
-        )
-
-
 def test_log2_of_the_threads_barriers(extension: CudaExtension) -> None:
     """A tree of 256 leaves has 8 steps: 10 barriers per block are enough."""
     check(extension, GRID)
     for launch in extension.launches():
+        atomics = launch.count("global", "atomic") + launch.count("shared", "atomic")
+        assert 0 == atomics.accesses, (
+            f"{atomics.accesses} atomic operations: threads that add to one place stand in a queue,"
+            f" and the order of the queue is random\n{launch.table()}"
+        )
         each = launch.barriers / launch.grid[0]
         assert each <= MOST_BARRIERS, (
             f"{each} barriers per block, at most {MOST_BARRIERS} are allowed: how often does the"
             f" number of sums halve from {THREADS} to 1?\n{launch.table()}"
-        )
-
-
-def test_no_bank_conflicts(extension: CudaExtension) -> None:
-    """The threads of a warp touch 32 different banks, each at the same time."""
-    check(extension, GRID)
-    for launch in extension.launches():
-        shared = launch.count("shared")
-        assert 0 == shared.conflicts, (
-            f"{shared.conflicts} of {shared.wavefronts} wavefronts come from bank conflicts: how"
-            f" far apart are the floats that neighbouring threads touch?\n{launch.table()}"
         )
 
 
@@ -207,7 +175,12 @@ def test_warps_that_are_done_leave_shared_memory_alone(extension: CudaExtension,
     """
     check(extension, n)
     for launch in extension.launches():
-        each = launch.count("shared").wavefronts / launch.grid[0]
+        shared = launch.count("shared")
+        assert 0 == shared.conflicts, (
+            f"{shared.conflicts} of {shared.wavefronts} wavefronts come from bank conflicts: how"
+            f" far apart are the floats that neighbouring threads touch?\n{launch.table()}"
+        )
+        each = shared.wavefronts / launch.grid[0]
         assert each <= MOST_WAVEFRONTS, (
             f"{each} wavefronts of shared memory per block, at most {MOST_WAVEFRONTS} are allowed"
             " (a tree that halves takes 45): does each step keep every warp busy for a few of its"
@@ -226,12 +199,6 @@ def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) 
     """The first or the second; cudaGetLastError() has the error, which is to be returned."""
     with extension.refused(launch):
         check(extension, 300)
-
-
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    check(extension, 300, device)
-    torch.library.opcheck(extension.op("block_sum").default, (torch.rand(300, device=device),))
 
 
 def test_nothing_is_in_float64(extension: CudaExtension) -> None:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.backend("cxx"), pytest.mark.device("cpu", "cuda")]
 
-# Elements along an edge of what a block may do, and the blocks beyond which it may do more.
-EDGE = 64
-ENOUGH_BLOCKS = 64
 ALIGNED = [(256, 256), (64, 320), (200, 136)]
 UNALIGNED = [(257, 129), (127, 125)]
 
@@ -81,19 +78,6 @@ def test_edges(extension: CudaExtension, device: str, n: int, m: int) -> None:
     check(extension, n, m, device)
 
 
-@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0)])
-def test_no_elements(extension: CudaExtension, device: str, n: int, m: int) -> None:
-    """No elements, no launch; but the shape is transposed."""
-    check(extension, n, m, device)
-
-
-@pytest.mark.parametrize(("n", "m"), [(0, 5), (5, 0)])
-def test_nothing_is_launched_for_nothing(extension: CudaExtension, n: int, m: int) -> None:
-    """No elements are no tiles: not one block that finds no work."""
-    check(extension, n, m)
-    assert [] == extension.launches(), "nothing is to be moved, and a kernel is launched"
-
-
 def test_bits_are_moved(extension: CudaExtension, device: str) -> None:
     """Negative zero, infinities, subnormal numbers and NaN with a payload arrive as they were."""
     words = [-(1 << 31), 1, 0x7F800000, -(1 << 23), 0x7FC01234, 0x7FC00000, 0x3F800000, 0x80, 0]
@@ -151,44 +135,6 @@ def test_no_bank_is_asked_twice(extension: CudaExtension, n: int, m: int) -> Non
         f"{shared.wavefronts} wavefronts for {shared.requests} requests: in a tile of 32 words per"
         f" row a column lies in one bank. Where must element (r, c) lie?\n{launch.table()}"
     )
-
-
-@pytest.mark.parametrize(("n", "m"), [(256, 256), (64, 1024), (320, 192), (512, 512)])
-def test_many_blocks_share_the_work(extension: CudaExtension, n: int, m: int) -> None:
-    """A block for every 64 x 64 elements, or 64 of them: a GPU has more than a hundred places."""
-    launch = launched(extension, n, m)
-    assert min(ENOUGH_BLOCKS, n * m // EDGE**2) <= launch.storing_blocks, (
-        f"the grid is {launch.grid}, {launch.storing_blocks} of its blocks store anything: too few"
-    )
-
-
-@pytest.mark.parametrize(("n", "m"), [(4096, 8), (8, 4096), (256, 256), (4096, 1), (1, 4096)])
-def test_tiles_are_numbered_along_x(extension: CudaExtension, n: int, m: int) -> None:
-    """A grid ends at 65535 along y and z: 2^22 rows are more tiles than that, and are allowed."""
-    launch = launched(extension, n, m)
-    assert (1, 1) == launch.grid[1:], (
-        f"the grid is {launch.grid}: its second and third number grow with the matrix, and end at"
-        " 65535, where the launch would be refused"
-    )
-
-
-def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
-    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
-    with extension.simulated(stream=11):
-        check(extension, 40, 30)
-
-
-def test_a_launch_that_fails_is_reported(extension: CudaExtension) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
-    with extension.refused():
-        check(extension, 40, 30)
-
-
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    check(extension, 3, 7, device)
-    x = torch.arange(21.0, device=device).reshape(3, 7)
-    torch.library.opcheck(extension.op("transpose").default, (x.t(),))
 
 
 @pytest.mark.backend("nvcc")

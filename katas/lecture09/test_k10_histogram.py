@@ -86,14 +86,6 @@ def test_more_and_fewer_bins_than_threads(
     check(extension, name, draw(2000, -2, bins + 2, device), bins)
 
 
-@BOTH
-def test_no_values(extension: CudaExtension, device: str, name: str) -> None:
-    """No values, no launch, and 0 in each bin."""
-    check(extension, name, draw(0, 0, 1, device), 300)
-    if device == "cpu":
-        assert [] == extension.launches(), "there is nothing to launch, not even one idle block"
-
-
 @pytest.mark.parametrize("bins", [MOST_SHARED_BINS, MOST_SHARED_BINS + 1, 20_000])
 def test_more_bins_than_shared_memory_holds(
     extension: CudaExtension, device: str, bins: int
@@ -107,19 +99,6 @@ def test_more_bins_than_shared_memory_holds(
 def test_any_values(extension: CudaExtension, name: str, n: int, bins: int) -> None:
     """Any sizes, in any order of blocks and threads."""
     check(extension, name, draw(n, -1, bins + 1), bins)
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("n", "blocks"), [(1, 1), (256, 1), (257, 2), (31 * 256, 31), (31 * 256 + 1, 32), (20_000, 32)]
-)
-def test_blocks_are_as_many_as_needed_but_never_more_than_32(
-    extension: CudaExtension, name: str, n: int, blocks: int
-) -> None:
-    """Blocks of 256 threads; beyond 32 of them each thread takes more values."""
-    launch = launched(extension, name, draw(n, 0, 10), 10)
-    assert (THREADS, 1, 1) == launch.block, "expected blocks of 256 threads along x"
-    assert (blocks, 1, 1) == launch.grid, f"n = {n} wants {blocks} blocks, found {launch.grid}"
 
 
 @BOTH
@@ -187,73 +166,12 @@ def test_the_threads_of_a_block_share_its_bins(extension: CudaExtension) -> None
     )
 
 
-@pytest.mark.parametrize("bins", [1, MOST_SHARED_BINS, MOST_SHARED_BINS + 1])
-def test_private_counts_are_used_wherever_they_fit(extension: CudaExtension, bins: int) -> None:
-    """Up to 12288 bins each value is counted in shared memory."""
-    launch = launched(extension, "histogram", draw(300, 0, bins), bins)
-    expected = 300 if bins <= MOST_SHARED_BINS else 0
-    found = launch.count("shared", "atomic").accesses
-    assert (found > 0) == (expected > 0), (
-        f"{bins} bins of 4 bytes and 48 KiB of shared memory, found {found} atomics there\n"
-        f"{launch.table()}"
-    )
-
-
-@BOTH
-def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension, name: str) -> None:
-    """The memset too: on the default stream it may come when the counts are there already."""
-    with extension.simulated(stream=11):
-        check(extension, name, draw(300, 0, 20), 20)
-
-
-@BOTH
-def test_a_launch_that_fails_is_reported(extension: CudaExtension, name: str) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which is to be returned."""
-    with extension.refused():
-        check(extension, name, draw(300, 0, 20), 20)
-
-
-@BOTH
-@pytest.mark.parametrize("processors", [1, 3, 132])
-def test_a_grid_is_as_large_as_the_device(
-    extension: CudaExtension, name: str, processors: int
-) -> None:
-    """32 blocks are the most for 8 multiprocessors, and for no other device."""
-    with extension.simulated(processors=processors):
-        launch = launched(extension, name, draw(20 * THREADS, 0, 10), 10)
-    blocks = min(20, 4 * processors)
-    assert (blocks, 1, 1) == launch.grid, (
-        f"{processors} multiprocessors want {blocks} blocks, yours are {launch.grid}:"
-        " most_blocks() asks the device"
-    )
-
-
 @BOTH
 @pytest.mark.parametrize("grid", [1, 3])
 def test_the_kernel_is_right_for_any_grid(extension: CudaExtension, name: str, grid: int) -> None:
     """A grid-stride loop goes on until all is counted, however few blocks there are."""
     with extension.simulated(grid=grid):
         check(extension, name, draw(2000, -2, 20), 18)
-
-
-@pytest.mark.parametrize("bins", [1, 300, MOST_SHARED_BINS])
-def test_shared_memory_is_as_large_as_the_launch_says(extension: CudaExtension, bins: int) -> None:
-    """Dynamic, bins ints and no more: what a block leaves free, another block can have."""
-    launch = launched(extension, "histogram", draw(300, 0, bins), bins)
-    found = launch.dynamic_bytes, launch.static_bytes
-    assert (4 * bins, 0) == found, (
-        f"{bins} bins are {4 * bins} bytes of dynamic shared memory and none of static, yours are"
-        f" {found[0]} and {found[1]} ({', '.join(launch.variables)}): an array with a size in the"
-        " source takes it whole for few bins too, and fewer blocks fit a multiprocessor"
-    )
-
-
-@BOTH
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    values = draw(300, 0, 20, device)
-    check(extension, name, values, 20)
-    torch.library.opcheck(extension.op(name).default, (values, 20))
 
 
 @pytest.mark.backend("nvcc")

@@ -211,10 +211,3 @@ def test_a_launch_that_fails_is_reported(extension: CudaExtension, name: str) ->
     """A launch raises nothing; cudaGetLastError() has the error, which is returned."""
     with extension.refused():
         check(extension, name, 300)
-
-
-@ALL
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    check(extension, name, 300, device)
-    torch.library.opcheck(extension.op(name).default, (draw(300, device),))

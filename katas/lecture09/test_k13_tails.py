@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from plugins.kit import CudaExtension
     from plugins.kit import Launch
     from plugins.kit import Ptx
@@ -119,9 +117,17 @@ def test_lanes_without_an_element_come_to_the_shuffle(
     check_row_sum(extension, 3, n, device)
 
 
-def test_a_row_of_nothing(extension: CudaExtension, device: str) -> None:
-    """Row sum: no thread has an element, and the sum is 0."""
+def test_nothing_to_add_or_to_write(extension: CudaExtension, device: str) -> None:
+    """A row of nothing has the sum 0; where nothing is to be written, nothing is launched."""
     check_row_sum(extension, 2, 0, device)
+    for name, shape in (("scale", (0,)), ("row_sum", (0, 5)), ("differences", (1,))):
+        dtype = torch.float32 if name == "scale" else torch.int32
+        x = torch.ones(shape, dtype=dtype, device=device)
+        found = extension.op(name)(*((x, A) if name == "scale" else (x,)))
+        assert (0,) == tuple(found.shape), f"{name}: yours has shape {tuple(found.shape)}"
+        if device == "cpu":
+            names = [launch.kernel for launch in extension.launches()]
+            assert [] == names, f"{name}: nothing is to be written, and yours launches {names}"
 
 
 @pytest.mark.parametrize("n", [33, 65, 257, 1025])
@@ -136,24 +142,6 @@ def test_the_last_lane_of_a_warp_has_a_neighbour(
 def test_the_last_element_is_handed_on(extension: CudaExtension, device: str, n: int) -> None:
     """Differences: the thread of the last element has nothing to store, but something to give."""
     check_differences(extension, n, device)
-
-
-@pytest.mark.given
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [("scale", (0,)), ("row_sum", (0, 5)), ("row_sum", (0, 0)), ("differences", (1,))],
-)
-def test_nothing_to_write(
-    extension: CudaExtension, device: str, name: str, shape: tuple[int, ...]
-) -> None:
-    """No launch: a grid of no blocks is refused, and one of idle blocks is of no use."""
-    dtype = torch.float32 if name == "scale" else torch.int32
-    x = torch.ones(shape, dtype=dtype, device=device)
-    arguments = (x, A) if name == "scale" else (x,)
-    assert (0,) == tuple(extension.op(name)(*arguments).shape)
-    if device == "cpu":
-        names = [launch.kernel for launch in extension.launches()]
-        assert [] == names, f"nothing is to be written, but a kernel is launched: {names}"
 
 
 @given(n=st.integers(1, 3000), start=st.integers(0, 9))
@@ -267,55 +255,3 @@ def test_nvcc_moves_four_floats_at_a_time(extension: CudaExtension, ptx: Ptx) ->
     check_scale(extension, 1025)
     for space in ("ld.global", "st.global"):
         assert ptx.count(f"{space}*.v4*"), f"no {space} of 4 floats:\n{ptx.table()}"
-
-
-CALLS = pytest.mark.parametrize(
-    "call",
-    [
-        lambda extension: check_scale(extension, 77),
-        lambda extension: check_row_sum(extension, 3, 40),
-        lambda extension: check_differences(extension, 77),
-    ],
-    ids=["scale", "row_sum", "differences"],
-)
-
-
-@CALLS
-def test_all_of_it_is_on_the_stream_of_the_caller(
-    extension: CudaExtension, call: Callable[[CudaExtension], None]
-) -> None:
-    """In `with torch.cuda.stream(s)` that is s, and nothing orders s and the default stream."""
-    with extension.simulated(stream=11):
-        call(extension)
-
-
-@pytest.mark.given
-@CALLS
-def test_a_launch_that_fails_is_reported(
-    extension: CudaExtension, call: Callable[[CudaExtension], None]
-) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error, which is returned."""
-    with extension.refused():
-        call(extension)
-
-
-@pytest.mark.parametrize("name", ["scale", "row_sum", "differences"])
-def test_the_operator_passes_opcheck(extension: CudaExtension, device: str, name: str) -> None:
-    """Schema, Meta kernel and kernel agree: nothing is mutated, no storage is shared."""
-    cases: dict[str, tuple[Callable[[], None], tuple[object, ...]]] = {
-        "scale": (
-            lambda: check_scale(extension, 77, device),
-            (torch.ones(77, device=device), A),
-        ),
-        "row_sum": (
-            lambda: check_row_sum(extension, 3, 40, device),
-            (torch.ones(3, 40, dtype=torch.int32, device=device),),
-        ),
-        "differences": (
-            lambda: check_differences(extension, 77, device),
-            (torch.ones(77, dtype=torch.int32, device=device),),
-        ),
-    }
-    check, arguments = cases[name]
-    check()
-    torch.library.opcheck(extension.op(name).default, arguments)

@@ -33,6 +33,11 @@ if find_spec("triton"):
 
 
 pytestmark = pytest.mark.device("cpu", "cuda")
+# The steps of the lab.
+step_one = pytest.mark.step(1, "blocks and rows")
+step_two = pytest.mark.step(2, "what a row sees")
+step_three = pytest.mark.step(3, "one row in PyTorch")
+step_four = pytest.mark.step(4, "the kernel")
 # What the interpreter and the tests' count of loads run themselves, beside torch.empty.
 ALLOWED = {
     *("aten::empty", "aten::new_empty", "aten::set_", "aten::copy_", "aten::as_strided"),
@@ -63,19 +68,17 @@ def visible(x: torch.Tensor, *, causal: bool) -> torch.Tensor:
 # Part one: the block of a row, and whose row it is.
 
 
-def test_powers_of_2_are_blocks() -> None:
-    """A row of 1, 2, 8 or 1024 elements fits exactly."""
-    for n in (1, 2, 8, 1024):
-        assert n == kata.block_length(n), f"a row of {n} elements needs no longer a block"
-
-
-@pytest.mark.parametrize(("n", "length"), [(3, 4), (5, 8), (1000, 1024), (1025, 2048)])
+@step_one
+@pytest.mark.parametrize(
+    ("n", "length"), [(1, 1), (2, 2), (1024, 1024), (3, 4), (5, 8), (1000, 1024), (1025, 2048)]
+)
 def test_other_rows_take_the_next_power_of_2(n: int, length: int) -> None:
     """Some lanes are left over."""
     found = kata.block_length(n)
     assert length == found, f"a row of {n} elements fits in {length} lanes, not {found}"
 
 
+@step_one
 @given(n=st.integers(1, 16384))
 def test_any_row_has_a_block(n: int) -> None:
     """A power of 2, long enough, and less than twice as long."""
@@ -86,6 +89,7 @@ def test_any_row_has_a_block(n: int) -> None:
     assert 1 == length.bit_count(), f"{length} is no power of 2"
 
 
+@step_one
 @pytest.mark.parametrize(
     ("program", "programs", "rows", "own"),
     [
@@ -103,18 +107,10 @@ def test_rows_are_dealt(program: int, programs: int, rows: int, own: list[int]) 
     assert own == found, f"program {program} of {programs} takes {own} of {rows} rows, not {found}"
 
 
-@given(programs=st.integers(1, 20), rows=st.integers(0, 100))
-def test_every_row_is_somebody_s(programs: int, rows: int) -> None:
-    """All programs together take each row once."""
-    found = [row for program in range(programs) for row in kata.rows_of(program, programs, rows)]
-    assert list(range(rows)) == sorted(found), (
-        f"{programs} programs take the rows {sorted(found)}, expected each of {rows} once"
-    )
-
-
 # Part one: which lanes take part.
 
 
+@step_two
 @pytest.mark.parametrize(("n", "block"), [(8, 8), (5, 8), (1, 1), (1, 4)])
 def test_a_row_sees_its_columns(n: int, block: int) -> None:
     """And no lane behind them, in any row."""
@@ -128,6 +124,7 @@ def test_a_row_sees_its_columns(n: int, block: int) -> None:
         )
 
 
+@step_two
 @pytest.mark.parametrize(("row", "columns"), [(0, 1), (3, 4), (4, 5), (5, 5), (9, 5)])
 def test_a_causal_row_sees_the_columns_up_to_its_own(row: int, columns: int) -> None:
     """Row 0 sees one. Below the diagonal's end there are still no more columns than n."""
@@ -137,29 +134,10 @@ def test_a_causal_row_sees_the_columns_up_to_its_own(row: int, columns: int) -> 
     )
 
 
-@pytest.mark.parametrize("shape", [(40, 40), (40, 10), (10, 40)])
-def test_causal_is_the_lower_triangle(shape: tuple[int, int]) -> None:
-    """All rows together: about half of a square matrix is never loaded."""
-    rows, n = shape
-    found = torch.stack([kata.seen(row, n, 64, causal=True) for row in range(rows)])
-    expected = torch.ones(rows, 64, dtype=torch.bool).tril()
-    expected[:, n:] = False
-    assert torch.equal(expected, found), f"{int(expected.sum())} are seen, not {int(found.sum())}"
-
-
 # Part one: reductions.
 
 
-def test_a_block_of_one_is_reduced() -> None:
-    """Nothing is left to combine."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("one element needs no call of combine")
-
-    found = kata.reduce(torch.tensor([7.0]), refuse)
-    assert ((), 7.0) == (tuple(found.shape), found.item()), f"yours is {found}, without dims 7"
-
-
+@step_three
 @pytest.mark.parametrize("length", [2, 8, 1024])
 def test_halves_are_combined(length: int) -> None:
     """All pairs of a step at once: 3 calls for 8 elements, 10 for 1024, and not one per element."""
@@ -177,6 +155,7 @@ def test_halves_are_combined(length: int) -> None:
     )
 
 
+@step_three
 def test_the_first_half_is_on_the_left() -> None:
     """Element i of the first half meets element i of the second; not every function commutes."""
     calls = []
@@ -190,6 +169,7 @@ def test_the_first_half_is_on_the_left() -> None:
     assert 891 == found.item(), f"yours is {found.item()}, and -99 - (-990) is 891"
 
 
+@step_three
 @settings(max_examples=15)
 @given(exponent=st.integers(0, 7), seed=st.integers(0, 1000))
 def test_any_block_is_reduced(exponent: int, seed: int) -> None:
@@ -229,35 +209,20 @@ def compare(loaded: torch.Tensor, mask: torch.Tensor, scale: float = 1.0) -> Non
     assert not found[expected == 0].any(), f"{what}: 0 is expected, and not nearly 0: {found}"
 
 
+@step_three
 def test_a_full_block() -> None:
     """8 elements in 8 lanes: powers, divided by their sum."""
     compare(*lanes_of([0.5, -1, 2, 0, 1, 1, -3, 0.25], 8, nan))
 
 
+@step_three
 @pytest.mark.parametrize("other", [0.0, nan, inf, -inf, 1e30])
 def test_masked_lanes_hold_anything(other: float) -> None:
     """What a load leaves there is undefined: they change nothing, and their result is 0."""
     compare(*lanes_of([0.5, -1, 2], 4, other))
 
 
-@pytest.mark.parametrize("shift", [-50.0, 50.0])
-def test_lanes_that_hold_0_are_no_elements(shift: float) -> None:
-    """Far below 0 a lane that holds 0 would be the maximum, and most of the sum."""
-    compare(*lanes_of([shift, shift + 1, shift - 2, shift, shift], 8, 0.0))
-
-
-def test_any_lane_may_be_masked() -> None:
-    """Not only the last ones; and a single one may be left."""
-    loaded = torch.tensor([3.0, 90, 1, -2, 5, 90, 90, 2])
-    compare(loaded, loaded < 90)
-    compare(loaded, loaded == -2)
-
-
-def test_a_block_of_one_lane() -> None:
-    """All of the sum is its own power."""
-    compare(*lanes_of([-7.0], 1, nan))
-
-
+@step_three
 def test_the_maximum_is_taken_off_first() -> None:
     """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
     compare(*lanes_of([300.0, 299, 301], 4, nan))
@@ -266,6 +231,7 @@ def test_the_maximum_is_taken_off_first() -> None:
     compare(*lanes_of([199_990 + each / 64 for each in (0, 50, 101, 7, 64)], 8, nan))
 
 
+@step_three
 @pytest.mark.parametrize("scale", [0.125, 3.0, -2.0, 100.0])
 def test_blocks_are_scaled(scale: float) -> None:
     """Before the maximum is taken: below 0 the smallest element becomes the largest score."""
@@ -273,11 +239,13 @@ def test_blocks_are_scaled(scale: float) -> None:
     compare(*lanes_of([0.5, -1, 2, 1, 7], 8, 0.0), scale)
 
 
+@step_three
 def test_minus_infinity_is_an_element() -> None:
     """Seen, but not more than a power of 0."""
     compare(*lanes_of([-inf, -5, -inf, -4], 8, nan), 0.5)
 
 
+@step_three
 def test_a_block_of_float16() -> None:
     """The scores, 120000 and -120000, are beyond float16's range; the result is float32."""
     loaded, mask = lanes_of([30000, 29984, 30016, 1], 8, nan)
@@ -310,6 +278,7 @@ class Refused(TorchFunctionMode):
         return result
 
 
+@step_three
 def test_a_block_keeps_its_length() -> None:
     """5 of 8 lanes are seen: no softmax of PyTorch's, and no block of 5, picked by the mask."""
     loaded, mask = lanes_of([0.5, -1, 2, 4, 1], 8, nan)
@@ -336,6 +305,7 @@ def matrices(draw: st.DrawFn) -> torch.Tensor:
     return (size * x).to(dtype)[first :: steps[0], first :: steps[1]]
 
 
+@step_three
 @settings(max_examples=25)
 @given(
     x=matrices(),
@@ -384,14 +354,7 @@ def one(launches: list[TritonLaunch]) -> TritonLaunch:
     return launches[0]
 
 
-@triton
-def test_one_row(device: str) -> None:
-    """8 elements are a block of 8: one maximum, one sum."""
-    x = torch.randn(1, 8, device=device)
-    check(x)
-    torch.testing.assert_close(kata.softmax(x), x.softmax(-1))
-
-
+@step_four
 @triton
 @pytest.mark.parametrize("n", [3, 33, 1025])
 def test_a_row_of_any_length(device: str, n: int) -> None:
@@ -399,21 +362,7 @@ def test_a_row_of_any_length(device: str, n: int) -> None:
     check(torch.randn(1, n, device=device))
 
 
-@triton
-def test_padding_is_no_element(device: str) -> None:
-    """Far below 0 a lane that holds 0 would be the maximum, and most of the sum."""
-    check(torch.randn(2, 5, device=device) - 50)
-    check(torch.randn(2, 5, device=device) + 50)
-
-
-@triton
-def test_the_maximum_is_taken_off(device: str) -> None:
-    """exp(89) is infinite in float32, and exp(-104) is 0: so is a sum of such."""
-    check(torch.tensor([[300.0, 299, 301], [-300, -299, -301]], device=device))
-    # Large scores have large units: a factor such as log2(e) rounds them before they cancel.
-    check(199_990 + torch.randint(0, 128, (4, 30), device=device) / 64)
-
-
+@step_four
 @triton
 @pytest.mark.parametrize("rows", [15, 17, 100])
 def test_more_rows_than_programs(device: str, rows: int) -> None:
@@ -421,24 +370,7 @@ def test_more_rows_than_programs(device: str, rows: int) -> None:
     check(torch.randn(rows, 20, device=device))
 
 
-@triton
-@pytest.mark.parametrize("scale", [0.125, -2.0])
-def test_scores_are_scaled(device: str, scale: float) -> None:
-    """Before the maximum is taken: below 0 the smallest element becomes the largest score."""
-    check(torch.randn(20, 40, device=device), scale)
-    check(30 * torch.randn(20, 40, device=device), scale)
-
-
-@triton
-def test_minus_infinity_becomes_zero(device: str) -> None:
-    """How a mask from outside comes in."""
-    x = torch.randn(20, 40, device=device)
-    x[:, ::3] = -inf
-    x[4, 1:] = -inf
-    x[4, 0] = -5
-    check(x, 0.5)
-
-
+@step_four
 @triton
 @pytest.mark.parametrize("shape", [(1, 1), (40, 10), (10, 40)])
 def test_causal(device: str, shape: tuple[int, int]) -> None:
@@ -447,6 +379,7 @@ def test_causal(device: str, shape: tuple[int, int]) -> None:
         check(torch.randn(shape, device=device) - 3, scale, causal=True)
 
 
+@step_four
 @triton
 def test_float16_is_rounded_once(device: str) -> None:
     """Scores, powers and sums are float32: the scores here are beyond the largest float16."""
@@ -455,6 +388,7 @@ def test_float16_is_rounded_once(device: str) -> None:
     check((-30000 + 100 * torch.randn(20, 30, device=device)).half(), 4.0)
 
 
+@step_four
 @triton
 def test_strides(device: str) -> None:
     """A transpose, a slice with steps, a part of a larger matrix, the same row again and again."""
@@ -464,6 +398,7 @@ def test_strides(device: str) -> None:
     check(torch.randn(40, device=device).expand(30, 40), causal=True)
 
 
+@step_four
 @triton
 def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
     """The result is empty as well, and nothing is launched."""
@@ -472,6 +407,7 @@ def test_no_elements(device: str, launches: list[TritonLaunch]) -> None:
     assert [] == launches, "nothing is to be computed, and a kernel is launched"
 
 
+@step_four
 @triton
 def test_each_result_has_memory_of_its_own(device: str) -> None:
     """The next call of the same shape writes elsewhere, and nothing is written to the input."""
@@ -482,16 +418,7 @@ def test_each_result_has_memory_of_its_own(device: str) -> None:
         kata.softmax(other)
 
 
-@triton
-@pytest.mark.cpu
-def test_the_result_is_where_x_is() -> None:
-    """Whatever device new tensors are made on by default."""
-    x = torch.randn(3, 4)
-    with torch.device("meta"):
-        out = kata.softmax(x)
-    assert x.device == out.device, f"yours is on {out.device}, x on {x.device}"
-
-
+@step_four
 @triton
 @pytest.mark.cpu
 @settings(max_examples=25)
@@ -501,6 +428,7 @@ def test_any_matrix(x: torch.Tensor, scale: float, causal: bool) -> None:  # noq
     check(x, scale, causal=causal)
 
 
+@step_four
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("rows", [3, 16, 40])
@@ -518,6 +446,7 @@ def test_rows_go_round_the_programs(launches: list[TritonLaunch], rows: int) -> 
         )
 
 
+@step_four
 @triton
 @pytest.mark.cpu
 @pytest.mark.parametrize("causal", [False, True])
@@ -552,6 +481,7 @@ class Operators(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@step_four
 @triton
 @pytest.mark.cpu
 def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
@@ -567,6 +497,7 @@ def test_the_kernel_does_all_of_it(launches: list[TritonLaunch]) -> None:
     assert [] == others, f"yours runs {', '.join(others)}: the kernel should do this"
 
 
+@step_four
 @triton
 @pytest.mark.cpu
 def test_the_reductions_are_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -588,6 +519,7 @@ def kernel(compiled: Callable[..., dict[str, Compiled]], name: str) -> Compiled:
     return found
 
 
+@step_four
 @triton
 @pytest.mark.time_limit(120)
 def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> None:
@@ -602,6 +534,7 @@ def test_it_compiles_for_a_gpu(compiled: Callable[..., dict[str, Compiled]]) -> 
         assert ".f64" not in kernel(compiled, call).ptx, f"{call}: float32 is what it computes in"
 
 
+@step_four
 @triton
 @pytest.mark.time_limit(120)
 @pytest.mark.parametrize("call", ["plain", "causal"])
@@ -615,18 +548,4 @@ def test_a_row_stays_in_registers(compiled: Callable[..., dict[str, Compiled]], 
         assert [f"{kind}.v4.b32"] * pieces == instructions, (
             f"{found.warps} warps share {WIDTH} elements, {4 * pieces} per thread: expected"
             f" {pieces} times {kind}.v4.b32, found {instructions}"
-        )
-
-
-@triton
-@pytest.mark.time_limit(120)
-def test_threads_pass_on_little(compiled: Callable[..., dict[str, Compiled]]) -> None:
-    """Reductions by shuffles; shared memory holds one number per warp and reduction, no row."""
-    for call in CALLS:
-        found = kernel(compiled, call)
-
-        assert found.instructions("shfl.sync"), f"{call}: no shuffle: which lanes reduce the row?"
-        assert found.shared <= 8 * found.warps, (
-            f"{call}: {found.shared} bytes of shared memory for {found.warps} warps: a row goes"
-            " through it"
         )

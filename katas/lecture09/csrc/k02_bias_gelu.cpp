@@ -2,52 +2,30 @@
 //
 // Two elementwise operations and a reduction, fused: one pass over memory forward, one backward.
 //
-// gelu(input + bias) in PyTorch is two operators. The first writes z = input + bias to memory, the
-// second reads it again: 2 tensors read and 2 written (bias is small), where 1 and 1 would do.
-// Backward is two more, gelu_backward and a sum, and z stays alive until then. An elementwise
-// operator mostly waits for memory, so fusing two of them saves about half of the time. Write
+// gelu(input + bias) is two operators: the first writes z = input + bias to memory, the second
+// reads it again. Backward is two more, and z stays alive until then. An elementwise operator waits
+// for memory, so one pass instead of two is nearly twice as fast:
 //
-//   lecture09_k02::bias_gelu(Tensor input, Tensor bias) -> Tensor
-//   lecture09_k02::bias_gelu_backward(Tensor grad, Tensor input, Tensor bias)
-//       -> (Tensor grad_input, Tensor grad_bias)
+//   z = input + bias
+//   output     = 0.5 * z * (1 + tanh(kBeta * (z + kKappa * z^3)))
+//   grad_input = grad * gelu'(z)               gelu' is yours to find
+//   grad_bias  = the columns of grad_input, summed
 //
-// input: (..., n), one dim or more, any of size 0; bias: (n,), added to each row; grad: like
-// input. float32 or float64, the same for all; any strides. With z = input + bias,
+// 1. bias_gelu_cpu: one loop.
+// 2. bias_gelu_backward_cpu: one loop, with z computed again: that is cheaper than keeping it.
+// 3. bias_gelu_backward_meta; the other Meta kernel is given.
+// 4. BiasGelu and bias_gelu_autograd: below autograd the operator runs once, in each direction.
+// 5. A backward that is itself recorded: bias_gelu_backward has no derivative, so use operators
+//    that have one.
 //
-//   output = gelu(z) = 0.5 * z * (1 + tanh(kBeta * (z + kKappa * z^3)))     the tanh approximation
-//   grad_input = grad * gelu'(z)
-//   grad_bias  = grad_input, summed over all dims but the last: zeros where there are no rows
+// About 55 lines.
 //
-// gelu' is yours to find: the derivative of exactly this formula.
+// - Call check (given) first in each kernel.
+// - Compute in double, and round once, when you store.
+// - Results are new and contiguous. Nothing else as large is allocated.
 //
-// CPU kernels (bias_gelu_cpu, bias_gelu_backward_cpu):
-// - The results are new contiguous tensors (row-major), one allocation each. For contiguous
-//   inputs nothing else as large is allocated, by anyone: no z, no converted copy. A tensor that is
-//   not contiguous may be copied first, by contiguous(). A std::vector as long as bias is fine.
-// - One loop, no operator of ATen that computes. z is computed again in backward: that is
-//   cheaper than keeping it.
-// - Each element is computed in double, z included, and rounded once, when it is stored.
-//   grad_bias adds up doubles that have not been rounded, in double, and is rounded once.
-// Meta kernels: results like those, without data. Sizes may be symbols: see sym_sizes and
-// at::empty_like. All four kernels call check (given) before anything else, CPU kernels perhaps
-// by calling the Meta kernel, which makes tensors on the device of its inputs.
-//
-// Autograd (struct BiasGelu, bias_gelu_autograd):
-// - forward: below autograd (at::AutoDispatchBelowADInplaceOrView) the operator once, nothing
-//   else. The graph has one node. Saved, with save_for_backward: input and bias, not copied.
-// - backward: the operator bias_gelu_backward once, nothing else: it is what the fusion is for.
-//   It may compute both gradients though only one is asked for.
-// - But that operator has no derivative. When backward is itself recorded (create_graph=True:
-//   the engine turns grad mode on for it, at::GradMode::is_enabled()), the gradients have to be
-//   made of operators that have one, such as at::gelu_backward(grad, z, "tanh"), not fused, so
-//   that gradgradcheck passes. (The other way, a second Function for the derivative of
-//   bias_gelu_backward, is as good and longer.)
-//
-// Out of scope: other dtypes, CUDA, forward mode, vmap, threads (at::parallel_for), infinities.
-// About 60 lines. In PyTorch: aten/src/ATen/native/cpu/Activation.cpp (GeluKernelImpl and
-// GeluBackwardKernelImpl, which are not fused with a bias), torch/csrc/autograd/custom_function.h
-// (Function), tools/autograd/derivatives.yaml (gelu_backward, which has a derivative).
-//
+// Begin on paper: differentiate z * (1 + tanh(u(z))) by z.
+// Afterwards read GeluBackwardKernelImpl in aten/src/ATen/native/cpu/Activation.cpp.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -103,11 +81,15 @@ void check(const Tensor& grad, const Tensor& input, const Tensor& bias) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
+// Given: a result like the CPU kernel's, without data; on the CPU it makes the tensor. Sizes may be symbols.
 Tensor bias_gelu_meta(const Tensor& input, const Tensor& bias) {
-  // TODO: the check, and a tensor without data.
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: bias_gelu_meta");
+  check(input, input, bias);
+  return at::empty_like(input, input.options(), at::MemoryFormat::Contiguous);
 }
 
+// input: (..., n), with one dim or more, any of size 0; bias: (n,), added to each row. float32 or float64,
+// any strides. A tensor that is not contiguous may be copied first, by contiguous(); no operator of ATen
+// computes. NaN stays NaN.
 Tensor bias_gelu_cpu(const Tensor& input, const Tensor& bias) {
   // TODO: one new tensor, one loop.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: bias_gelu_cpu");
@@ -121,6 +103,8 @@ std::tuple<Tensor, Tensor> bias_gelu_backward_meta(
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: bias_gelu_backward_meta");
 }
 
+// grad_bias adds up doubles that have not been rounded; a std::vector as long as bias is fine. Without rows
+// it is zeros.
 std::tuple<Tensor, Tensor> bias_gelu_backward_cpu(
     const Tensor& grad,
     const Tensor& input,
@@ -129,6 +113,9 @@ std::tuple<Tensor, Tensor> bias_gelu_backward_cpu(
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: bias_gelu_backward_cpu");
 }
 
+// at::AutoDispatchBelowADInplaceOrView goes below autograd. Save the two inputs, by save_for_backward. The
+// engine turns grad mode on for a backward that is recorded: at::GradMode::is_enabled(). There,
+// at::gelu_backward(grad, z, "tanh") has a derivative.
 struct BiasGelu : torch::autograd::Function<BiasGelu> {
   static Tensor forward(AutogradContext* ctx, const Tensor& input, const Tensor& bias) {
     // TODO: the output, and what backward will need.

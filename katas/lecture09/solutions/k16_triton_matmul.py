@@ -1,4 +1,4 @@
-"""Reference solution of k16_triton_matmul."""
+"""A matrix product in Triton: a tile in registers, with bias and ReLU behind it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,6 @@ class Step(NamedTuple):
     x_mask: torch.Tensor
     w: torch.Tensor
     w_mask: torch.Tensor
-
-
-def tile(program: int, tiles_m: int, tiles_n: int, group: int) -> tuple[int, int]:
-    """Return the row and the column of a program's tile."""
-    first, place = program // (group * tiles_n) * group, program % (group * tiles_n)
-    # The last group may have fewer rows of tiles.
-    rows = min(tiles_m - first, group)
-    return first + place % rows, place // rows
 
 
 def step(
@@ -67,19 +59,6 @@ def accumulate(total: torch.Tensor, a: torch.Tensor, b: torch.Tensor, step: Step
     return total + a @ b
 
 
-def traffic(m: int, n: int, k: int, block_m: int, block_n: int, group: int, wave: int) -> int:
-    """Return how many elements of x and w come from memory, `wave` programs at a time."""
-    tiles_m, tiles_n = -(-m // block_m), -(-n // block_n)
-    programs = range(tiles_m * tiles_n)
-    loaded = 0
-    for first in programs[::wave]:
-        tiles = [tile(each, tiles_m, tiles_n, group) for each in programs[first : first + wave]]
-        # A strip that several tiles need is in the set once.
-        loaded += sum(min(block_m, m - i * block_m) for i in {i for i, _ in tiles}) * k
-        loaded += sum(min(block_n, n - j * block_n) for j in {j for _, j in tiles}) * k
-    return loaded
-
-
 @triton.jit
 def linear_kernel(
     x,
@@ -100,10 +79,10 @@ def linear_kernel(
     GROUP: tl.constexpr,
 ) -> None:
     """Compute one tile of `out`, BLOCK_M by BLOCK_N."""
+    # Given: the tile of this program, as in k23_triton_tiles.
     tiles_m, tiles_n = tl.cdiv(m, BLOCK_M), tl.cdiv(n, BLOCK_N)
     group = tl.program_id(0) // (GROUP * tiles_n)
     place = tl.program_id(0) % (GROUP * tiles_n)
-    # The last group may have fewer rows of tiles.
     rows = min(tiles_m - group * GROUP, GROUP)
     tile_m, tile_n = group * GROUP + place % rows, place // rows
     i = (tile_m * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
@@ -127,7 +106,7 @@ def linear_kernel(
 def linear(
     x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None, *, relu: bool = False
 ) -> torch.Tensor:
-    """Return ``x @ w.t() + bias``, with what is below 0 set to 0 if `relu`."""
+    """Return ``x @ w.t() + bias``, with what is below 0 set to 0 if `relu`. Given."""
     (m, k), n = x.shape, w.shape[0]
     out = torch.empty(m, n, dtype=x.dtype, device=x.device)
     linear_kernel[(triton.cdiv(m, BLOCK_M) * triton.cdiv(n, BLOCK_N),)](

@@ -62,15 +62,14 @@ cmake_minimum_required(VERSION 3.18)
 project({name} LANGUAGES CXX)
 find_package(Torch REQUIRED)
 add_library({name} MODULE {source})
-set_target_properties({name} PROPERTIES PREFIX "")
-set_target_properties({name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+set_target_properties({name} PROPERTIES PREFIX "" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
 target_compile_definitions({name} PRIVATE KATA_NAMESPACE={namespace})
 target_link_libraries({name} PRIVATE ${{TORCH_LIBRARIES}})
 """
 
 
 def configure_command(folder: Path, build: Path) -> list[str]:
-    """Return the command that configures `folder` into `build`."""
+    """Return the command that configures `folder` into `build`. Given, do not change."""
     return [
         *("cmake", "-S", str(folder), "-B", str(build), "-G", "Ninja"),
         "-DCMAKE_BUILD_TYPE=Release",
@@ -79,7 +78,7 @@ def configure_command(folder: Path, build: Path) -> list[str]:
 
 
 def build_command(build: Path) -> list[str]:
-    """Return the command that builds what is configured in `build`."""
+    """Return the command that builds what is configured in `build`. Given, do not change."""
     return ["cmake", "--build", str(build)]
 
 

@@ -13,10 +13,10 @@ constexpr unsigned ALL = 0xffffffffu;
 // have elements that are all -inf.
 struct Partial {
     float largest = -FLT_MAX;
-    float sum = 0.0f; // of exp(x - largest)
+    float sum = 0.0f;
 };
 
-// Of the elements of both: each sum is rescaled to the larger of the two maxima.
+// The Partial of the elements of both.
 __device__ Partial combined(Partial a, Partial b) {
     Partial both;
     both.largest = fmaxf(a.largest, b.largest);
@@ -24,7 +24,7 @@ __device__ Partial combined(Partial a, Partial b) {
     return both;
 }
 
-// Every lane gets what the warp knows.
+// Given: every lane gets what the warp knows.
 __device__ Partial of_warp(Partial mine) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
         Partial other;
@@ -35,18 +35,10 @@ __device__ Partial of_warp(Partial mine) {
     return mine;
 }
 
-__global__ void softmax(int n, const float* x, float* out) {
-    const size_t first = static_cast<size_t>(blockIdx.x) * n;
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    Partial mine;
-    for (int i = threadIdx.x; i < n; i += THREADS) {
-        const float value = x[first + i], largest = fmaxf(mine.largest, value);
-        mine.sum = mine.sum * expf(mine.largest - largest) + expf(value - largest);
-        mine.largest = largest;
-    }
-
-    // One partial result per warp, which each warp then combines for itself.
+// Given: every thread gets what the block knows. All threads of the block come to it.
+__device__ Partial of_block(Partial mine) {
     __shared__ float largest_of[THREADS / WARP], sum_of[THREADS / WARP];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     mine = of_warp(mine);
     if (lane == 0) {
         largest_of[warp] = mine.largest;
@@ -58,8 +50,19 @@ __global__ void softmax(int n, const float* x, float* out) {
         row.largest = largest_of[lane];
         row.sum = sum_of[lane];
     }
-    row = of_warp(row);
+    return of_warp(row);
+}
 
+// Block r does row r of n floats.
+__global__ void softmax(int n, const float* x, float* out) {
+    const size_t first = static_cast<size_t>(blockIdx.x) * n;
+    Partial mine;
+    for (int i = threadIdx.x; i < n; i += THREADS) {
+        const float value = x[first + i], largest = fmaxf(mine.largest, value);
+        mine.sum = mine.sum * expf(mine.largest - largest) + expf(value - largest);
+        mine.largest = largest;
+    }
+    const Partial row = of_block(mine);
     for (int i = threadIdx.x; i < n; i += THREADS) {
         out[first + i] = expf(x[first + i] - row.largest) / row.sum;
     }

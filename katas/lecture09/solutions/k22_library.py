@@ -1,4 +1,4 @@
-"""The same by Library, define and impl: names instead of objects."""
+"""An operator of one's own in Python: schema, fake kernel, gradients, batching rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def project(x: np.ndarray, total: np.ndarray) -> np.ndarray:
     return np.maximum(x - tau, 0).astype(x.dtype)
 
 
-def _check(x: Tensor, total: Tensor) -> None:
+def check(x: Tensor, total: Tensor) -> None:
+    """Given, do not change: refuse what simplex and simplex_ do not take."""
     if x.dtype != total.dtype or x.dtype not in {torch.float32, torch.float64}:
         raise TypeError(
             f"simplex: expected two float32 or two float64 tensors, got {x.dtype} and {total.dtype}"
@@ -35,27 +36,22 @@ def _check(x: Tensor, total: Tensor) -> None:
 
 
 def _kernel(x: Tensor, total: Tensor) -> Tensor:
-    _check(x, total)
+    check(x, total)
     result = torch.from_numpy(project(x.detach().numpy(), total.detach().numpy()))
     # NumPy keeps the layout of a transposed x.
     return result.contiguous()
 
 
-LIBRARY = torch.library.Library("lecture09_k01", "DEF")
-LIBRARY.define("simplex(Tensor x, Tensor total) -> Tensor")
-LIBRARY.define("simplex_(Tensor(a!) x, Tensor total) -> ()")
-NAME = "lecture09_k01::simplex"
-
-
+@torch.library.custom_op("lecture09_k22::simplex", mutates_args=(), device_types="cpu")
 def simplex(x: Tensor, total: Tensor) -> Tensor:
     """Return the rows of `x`, each projected to its element of `total`."""
-    return torch.ops.lecture09_k01.simplex(x, total)
+    return _kernel(x, total)
 
 
-@torch.library.register_fake(NAME, lib=LIBRARY)
+@simplex.register_fake
 def simplex_fake(x: Tensor, total: Tensor) -> Tensor:
     """Return an empty tensor that looks like the result."""
-    _check(x, total)
+    check(x, total)
     # Contiguous, as the kernel's: empty_like would keep the strides of a transposed x.
     return x.new_empty(x.shape)
 
@@ -74,7 +70,10 @@ def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
     return (grad - mean.unsqueeze(-1)) * support, mean
 
 
-@torch.library.register_vmap(NAME, lib=LIBRARY)
+simplex.register_autograd(backward, setup_context=setup_context)
+
+
+@simplex.register_vmap
 def simplex_vmap(
     info: Any, in_dims: tuple[int | None, int | None], x: Tensor, total: Tensor
 ) -> tuple[Tensor, int]:
@@ -86,11 +85,7 @@ def simplex_vmap(
     return simplex(x, total), 0
 
 
+@torch.library.custom_op("lecture09_k22::simplex_", mutates_args={"x"}, device_types="cpu")
 def simplex_(x: Tensor, total: Tensor) -> None:
     """Write over `x` what simplex would return."""
     x.copy_(_kernel(x, total))
-
-
-torch.library.register_autograd(NAME, backward, setup_context=setup_context, lib=LIBRARY)
-LIBRARY.impl("simplex", _kernel, "CPU")
-LIBRARY.impl("simplex_", simplex_, "CPU")

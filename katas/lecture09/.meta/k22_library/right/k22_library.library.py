@@ -1,4 +1,4 @@
-"""An operator of one's own in Python: schema, fake kernel, gradients, batching rule."""
+"""The same by Library, define and impl: names instead of objects."""
 
 from __future__ import annotations
 
@@ -41,13 +41,18 @@ def _kernel(x: Tensor, total: Tensor) -> Tensor:
     return result.contiguous()
 
 
-@torch.library.custom_op("lecture09_k01::simplex", mutates_args=(), device_types="cpu")
+LIBRARY = torch.library.Library("lecture09_k22", "DEF")
+LIBRARY.define("simplex(Tensor x, Tensor total) -> Tensor")
+LIBRARY.define("simplex_(Tensor(a!) x, Tensor total) -> ()")
+NAME = "lecture09_k22::simplex"
+
+
 def simplex(x: Tensor, total: Tensor) -> Tensor:
     """Return the rows of `x`, each projected to its element of `total`."""
-    return _kernel(x, total)
+    return torch.ops.lecture09_k22.simplex(x, total)
 
 
-@simplex.register_fake
+@torch.library.register_fake(NAME, lib=LIBRARY)
 def simplex_fake(x: Tensor, total: Tensor) -> Tensor:
     """Return an empty tensor that looks like the result."""
     _check(x, total)
@@ -69,10 +74,7 @@ def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
     return (grad - mean.unsqueeze(-1)) * support, mean
 
 
-simplex.register_autograd(backward, setup_context=setup_context)
-
-
-@simplex.register_vmap
+@torch.library.register_vmap(NAME, lib=LIBRARY)
 def simplex_vmap(
     info: Any, in_dims: tuple[int | None, int | None], x: Tensor, total: Tensor
 ) -> tuple[Tensor, int]:
@@ -84,7 +86,11 @@ def simplex_vmap(
     return simplex(x, total), 0
 
 
-@torch.library.custom_op("lecture09_k01::simplex_", mutates_args={"x"}, device_types="cpu")
 def simplex_(x: Tensor, total: Tensor) -> None:
     """Write over `x` what simplex would return."""
     x.copy_(_kernel(x, total))
+
+
+torch.library.register_autograd(NAME, backward, setup_context=setup_context, lib=LIBRARY)
+LIBRARY.impl("simplex", _kernel, "CPU")
+LIBRARY.impl("simplex_", simplex_, "CPU")
