@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--from",
         metavar="NAME",
-        help="With --next: begin with this lecture or kata: lecture10, lecture10/k03_shapes.",
+        help="With --next: begin with this lecture or kata: lecture10, lecture10/k05_interpreter.",
     )
 
 

@@ -1,0 +1,44 @@
+"""Drop what nobody needs, and nothing else.
+
+``y = x.sin()`` without a reader of y: away with it. ``torch.rand(3)`` without a reader: if you drop
+it, every random number after it changes. ``aten._assert_async.msg`` has no result at all. Only a
+call that does nothing but compute its value, the same one each time, may go. It is called *pure*,
+and PyTorch asks the operator itself:
+
+    op._schema.is_mutable                           it writes to an argument
+    torch.Tag.nondeterministic_seeded in op.tags    it draws random numbers
+    op._schema.returns                              empty: it is called for what it does
+
+Write `is_pure` and the pass that uses it, about 15 lines. Do not keep a list of operators: there
+are thousands, and anybody can register more.
+
+Begin on paper: in which order must a chain of three dead nodes be visited?
+Afterwards read ``Graph.eliminate_dead_code`` in ``torch/fx/graph.py`` and ``Node.is_impure`` in
+``torch/fx/node.py``.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+
+
+def is_pure(node: fx.Node) -> bool:
+    """Return whether all that `node` does is to compute its value, the same one each time.
+
+    A get_attr and a call of ``operator.getitem`` are pure; a placeholder and the output are not. An
+    operator (``torch._ops.OpOverload``) is pure unless one of the three lines of the brief says no.
+    Nobody knows what a method, a module or another function does: they are not.
+    """
+    # TODO: ask the op, then the operator's schema and tags.
+    raise NotImplementedError("is_pure")
+
+
+def eliminate_dead_code(gm: fx.GraphModule) -> int:
+    """Remove, in place, every pure node that nothing uses; return how many nodes went.
+
+    What only dead nodes use is dead as well. Inputs stay: they are the signature. Call
+    ``gm.recompile()`` at the end, so that the module runs the new graph.
+    """
+    # TODO: in which order?
+    raise NotImplementedError("eliminate_dead_code")

@@ -1,0 +1,63 @@
+"""Cut a model into stages, as evenly as can be.
+
+A model that is too large for one device runs as a pipeline of stages, and the pipeline is as fast
+as its slowest stage. Each value that is made in one stage and used in another has to be sent; a
+skip connection is a second such value.
+
+    calls   a   b   c   d        cost of each 1, of sending a value 1, except b's: 9
+            1   1   1   1
+    cuts    a b | c d            stages cost 1+2 and 9+2
+            a | b c d            stages cost 1+1 and 1+3
+
+1. `stage_cost`: its own calls, and what it receives.
+2. `partition`: the cut whose most expensive stage is cheapest. With 60 calls and 10 stages there
+   are ten thousand million cuts, so do not try them all; and a stage that holds more may cost less.
+
+About 20 lines. Begin on paper: if the last stage begins at c, what is best for all before it?
+Afterwards read ``torch/distributed/pipelining/_IR.py``. Real life differs: there the user says
+where to cut (``pipe_split``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import fx
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def is_sent(node: fx.Node) -> bool:
+    """Return whether a value travels: a parameter (get_attr) lies where it is used. Given."""
+    return node.op != "get_attr"
+
+
+def stage_cost(
+    stage: list[fx.Node], cost: Callable[[fx.Node], int], size: Callable[[fx.Node], int]
+) -> int:
+    """Return the cost of each call of a stage, and the size of each value that the stage receives.
+
+    It receives what its calls take, anywhere in args or kwargs, and what is made outside of it, by
+    a call or a placeholder. A value that several of its calls take is sent once. `cost` is asked
+    about calls alone, `size` about what is sent.
+    """
+    # TODO: which values are sent to it?
+    raise NotImplementedError("stage_cost")
+
+
+def partition(
+    module: fx.GraphModule,
+    count: int,
+    cost: Callable[[fx.Node], int],
+    size: Callable[[fx.Node], int],
+) -> list[list[fx.Node]]:
+    """Return the calls of a graph in `count` stages whose most expensive one is cheapest.
+
+    Calls are the nodes whose op begins with ``call_``. The stages hold each once, in the order of
+    the graph, and none is empty. Of several best cuts return any. Raise ValueError with
+    "cannot make" if there are not enough calls, or less than one stage is asked for.
+    """
+    # TODO: if the last stage begins here, what is best for all that comes before it?
+    raise NotImplementedError("partition")

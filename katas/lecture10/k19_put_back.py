@@ -1,0 +1,48 @@
+"""Write through a view, without a write.
+
+``x[0] += 1`` writes to a row, and x changes. A compiler wants the same without a write: a new x, in
+which the row is another. For each kind of view there is an operator that undoes it.
+
+    view of base                                    base becomes
+    aten.select.int(base, 0, 1)                     aten.select_scatter.default(base, value, 0, 1)
+    aten.t.default(base)                            aten.t.default(value)
+    aten.view.default(base, [6])                    aten.reshape.default(value, sizes of base)
+
+Write `put_back`, about 15 lines, for twelve kinds of views.
+
+Begin in Python: ``x.permute(2, 0, 1)``, and which dims take it back?
+Afterwards read ``aten/src/ATen/FunctionalInverses.cpp``, which has a function for each view.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+
+
+aten = torch.ops.aten
+# A view that picks elements: the base with those replaced is a new tensor.
+SCATTERS = {
+    aten.select.int: aten.select_scatter.default,
+    aten.slice.Tensor: aten.slice_scatter.default,
+    aten.diagonal.default: aten.diagonal_scatter.default,
+}
+
+
+def put_back(graph: fx.Graph, view: fx.Node, base: fx.Node, value: fx.Node) -> fx.Node:
+    """Add to `graph` what `base` becomes if `value` takes the place of its view, and return it.
+
+    `view` is the node, of another graph, that made the view: its first argument is what was viewed
+    (whose fake tensor is ``meta["val"]``), and `base` is the new node for that.
+
+    - One of `SCATTERS`: its operator of base, value, and the arguments of the view behind the
+      first.
+    - ``view.default``, ``unsqueeze.default``, ``squeeze.default``, ``squeeze.dim``: the elements
+      stay in order, so ``reshape.default`` of value with the sizes of what was viewed.
+    - ``t.default``, ``transpose.int``, ``permute.default`` (dims may be negative): the same
+      operator.
+    - ``detach.default``, ``alias.default``: value itself.
+    - Any other: raise a ValueError that says "cannot write through" and names the operator.
+    """
+    # TODO: which operator undoes this view?
+    raise NotImplementedError("put_back")

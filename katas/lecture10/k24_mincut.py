@@ -1,0 +1,127 @@
+"""The min-cut partitioner: what to save for backward, and what to compute again.
+
+What forward saves is most of the memory of training, and much of it is cheap to compute again from
+something smaller. Which values should be saved, so that their bytes are fewest? torch.compile asks
+for a minimum cut. Each value becomes an edge as thick as it has bytes; no other edge may be cut:
+
+    source ==> in:mm --64--> out:mm ==> in:sin --16--> out:sin ==> in:exp --32--> out:exp ==> sink
+
+``mm`` must not run twice, backward needs ``exp``. The cut goes through 16: save ``sin``, compute
+``exp`` again. Build it, about 45 lines:
+
+1. `max_flow`: push along shortest paths with residual capacity, until there is none.
+2. `saved_values`: which nodes run in backward?
+3. The network of all others that the gradients need, cut by your `max_flow`.
+4. Of the nodes in the cut, those that backward uses.
+
+- A primal costs nothing: it is there in any case.
+- Neither networkx nor ``torch._functorch``: you are writing them.
+
+Begin on paper: backward uses ``sin``, too. Which edge is new?
+Afterwards find your network in ``solve_min_cut`` of ``torch/_functorch/partitioners.py``, in
+site-packages. Real life differs: PyTorch also weighs memory traffic, what can be fused, and how far
+a value is from its use.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch import fx
+
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from torch import fx
+
+    Edge = tuple[Hashable, Hashable]
+
+
+# Given: the text of the ValueError of `max_flow`.
+UNBOUNDED = "the flow is unbounded: a path has no edge that may be cut"
+
+
+def max_flow(
+    capacities: Mapping[Edge, float], source: Hashable, sink: Hashable
+) -> tuple[float, set[Hashable]]:
+    """Return the greatest flow, and the vertices on the source's side of the cut that limits it.
+
+    `capacities` goes from edges, pairs ``(start, end)`` of any hashable vertices, to numbers: 0 or
+    more, integers or ``math.inf``. It is not changed. Two vertices may have edges in both
+    directions; the source or the sink may have none.
+
+    Push along shortest paths, found breadth first (Edmonds and Karp). What was pushed along an edge
+    is residual capacity in the other direction: it can be sent back.
+
+    The second result is the set of vertices that the source still reaches in the end along
+    residual capacity. The source is among them, and the edges that leave the set are the minimum
+    cut nearest to the source.
+
+    Raises
+    ------
+    ValueError
+        If a path from source to sink has infinite edges alone. The text is `UNBOUNDED`.
+    """
+    # TODO: push along shortest paths with residual capacity, until there is none.
+    raise NotImplementedError("max_flow")
+
+
+def is_expensive(node: fx.Node) -> bool:
+    """Whether a node must not run twice: it is slow, or draws random numbers. Given."""
+    aten = torch.ops.aten
+    slow = (
+        aten.mm,
+        aten.addmm,
+        aten.bmm,
+        aten.convolution,
+        aten._scaled_dot_product_flash_attention_for_cpu,  # noqa: SLF001 - its only name
+    )
+    random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+    return random or getattr(node.target, "overloadpacket", None) in slow
+
+
+def price(node: fx.Node) -> float:
+    """Return the bytes of a tensor; a tuple of tensors cannot be saved, its items can. Given."""
+    value: Any = node.meta["val"]
+    return value.nbytes if isinstance(value, torch.Tensor) else math.inf
+
+
+def walk_back(results: Iterable[fx.Node | None], stops: set[fx.Node]) -> set[fx.Node]:
+    """Return what one meets on the way back from `results`; one does not go past a stop. Given.
+
+    The results are met themselves, and so are stops; None is skipped.
+    """
+    met: set[fx.Node] = set()
+    waiting = [node for node in results if node is not None]
+    while waiting:
+        node = waiting.pop()
+        if node not in met:
+            met.add(node)
+            waiting += [] if node in stops else node.all_input_nodes
+    return met
+
+
+def saved_values(joint: fx.Graph, num_outputs: int) -> list[fx.Node]:
+    """Return the nodes that forward saves, of the fewest bytes, in the order of the graph.
+
+    `joint` is the graph of forward and backward together. Its placeholders are the primals, then
+    one tangent for each output; its results are the outputs, then one gradient for each primal,
+    some of them None. It is not changed.
+
+    - Only what the gradients are computed from counts. Of that, what depends on a tangent, at any
+      distance, runs in backward, expensive or not. All else runs in forward, and once more in
+      backward if it is not saved.
+    - What `is_expensive` and depends on no tangent must not run in backward.
+    - Saving a node costs its `price`, a primal 0; an output costs as much as any other node.
+    - A gradient is needed in backward even if it depends on no tangent.
+    - A node is in the list only if backward uses it, primals too.
+    - If several choices cost the same, the cut nearest to the source wins.
+    """
+    # TODO: who runs in backward; the network; its cut; and what of that backward uses.
+    raise NotImplementedError("saved_values")

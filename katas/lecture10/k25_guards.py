@@ -1,0 +1,48 @@
+"""Say when torch.compile compiles again.
+
+A compiled graph holds only for calls that look alike. Dynamo keeps it with *guards*, the facts that
+it relied on, and a call that meets no guards compiles again. Which facts?
+
+    f(x)                        f(x.double())       dtype: compile again
+    f(x)                        f(x + 1)            data: no guard
+    f(x, y)                     f(x, x)             which tensor is which: compile again
+    f(x, 1)                     f(x, True)          equal in Python, not to a guard
+
+Write `guards`: a key that is equal exactly where one graph serves both calls. About 20 lines, one
+recursive function inside. No call is compiled.
+
+Begin with one tensor, and compare with ``TORCH_LOGS=recompiles``.
+Afterwards read the methods of ``GuardBuilder`` in ``torch/_dynamo/guards.py``. Real life differs:
+Dynamo guards only what a function looks at; yours supposes that it looks at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Hashable
+
+
+def guards(function: Callable[..., Any], *args: Any) -> Hashable:
+    """Return what must be the same in a later call of `function` for its graph to serve again.
+
+    With ``dynamic=False``. The key is made of grad mode; then of the arguments, in order, the
+    globals that the function's own bytecode loads (``dis``: ``LOAD_GLOBAL``; a builtin is none),
+    and the contents of its closure (``__closure__``, maybe None). Of each of these values:
+
+    - a tensor: class, dispatch keys (``torch._C._dispatch_keys``), dtype, device, sizes, strides,
+      requires_grad, and which of the tensors met earlier in this call it is;
+    - a bool, int, float, string or None: class and value;
+    - a list or tuple: class, and its items by these rules;
+    - anything else (a module, a function): which object it is.
+
+    The key keeps no tensor alive. Out of scope: dicts, NaN, -0.0, globals of other functions.
+    """
+    # TODO: grad mode, then a fact for each argument, each loaded global, each closure variable.
+    raise NotImplementedError("guards")

@@ -1,0 +1,89 @@
+"""Find out what breaks a graph, and write it anew.
+
+Four pieces of code are slow under ``torch.compile``. One is compiled in two pieces, one anew at
+every call, one waits for the data. Find out where each breaks, and write it anew:
+
+    TORCH_LOGS=graph_breaks,recompiles python -c "..."
+
+    flip       whole_flip         values and gradients stay as they are;
+    limit      whole_limit        one call compiles one graph (fullgraph=True),
+    report     whole_report       and no later call with other data
+    Average    WholeAverage       compiles again
+
+About 10 lines. Stay on tensors: no ``.item()``, no custom operator, no ``torch.compiler.disable``.
+
+Begin with ``torch.compile(flip, fullgraph=True)``, and read the whole error.
+Afterwards read ``torch/_dynamo/decorators.py``: what would ``mark_dynamic`` promise?
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+def flip(x: torch.Tensor) -> torch.Tensor:
+    """Given, to be written anew: turn the sign of `x` if its sum is negative."""
+    if x.sum() < 0:
+        return -x
+    return x * 1
+
+
+def limit(x: torch.Tensor) -> torch.Tensor:
+    """Given, to be written anew: divide by the largest magnitude, if that is above 1."""
+    largest = x.detach().abs().max().item()
+    return x / max(largest, 1.0)
+
+
+def report(x: torch.Tensor) -> torch.Tensor:
+    """Given, to be written anew: say how large the intermediate values are."""
+    y = x.sin() + x
+    print("mean:", y.mean())  # noqa: T201 - that is the point
+    return y.cos() * y
+
+
+class Average(nn.Module):
+    """Given, to be written anew: the mean of all inputs of shape (size,) so far."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.steps = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the mean of `x` and all inputs before it."""
+        self.steps += 1
+        self.mean += (x - self.mean) / self.steps
+        return self.mean.clone()
+
+
+def whole_flip(x: torch.Tensor) -> torch.Tensor:
+    """Return what `flip` returns, by a single graph."""
+    # TODO: both branches are cheap.
+    raise NotImplementedError("whole_flip")
+
+
+def whole_limit(x: torch.Tensor) -> torch.Tensor:
+    """Return what `limit` returns, by a single graph that takes no number out of a tensor."""
+    # TODO: stay on tensors.
+    raise NotImplementedError("whole_limit")
+
+
+def whole_report(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what `report` returns, and the mean as a tensor without dims; print nothing."""
+    # TODO: return what is to be printed.
+    raise NotImplementedError("whole_report")
+
+
+class WholeAverage(nn.Module):
+    """The same as `Average`, by a single graph for all steps; `mean` and `steps` are buffers."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        # TODO: what a compiled graph reads and writes is a tensor.
+        raise NotImplementedError("WholeAverage")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the mean of `x` and all inputs before it."""
+        # TODO: one step; autograd has saved the steps of the last one.
+        raise NotImplementedError("WholeAverage.forward")

@@ -1,0 +1,102 @@
+"""Get a graph out of Python that nobody runs.
+
+TorchDynamo does not call your function. It reads the bytecode and does what the interpreter would
+do, on a stack of its own, where a tensor is a *variable tracker*: a node of a graph, with a fake
+tensor that knows shape and dtype but has no data.
+
+    x + 1     local x        stack: [tracker of x]
+              const 1        stack: [tracker of x, 1]
+              operator add   record -> [tracker of add: node add, fake (3,) float32]
+
+The machine with the stack is given (``bytecode.py``): Python's own values are computed now, a
+branch on a tensor is a graph break. What touches a tensor arrives at your `Tracer`, about 25 lines.
+
+1. ``argument``: guard it; a tensor becomes a placeholder.
+2. ``record``: run the call on fakes. Did a tensor come out? Then it is a node.
+3. ``wrap``: a result that is a list of tensors.
+
+Begin by printing ``instructions(f)`` for a loop.
+Afterwards find ``get_fake_value`` in ``torch/_dynamo/utils.py``, and the stack in
+``symbolic_convert.py``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.node import map_aggregate
+
+from katas.lecture10.bytecode import Captured
+from katas.lecture10.bytecode import Frame
+from katas.lecture10.bytecode import GraphBreak
+from katas.lecture10.bytecode import TensorVariable
+from katas.lecture10.bytecode import fact
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Tracer:
+    """What all functions of a trace share: the graph, the guards, and how a call is recorded."""
+
+    def __init__(self) -> None:
+        self.graph = fx.Graph()
+        self.guards: dict[str, Any] = {}
+        self.mode = FakeTensorMode()
+
+    def argument(self, name: str, value: Any) -> Any:
+        """Return what stands for an argument, and keep its guard under ``"input NAME"``.
+
+        A tensor becomes a placeholder of its name and a fake (``mode.from_tensor``), and its guard
+        is (dtype, shape as a tuple, device). Anything else stays as it is; its guard is `fact` of
+        it.
+        """
+        # TODO: two cases.
+        raise NotImplementedError("argument")
+
+    def record(self, op: str, target: Any, args: Any, kwargs: Any, line: int) -> Any:
+        """Call what touches a tensor, on fakes and under ``mode``; return what it gives.
+
+        `op` is "call_function" or "call_method" (of ``args[0]``). Trackers stand among `args` and
+        `kwargs`, also in lists. If no tensor comes out (a shape, a number), return what was found,
+        and add no node. Else add one, and return what `wrap` makes of it. A RuntimeError on fakes,
+        as of ``.item()``, is a graph break: raise GraphBreak of its text and the line.
+        """
+        # TODO: fields gives fakes for the run, and nodes for the graph.
+        raise NotImplementedError("record")
+
+    def wrap(self, node: fx.Node, result: Any) -> Any:
+        """Return the tracker of a tensor; a tuple for a list, with an ``operator.getitem`` each."""
+        # TODO: all nodes are made at once, whether or not they are used later.
+        raise NotImplementedError("wrap")
+
+
+def fields(value: Any, field: str) -> Any:
+    """Return `value` with the "node" or the "fake" of each tracker in its place. Given."""
+    return map_aggregate(
+        value, lambda it: getattr(it, field) if isinstance(it, TensorVariable) else it
+    )
+
+
+def holds_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor, or a list or tuple with one in it. Given."""
+    if isinstance(value, list | tuple):
+        return any(holds_tensor(item) for item in value)
+    return isinstance(value, torch.Tensor)
+
+
+def capture(function: Callable[..., Any], *args: Any) -> Captured:
+    """Return the graph of ``function(*args)``, and the guards under which it holds. Given."""
+    tracer = Tracer()
+    bound = inspect.signature(function).bind(*args)
+    bound.apply_defaults()
+    variables = {name: tracer.argument(name, value) for name, value in bound.arguments.items()}
+    result = Frame(tracer, function, variables).run()
+    tracer.graph.output(fields(result, "node"))
+    return Captured(fx.GraphModule({}, tracer.graph), tracer.guards)

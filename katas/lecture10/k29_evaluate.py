@@ -1,0 +1,65 @@
+"""Run all iterations at once.
+
+The body of a kernel is a function of the loops' variables. Hand it numbers, and it computes one
+element. Hand it *tensors*, and it computes all of them: let each variable hold every value that its
+loop takes, along a dim of its own, and broadcasting does the rest.
+
+    loops (3, 4)     i0 = [[0], [1], [2]]    i1 = [[0, 1, 2, 3]]
+                     4*i0 + i1 is a (3, 4) tensor of places
+
+Write `Evaluate` and `evaluate`, about 12 lines; the loops are given in ``loops.py`` beside this
+file.
+
+- Each call in the body is one call of a function of `OPERATIONS`.
+- A result that does not depend on each loop is smaller than the loops, and a sum over it would be.
+
+Begin with ``handling(Evaluate(memory))`` around one `Pointwise`.
+Afterwards read ``torch/_inductor/virtualized.py``: what is ``V.ops`` while Inductor generates code?
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import torch
+
+from katas.lecture10.loops import OPERATIONS
+from katas.lecture10.loops import REDUCTIONS
+from katas.lecture10.loops import Handler
+from katas.lecture10.loops import Reduction
+from katas.lecture10.loops import handling
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from katas.lecture10.loops import Pointwise
+
+
+class Evaluate(Handler):
+    """A value is a tensor: of all iterations, with size 1 along a loop that does not matter."""
+
+    def __init__(self, memory: Mapping[str, torch.Tensor]) -> None:
+        self.memory = memory
+
+    def load(self, name: str, index: Any) -> torch.Tensor:
+        """Return the elements of a flat tensor at `index`, an int or a tensor of places."""
+        # TODO: one index.
+        raise NotImplementedError("load")
+
+    def default(self, name: str, args: tuple[Any, ...]) -> torch.Tensor:
+        """Return what the function of `OPERATIONS` makes of the arguments."""
+        # TODO: one call.
+        raise NotImplementedError("default")
+
+
+def evaluate(kernel: Pointwise | Reduction, memory: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """Return a new contiguous tensor of size ``kernel.size``, computed by torch.
+
+    `memory` holds the flat tensor of each buffer, and is not changed. The body runs once, under an
+    `Evaluate` that is gone afterwards. A `Reduction` reduces its inner loops by the function of
+    `REDUCTIONS`. No tensor is larger than the loops.
+    """
+    # TODO: a tensor for each loop's variable; then run the body, expand, and reduce.
+    raise NotImplementedError("evaluate")

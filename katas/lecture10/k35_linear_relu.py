@@ -1,0 +1,106 @@
+"""Replace three nodes by one, and prove that nobody notices.
+
+Inductor rewrites graphs before it makes loops of them, and there is room for a pass of yours: that
+is how people who serve models bring in their own kernels. This one brings in an operator that
+computes ``relu(beta * bias + alpha * (a @ b))`` in one call.
+
+    mm = aten.mm.default(x, w)
+    add = aten.add.Tensor(mm, b)
+    relu = aten.relu.default(add)            relu = aten._addmm_activation.default(b, x, w)
+
+The readings of a chain are given (`chains`). May it be replaced? Write `fuse` and two of its
+questions, about 25 lines.
+
+- Users: each value inside the chain is used once. Else the product is computed twice.
+- Writes: the product moves to where the ReLU stood, past whatever stands between.
+- Values: the sum must be a tensor like the product, and the bias one of its dtype and device.
+
+Begin with one chain, without any question.
+Afterwards read ``addmm`` in ``torch/_inductor/fx_passes/post_grad.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+
+import torch
+from torch import fx
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+aten = torch.ops.aten
+
+
+class Chain(NamedTuple):
+    """What is replaced, from its product to its sum (maybe one node) and ReLU. Given."""
+
+    product: fx.Node
+    total: fx.Node
+    relu: fx.Node
+    args: tuple[Any, ...]  # bias, a, b
+    factors: dict[str, Any]  # beta or alpha, if the chain has one
+
+
+def chains(relu: fx.Node) -> Iterator[Chain]:
+    """Return the ways to read what a ReLU is computed from. Given."""
+    (total,) = relu.args
+    if total.target is aten.addmm.default:
+        yield Chain(total, total, relu, total.args, dict(total.kwargs))
+    if total.target is aten.add.Tensor:
+        alpha = total.kwargs.get("alpha", 1)
+        if alpha == 0:
+            return  # 0 times NaN is NaN, but what has no weight in addmm is not even read
+        # It multiplies the second argument.
+        for second, (product, bias) in (("beta", total.args), ("alpha", total.args[::-1])):
+            if getattr(product, "target", None) is aten.mm.default:
+                factors = {} if alpha == 1 else {second: alpha}
+                yield Chain(product, total, relu, (bias, *product.args), factors)
+
+
+def written(chain: Chain) -> bool:
+    """Return whether a node between product and ReLU writes (``_schema.is_mutable``).
+
+    The nodes are those that follow the product (``Node.next``), up to and without the ReLU. Not
+    each target has a schema.
+    """
+    # TODO: go from node to node.
+    raise NotImplementedError("written")
+
+
+def fits(chain: Chain) -> bool:
+    """Return whether the operator returns what the sum is, by ``meta["val"]``.
+
+    The bias is a node other than the product, of the product's dtype and device. The sum has the
+    shape and the strides of the product.
+    """
+    # TODO: three values are compared.
+    raise NotImplementedError("fits")
+
+
+def replace(chain: Chain) -> None:
+    """Put a new node, with the ReLU's meta, in the place of a chain, whose nodes go. Given."""
+    graph = chain.relu.graph
+    with graph.inserting_before(chain.relu):
+        target = aten._addmm_activation.default  # noqa: SLF001 - its only name
+        new = graph.call_function(target, chain.args, chain.factors)
+    new.meta = dict(chain.relu.meta)
+    chain.relu.replace_all_uses_with(new)
+    for node in dict.fromkeys((chain.relu, chain.total, chain.product)):
+        graph.erase_node(node)
+
+
+def fuse(graph: fx.Graph, smallest: int = 0) -> int:
+    """Replace each chain that may be, and return how many were.
+
+    Of several readings of one ReLU take the first that is allowed: its product and its sum have one
+    user each, it `fits`, and nothing is `written`. A result of fewer elements than `smallest` is
+    left.
+    """
+    # TODO: for each ReLU: is one of its readings allowed?
+    raise NotImplementedError("fuse")

@@ -1,0 +1,63 @@
+"""Store a float in eight bits, and train through the rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+LEAST_SCALE = torch.finfo(torch.float32).eps  # Given: no scale is less.
+
+
+INPUT_RANGE = (-128, 127)
+
+
+WEIGHT_RANGE = (-127, 127)
+
+
+def affine(low: float, high: float) -> tuple[float, int]:
+    """Return scale and zero point of values between low and high, for [-128, 127]."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = max((high - low) / 255, LEAST_SCALE)
+    return scale, -128 - round(low / scale)
+
+
+def symmetric(weight: torch.Tensor) -> torch.Tensor:
+    """Return a scale for each output channel, for [-127, 127] and zero point 0."""
+    others = tuple(range(1, weight.dim()))
+    greatest = weight.detach().abs().amax(others, keepdim=True)
+    return (greatest / 127).clamp(min=LEAST_SCALE)
+
+
+def quantize(
+    x: torch.Tensor, scale: float | torch.Tensor, zero_point: int, low: int, high: int
+) -> torch.Tensor:
+    """Return the nearest integers, as int8."""
+    return (torch.round(x / scale) + zero_point).clamp(low, high).to(torch.int8)
+
+
+class _FakeQuantize(torch.autograd.Function):
+    """Rounds in forward, and forgets about it in backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any, zero_point: int, ends: tuple[int, int]) -> Any:
+        """Quantise and go back; remember what was in range."""
+        low, high = ends
+        steps = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((low <= steps) & (steps <= high))
+        # A scale that is a tensor of another dtype would promote.
+        return ((steps.clamp(low, high) - zero_point) * scale).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Hand on the gradient of what was in range."""
+        (inside,) = ctx.saved_tensors
+        return gradient * inside, None, None, None
+
+
+def fake_quantize(
+    x: torch.Tensor, scale: float | torch.Tensor, zero_point: int, low: int, high: int
+) -> torch.Tensor:
+    """Return what is left of x after quantisation, with a gradient that goes straight through."""
+    return _FakeQuantize.apply(x, scale, zero_point, (low, high))

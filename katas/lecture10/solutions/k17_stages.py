@@ -1,0 +1,56 @@
+"""Cut a model into stages, as evenly as can be."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from torch import fx
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def is_sent(node: fx.Node) -> bool:
+    """Return whether a value travels: a parameter (get_attr) lies where it is used. Given."""
+    return node.op != "get_attr"
+
+
+def stage_cost(
+    stage: list[fx.Node], cost: Callable[[fx.Node], int], size: Callable[[fx.Node], int]
+) -> int:
+    """Return what a stage costs: its own nodes, and the values that it receives."""
+    received = {value for node in stage for value in node.all_input_nodes if is_sent(value)}
+    return sum(map(cost, stage)) + sum(map(size, received - set(stage)))
+
+
+def partition(
+    module: fx.GraphModule,
+    count: int,
+    cost: Callable[[fx.Node], int],
+    size: Callable[[fx.Node], int],
+) -> list[list[fx.Node]]:
+    """Return the calls of a graph in `count` stages whose most expensive one is cheapest."""
+    calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
+    total = len(calls)
+    if not 1 <= count <= total:
+        raise ValueError(f"cannot make {count} stages of {total} calls")
+    prices = {
+        (start, stop): stage_cost(calls[start:stop], cost, size)
+        for start, stop in combinations(range(total + 1), 2)
+    }
+    # For the first `stop` calls: the price of the worst stage, and where each stage ends. What
+    # comes before a stage does not matter to its price, so the best for less is all one needs.
+    best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
+    for number in range(1, count + 1):
+        best = {
+            stop: min(
+                (max(worst, prices[start, stop]), (*stops, stop))
+                for start, (worst, stops) in best.items()
+                if start < stop
+            )
+            for stop in range(number, total + 1)
+        }
+    stops = best[total][1]
+    return [calls[start:stop] for start, stop in zip((0, *stops), stops, strict=False)]

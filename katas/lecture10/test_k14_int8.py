@@ -1,0 +1,200 @@
+"""Tests of k14_int8: scales, integers, and a gradient that goes straight through."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katas.lecture10 import k14_int8 as kata
+from katas.lecture10.k14_int8 import LEAST_SCALE
+from katas.lecture10.k14_int8 import affine
+from katas.lecture10.k14_int8 import fake_quantize
+from katas.lecture10.k14_int8 import quantize
+from katas.lecture10.k14_int8 import symmetric
+from plugins.kit import forbids
+from plugins.kit import unchanged
+
+
+try:
+    from torch.ao.quantization.observer import MinMaxObserver
+except ImportError:  # it is deprecated
+    MinMaxObserver = None
+
+
+NUMBERS = st.floats(-1000, 1000, allow_nan=False, width=32)
+
+
+def test_the_range_falls_on_255_steps() -> None:
+    """The least value is -128, the greatest 127, and 0 is the zero point."""
+    for low, high, expected in (
+        (-128.0, 127.0, (1.0, 0)),
+        (0.0, 255.0, (1.0, -128)),
+        (-510.0, 0.0, (2.0, 127)),
+        (-25.5, 102.0, (0.5, -77)),
+    ):
+        found = affine(low, high)
+        assert expected == found, f"[{low}, {high}]: expected {expected}, found {found}"
+
+
+def test_the_range_holds_zero() -> None:
+    """Though no such value was seen: padding and ReLU make zeros."""
+    assert (1.0, -128) == affine(100.0, 255.0), "widen [100, 255] to [0, 255]"
+    assert (1.0, 127) == affine(-255.0, -3.0)
+    assert (LEAST_SCALE, -128) == affine(0.0, 0.0), "a scale of 0 cannot be divided by"
+
+
+@given(ends=st.tuples(NUMBERS, NUMBERS))
+def test_any_range(ends: tuple[float, float]) -> None:
+    """0 is exact, the ends are at most half a step away; where PyTorch's observer is left: its."""
+    low, high = sorted(ends)
+    scale, zero_point = affine(low, high)
+
+    assert isinstance(scale, float)
+    assert isinstance(zero_point, int)
+    assert -128 <= zero_point <= 127, f"0 has no integer in the range of {low} to {high}"
+    for end in (low, high):
+        there = (min(max(round(end / scale) + zero_point, -128), 127) - zero_point) * scale
+        assert abs(there - end) <= 0.501 * scale, f"{end} becomes {there}, scale {scale}"
+    if MinMaxObserver:
+        oracle = MinMaxObserver(torch.qint8, torch.per_tensor_affine)
+        oracle(torch.tensor([low, high]))
+        scales, zeros = oracle.calculate_qparams()
+        assert scales.item() == pytest.approx(scale, rel=1e-5)
+        # In float32 a zero point that is nearly a tie may fall to the other side.
+        assert abs(zeros.item() - zero_point) <= 1, f"PyTorch: {zeros.item()}, found {zero_point}"
+
+
+def test_a_scale_for_each_output_channel() -> None:
+    """The greatest absolute value falls on 127; a channel of zeros has the least scale."""
+    weight = torch.tensor([[1.0, -254.0], [0.0, 0.0], [127.0, 3.0]], requires_grad=True)
+    scales = symmetric(weight)
+
+    assert [[2.0], [LEAST_SCALE], [1.0]] == scales.tolist()
+    assert not scales.requires_grad, "the scale is a number that was looked up"
+    tiny = symmetric(torch.tensor([[1e-6, 0.0]])).item()
+    assert LEAST_SCALE == tiny, f"1e-6 over 127 is less than the least scale, found {tiny}"
+    conv = symmetric(torch.randn(4, 3, 2, 5))
+    assert (4, 1, 1, 1) == tuple(conv.shape), "keep the dims, so that it broadcasts"
+
+
+def test_to_the_nearest_integer() -> None:
+    """A step is a scale; the zero point is added; what is out of range goes to its end."""
+    x = torch.tensor([0.0, 0.5, 1.1, -3.6, 1000.0, -1000.0])
+    found = quantize(x, 0.5, 3, -128, 127)
+
+    assert torch.int8 is found.dtype
+    assert [3, 4, 5, -4, 127, -128] == found.tolist(), f"{x.tolist()} became {found.tolist()}"
+    assert [3, 4, 5, -4, 7, -7] == quantize(x, 0.5, 3, -7, 7).tolist()
+    huge = torch.tensor([torch.inf, -torch.inf, 1e30])
+    assert [127, -128, 127] == quantize(huge, 0.5, 3, -128, 127).tolist(), "clamp, then cast"
+
+
+def test_halves_go_to_the_even_neighbour() -> None:
+    """Before the zero point is added, which is odd here."""
+    x = torch.tensor([0.5, 1.5, 2.5, -0.5, -1.5])
+    found = quantize(x, 1.0, 1, -128, 127).tolist()
+
+    assert [1, 3, 3, 1, -1] == found, f"0, 2, 2, 0, -2 and the zero point 1; found {found}"
+
+
+def test_what_is_rounded_is_a_quotient() -> None:
+    """``x / scale``, and not x times ``1 / scale``, which is rounded itself: halves show it."""
+    x = torch.tensor([-9.35, -8.35, 8.35, 9.35], dtype=torch.float64)
+    found = quantize(x, 0.1, 0, -128, 127).tolist()
+
+    assert torch.round(x / 0.1).tolist() == found, f"the quotients are {(x / 0.1).tolist()}"
+
+
+def test_one_scale_for_each_channel() -> None:
+    """A tensor of scales broadcasts."""
+    scales = torch.tensor([[1.0], [2.0]])
+
+    assert [[2, 4], [1, 2]] == quantize(
+        torch.tensor([[2.0, 4.0], [2.0, 4.0]]), scales, 0, -127, 127
+    ).tolist()
+
+
+values = st.lists(st.integers(-600, 600).map(lambda n: n / 4), min_size=1, max_size=12)
+
+
+@example(values=[126.5, 127.25, 127.5, -128.25, -128.5, -128.75], power=0, zero_point=0)
+@given(values=values, power=st.integers(-3, 2), zero_point=st.integers(-128, 127))
+def test_fake_values_and_gradients(values: list[float], power: int, zero_point: int) -> None:
+    """Those of PyTorch's kernel, ties included; out of range the gradient is 0."""
+    scale = 2.0**power
+    x = torch.tensor(values, requires_grad=True)
+    y = torch.tensor(values, requires_grad=True)
+    with unchanged(x=x):
+        found = fake_quantize(x, scale, zero_point, -128, 127)
+    expected = torch.fake_quantize_per_tensor_affine(y, scale, zero_point, -128, 127)
+    weights = torch.arange(1.0, len(values) + 1)
+    (found * weights).sum().backward()
+    (expected * weights).sum().backward()
+    where = f"x = {values}, scale {scale}, zero point {zero_point}"
+
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, msg=lambda text: f"{where}: {text}")
+    torch.testing.assert_close(
+        x.grad, y.grad, rtol=0, atol=0, msg=lambda text: f"gradient, {where}: {text}"
+    )
+
+
+def test_fake_weights() -> None:
+    """By channel, in float64 too: what quantise gives, taken back."""
+    weight = torch.randn(3, 4, 2, 2, dtype=torch.float64, requires_grad=True)
+    scales = torch.tensor([0.25, 0.5, 0.125], dtype=torch.float64)
+    zeros = torch.zeros(3, dtype=torch.int32)
+    expected = torch.fake_quantize_per_channel_affine(
+        weight.detach(), scales.float(), zeros, 0, -2, 2
+    )
+    broadcast = scales.view(3, 1, 1, 1).requires_grad_()
+    found = fake_quantize(weight, broadcast, 0, -2, 2)
+    found.sum().backward()
+
+    torch.testing.assert_close(found.detach(), expected, rtol=0, atol=0)
+    assert torch.float64 is found.dtype
+    inside = (weight.detach() / broadcast.detach()).round().abs() <= 2
+    torch.testing.assert_close(weight.grad, inside.double(), msg=lambda t: f"gradient: {t}")
+    assert broadcast.grad is None, "the scale is given, not learned"
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+def test_fake_values_and_gradients_have_the_dtype_of_x(dtype: torch.dtype) -> None:
+    """A scale of another dtype is a number for the dtype of x: it promotes nothing."""
+    for scale in (0.5, torch.tensor([[0.5], [0.25]], dtype=torch.float64), torch.tensor([0.5])):
+        x = torch.tensor([[0.3, -1.4], [0.6, 40.0]], dtype=dtype, requires_grad=True)
+        with unchanged(x=x, scale=scale):
+            found = fake_quantize(x, scale, 3, -128, 127)
+        found.sum().backward()
+        which = f"x is {dtype}, scale {scale}"
+
+        assert dtype is found.dtype, f"{which}: yours returns {found.dtype}"
+        assert dtype is x.grad.dtype, f"{which}: the gradient is {x.grad.dtype}"
+
+
+READY_MADE = (
+    "katas.lecture10.int8",
+    "torch.ao",
+    "torch.fake_quantize_per_channel_affine",
+    "torch.fake_quantize_per_tensor_affine",
+    "torch.quantization",
+    "torch.quantize_per_channel",
+    "torch.quantize_per_tensor",
+    "torch.quantize_per_tensor_dynamic",
+)
+
+
+def test_nothing_ready_made_is_called() -> None:
+    """PyTorch has kernels that quantise; they are what is being written here."""
+    x = torch.randn(3, 4)
+    # By any name: with these names in it each operator that does the work begins.
+    kernels = ("aten::fake_quantize", "aten::_fake_quantize", "aten::quantize_per", "quantized::")
+    with forbids(
+        kata, *READY_MADE, operators=(*kernels, "aten::dequantize", "quantized_decomposed::")
+    ) as fresh:
+        fresh.affine(-1.0, 3.0)
+        fresh.symmetric(x)
+        fresh.quantize(x, 0.5, 0, -128, 127)
+        fresh.fake_quantize(x, 0.5, 0, -128, 127)

@@ -1,0 +1,563 @@
+"""Tests of k24_mincut: flows and cuts, what is saved, and what runs again because of it."""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+from collections import Counter
+from itertools import chain
+from itertools import combinations
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from torch import fx
+from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from katas.lecture10 import k24_mincut as kata
+from katas.lecture10.k24_mincut import is_expensive
+from katas.lecture10.k24_mincut import max_flow
+from katas.lecture10.k24_mincut import saved_values
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+
+aten = torch.ops.aten
+
+
+INF = math.inf
+
+
+def subsets(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Return all selections of some items."""
+    items = list(items)
+    return chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
+
+
+def least_cut(capacities: dict[Any, float], source: Any, sink: Any) -> tuple[float, set[Any]]:
+    """Try every cut: return the least capacity, and the smallest side of the source."""
+    between = {vertex for edge in capacities for vertex in edge} - {source, sink}
+    cuts = []
+    for chosen in subsets(between):
+        side = {source, *chosen}
+        cost = sum(c for (a, b), c in capacities.items() if a in side and b not in side)
+        cuts.append((cost, side))
+    least = min(cost for cost, _ in cuts)
+    return least, set.intersection(*(side for cost, side in cuts if cost == least))
+
+
+class Builder:
+    """Makes a joint graph by hand: values of so many bytes, and what uses them."""
+
+    def __init__(self, primals: int = 1) -> None:
+        self.graph = fx.Graph()
+        self.primals = [self.named(f"primals_{n + 1}", 8) for n in range(primals)]
+        self.tangent = self.named("tangents_1", 8)
+
+    def named(self, name: str, size: int) -> fx.Node:
+        """Add an input."""
+        node = self.graph.placeholder(name)
+        node.meta["val"] = torch.empty(size, dtype=torch.uint8, device="meta")
+        return node
+
+    def call(self, name: str, target: Any, *inputs: Any, size: int = 8) -> fx.Node:
+        """Add a node that stands for a value of `size` bytes."""
+        node = self.graph.create_node("call_function", target, inputs, name=name)
+        node.meta["val"] = torch.empty(size, dtype=torch.uint8, device="meta")
+        return node
+
+    def cheap(self, *inputs: fx.Node, size: int = 8) -> fx.Node:
+        """Add an operator that may run twice."""
+        return self.call("cheap", aten.sin.default, *inputs, size=size)
+
+    def slow(self, *inputs: fx.Node, size: int = 8) -> fx.Node:
+        """Add an operator that must not."""
+        return self.call("slow", aten.mm.default, *inputs, size=size)
+
+    def back(self, *inputs: fx.Node) -> fx.Node:
+        """Add an operator of backward."""
+        return self.call("back", aten.mul.Tensor, self.tangent, *inputs)
+
+    def choose(self, output: fx.Node, *gradients: fx.Node | None) -> list[str]:
+        """Return the names of what is saved, for one output."""
+        self.graph.output((output, *gradients))
+        return [node.name for node in saved_values(self.graph, 1)]
+
+
+def bytes_of(saved: Iterable[fx.Node]) -> int:
+    """Return what the values cost: primals nothing."""
+    return sum(node.meta["val"].nbytes for node in saved if node.op != "placeholder")
+
+
+def walk(graph: fx.Graph, saved: Iterable[fx.Node]) -> tuple[list[fx.Node], set[fx.Node]]:
+    """Return the operators that backward runs if `saved` is saved, and what it uses of that."""
+    saved, used, run = set(saved), set(), set()
+    gradients = next(iter(reversed(graph.nodes))).args[0][1:]
+    waiting = [node for node in gradients if node is not None]
+    while waiting:
+        node = waiting.pop()
+        if node in saved:
+            used.add(node)
+        elif node not in run:
+            run.add(node)
+            waiting += node.all_input_nodes
+    return [node for node in graph.nodes if node in run], used
+
+
+def depending(graph: fx.Graph) -> set[fx.Node]:
+    """Return what depends on a tangent."""
+    later: set[fx.Node] = set()
+    for node in graph.nodes:
+        if str(node.target).startswith("tangents") or later & set(node.all_input_nodes):
+            later.add(node)
+    return later
+
+
+def is_enough(graph: fx.Graph, saved: Iterable[fx.Node]) -> bool:
+    """Whether backward can run from what is saved, without anything expensive of forward."""
+    later = depending(graph)
+    again = [node for node in walk(graph, saved)[0] if node not in later]
+    return not any(node.op == "placeholder" or is_expensive(node) for node in again)
+
+
+PAIRS = [(start, end) for start in "sabcd" for end in "abcdt" if start != end]
+
+
+# Generation is not slow here; on a busy machine it looks so.
+PATIENT = settings(suppress_health_check=[HealthCheck.too_slow])
+
+
+class Recorder(fx.Interpreter):
+    """Runs a joint graph and keeps the value of every node."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.values: dict[fx.Node, Any] = {}
+
+    def run_node(self, n: fx.Node) -> Any:
+        """Keep what the node returns."""
+        self.values[n] = super().run_node(n)
+        return self.values[n]
+
+
+def joint_graph(
+    function: Callable[..., torch.Tensor], primals: tuple[torch.Tensor, ...]
+) -> fx.GraphModule:
+    """Return the joint graph of a function with one output."""
+
+    def joint(primals: Any, tangents: Any) -> tuple[torch.Tensor, ...]:
+        output = function(*primals)
+        return (output, *torch.autograd.grad(output, primals, tangents[0]))
+
+    return make_fx(joint)(primals, (torch.zeros_like(function(*primals)),))
+
+
+def backward_from(
+    joint: fx.GraphModule, saved: list[fx.Node], values: dict[fx.Node, Any]
+) -> tuple[list[torch.Tensor], Counter[str]]:
+    """Compute the gradients from saved values and tangents, and count the operators."""
+    later = depending(joint.graph)
+    known = {node: values[node] for node in saved}
+    known |= {n: values[n] for n in joint.graph.find_nodes(op="placeholder") if n in later}
+    again, _ = walk(joint.graph, known)
+    for node in again:
+        if node.op == "call_function":
+            args, kwargs = fx.map_arg((node.args, node.kwargs), known.__getitem__)
+            known[node] = node.target(*args, **kwargs)
+    gradients = next(iter(reversed(joint.graph.nodes))).args[0][1:]
+    counts = Counter(str(node.target) for node in again if node.op == "call_function")
+    return [known[node] for node in gradients], counts
+
+
+def default_choice(graph: fx.Graph) -> list[fx.Node]:
+    """Return what the output is computed from and backward uses: the default partition."""
+    output, *gradients = next(iter(reversed(graph.nodes))).args[0]
+    forward: set[fx.Node] = set()
+    waiting = [output]
+    while waiting:
+        node = waiting.pop()
+        forward.add(node)
+        waiting += node.all_input_nodes
+    forward |= {n for n in graph.nodes if n.target is operator.getitem and n.args[0] in forward}
+    wanted = {x for n in set(graph.nodes) - forward for x in n.all_input_nodes if n.op != "output"}
+    return [node for node in graph.nodes if node in forward & (wanted | set(gradients))]
+
+
+def block(x: torch.Tensor, w: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return what a layer computes: products, and cheap things in between."""
+    x = nn.functional.gelu(torch.mm(x, w)).sin()
+    # A dropout as inductor decomposes it: numbers are drawn, and a mask is made of them.
+    x = x * (torch.rand_like(x) > 0.5) * 2
+    return torch.softmax(torch.mm(x.tanh(), v).sigmoid(), -1).exp()
+
+
+READY_MADE = (
+    "functorch",
+    "networkx",
+    "torch._functorch",
+    "torch._functorch.partitioners",
+)
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_the_flow_of_one_edge() -> None:
+    """Is its capacity; then it is full, and the source reaches itself alone."""
+    flow, side = max_flow({("s", "t"): 3}, "s", "t")
+
+    assert 3 == flow
+    assert {"s"} == side, "the vertices that the source reaches by edges with room left"
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_the_narrowest_edge_limits_a_chain() -> None:
+    """The source reaches what stands before it."""
+    flow, side = max_flow({("s", "a"): 4, ("a", "b"): 2, ("b", "t"): 7}, "s", "t")
+
+    assert 2 == flow
+    assert {"s", "a"} == side
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_of_two_cuts_the_one_nearest_to_the_source_is_found() -> None:
+    """Both edges of the chain are full, and behind the first nothing is reached."""
+    assert (2, {"s"}) == max_flow({("s", "a"): 2, ("a", "t"): 2}, "s", "t")
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_flows_that_meet_are_added() -> None:
+    """Two ways in, two ways out; an edge both ways between."""
+    edges = {("s", "a"): 3, ("s", "b"): 5, ("a", "b"): 9, ("b", "a"): 9, ("a", "t"): 6}
+
+    assert (6, {"s", "a", "b"}) == max_flow(edges, "s", "t")
+    assert (7, {"s", "a", "b"}) == max_flow({**edges, ("b", "t"): 1}, "s", "t")
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_what_was_pushed_can_be_sent_back() -> None:
+    """The shortest way blocks two longer ones, until what flows along it is turned round."""
+    short = {("s", "a"): 1, ("a", "d"): 1, ("d", "t"): 1}
+    long = {("s", "b"): 1, ("b", "c"): 1, ("c", "d"): 1, ("a", "e"): 1, ("e", "f"): 1}
+
+    flow, _ = max_flow({**short, **long, ("f", "t"): 1}, "s", "t")
+    assert 2 == flow, "room against a flow is as good as room along an empty edge"
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_there_may_be_no_way() -> None:
+    """Then nothing flows; capacities of 0, and vertices without an edge, are no ways."""
+    assert (0, {"s"}) == max_flow({}, "s", "t")
+    assert (0, {"s", "a"}) == max_flow({("s", "a"): 5, ("a", "t"): 0}, "s", "t")
+    assert (0, {"s"}) == max_flow({("a", "s"): 5, ("t", "a"): 5}, "s", "t")
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_an_infinite_edge_is_never_in_the_cut() -> None:
+    """As long as there is another on every way; else no cut is finite, which is an error."""
+    edges = {("s", "a"): INF, ("a", "b"): 4, ("b", "t"): INF, ("a", "c"): INF, ("c", "t"): 3}
+
+    assert (7, {"s", "a", "c"}) == max_flow(edges, "s", "t")
+    with pytest.raises(ValueError, match="unbounded"):
+        max_flow({**edges, ("c", "b"): INF}, "s", "t")
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_a_capacity_may_be_large() -> None:
+    """The bytes of a value may be billions: no number is so large that it is as good as none."""
+    edges = {("s", "a"): INF, ("a", "t"): 5 * 10**12, ("s", "t"): 10**12}
+
+    assert (6 * 10**12, {"s", "a"}) == max_flow(edges, "s", "t"), "terabytes are finite"
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_the_capacities_are_not_changed() -> None:
+    """What is left of them is counted elsewhere."""
+    edges = {("s", "a"): 4, ("a", "t"): 2}
+    max_flow(edges, "s", "t")
+
+    assert {("s", "a"): 4, ("a", "t"): 2} == edges, "`capacities` was changed"
+
+
+@pytest.mark.step(1, "the greatest flow")
+@PATIENT
+@given(
+    edges=st.dictionaries(st.sampled_from(PAIRS), st.sampled_from([0, 1, 2, 3, 5, 8]), max_size=14)
+)
+def test_the_flow_is_the_least_cut(edges: dict[tuple[str, str], int]) -> None:
+    """Of all cuts, which are tried; and of several the least side of the source."""
+    assert least_cut(edges, "s", "t") == max_flow(edges, "s", "t")
+
+
+@pytest.mark.step(1, "the greatest flow")
+def test_a_large_network_agrees_with_networkx() -> None:
+    """Forty vertices, large capacities: the flow is the same, and the side is a cut of it."""
+    import networkx as nx  # noqa: PLC0415 - one test needs it; torch requires it
+
+    draw = random.Random(0)  # noqa: S311 - a test
+    pairs = [(a, b) for a in range(40) for b in range(40) if a != b and draw.random() < 0.15]
+    edges = {pair: draw.randrange(10**6) for pair in pairs}
+    network = nx.DiGraph()
+    network.add_nodes_from(range(40))
+    for (start, end), capacity in edges.items():
+        network.add_edge(start, end, capacity=capacity)
+    flow, side = max_flow(edges, 0, 39)
+
+    assert nx.maximum_flow_value(network, 0, 39) == flow
+    assert flow == sum(c for (a, b), c in edges.items() if a in side and b not in side), (
+        "the edges out of your set are no cut of this flow"
+    )
+
+
+@pytest.mark.step(2, "who runs in backward")
+def test_a_cheap_value_is_computed_again_from_a_primal() -> None:
+    """Backward needs the second of two sines: the primal is there in any case."""
+    build = Builder()
+    first = build.cheap(build.primals[0], size=2)
+    second = build.cheap(first)
+
+    assert ["primals_1"] == build.choose(second, build.back(first)), (
+        "a primal costs no bytes, and a sine is cheap"
+    )
+
+
+@pytest.mark.step(2, "who runs in backward")
+def test_an_expensive_value_is_saved() -> None:
+    """Or what is computed from it: here nothing is smaller, and it is nearest to the source."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    sine = build.cheap(product)
+
+    assert ["slow"] == build.choose(sine, build.back(build.cheap(sine)), None)
+
+
+@pytest.mark.step(2, "who runs in backward")
+def test_backward_may_use_what_depends_on_a_tangent_far_away() -> None:
+    """An operator of backward need not have a tangent itself, and it may be expensive."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    gradient = build.slow(build.cheap(build.cheap(build.back())), product)
+
+    assert ["slow"] == build.choose(product, gradient, None)
+
+
+@pytest.mark.step(2, "who runs in backward")
+def test_a_gradient_may_depend_on_no_tangent() -> None:
+    """It is what backward returns: saved, or computed again."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+
+    assert ["primals_2", "slow"] == build.choose(product, build.cheap(product), build.primals[1])
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    saved = build.choose(product, product, None)
+    assert ["slow"] == saved, f"yours saves {saved}: an output that is a gradient too is saved"
+
+
+@pytest.mark.step(2, "who runs in backward")
+def test_every_output_has_a_tangent() -> None:
+    """With two outputs the last two inputs are tangents, and gradients begin behind the second."""
+    build = Builder(2)
+    other = build.named("arriving", 8)
+    first, second = build.slow(*build.primals), build.slow(*build.primals)
+    third = build.call("product", aten.mm.default, *build.primals)
+    gradient = build.call("back", aten.mul.Tensor, other, third, size=1)
+    build.graph.output((first, second, gradient, build.back(first)))
+    saved = [node.name for node in saved_values(build.graph, 2)]
+
+    assert ["slow", "product"] == saved, (
+        f"yours saves {saved}: the last two inputs are the tangents, whatever their names"
+    )
+
+
+@pytest.mark.step(3, "the fewest bytes")
+def test_the_smaller_value_is_saved() -> None:
+    """A product of 64 bytes, of which backward needs something of 16: bytes count."""
+    build = Builder(2)
+    product = build.slow(*build.primals, size=64)
+    small = build.cheap(product, size=16)
+
+    assert ["cheap"] == build.choose(small, build.back(build.cheap(small, size=32)), None)
+
+
+@pytest.mark.step(3, "the fewest bytes")
+def test_bytes_count_and_not_elements() -> None:
+    """Ten float64 numbers and ten of half the precision four times over."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    product.meta["val"] = torch.empty(10, dtype=torch.float64, device="meta")
+    half = build.cheap(product)
+    half.meta["val"] = torch.empty(12, dtype=torch.float16, device="meta")
+
+    assert ["cheap"] == build.choose(half, build.back(half), None), "80 bytes or 24"
+
+
+@pytest.mark.step(3, "the fewest bytes")
+def test_one_value_for_many() -> None:
+    """Two values that backward needs come from one: greed would save both."""
+    build = Builder(2)
+    product = build.slow(*build.primals, size=12)
+    left, right = build.cheap(product), build.cheap(product)
+    output = build.cheap(product)
+
+    assert ["slow"] == build.choose(output, build.back(left), build.back(right)), "12 bytes, not 16"
+
+
+@pytest.mark.step(3, "the fewest bytes")
+def test_many_values_for_one() -> None:
+    """One value that backward needs comes from two: then it is saved itself."""
+    build = Builder(2)
+    left, right = build.slow(*build.primals, size=8), build.slow(*build.primals, size=8)
+    both = build.cheap(left, right, size=12)
+
+    assert ["cheap"] == build.choose(both, build.back(both), None), "12 bytes, not 16"
+
+
+@pytest.mark.step(3, "the fewest bytes")
+def test_a_tuple_is_not_saved() -> None:
+    """Of an operator with two results the item that is needed is."""
+    build = Builder()
+    pair = build.slow(build.primals[0])
+    pair.meta["val"] = (torch.empty(2, device="meta"), torch.empty(2, device="meta"))
+    item = build.call("item", operator.getitem, pair, 0, size=800)
+
+    assert ["item"] == build.choose(item, build.back(item)), "a tuple cannot be saved: its item is"
+
+
+@pytest.mark.step(4, "what backward uses")
+def test_backward_uses_all_that_is_saved() -> None:
+    """Primals cost nothing, yet none is in the list that leads to saved values alone."""
+    build = Builder(3)
+    product = build.slow(build.primals[0], build.primals[1])
+    gradients = build.back(product), build.back(build.primals[2]), None
+
+    assert ["primals_3", "slow"] == build.choose(product, *gradients)
+
+
+@pytest.mark.step(4, "what backward uses")
+def test_what_no_gradient_needs_is_not_saved() -> None:
+    """Neither for the output's sake nor for that of a node of backward that leads nowhere."""
+    build = Builder(2)
+    product = build.slow(*build.primals, size=12)
+    left, right = build.cheap(product), build.cheap(product)
+    build.back(right)
+
+    assert ["cheap"] == build.choose(right, build.back(left), None), "8 bytes, not 12"
+
+
+@pytest.mark.step(4, "what backward uses")
+@PATIENT
+@given(data=st.data())
+def test_no_other_choice_is_cheaper(data: st.DataObject) -> None:
+    """Any small graph: all choices are tried, and those that suffice cost no less."""
+    build, draw = Builder(2), data.draw
+    values = list(build.primals)
+    for _ in range(draw(st.integers(1, 6))):
+        kind = draw(st.sampled_from((build.cheap, build.cheap, build.slow)))
+        inputs = draw(st.lists(st.sampled_from(values), min_size=1, max_size=2))
+        values.append(kind(*inputs, size=draw(st.sampled_from((1, 2, 3, 5, 8)))))
+    used = draw(st.lists(st.sampled_from(values), max_size=3))
+    gradient = build.tangent
+    for value in used:
+        gradient = build.back(gradient, value)
+    other = draw(st.sampled_from((None, values[-1], build.tangent)))
+    build.graph.output((values[-1], gradient, other))
+    graph, calls = build.graph, values[2:]
+    saved = saved_values(graph, 1)
+    best = min(
+        bytes_of(choice) for choice in subsets(calls) if is_enough(graph, (*choice, *values[:2]))
+    )
+
+    assert is_enough(graph, saved), "backward cannot run from what is saved"
+    assert best == bytes_of(saved), f"saved {[str(node) for node in saved]}"
+    assert set(saved) == walk(graph, saved)[1], "saved, and not used"
+    assert saved == [node for node in graph.nodes if node in saved], "in the order of the graph"
+
+
+@pytest.mark.step(4, "what backward uses")
+def test_the_graph_is_not_changed() -> None:
+    """The choice is made on it, and nothing is cut."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    build.cheap(product)
+    build.graph.output((product, build.back(build.cheap(product)), None))
+    before = [(str(node), str(node.args), sorted(node.meta)) for node in build.graph.nodes]
+    saved_values(build.graph, 1)
+    saved_values(build.graph, 1)
+
+    assert before == [(str(n), str(n.args), sorted(n.meta)) for n in build.graph.nodes], (
+        "the graph was changed"
+    )
+
+
+@pytest.mark.step(4, "what backward uses")
+def test_a_block_saves_its_products_and_its_mask() -> None:
+    """GELU, sine, tanh, sigmoid, softmax and exp are computed again; gradients are the same."""
+    primals = tuple(torch.randn(s, requires_grad=True) for s in ((6, 4), (4, 8), (8, 5)))
+    joint = joint_graph(block, primals)
+    saved, default = saved_values(joint.graph, 1), default_choice(joint.graph)
+    run = Recorder(joint)
+    with torch.no_grad():
+        *_, g1, g2, g3 = run.run(*primals, torch.randn(6, 5), enable_io_processing=False)
+        gradients, counts = backward_from(joint, saved, run.values)
+    torch.testing.assert_close(gradients, [g1, g2, g3])
+
+    products, mask = (6 * 8 + 6 * 5) * 4, 6 * 8
+    assert products + mask == bytes_of(saved), (
+        "two products of float32 and one mask of bool: it is smaller than the numbers drawn"
+    )
+    assert bytes_of(saved) < bytes_of(default) / 2, "the default partition saves every step"
+    assert 0 == counts["aten.rand_like.default"], "another mask would be drawn"
+    assert 4 == counts["aten.mm.default"], "two for each product; those of forward run once"
+    assert 1 == counts["aten.gelu.default"], "computed again"
+
+
+@pytest.mark.step(4, "what backward uses")
+def test_a_transformer_layer(zoo: Callable[[str], Any]) -> None:
+    """Fewer bytes than the default, the same gradients, and nothing expensive runs again."""
+    model, inputs = zoo("transformer")
+    names = [name for name, _ in model.named_parameters()]
+
+    def function(*primals: torch.Tensor) -> torch.Tensor:
+        parameters = dict(zip(names, primals, strict=False))
+        return torch.func.functional_call(model, parameters, primals[len(names) :])
+
+    primals = (*model.parameters(), inputs[0].requires_grad_())
+    joint = joint_graph(function, primals)
+    saved, default = saved_values(joint.graph, 1), default_choice(joint.graph)
+    later, again = depending(joint.graph), walk(joint.graph, saved)[0]
+    run = Recorder(joint)
+    with torch.no_grad():
+        tangent = torch.randn(inputs[0].shape)
+        _, *expected = run.run(*primals, tangent, enable_io_processing=False)
+        gradients, _ = backward_from(joint, saved, run.values)
+
+    torch.testing.assert_close(gradients, list(expected))
+    assert not [str(node) for node in again if is_expensive(node) and node not in later], (
+        "an expensive node would run again in backward"
+    )
+    assert bytes_of(saved) < bytes_of(default), "bytes: yours, the default partition's"
+
+
+@pytest.mark.step(4, "what backward uses")
+def test_nothing_ready_made_is_called() -> None:
+    """The flow of networkx and PyTorch's partitioner are what is being written here."""
+    build = Builder(2)
+    product = build.slow(*build.primals)
+    build.graph.output((product, build.back(product), None))
+    # What is given names an operator by its private name.
+    with forbids(kata, *READY_MADE, allow=("torch._", "torch.ops", "torch.?")) as fresh:
+        flow, _ = fresh.max_flow({("s", "t"): 2}, "s", "t")
+        chosen = [node.name for node in fresh.saved_values(build.graph, 1)]
+
+    assert 2 == flow
+    assert ["slow"] == chosen

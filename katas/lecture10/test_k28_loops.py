@@ -1,0 +1,235 @@
+"""Tests of k28_loops: loaders, bodies, and the handler that prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+from expecttest import assert_expected_inline
+
+import katas.lecture10.k28_loops as kata
+from katas.lecture10.k28_loops import Buffer
+from katas.lecture10.k28_loops import Pointwise
+from katas.lecture10.k28_loops import pointwise
+from katas.lecture10.k28_loops import to_text
+from katas.lecture10.loops import Handler
+from katas.lecture10.loops import Reduction
+from katas.lecture10.loops import handling
+from katas.lecture10.loops import ops
+from katas.lecture10.loops import symbols
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+X = Buffer("x", (3, 4), (4, 1))
+
+
+ROW = Buffer("row", (4,), (1,))
+
+
+COLUMN = Buffer("column", (3, 1), (1, 1))
+
+
+COLUMN_AS_ROW = Buffer("column", (1, 3), (5, 1))
+
+
+Y = Buffer("y", (3, 4), (4, 1))
+
+
+class Texts(Handler):
+    """A value is the whole expression, as text: the oracle for what a body asks for."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def default(self, name: str, args: tuple[Any, ...]) -> str:
+        """Note the expression and return it."""
+        self.calls.append(f"{name}({', '.join(map(str, args))})")
+        return self.calls[-1]
+
+
+def constant(value: float) -> Pointwise:
+    """Return the loops, none, whose value is a constant."""
+    return Pointwise((), lambda _: ops.constant(value))
+
+
+def row_reduction(kind: str, x: Buffer | Pointwise) -> Reduction:
+    """Return the reduction of a tensor along its last dim."""
+    load = x.make_loader()
+    return Reduction(x.size[:-1], x.size[-1:], kind, lambda index, rindex: load([*index, *rindex]))
+
+
+def transposed(x: Buffer | Pointwise) -> Pointwise:
+    """Return a tensor with its dims in reverse: no data moves, an index is asked for otherwise."""
+    load = x.make_loader()
+    return Pointwise(x.size[::-1], lambda index: load(index[::-1]))
+
+
+def expression(x: Buffer | Pointwise) -> str:
+    """Return what a loader asks for at ``i0, i1, ...``."""
+    load = x.make_loader()
+    with handling(Texts()):
+        return load(symbols(Pointwise(x.size, load)))
+
+
+@pytest.mark.given
+def test_loops_are_values() -> None:
+    """Frozen, so that they can be keys; the same fields make the same buffer, or loops."""
+    assert 1 == len({X, Buffer("x", (3, 4), (4, 1))})
+    assert 1 == len({Pointwise((3,), len), Pointwise((3,), len)})
+
+
+def test_a_buffer_is_loaded_at_index_times_stride() -> None:
+    """Contiguous, transposed, broadcast by stride 0, and without dims."""
+    cases = {
+        "load(x, 4*i0 + i1)": X,
+        "load(x, i0 + 3*i1)": Buffer("x", (3, 4), (1, 3)),
+        "load(x, i1)": Buffer("x", (3, 4), (0, 1)),
+        "load(x, 0)": Buffer("x", (), ()),
+    }
+    for expected, buffer in cases.items():
+        got = expression(buffer)
+        assert expected == got, f"size {buffer.size}, stride {buffer.stride}: {got}"
+    assert 6 == X.indexer([1, 2]), "numbers give a number, for the same strides"
+
+
+def test_loops_are_loaded_by_computing() -> None:
+    """The loader of a Pointwise asks for what its body asks for; nothing called it is loaded."""
+    negative = Pointwise((3, 4), lambda index: ops.neg(ops.load("x", 4 * index[0] + index[1])))
+
+    assert "neg(load(x, 4*i0 + i1))" == expression(negative)
+
+
+def test_an_operation_asks_its_inputs_in_order() -> None:
+    """And nobody before a handler runs the body."""
+    kernel = pointwise("sub", X, Y)
+
+    assert (3, 4) == kernel.ranges, f"the loops are {kernel.ranges}, the inputs have size (3, 4)"
+    assert "sub(load(x, 4*i0 + i1), load(y, 4*i0 + i1))" == expression(kernel)
+
+
+def test_a_producer_is_inlined() -> None:
+    """Its value goes from call to call: no load and no name stands between them."""
+    kernel = pointwise("exp", pointwise("sub", X, constant(1.0)))
+    got = expression(kernel)
+
+    assert "exp(sub(load(x, 4*i0 + i1), constant(1.0)))" == got, got
+
+
+def test_inputs_are_broadcast_by_their_index() -> None:
+    """A missing dim takes no entry of the index; a dim of size 1 is asked for at 0."""
+    kernel = pointwise("add", ROW, pointwise("neg", COLUMN))
+    got = expression(kernel)
+
+    assert (3, 4) == kernel.ranges, f"(4,) and (3, 1) give (3, 4), not {kernel.ranges}"
+    assert "add(load(row, i1), neg(load(column, i0)))" == got, got
+    ones = pointwise("mul", Buffer("one", (1, 1), (7, 5)), X)
+    assert "mul(load(one, 0), load(x, 4*i0 + i1))" == expression(ones), expression(ones)
+    empty = pointwise("add", Buffer("none", (0, 4), (4, 1)), Buffer("row", (1, 4), (4, 1)))
+    assert (0, 4) == empty.ranges, f"(0, 4) and (1, 4) give (0, 4), not {empty.ranges}"
+
+
+def test_a_view_is_another_index() -> None:
+    """What is transposed before and after an operation is loaded as it lies in memory."""
+    kernel = transposed(pointwise("add", transposed(X), COLUMN_AS_ROW))
+
+    assert "add(load(x, 4*i0 + i1), load(column, i0))" == expression(kernel), expression(kernel)
+
+
+def test_the_body_is_printed_line_by_line() -> None:
+    """A numerator of a softmax: exp(x / 2 - largest)."""
+    largest = Buffer("largest", (3, 1), (1, 1))
+    half = pointwise("mul", X, constant(0.5))
+    kernel = pointwise("exp", pointwise("sub", half, largest))
+    assert_expected_inline(
+        to_text(kernel),
+        """\
+def inner_fn(i0, i1):
+    tmp0 = ops.load(x, 4*i0 + i1)
+    tmp1 = ops.constant(0.5)
+    tmp2 = ops.mul(tmp0, tmp1)
+    tmp3 = ops.load(largest, i0)
+    tmp4 = ops.sub(tmp2, tmp3)
+    tmp5 = ops.exp(tmp4)
+    return tmp5""",
+    )
+
+
+def test_a_reduction_is_printed_with_its_own_variables() -> None:
+    """And without the reduction, which is no part of the body."""
+    kernel = row_reduction("sum", pointwise("mul", X, X))
+    assert_expected_inline(
+        to_text(kernel),
+        """\
+def inner_fn(i0, r0):
+    tmp0 = ops.load(x, 4*i0 + r0)
+    tmp1 = ops.load(x, 4*i0 + r0)
+    tmp2 = ops.mul(tmp0, tmp1)
+    return tmp2""",
+    )
+
+
+def test_the_smallest_bodies() -> None:
+    """A constant without loops, and a body that returns what it computed first."""
+    assert "def inner_fn():\n    tmp0 = ops.constant(-0.0)\n    return tmp0" == to_text(
+        constant(-0.0)
+    )
+
+    lines = to_text(pointwise("add", constant(1.0), constant(1.0))).splitlines()
+    assert 3 == len(lines[1:-1]), f"two constants and an add are three calls: {lines}"
+
+    def body(index: Sequence[Any]) -> Any:
+        first = ops.load("x", index[0])
+        ops.neg(first)
+        return first
+
+    assert "    return tmp0" == to_text(Pointwise((3,), body)).splitlines()[-1]
+
+
+FOUR: dict[str, Callable[[Pointwise], Any]] = {"to_text": to_text}
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_the_body_runs_once(name: str) -> None:
+    """Not once for each element: what a body says holds for all of them."""
+    runs = []
+
+    def body(index: Sequence[Any]) -> Any:
+        runs.append(len(index))
+        return X.make_loader()(index)
+
+    FOUR[name](Pointwise((3, 4), body))
+
+    assert [2] == runs, f"{name} ran the body {len(runs)} times, with {runs} variables"
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_no_handler_is_left_behind(name: str) -> None:
+    """Also if the body raises; and a handler that was there before is there again."""
+
+    def body(index: Sequence[Any]) -> Any:
+        ops.constant(1.0)
+        raise ValueError("in the body")
+
+    with handling(Texts()):
+        with pytest.raises(ValueError, match="in the body"):
+            FOUR[name](Pointwise((3, 4), body))
+        assert "neg(1)" == ops.neg(1), f"{name} leaves its handler installed when a body raises"
+        FOUR[name](Pointwise((3, 4), X.make_loader()))
+        assert "neg(1)" == ops.neg(1), f"{name} leaves its handler installed"
+
+
+@pytest.mark.filterwarnings("ignore:undefined OpHandler")  # it is looked at, not used
+def test_nothing_of_inductor_is_called() -> None:
+    """Its handlers are what is being written here."""
+    modules = ("ir", "loop_body", "dependencies", "ops_handler", "virtualized")
+    names = ("torch._inductor", *(f"torch._inductor.{module}" for module in modules))
+    with forbids(kata, *names) as fresh:
+        x, row = fresh.Buffer("x", (3, 4), (4, 1)), fresh.Buffer("row", (4,), (1,))
+        text = fresh.to_text(fresh.pointwise("add", x, row))
+
+    assert "    tmp2 = ops.add(tmp0, tmp1)" in text

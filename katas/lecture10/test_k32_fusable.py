@@ -1,0 +1,370 @@
+"""Tests of k32_fusable: what a kernel needs, what a fusion saves, and when it is legal."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import katas.lecture10.k32_fusable as kata
+from katas.lecture10.k32_fusable import can_fuse
+from katas.lecture10.k32_fusable import needs
+from katas.lecture10.k32_fusable import saved
+from katas.lecture10.schedule import Dep
+from katas.lecture10.schedule import Kernel
+from katas.lecture10.schedule import Node
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+N, M = 3, 5
+
+
+def node(
+    name: str,
+    reads: dict[str, tuple[int, ...]],
+    ranges: tuple[int, ...] = (N, M),
+    reduced: tuple[int, ...] = (),
+    *,
+    extern: bool = False,
+) -> Node:
+    """Make a node from the loops' numbers in each read, one for each dim."""
+    loops = ranges + reduced
+    deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
+    return Node(name, ranges, reduced, tuple(deps), extern)
+
+
+def alone(*nodes: Node) -> list[Kernel]:
+    """Return one kernel for each node."""
+    return [(each,) for each in nodes]
+
+
+FULL, ROWS, TURNED = (0, 1), (0,), (1, 0)
+
+
+# A softmax along the rows of x, in five nodes.
+SOFTMAX = [
+    node("b_max", {"x": FULL}, (N,), (M,)),
+    node("c_sub", {"x": FULL, "b_max": ROWS}),
+    node("d_exp", {"c_sub": FULL}),
+    node("e_sum", {"d_exp": FULL}, (N,), (M,)),
+    node("f_div", {"d_exp": FULL, "e_sum": ROWS}),
+]
+
+
+class Program(NamedTuple):
+    """Nodes, what each computes of what it reads, the graph's inputs, and its outputs."""
+
+    nodes: list[Node]
+    functions: dict[str, Callable[..., torch.Tensor]]
+    inputs: dict[str, torch.Tensor]
+    outputs: list[str]
+
+
+def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int, ...]) -> Any:
+    """Read a buffer: the first loops stand still at `at`, the others become dims."""
+    value = value[tuple(at[i] if i < len(at) else slice(None) for i in dep.index)]
+    free = [i for i in dep.index if i >= len(at)]
+    value = value.permute(sorted(range(len(free)), key=free.__getitem__))
+    return value.reshape([loops[i] if i in free else 1 for i in range(len(at), len(loops))])
+
+
+def legal(nodes: Sequence[Node], groups: Sequence[Sequence[Node]]) -> bool:
+    """Say whether these groups of nodes can be kernels: the oracle, by its own way."""
+    position = {each.name: number for number, group in enumerate(groups) for each in group}
+    for number, group in enumerate(groups):
+        if len(group) > 1 and any(each.extern for each in group):
+            return False
+        nests = {(each.ranges, each.reduced) for each in group}
+        loops = {ranges + reduced for ranges, reduced in nests if reduced}
+        outer = {ranges for ranges, reduced in nests if reduced}
+        others = {ranges for ranges, reduced in nests if not reduced}
+        if max(len(loops), len(outer)) > 1 or (not loops and len(others) > 1):
+            return False
+        if loops and not others <= loops | outer:
+            return False
+        for read in (read for each in group for read in each.reads):
+            # What was written at (0, 1, ...) is read there, or else in another iteration.
+            if position.get(read.name) == number and read.index != tuple(range(len(read.index))):
+                return False
+    waiting = list(range(len(groups)))
+    while waiting:
+        ready = [
+            number
+            for number in waiting
+            if not any(
+                position.get(read.name, number) in set(waiting) - {number}
+                for each in groups[number]
+                for read in each.reads
+            )
+        ]
+        if not ready:
+            return False
+        waiting = [number for number in waiting if number not in ready]
+    return True
+
+
+def test_needs_are_direct_and_indirect() -> None:
+    """Through a third kernel too; what nobody writes is an input, which is there."""
+    a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
+    c, d = node("c", {"y": FULL}), node("d", {"b": FULL, "c": FULL})
+
+    assert [set(), {0}, set(), {0, 1, 2}] == needs(alone(a, b, c, d))
+    assert [set(), set(), {0, 1}] == needs([(a, b), (c,), (d,)]), "a kernel needs not itself"
+    assert [] == needs([])
+
+
+def test_needs_go_through_all_nodes_of_a_kernel() -> None:
+    """C reads nothing of a kernel that d stands in, but d needs a: who needs c's kernel needs a."""
+    a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
+    c, d = node("c", {"y": FULL}), node("d", {"c": FULL})
+
+    assert [set(), {0}, {0, 1}] == needs([(a,), (b, c), (d,)]), "the kernel (b, c) waits for a"
+
+
+def test_what_is_shared_is_saved() -> None:
+    """A read of what the other writes, or of what the other reads, at the same place."""
+    a = node("a", {"x": FULL, "v": ROWS})
+    both = 4 * N * M
+    cases = {
+        "a producer and its consumer": (node("b", {"a": FULL}), both),
+        "a common input": (node("b", {"x": FULL, "y": FULL}), both),
+        "two common inputs, one of them small": (node("b", {"v": ROWS, "x": FULL}), both + 4 * N),
+        "nothing": (node("b", {"y": FULL}), 0),
+        "an input that is read otherwise": (node("b", {"v": (1,)}, (M, N)), 0),
+    }
+    for what, (other, expected) in cases.items():
+        got = saved((a,), (other,))
+        assert expected == got, f"{what}: {expected} bytes, not {got}"
+
+
+def test_what_kernels_share_counts_once() -> None:
+    """Two nodes of a kernel that read x do not save it twice."""
+    a, b, c = node("a", {"x": FULL}), node("b", {"x": FULL}), node("c", {"x": FULL, "b": FULL})
+
+    assert 2 * 4 * N * M == saved((a, b), (c,)), "x and b are shared, each once"
+    assert 2 * 4 * N * M == saved((c,), (a, b)), "from either side"
+
+
+def fusable(first: Node, second: Node) -> bool:
+    """Say whether two nodes, with none between them, may be fused."""
+    got = can_fuse(alone(first, second), 0, 1)
+    assert isinstance(got, bool), f"{got!r} is neither True nor False"
+    return got
+
+
+def test_equal_loops_are_fused() -> None:
+    """One after the other, or side by side; other ranges are other loops, if not in number."""
+    a = node("a", {"x": FULL})
+
+    assert fusable(a, node("b", {"a": FULL})), (
+        "the loops are equal, and b reads each element where a wrote it"
+    )
+    assert fusable(a, node("b", {"x": FULL})), "two readers of x, of which neither needs the other"
+    assert fusable(a, node("b", {"y": FULL})), "legal, if of no use"
+    assert not fusable(a, node("b", {"y": FULL}, (M, N))), "fifteen iterations, in other loops"
+    assert not fusable(a, node("b", {"y": ROWS}, (N,))), "an outer loop alone is another nest"
+
+
+def test_a_read_must_be_what_was_written() -> None:
+    """The transpose of a square: element (i, j) waits for (j, i), which is another iteration."""
+    a = node("a", {"x": FULL}, (N, N))
+
+    assert not fusable(a, node("b", {"a": TURNED}, (N, N))), "b reads what a has not yet written"
+    assert fusable(a, node("b", {"x": TURNED}, (N, N))), "an input is all there: any place will do"
+    two = Node("b", (N, N), (), (*node("b", {"a": FULL}, (N, N)).reads, Dep("a", TURNED, (N, N))))
+    assert not fusable(a, two), "one of two reads fits; every one must"
+
+
+def test_a_reduction_goes_with_its_rows() -> None:
+    """With what it reduces, with what is left of it, and with what spreads that out again."""
+    total = node("total", {"x": FULL}, (N,), (M,))
+
+    assert fusable(node("a", {"x": FULL}), node("b", {"a": FULL}, (N,), (M,))), (
+        "a's ranges are those of the reduction and what it reduces"
+    )
+    assert fusable(total, node("b", {"total": ROWS}, (N,))), (
+        "a node behind a reduction may have its ranges"
+    )
+    assert fusable(total, node("b", {"x": FULL, "total": ROWS})), "the row is gone over twice"
+    assert fusable(total, node("b", {"x": FULL, "total": ROWS}, (N,), (M,))), (
+        "two reductions with equal ranges and equal reduced share a kernel"
+    )
+
+
+def test_other_loops_than_the_reduction_s_do_not_fit() -> None:
+    """Nor two reductions along different dims."""
+    total = node("total", {"x": FULL}, (N,), (M,))
+
+    assert not fusable(total, node("b", {"v": ROWS}, (M,))), "the reduced loop alone"
+    assert not fusable(total, node("b", {"y": FULL}, (M, N))), (
+        "(M, N) are the loops of the reduction the other way round"
+    )
+    assert not fusable(total, node("b", {"x": TURNED}, (M,), (N,))), (
+        "as many iterations, but other ranges and another reduced"
+    )
+    assert not fusable(total, node("b", {"y": FULL}, (N,), (N,))), (
+        "the ranges are equal, what is reduced is not"
+    )
+    assert not fusable(total, node("b", {"y": (0, 1)}, (), (N, M))), "all loops are reduced"
+    square = node("total", {"x": FULL}, (N,), (N,))
+    assert not fusable(square, node("b", {"total": (1,)}, (N, N))), "row i needs the total of row j"
+
+
+def test_all_nodes_of_a_kernel_count() -> None:
+    """A kernel of rows takes no reduction along another dim, whichever node shows it."""
+    a = node("a", {"x": ROWS}, (N,))
+    total = node("total", {"y": FULL}, (N,), (M,))
+    wide = node("wide", {"z": FULL}, (N, 7))
+
+    assert can_fuse([(a,), (total,), (wide,)], 0, 1)
+    assert not can_fuse([(a, total), (wide,)], 0, 1), "(3, 7) is neither (3,) nor (3, 5)"
+    assert can_fuse([(a, total), (node("b", {"y": FULL}),)], 0, 1)
+    assert not can_fuse([(node("c", {"y": FULL}),), (a,)], 0, 1), (
+        "no reduction brings them together"
+    )
+
+
+def test_a_library_call_is_not_fused() -> None:
+    """Neither as a producer nor as a consumer."""
+    product_of = node("product", {"x": FULL}, extern=True)
+
+    assert not fusable(product_of, node("b", {"product": FULL})), (
+        "rule 1: of a library call nothing is known"
+    )
+    assert not fusable(node("b", {"x": FULL}), product_of), (
+        "rule 1 holds for the second as for the first"
+    )
+
+
+def test_no_third_kernel_stands_between() -> None:
+    """The fused kernel would have to run both before and behind it."""
+    a, b = node("a", {"x": FULL}), node("b", {"a": FULL}, extern=True)
+    c, d = node("c", {"a": FULL, "b": FULL}), node("d", {"a": FULL})
+
+    assert not can_fuse(alone(a, b, c), 0, 2), "c needs b, and b needs a"
+    assert can_fuse(alone(a, b, d), 0, 2), "d stands behind b, but does not need it"
+    e = node("e", {"b": FULL}, extern=True)
+    f = node("f", {"e": FULL, "x": FULL})
+    assert not can_fuse(alone(a, b, e, f), 0, 3), "two kernels between, the first of which needs a"
+
+
+def test_a_fusion_may_close_the_way_to_another() -> None:
+    """B1 needs a1 and a2 needs b2: one of the pairs can be fused, and then the other cannot."""
+    a1, b2 = node("a1", {"x": FULL}), node("b2", {"y": FULL})
+    e, f = node("e", {"a1": FULL}, extern=True), node("f", {"b2": FULL}, extern=True)
+    a2, b1 = node("a2", {"x": FULL, "f": FULL}), node("b1", {"y": FULL, "e": FULL})
+    apart = alone(a1, b2, e, f, a2, b1)
+
+    assert can_fuse(apart, 0, 4), "no third kernel stands between the two before anything is fused"
+    assert can_fuse(apart, 1, 5), "no third kernel stands between the two before anything is fused"
+    kernels = [(b2,), (f,), (a1, a2), (e,), (b1,)]
+    assert not can_fuse(kernels, 0, 4), (
+        "b2 is before f, f before (a1, a2), that before e, e before b1"
+    )
+
+
+def test_arguments_are_not_changed() -> None:
+    """Lists stay as they are."""
+    kernels = alone(*SOFTMAX)
+    needs(kernels)
+    can_fuse(kernels, 0, 1)
+
+    assert kernels == alone(*SOFTMAX), "the list of kernels was changed"
+
+
+@st.composite
+def programs(draw: st.DrawFn, most: int = 7) -> Program:
+    """Draw a graph over matrices, rows, columns and scalars, with transposes and library calls."""
+    n, m = draw(st.sampled_from(((2, 2), (2, 3), (2, 2), (3, 2))))
+    inputs = {"x": (n, m), "u": (n,), "v": (m,)}
+    known = dict(inputs)
+    nodes: list[Node] = []
+    kinds = {
+        "map": ((n, m), ()),
+        "turned": ((m, n), ()),
+        "rows": ((n,), (m,)),
+        "columns": ((m,), (n,)),
+        "column": ((n,), ()),
+        "all": ((), (n, m)),
+    }
+    for number in range(draw(st.integers(1, most))):
+        ranges, reduced = kinds[draw(st.sampled_from([*kinds, "map", "rows"]))]
+        loops = ranges + reduced
+        # Each way to walk through a buffer with these loops: of a square, there are two.
+        ways = [
+            Dep(name, index, size)
+            for name, size in known.items()
+            for index in ((), (0,), (1,), (0, 1), (1, 0))
+            if len(index) == len(size)
+            and all(i < len(loops) and loops[i] == s for i, s in zip(index, size, strict=True))
+        ]
+        reads = draw(st.lists(st.sampled_from(ways), min_size=1, max_size=3)) if ways else []
+        extern = ranges == (n, m) and draw(st.integers(0, 3)) == 0
+        name = f"buf{number}"
+        nodes.append(Node(name, ranges, reduced, tuple(dict.fromkeys(reads)), extern))
+        known[name] = ranges
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 99)))
+    values = {
+        name: torch.randn(size, generator=generator, dtype=torch.float64)
+        for name, size in inputs.items()
+    }
+    outputs = draw(st.sets(st.sampled_from([each.name for each in nodes]), min_size=1, max_size=3))
+    functions = {each.name: weighted(each) for each in nodes}
+    return Program(nodes, functions, values, sorted(outputs))
+
+
+def weighted(of: Node) -> Callable[..., torch.Tensor]:
+    """Return a function of what a node reads, in which no read is like another."""
+
+    def function(*values: torch.Tensor) -> torch.Tensor:
+        result = torch.ones((), dtype=torch.float64)
+        for weight, value in enumerate(values, 2):
+            result = result + value / weight
+        return result
+
+    def library(*tensors: torch.Tensor) -> torch.Tensor:
+        reads = zip(of.reads, tensors, strict=True)
+        return function(*(element(t, dep, of.ranges, ()) for dep, t in reads)).expand(of.ranges)
+
+    return library if of.extern else function
+
+
+@given(program=programs())
+def test_any_pair(program: Program) -> None:
+    """Fusable if, and only if, the two can be one kernel beside the others, apart or not."""
+    kernels = alone(*program.nodes)
+    for _ in range(3):
+        pairs = list(combinations(range(len(kernels)), 2))
+        fit = []
+        for first, second in pairs:
+            others = [kernel for n, kernel in enumerate(kernels) if n not in {first, second}]
+            expected = legal(program.nodes, [*others, kernels[first] + kernels[second]])
+            got = can_fuse(kernels, first, second)
+            assert expected == got, f"{kernels[first]} and {kernels[second]} in {kernels}: {got}"
+            fit += [(first, second)] * expected
+        # Go on with a list of kernels that stand in topological order by themselves.
+        close = [pair for pair in fit if pair[1] == pair[0] + 1]
+        if not close:
+            break
+        first, second = close[0]
+        kernels[first : second + 1] = [kernels[first] + kernels[second]]
+
+
+def test_nothing_of_inductor_is_called() -> None:
+    """Its scheduler is what is being written here."""
+    names = ("katas.lecture10.schedule.can_fuse", "torch._inductor", "torch._inductor.scheduler")
+    with forbids(kata, *names) as fresh:
+        needed = fresh.needs(alone(*SOFTMAX))
+        fusable = fresh.can_fuse(alone(*SOFTMAX), 1, 2), fresh.saved(*alone(*SOFTMAX)[1:3])
+
+    assert {0} == needed[1], f"yours {needed}"
+    assert (True, 60) == fusable, f"yours {fusable}"

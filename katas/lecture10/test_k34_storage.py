@@ -1,0 +1,303 @@
+"""Tests of k34_storage: bytes that move, and storages that are used again."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from itertools import product
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import katas.lecture10.k34_storage as kata
+from katas.lecture10.k34_storage import allocate
+from katas.lecture10.k34_storage import traffic
+from katas.lecture10.schedule import Dep
+from katas.lecture10.schedule import Kernel
+from katas.lecture10.schedule import Node
+from katas.lecture10.schedule import can_fuse
+from plugins.kit import forbids
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Sequence
+
+N, M = 3, 5
+
+
+def node(
+    name: str,
+    reads: dict[str, tuple[int, ...]],
+    ranges: tuple[int, ...] = (N, M),
+    reduced: tuple[int, ...] = (),
+    *,
+    extern: bool = False,
+) -> Node:
+    """Make a node from the loops' numbers in each read, one for each dim."""
+    loops = ranges + reduced
+    deps = (Dep(name, index, tuple(loops[i] for i in index)) for name, index in reads.items())
+    return Node(name, ranges, reduced, tuple(deps), extern)
+
+
+def alone(*nodes: Node) -> list[Kernel]:
+    """Return one kernel for each node."""
+    return [(each,) for each in nodes]
+
+
+def text(kernels: Sequence[Kernel]) -> str:
+    """Return a line for each kernel, which does not depend on the order that was chosen."""
+    return "\n".join(sorted(" + ".join(sorted(each.name for each in kernel)) for kernel in kernels))
+
+
+FULL, ROWS, TURNED = (0, 1), (0,), (1, 0)
+
+
+# A softmax along the rows of x, in five nodes.
+SOFTMAX = [
+    node("b_max", {"x": FULL}, (N,), (M,)),
+    node("c_sub", {"x": FULL, "b_max": ROWS}),
+    node("d_exp", {"c_sub": FULL}),
+    node("e_sum", {"d_exp": FULL}, (N,), (M,)),
+    node("f_div", {"d_exp": FULL, "e_sum": ROWS}),
+]
+
+
+class Program(NamedTuple):
+    """Nodes, what each computes of what it reads, the graph's inputs, and its outputs."""
+
+    nodes: list[Node]
+    functions: dict[str, Callable[..., torch.Tensor]]
+    inputs: dict[str, torch.Tensor]
+    outputs: list[str]
+
+
+def element(value: torch.Tensor, dep: Dep, loops: tuple[int, ...], at: tuple[int, ...]) -> Any:
+    """Read a buffer: the first loops stand still at `at`, the others become dims."""
+    value = value[tuple(at[i] if i < len(at) else slice(None) for i in dep.index)]
+    free = [i for i in dep.index if i >= len(at)]
+    value = value.permute(sorted(range(len(free)), key=free.__getitem__))
+    return value.reshape([loops[i] if i in free else 1 for i in range(len(at), len(loops))])
+
+
+def cost(groups: Sequence[Sequence[Node]], outputs: Sequence[str]) -> int:
+    """Return the bytes that kernels move: the oracle, summed over the buffers."""
+    total = 0
+    buffers = {dep.name for group in groups for each in group for dep in (*each.reads, each.write)}
+    for name in buffers:
+        readers = [
+            {read for each in group for read in each.reads if read.name == name}
+            for group in groups
+            if name not in {each.name for each in group}
+        ]
+        total += sum(dep.bytes for deps in readers for dep in deps)
+        writes = [each.write for group in groups for each in group if each.name == name]
+        if any(readers) or name in outputs:
+            total += sum(dep.bytes for dep in writes)
+    return total
+
+
+def test_arguments_are_not_changed() -> None:
+    """Lists stay as they are."""
+    kernels, outputs = alone(*SOFTMAX), ["f_div"]
+    allocate(kernels, outputs)
+    traffic(kernels, outputs)
+
+    assert kernels == alone(*SOFTMAX), "the list of kernels was changed"
+    assert ["f_div"] == outputs, f"the list of outputs was changed: {outputs}"
+
+
+def test_traffic_is_what_crosses_a_kernel_s_border() -> None:
+    """A softmax apart: every node reads and writes; in one kernel: x in, the quotient out."""
+    large, small = 4 * N * M, 4 * N
+    apart = traffic(alone(*SOFTMAX), ["f_div"])
+    one = traffic([tuple(SOFTMAX)], ["f_div"])
+
+    assert 8 * large + 4 * small == apart, (
+        f"{apart} bytes; x, c, d twice in, c, d, f out, b, e both"
+    )
+    assert 2 * large == one, f"{one} bytes; x is read once, f_div written, the rest never exists"
+    assert large == traffic([tuple(SOFTMAX)], []), "nobody wants f_div, so that it is not written"
+    assert 3 * large == traffic([tuple(SOFTMAX)], ["f_div", "d_exp"]), "an output has to exist"
+
+
+def test_an_access_is_moved_once_for_each_kernel() -> None:
+    """Two nodes that read x share it; at another place it is another read."""
+    a, b = node("a", {"x": FULL}, (N, N)), node("b", {"x": FULL}, (N, N))
+    c = node("c", {"x": TURNED}, (N, N))
+    size = 4 * N * N
+
+    assert 3 * size == traffic([(a, b)], ["a", "b"]), (
+        "x is read once for both nodes, and both results are written"
+    )
+    assert 4 * size == traffic(alone(a, b), ["a", "b"]), "each kernel reads x for itself"
+    assert 4 * size == traffic([(a, c)], ["a", "c"]), "x and its transpose are two streams"
+
+
+def test_a_buffer_that_another_kernel_reads_exists() -> None:
+    """And one that is read inside alone does not; an output exists in any case."""
+    a, b = node("a", {"x": FULL}), node("b", {"a": FULL})
+    c = node("c", {"b": FULL}, extern=True)
+
+    assert {"b", "c"} == allocate([(a, b), (c,)], ["c"]).keys(), "a stays in a register"
+    assert {"a", "b"} == allocate([(a, b)], ["a", "b"]).keys()
+    assert {} == allocate([(a, b)], []), "what nobody wants has no storage"
+    assert {"a"} == allocate([(a,)], ["a", "x"]).keys(), "an input has its own memory"
+
+
+def test_storage_is_used_again() -> None:
+    """Of two buffers in turn; but a kernel does not write where it reads."""
+    chain = [node("a", {"x": FULL})]
+    chain += [node(name, {before: FULL}) for before, name in zip("abcd", "bcde", strict=True)]
+    got = allocate(alone(*chain), ["e"])
+
+    assert {0, 1} == set(got.values()), f"{got}: two storages do, in turn, and they are 0 and 1"
+    assert all(got[one] != got[other] for one, other in zip("abcd", "bcde", strict=True)), got
+
+
+def test_storage_has_bytes_and_no_shape() -> None:
+    """A matrix of 3 by 4, of which nothing is needed any more, makes room for one of 4 by 3."""
+    sizes = {"a": (3, 4), "b": (5,), "c": (4, 3), "d": (5,)}
+    nodes, reads = [], ()
+    for name, size in sizes.items():
+        nodes.append(Node(name, size, (), reads, extern=True))
+        reads = (nodes[-1].write,)
+    plan = allocate([(node,) for node in nodes], ["d"])
+
+    assert plan["a"] == plan["c"], f"a and c have 48 bytes, and c is written behind b: {plan}"
+
+
+def test_outputs_and_what_is_read_late_keep_their_storage() -> None:
+    """And a buffer of another size gets another storage."""
+    a, b, c, d = (node(name, {"x": FULL}) for name in "abcd")
+    e = node("e", {"a": FULL, "d": FULL})
+    got = allocate(alone(a, b, c, d, e), ["b", "e"])
+    assert got["a"] not in {got["b"], got["d"], got["e"]}, "a is read by the last kernel"
+    assert got["b"] not in {got["a"], got["d"], got["e"]}, "b is an output"
+    assert 4 == len(set(got.values())), got
+    assert "c" not in got, "nobody reads c"
+
+    small = node("small", {"a": FULL}, (N,), (M,))
+    last = node("last", {"small": (1,)}, (M,), (N,))
+    other = node("other", {"last": (1,)}, (N,), (M,))
+    got = allocate(alone(a, small, last, other), ["other"])
+    assert 3 == len({got["a"], got["small"], got["last"]}), f"15, 3 and 5 elements: {got}"
+    assert got["small"] == got["other"], "3 elements again, when small is no longer needed"
+
+
+def lives(kernels: Sequence[Kernel], outputs: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+    """Return for each buffer that has to exist its bytes, and from when to when it is needed."""
+    found = {}
+    for at, kernel in enumerate(kernels):
+        for each in kernel:
+            readers = [
+                number
+                for number, other in enumerate(kernels)
+                if number != at and each.name in {dep.name for one in other for dep in one.reads}
+            ]
+            if each.name in outputs:
+                readers.append(len(kernels))
+            if readers:
+                found[each.name] = (each.write.bytes, at, max(readers))
+    return found
+
+
+def check_storages(kernels: Sequence[Kernel], outputs: Sequence[str]) -> None:
+    """Assert that a plan has what is needed, twice nothing at a time, and no more."""
+    plan, needed = allocate(kernels, outputs), lives(kernels, outputs)
+    assert needed.keys() == plan.keys(), f"these have to exist: {sorted(needed)}; planned: {plan}"
+    for one, other in combinations(needed, 2):
+        (size, begin, end), (size2, begin2, end2) = needed[one], needed[other]
+        if plan[one] == plan[other]:
+            assert size == size2, f"{one} and {other} are not of one size: {plan}"
+            assert end < begin2 or end2 < begin, f"{one} and {other} are needed at a time: {plan}"
+    most = {size: 0 for size, _, _ in needed.values()}
+    for size, at in product(most, range(len(kernels))):
+        alive = sum(size == own and begin <= at <= end for own, begin, end in needed.values())
+        most[size] = max(most[size], alive)
+    numbers = set(plan.values())
+    assert set(range(sum(most.values()))) == numbers, f"{sum(most.values())} storages do: {plan}"
+
+
+@st.composite
+def programs(draw: st.DrawFn, most: int = 7) -> Program:
+    """Draw a graph over matrices, rows, columns and scalars, with transposes and library calls."""
+    n, m = draw(st.sampled_from(((2, 2), (2, 3), (2, 2), (3, 2))))
+    inputs = {"x": (n, m), "u": (n,), "v": (m,)}
+    known = dict(inputs)
+    nodes: list[Node] = []
+    kinds = {
+        "map": ((n, m), ()),
+        "turned": ((m, n), ()),
+        "rows": ((n,), (m,)),
+        "columns": ((m,), (n,)),
+        "column": ((n,), ()),
+        "all": ((), (n, m)),
+    }
+    for number in range(draw(st.integers(1, most))):
+        ranges, reduced = kinds[draw(st.sampled_from([*kinds, "map", "rows"]))]
+        loops = ranges + reduced
+        # Each way to walk through a buffer with these loops: of a square, there are two.
+        ways = [
+            Dep(name, index, size)
+            for name, size in known.items()
+            for index in ((), (0,), (1,), (0, 1), (1, 0))
+            if len(index) == len(size)
+            and all(i < len(loops) and loops[i] == s for i, s in zip(index, size, strict=True))
+        ]
+        reads = draw(st.lists(st.sampled_from(ways), min_size=1, max_size=3)) if ways else []
+        extern = ranges == (n, m) and draw(st.integers(0, 3)) == 0
+        name = f"buf{number}"
+        nodes.append(Node(name, ranges, reduced, tuple(dict.fromkeys(reads)), extern))
+        known[name] = ranges
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 99)))
+    values = {
+        name: torch.randn(size, generator=generator, dtype=torch.float64)
+        for name, size in inputs.items()
+    }
+    outputs = draw(st.sets(st.sampled_from([each.name for each in nodes]), min_size=1, max_size=3))
+    functions = {each.name: weighted(each) for each in nodes}
+    return Program(nodes, functions, values, sorted(outputs))
+
+
+def weighted(of: Node) -> Callable[..., torch.Tensor]:
+    """Return a function of what a node reads, in which no read is like another."""
+
+    def function(*values: torch.Tensor) -> torch.Tensor:
+        result = torch.ones((), dtype=torch.float64)
+        for weight, value in enumerate(values, 2):
+            result = result + value / weight
+        return result
+
+    def library(*tensors: torch.Tensor) -> torch.Tensor:
+        reads = zip(of.reads, tensors, strict=True)
+        return function(*(element(t, dep, of.ranges, ()) for dep, t in reads)).expand(of.ranges)
+
+    return library if of.extern else function
+
+
+@given(program=programs())
+def test_any_schedule(program: Program) -> None:
+    """Bytes and storages of single nodes, and of pairs that may be fused."""
+    nodes, outputs = program.nodes, program.outputs
+    kernels = alone(*nodes)
+    for place in range(len(kernels) - 1, 0, -1):
+        if can_fuse(kernels, place - 1, place):
+            kernels[place - 1 : place + 1] = [kernels[place - 1] + kernels[place]]
+    for each in (alone(*nodes), kernels):
+        check_storages(each, outputs)
+        expected, yours = cost(each, outputs), traffic(each, outputs)
+        assert expected == yours, f"bytes: yours {yours}, expected {expected}, of {text(each)}"
+
+
+def test_nothing_of_inductor_is_called() -> None:
+    """Its scheduler is what is being written here."""
+    with forbids(kata, "torch._inductor", "torch._inductor.codegen.wrapper") as fresh:
+        storage = fresh.allocate([tuple(SOFTMAX)], ["f_div"])
+        moved = fresh.traffic([tuple(SOFTMAX)], ["f_div"])
+
+    assert {"f_div": 0} == storage
+    assert 120 == moved
