@@ -41,7 +41,7 @@ def one_minus(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
 
 
 def inner(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-    """Run x @ x, of a vector."""
+    """Run x @ x, where x is a vector."""
     return x @ x
 
 
@@ -79,7 +79,7 @@ def arrivals(program: Callable[[], Any]) -> list[str]:
 
 
 def predictions() -> dict[str, list[str]]:
-    """Return, for each name in `PROGRAMS`, the operators that arrive, in their order.
+    """Return, for each name in `PROGRAMS`, the operators that arrive, in order.
 
     Each is one or two of abs, add, addmm, div, dot, matmul, mm, mul, mv, neg, pow, reciprocal,
     rsub, sigmoid, sqrt, sub, sum, t.

@@ -1,12 +1,12 @@
 """Predict which tools freeze your program, and which refuse it.
 
-Python runs ``count += 1`` at each call. A graph may contain no Python: what becomes of the count?
+Python runs ``count += 1`` at each call. A graph contains no Python, so what becomes of the count?
 
     program = torch.fx.symbolic_trace(counter())
     print(program(x), program(x))           # equal: the count was frozen at 1
 
-Below are three programs and four tools. Predict each of six pairs, on paper: does the tool refuse
-the program, does the result behave as in eager mode, or is something in it frozen?
+Below are three programs and four tools. Predict the outcome of six pairs, on paper: does the tool
+refuse the program, does the result behave as in eager mode, or is something in it frozen?
 
 Begin with `compiled counter`: ``torch.compile`` may return to Python for the count.
 Afterwards open ``torch/_dynamo/guards.py``.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def counter() -> Program:
-    """Return a program that counts its calls, and multiplies by the count."""
+    """Return a program that counts its calls and multiplies by the count."""
     count = 0
 
     def program(x: torch.Tensor) -> torch.Tensor:
@@ -49,12 +49,12 @@ def length() -> Program:
 
 
 def trace(program: Program, x: torch.Tensor) -> Program:
-    """Run the program on `x`, and record the operators."""
+    """Run the program on `x` and record its operators."""
     return torch.jit.trace(program, x, check_trace=False)
 
 
 def fx(program: Program, _: torch.Tensor) -> Program:
-    """Run the program on a proxy without a value, and record what is done to it."""
+    """Run the program on a proxy without a value, and record every operation on it."""
     return torch.fx.symbolic_trace(program)
 
 
@@ -69,7 +69,7 @@ def export(program: Program, x: torch.Tensor) -> Program:
 
 
 def compiled(program: Program, _: torch.Tensor) -> Program:
-    """Compile parts of the program to graphs with guards; the rest stays Python."""
+    """Compile parts of the program to graphs with guards; the rest stays in Python."""
     return torch.compile(program, backend="eager")
 
 

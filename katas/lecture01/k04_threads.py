@@ -1,7 +1,7 @@
 """Predict what another thread sees of your settings.
 
 A background thread creates tensors that require grad, although the main thread is in ``no_grad``.
-Some settings belong to the process, others to the thread that set them. Look at one:
+Some settings belong to the process, others to the thread that set them. For example:
 
     with torch.no_grad():
         print(torch.is_grad_enabled(), there(torch.is_grad_enabled))
@@ -9,7 +9,7 @@ Some settings belong to the process, others to the thread that set them. Look at
 Each of the six programs below returns what the main thread sees and what another thread sees.
 Predict both, on paper.
 
-Begin with `grad`, which is the two lines above.
+Begin with `grad`, the two lines above.
 Afterwards find ``_GLOBAL_DEVICE_CONTEXT`` in ``torch/__init__.py``: where does a default device
 live?
 """
@@ -38,12 +38,12 @@ def there(function: Callable[[], Any]) -> Any:
 
 
 def dtype() -> str:
-    """Return the name of the dtype of a new tensor of floats."""
+    """Return the name of the dtype of a new float tensor."""
     return str(torch.empty(0).dtype).removeprefix("torch.")
 
 
 def device() -> str:
-    """Return the kind of the device of a new tensor."""
+    """Return the device type of a new tensor."""
     return torch.empty(0).device.type
 
 
@@ -66,12 +66,12 @@ def grad() -> tuple[Any, Any]:
 
 
 def decorated() -> tuple[Any, Any]:
-    """Hand a decorated function to a thread."""
+    """Run a decorated function in a thread."""
     return torch.is_grad_enabled(), there(torch.no_grad()(torch.is_grad_enabled))
 
 
 def left_behind() -> tuple[Any, Any]:
-    """Let a thread switch grad mode off and end; then look here, and from a new thread."""
+    """Let a thread switch grad mode off and end; then look here and in a new thread."""
     there(lambda: torch.set_grad_enabled(False))
     return torch.is_grad_enabled(), there(torch.is_grad_enabled)
 

@@ -1,8 +1,7 @@
 """Build a tape.
 
-A tensor of 2017 knew nothing of gradients. One wrapped it in a ``Variable``, and a record was kept
-of what was done to it. The program runs; the record is made as it runs; read backwards, it gives
-the gradients:
+A tensor of 2017 knew nothing of gradients. You wrapped it in a ``Variable``, and each operation on
+it was recorded as the program ran. Read backwards, the record gives the gradients:
 
     x = Variable(torch.tensor(3.0), tape)        tape.entries
     y = x * x                                    (y, [x, x], rule of *)
@@ -10,8 +9,9 @@ the gradients:
 
 The operators and their rules are given. Write the two methods of `Tape`, about ten lines.
 
-1. `record`: compute, wrap, note.
-2. `backward`: from the last entry to the first, hand gradients on, and add up where two arrive.
+1. `record`: compute, wrap, append an entry.
+2. `backward`: go from the last entry to the first, pass gradients on, and add them up where two
+   arrive.
 
 Begin on paper: which gradients does x get from the two entries, and how many?
 Afterwards open ``torch/csrc/autograd/variable.h``: what is left of Variable is another name for
@@ -45,11 +45,11 @@ class Variable:
         self.grad: torch.Tensor | None = None
 
     def __add__(self, other: Variable) -> Variable:
-        """Add; both get the gradient as it is."""
+        """Add; both inputs get the gradient unchanged."""
         return self.tape.record(torch.add, [self, other], lambda grad: (grad, grad))
 
     def __mul__(self, other: Variable) -> Variable:
-        """Multiply; each gets the gradient times the other."""
+        """Multiply; each input gets the gradient times the other."""
         return self.tape.record(
             torch.mul, [self, other], lambda grad: (grad * other.data, grad * self.data)
         )
@@ -63,24 +63,24 @@ class Variable:
 
 
 class Tape:
-    """What was done, in the order in which it was done."""
+    """A record of the operations, in the order in which they ran."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with an empty tape."""
         self.entries: list[tuple[Variable, list[Variable], Rule]] = []
 
     def record(
         self, forward: Callable[..., torch.Tensor], inputs: list[Variable], rule: Rule
     ) -> Variable:
-        """Call `forward` on the data of `inputs`; return a Variable, and note it as an entry.
+        """Call `forward` on the data of `inputs`, and return the result as a Variable.
 
-        An entry is (result, inputs, rule).
+        Append an entry to the tape: (result, inputs, rule).
         """
         # TODO: three lines.
         raise NotImplementedError("Tape.record")
 
     def backward(self, result: Variable) -> None:
-        """Give `result` a gradient of ones, and each Variable that it depends on its own.
+        """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
         ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A
         Variable on which `result` does not depend keeps grad None. The tape is read, not used up.

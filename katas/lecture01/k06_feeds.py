@@ -1,22 +1,23 @@
 """Build the other kind: define the graph first, run it later.
 
-Theano and TensorFlow 1 computed nothing when you wrote ``y = x * x``. They drew:
+Theano and TensorFlow 1 computed nothing when you wrote ``y = x * x``. They built a graph:
 
     x = placeholder("x")
-    y = x * x + x                      a node: no number anywhere
+    y = x * x + x                      a node: no numbers yet
     (dx,) = gradients(y, [x])          more nodes: the gradient is a graph too
     run(dx, {x: torch.tensor(3.0)})    now: 7
 
-A tape (k05) has been run when it is there; this graph has not, so it may be changed, optimised,
-sent elsewhere, or asked for its gradient's gradient. And ``if y > 0`` has no answer: there is no y.
+A tape (k05) exists only once the program has run. This graph has not run yet, so you can change it,
+optimise it, send it elsewhere or differentiate it twice. But ``if y > 0`` has no answer: y has no
+value yet.
 
 Nodes, their order and the rules are given. Write two functions, about fifteen lines.
 
 1. `run`: one value for each node, in the order that `order` gives.
 2. `gradients`: go backwards with nodes in place of numbers.
 
-Begin on paper with ``x * x``: which nodes does ``VJP["mul"]`` add to the drawing?
-Afterwards open ``torch/fx/interpreter.py``: your `run`, for the graphs that PyTorch has today.
+Begin on paper with ``x * x``: which nodes does ``VJP["mul"]`` add to the graph?
+Afterwards open ``torch/fx/interpreter.py``: it is your `run` for today's graphs.
 """
 
 from __future__ import annotations
@@ -37,50 +38,50 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """An operator that has not run: its name, and the nodes that it takes its inputs from."""
+    """An operator that has not run: its name and its input nodes."""
 
     def __init__(self, op: str, inputs: Sequence[Node] = (), name: str = "") -> None:
-        """Draw a node."""
+        """Make a node."""
         self.op = op
         self.inputs = tuple(inputs)
         self.name = name
 
     def __add__(self, other: Node) -> Node:
-        """Draw a sum."""
+        """Make a node for the sum."""
         return Node("add", [self, other])
 
     def __mul__(self, other: Node) -> Node:
-        """Draw a product."""
+        """Make a node for the product."""
         return Node("mul", [self, other])
 
     def __gt__(self, other: object) -> Node:
-        """Draw a comparison, which this kata does not run."""
+        """Make a node for a comparison, which this kata does not run."""
         return Node("gt", [self])
 
     def sin(self) -> Node:
-        """Draw a sine."""
+        """Make a node for the sine."""
         return Node("sin", [self])
 
     def cos(self) -> Node:
-        """Draw a cosine."""
+        """Make a node for the cosine."""
         return Node("cos", [self])
 
     def neg(self) -> Node:
-        """Draw a change of sign."""
+        """Make a node for the negative."""
         return Node("neg", [self])
 
     def __bool__(self) -> NoReturn:
-        """Refuse."""
+        """Raise: a node has no truth value."""
         raise TypeError("a node has no value yet: `if` and `while` cannot ask it")
 
 
 def placeholder(name: str) -> Node:
-    """Return a node whose value is fed."""
+    """Return a node whose value comes from `feeds`."""
     return Node("placeholder", name=name)
 
 
 def order(node: Node) -> list[Node]:
-    """Return what a node needs, and itself: each node one time, after its inputs."""
+    """Return a node and all that it depends on: each node once, after its inputs."""
     found: dict[Node, None] = {}
     waiting = [(node, False)]
     while waiting:
@@ -102,7 +103,7 @@ FORWARD: dict[str, Callable[..., torch.Tensor]] = {
     "ones_like": torch.ones_like,
     "zeros_like": torch.zeros_like,
 }
-# From a node and the node of its gradient to a node for each input's gradient.
+# Maps a node and the node of its gradient to one gradient node per input.
 VJP: dict[str, Callable[[Node, Node], Sequence[Node]]] = {
     "placeholder": lambda _node, _grad: (),
     "add": lambda _node, grad: (grad, grad),
@@ -121,18 +122,18 @@ VJP: dict[str, Callable[[Node, Node], Sequence[Node]]] = {
 def run(node: Node, feeds: Mapping[Node, torch.Tensor]) -> torch.Tensor:
     """Return the value of a node.
 
-    What the node needs runs one time each; the rest of the drawing does not run. A placeholder that
-    is needed and not fed is a KeyError with its name. `feeds` stays as it is.
+    Run each node that it depends on once, and no other. Raise a KeyError with the name of a
+    placeholder that is needed but not fed. Do not change `feeds`.
     """
     # TODO: about seven lines; FORWARD[node.op] computes.
     raise NotImplementedError("run")
 
 
 def gradients(y: Node, xs: Sequence[Node]) -> list[Node]:
-    """Return a node for each x, whose value is the gradient of the sum of `y` by it.
+    """Return one node per x: the gradient of the sum of `y` with respect to that x.
 
-    Begin with ``Node("ones_like", [y])``. If y does not depend on an x, its node is a "zeros_like".
-    Nothing is computed here.
+    Begin with ``Node("ones_like", [y])``. If y does not depend on an x, return a "zeros_like" node
+    for it. Nothing is computed here.
     """
-    # TODO: about eight lines; VJP[node.op] draws.
+    # TODO: about eight lines; VJP[node.op] makes nodes.
     raise NotImplementedError("gradients")

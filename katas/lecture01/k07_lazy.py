@@ -1,20 +1,20 @@
 """Build lazy tensors: record until somebody looks.
 
-On a TPU, PyTorch looks eager and is not. ``x * 2 + 1`` returns and computes nothing; when
-you print it, all that was recorded goes to a compiler as one program. The next step of training
-records the same program, which is compiled already. But:
+On a TPU, PyTorch only looks eager. ``x * 2 + 1`` returns without computing; when you print it,
+everything recorded so far goes to a compiler as one program. The next training step records the
+same program, which is already compiled. But:
 
     for step in range(100):
-        y = x[:step]             # what is no tensor is part of the program:
+        y = x[:step]             # Python numbers are part of the program:
         look(y)                  # 100 programs, 100 compilations
 
 Recording is given. Write two functions, about 18 lines.
 
-1. `trace`: the program behind a Lazy, and the tensors that it takes. What has a value is an input.
-2. `look`: the value, by a compiled program that is kept for the next time.
+1. `trace`: the program that computes a Lazy, and its inputs: the Lazys that have a value.
+2. `look`: the value, computed by a compiled program that is cached.
 
-Real life differs: PyTorch's lazy tensors make an input of a number that is multiplied with; here
-it stays in the program, as sizes do there.
+Real life differs: PyTorch's lazy tensors turn a scalar factor into an input; here it stays in the
+program, as sizes do in PyTorch.
 Begin on paper: write the program of ``(a * b + a) * 2``, with a and b as inputs 0 and 1.
 Afterwards open ``torch/csrc/lazy/core/lazy_graph_executor.cpp`` in PyTorch's repository: find the
 cache.
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 
 class Lazy:
-    """A tensor that may have no value yet, but knows how it would be made.
+    """A tensor that may have no value yet, but knows how to compute it.
 
-    `value` is a tensor or None. Without one, `op` is the name of an operator, and `inputs` are what
-    it takes: each a Lazy, or a float.
+    `value` is a tensor or None. Without one, `op` is the name of an operator, and each of its
+    `inputs` is a Lazy or a float.
     """
 
     def __init__(
         self, op: str = "", inputs: tuple[Lazy | float, ...] = (), value: torch.Tensor | None = None
     ) -> None:
-        """Record, or wrap a value."""
+        """Record an operator, or wrap a value."""
         self.op = op
         self.inputs = inputs
         self.value = value
@@ -62,22 +62,22 @@ class Lazy:
         return Lazy("sin", (self,))
 
 
-# A line is an operator and what it takes: a number, ("input", 0), the first input, or ("line", 2),
-# the result of the third line. A program is its lines; the last one has the result.
+# A line is an operator and its arguments: a number, ("input", 0) for the first input, or ("line",
+# 2) for the result of the third line. The result of a program is that of its last line.
 Line = tuple[str, tuple[object, ...]]
 Program = tuple[Line, ...]
 
 
 class Compiler:
-    """Turns programs into functions, and keeps count. It takes its time."""
+    """Turns programs into functions, and keeps a list of them. Compiling is slow."""
 
     def __init__(self) -> None:
-        """Begin without a program."""
+        """Start with no programs."""
         self.compiled: list[Program] = []
         self.cache: dict[Program, Callable[..., torch.Tensor]] = {}
 
     def compile(self, program: Program) -> Callable[..., torch.Tensor]:
-        """Return a function of the inputs, which runs each line one time."""
+        """Return a function of the inputs that runs each line once."""
         self.compiled.append(program)
 
         def run(*inputs: torch.Tensor) -> torch.Tensor:
@@ -100,18 +100,19 @@ class Compiler:
 def trace(lazy: Lazy) -> tuple[Program, list[torch.Tensor]]:
     """Return the program behind a Lazy without a value, and its inputs.
 
-    Go to what each takes from left to right, before it. A Lazy that is met again has the place that
-    it had. One with a value is an input; what is behind it is not asked for. Inputs are numbered as
-    they are met. The program holds no tensor.
+    Visit a Lazy's inputs, left to right, before the Lazy itself. One that was visited before keeps
+    its place. A Lazy with a value is an input, whatever it was computed from; number inputs in the
+    order of the visits. The program holds no tensors.
     """
-    # TODO: about twelve lines; a function within may call itself.
+    # TODO: about twelve lines; a recursive inner function helps.
     raise NotImplementedError("trace")
 
 
 def look(lazy: Lazy, compiler: Compiler) -> torch.Tensor:
-    """Return the value, and remember it in `lazy`, whose inputs then become ().
+    """Return the value; store it in `lazy`, and set its inputs to ().
 
-    Each program is compiled once: see ``compiler.cache``. What has a value needs no program.
+    Compile each program once, and keep it in ``compiler.cache``. A Lazy with a value needs no
+    program.
     """
     # TODO: about seven lines.
     raise NotImplementedError("look")

@@ -1,12 +1,12 @@
-"""Date a script: twelve lines of early 2017, on today's PyTorch.
+"""Predict what today's PyTorch does with twelve lines of early 2017.
 
-A repository of 2017 has the model that you want. It runs, but its numbers are not the paper's.
-An error would have been kinder:
+A repository of 2017 has the model you want. It runs, but its numbers are not the paper's. An error
+would have been kinder:
 
     torch.LongTensor([3]) / 2          in 2017: 1, as in Python 2 and in C
                                        today: 1.5, without a warning
 
-Below are twelve lines, each with its result in 2017. Predict what each line does today, on paper:
+Below are twelve lines, each with its result in 2017. Predict on paper what each line does today:
 
 - "same": it returns the same, without a warning;
 - "warns": it runs, with a warning;
@@ -14,8 +14,8 @@ Below are twelve lines, each with its result in 2017. Predict what each line doe
 - "other": it returns something else, without a warning.
 
 Begin with `loss_data`: which error message have you seen there?
-Afterwards open ``torch/autograd/variable.py``, all that is left of a class that was once in every
-program, and ``tools/autograd/deprecated.yaml`` in PyTorch's repository.
+Afterwards open ``torch/autograd/variable.py``, which is all that is left of a class that every
+program once used, and ``tools/autograd/deprecated.yaml`` in PyTorch's repository.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Given: do not change. A docstring says what the line gave in 2017.
+# Given: do not change. Each docstring says what the line returned in 2017.
 def wrapped(x: torch.Tensor) -> Any:
     """Wrap x and ask for a gradient: True."""
     return torch.autograd.Variable(x, requires_grad=True).requires_grad
@@ -42,7 +42,7 @@ def bare(x: torch.Tensor) -> Any:
 
 
 def volatile(x: torch.Tensor) -> Any:
-    """Switch autograd off for what is computed from x; does it require grad: False."""
+    """Switch autograd off for everything computed from x, and return requires_grad: False."""
     return torch.autograd.Variable(x, volatile=True).requires_grad
 
 
@@ -72,12 +72,12 @@ def scaled(x: torch.Tensor) -> Any:
 
 
 def column_and_row(_: torch.Tensor) -> Any:
-    """Add four numbers to a column of four, pair by pair: (4, 1)."""
+    """Add four numbers to a column of four, element by element: (4, 1)."""
     return tuple((torch.ones(4, 1) + torch.ones(4)).shape)
 
 
 def square_and_row(_: torch.Tensor) -> Any:
-    """Add four numbers to a square of four, pair by pair: (2, 2)."""
+    """Add four numbers to a square of four, element by element: (2, 2)."""
     return tuple((torch.ones(2, 2) + torch.ones(4)).shape)
 
 
@@ -87,7 +87,7 @@ def uninitialised(_: torch.Tensor) -> Any:
 
 
 def zeroed(x: torch.Tensor) -> Any:
-    """Look at a gradient after zero_grad: 0.0."""
+    """Read a gradient after zero_grad: 0.0."""
     weight = torch.nn.Parameter(x.clone())
     weight.sum().backward()
     torch.optim.SGD([weight], lr=0.1).zero_grad()

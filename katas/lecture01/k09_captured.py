@@ -1,16 +1,16 @@
 """Debug: four modules are right, and their exported programs are wrong.
 
-``torch.export.export`` runs your forward one time and keeps a graph, for a machine without Python.
-What Python did in that run is a constant now:
+``torch.export.export`` runs your forward once and keeps a graph, for a machine without Python.
+Whatever Python computed in that run is now a constant:
 
     program = torch.export.export(Noise(), (x,)).module()
     print(program(x), program(x))             # equal: the noise is a constant
 
-Each module below has one such bug, and a docstring that says what it is for. Mend all four: a line
-or two each. Eagerly they stay what they are.
+Each module below has one such bug; its docstring says what it should do. Fix all four, in a line or
+two each. Eager results must stay the same.
 
 Begin with `Noise`, and print ``torch.export.export(Noise(), (torch.ones(2),))``: where did the
-noise go? Then ask of each: who does this when Python is gone?
+noise go? Then ask of each: who does this once Python is gone?
 Afterwards open ``torch/export/graph_signature.py``: what may a program read and write beside its
 inputs?
 """
@@ -23,12 +23,12 @@ import torch
 from torch import Tensor
 
 
-# TODO: find and mend one bug in each module. Nothing raises NotImplementedError here: the code is
-# written, and wrong.
+# TODO: find and fix one bug in each module. Nothing raises NotImplementedError here: the code is
+# written, but wrong.
 
 
 class Noise(torch.nn.Module):
-    """Adds a number between 0 and 1 to all of x, another one at each call."""
+    """Adds one number between 0 and 1 to all of x, a new one at each call."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (any shape) plus a random number."""
@@ -39,7 +39,7 @@ class Steps(torch.nn.Module):
     """Divides by the number of its calls so far, this one included."""
 
     def __init__(self) -> None:
-        """Begin with no call."""
+        """Start with no calls."""
         super().__init__()
         self.steps = 0
 
@@ -50,10 +50,10 @@ class Steps(torch.nn.Module):
 
 
 class Gain(torch.nn.Module):
-    """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` sets to another."""
+    """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` can change."""
 
     def __init__(self) -> None:
-        """Begin with 2; it is no parameter."""
+        """Start with 2; it is not a parameter."""
         super().__init__()
         self.gain = torch.tensor(2.0)
 
@@ -63,7 +63,7 @@ class Gain(torch.nn.Module):
 
 
 class Mean(torch.nn.Module):
-    """Is exported for any number of rows, but at least two."""
+    """Is exported for any number of rows from two up."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean of the rows of x (n, m), as (m,)."""

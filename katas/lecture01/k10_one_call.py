@@ -1,16 +1,16 @@
 """Move two hundred small tensors with one call.
 
-A call of an operator takes about as long for one element as for a thousand: parsing, dispatch,
-autograd, all before a number is touched. A model has hundreds of small parameters, and a step that
-visits each pays each time:
+Calling an operator takes about as long for one element as for a thousand: parsing, dispatch and
+autograd come before any number is touched. A model has hundreds of small parameters, and a step
+that visits each of them pays this every time:
 
     for weight in weights:
         weight.mul_(0.9)                 # two hundred calls
 
-Keep the numbers in one tensor, and let each weight be a view of its part. Write `flatten`, about
-four lines.
+Keep the numbers in one tensor, and make each weight a view of its part. Write `flatten`, about four
+lines.
 
-Begin on paper: which elements of the flat one does the second weight have?
+Begin on paper: which elements of the flat tensor belong to the second weight?
 Afterwards open ``torch/distributed/fsdp/_flat_param.py`` (``FlatParameter``).
 """
 
@@ -20,10 +20,10 @@ import torch  # noqa: TC002 - for `flatten`
 
 
 def flatten(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Return a new tensor of one dim with all elements, and a view of it for each of `tensors`.
+    """Return a new 1-d tensor with all elements, and a view of it for each of `tensors`.
 
-    The views have shapes and values of `tensors` (one dtype, any shape and layout, none requires
-    grad), and lie in the flat tensor in their order, without gaps.
+    The views have the shapes and values of `tensors` (one dtype, any shape and layout, none
+    requires grad). They follow each other in the flat tensor in the same order, without gaps.
     """
     # TODO: about four lines.
     raise NotImplementedError("flatten")

@@ -1,7 +1,6 @@
-"""Find an operator's homes, as files on your disk.
+"""Find the files on your disk that define an operator.
 
-Where is ``silu`` defined? In several files, many of which a program has generated. The wheel ships
-them:
+Where is ``silu`` defined? In several files, many of them generated. The wheel ships them:
 
     print(read("torchgen/packaged/ATen/native/native_functions.yaml")[:2000])
 

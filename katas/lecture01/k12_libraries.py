@@ -1,15 +1,15 @@
-"""Find out which library links which, from the extension down to c10.
+"""Find out which library links to which, from the extension down to c10.
 
 What does ``import torch`` load into your process? The extension ``torch/_C.cpython-...so`` is
-nearly empty. It names the library that it needs, which names others, and so on down to the 400 MB
-of kernels:
+nearly empty. It names a library that it needs, which names others, and so on down to 400 MB of
+kernels:
 
     print(needed(EXTENSION))                     # ('libtorch_python.so', ...)
 
 `needed` is given; it asks ``readelf``, or ``otool`` on a Mac. Write two functions, about 18 lines.
 
 1. `closure`: all libraries that are loaded, each after those that it needs. Their initialisers run
-   in such an order.
+   in an order like this.
 2. `chain`: why is a library loaded? Find a shortest path to it from another one.
 
 Begin on paper: draw an arrow for each line that ``print(needed(...))`` gives you, down to
@@ -45,7 +45,7 @@ EXTENSION = Path(torch._C.__file__).name  # noqa: SLF001
 
 
 def path_of(library: str) -> Path:
-    """Return where a library of the wheel lies; there is no such file for one of the system."""
+    """Return the path of a library of the wheel; for a system library no such file exists."""
     return FOLDER / library if library == EXTENSION else FOLDER / "lib" / library
 
 
@@ -53,7 +53,7 @@ def path_of(library: str) -> Path:
 def needed(library: str) -> tuple[str, ...]:
     """Return the names of the libraries that a library of the wheel links to, in its order.
 
-    One of the system is not followed: (). What the wheel links to, of the system or not, is listed.
+    Return () for a system library. List everything that the wheel links to, system libraries too.
     """
     path = path_of(library)
     if not path.is_file():
@@ -76,7 +76,7 @@ def needed(library: str) -> tuple[str, ...]:
 def closure(library: str, needed: Needed) -> list[str]:
     """Return the libraries that are loaded with a library, itself last.
 
-    List each once, after all that it needs; ``needed(name)`` says what that is. There are no
+    List each once, after everything that it needs; ``needed(name)`` returns that. There are no
     cycles.
     """
     # TODO: about eight lines.

@@ -1,7 +1,7 @@
 """Bind a call to a schema: fill in the defaults, then take them out again.
 
-``torch.add(x, y, alpha=1)`` arrives at a mode (k01) without its alpha; with ``alpha=2`` it has it.
-A schema says what an operator takes; a call is brought to it in two ways:
+``torch.add(x, y, alpha=1)`` arrives at a mode (k01) without alpha, ``torch.add(x, y, alpha=2)``
+arrives with it. A schema says what an operator takes; a call is bound to it in two ways:
 
     topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)
 
@@ -9,11 +9,11 @@ A schema says what an operator takes; a call is brought to it in two ways:
     fill           self=x  k=2  dim=-1  largest=True  sorted=False         for a kernel
     trim           (x, 2, -1, True, False), {}                             for a mode
 
-A serialized program holds the short form: when an operator gets one more argument with a default,
-old programs do not change. Write `fill` and `trim`, about 18 lines.
+A serialized program holds the short form: if an operator gets a new argument with a default, old
+programs stay valid. Write `fill` and `trim`, about 18 lines.
 
-Begin on paper: why do -1 and True stay in the last line? What would stay with ``largest=False`` in
-place of ``sorted=False``?
+Begin on paper: why do -1 and True stay in the last line? What would stay with ``largest=False``
+instead of ``sorted=False``?
 Afterwards open ``torch/csrc/autograd/python_variable.cpp`` in PyTorch's repository
 (``parseIValuesToPyArgsKwargs``).
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Argument:
     """An argument of a schema. Given.
 
-    Without `has_default` it is required; with `by_name` it stands after the * of the schema.
+    Without `has_default` it is required; with `by_name` it comes after the * of the schema.
     """
 
     name: str
@@ -63,11 +63,11 @@ def is_default(value: Any, argument: Argument) -> bool:
 def fill(
     schema: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the value of each argument, by its name, in the order of the schema.
+    """Return a dict from argument name to value, in the order of the schema.
 
-    Positional values go to the arguments that are not `by_name`, from the left. The call is right
-    in all but one thing: if an argument without a default is missing, raise a TypeError with its
-    name. A default that is a list is another list for each call.
+    Positional values go to the arguments that are not `by_name`, from the left. Check one thing
+    only: if an argument without a default is missing, raise a TypeError with its name. If a default
+    is a list, return a new copy for each call.
     """
     # TODO: about nine lines.
     raise NotImplementedError("fill")
@@ -76,17 +76,17 @@ def fill(
 def trim(
     schema: Sequence[Argument], values: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the shortest args and kwargs that mean this: what a mode gets.
+    """Return the shortest args and kwargs for these values, as a mode gets them.
 
-    What is not `by_name` is passed by position, without the defaults at the end. What is `by_name`
-    is passed by name, unless it is the default.
+    Pass arguments that are not `by_name` by position, without the trailing defaults. Pass those
+    that are `by_name` by name, unless the value is the default.
     """
     # TODO: about nine lines; is_default compares.
     raise NotImplementedError("trim")
 
 
 def describe(values: Mapping[str, torch.Tensor | object]) -> str:
-    """Return a line for a failure. Given."""
+    """Return one line for a failure message. Given."""
     return ", ".join(
         f"{name}={'tensor' if hasattr(value, 'shape') else repr(value)}"
         for name, value in values.items()

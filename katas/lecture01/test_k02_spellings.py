@@ -1,4 +1,4 @@
-"""Tests of k02_spellings: every program is run, and compared with what you predicted."""
+"""Tests of k02_spellings: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -10,38 +10,40 @@ from katas.lecture01.k02_spellings import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "square": "a special case of another operator needs no kernel of its own",
     "expit": "torch.special has names that statisticians use, for operators that are there",
-    "one_minus": "1 is no tensor and comes first: its turned-round operator takes the tensor first",
+    "one_minus": (
+        "1 is no tensor and comes first: its turned-round operator takes the tensor first"
+    ),
     "inner": "@ falls apart into what suits the dims: two vectors, a matrix and a vector, ...",
-    "one_over": "Tensor.__rtruediv__, in torch/_tensor.py, is Python: two operators",
-    "linear": "a weight has a row per output, so a view comes first; then one operator does all",
+    "one_over": ("Tensor.__rtruediv__, in torch/_tensor.py, is Python: two operators"),
+    "linear": ("a weight has a row per output, so a view comes first; then one operator does all"),
 }
 
 
 def predicted() -> dict[str, list[str]]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = {name: list(row) for name, row in fresh.predictions().items()}
     types = {type(each) for row in rows.values() for each in row}
-    assert types <= {str}, f"a row is a list of names, yours has {types}"
+    assert types <= {str}, f"a row is a list of strings; yours has {types}"
     return rows
 
 
 @pytest.mark.given
 def test_multiply() -> None:
-    """The line of the brief: an alias, which arrives by its short name."""
+    """The example of the brief: an alias arrives under its short name."""
     x = torch.rand(2)
     found = kata.arrivals(lambda: torch.multiply(x, x))
 
-    assert ["mul"] == found, f"the brief says mul, PyTorch {found}"
+    assert ["mul"] == found, f"the brief says mul, PyTorch says {found}"
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
@@ -55,6 +57,6 @@ def test_prediction(name: str) -> None:
     is_right = kata.arrivals(lambda: PROGRAMS[name](x, rows)) == row
 
     assert is_right, (
-        f"{name}: {PROGRAMS[name].__doc__}\nyours {row}, which is not what arrives\n"
+        f"{name}: {PROGRAMS[name].__doc__}\nyours {row}, but something else arrives\n"
         f"rule  {RULES[name]}"
     )

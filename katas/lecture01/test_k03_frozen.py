@@ -1,4 +1,4 @@
-"""Tests of k03_frozen: each tool captures its program, and eager mode says what is right."""
+"""Tests of k03_frozen: each tool captures its program; eager mode is the reference."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from katas.lecture01.k03_frozen import PAIRS
 from plugins.kit import forbids
 
 
-# What decides each pair; the right answer itself stands nowhere but in PyTorch.
+# What decides each pair; the answer itself comes from PyTorch.
 RULES = {
     "fx of length": "what is asked of the object without a value is written down: .shape too?",
     "fx of branch": "if asks an object without a value for a truth value",
     "trace of branch": "the program runs on real tensors, and only operators are written down",
     "export of counter": "one graph, no Python in it, and one run to make it",
     "compiled counter": "what a guard watches may change: then a new graph is made",
-    "compiled branch": "where a tensor decides, the graph ends, and Python goes on",
+    "compiled branch": ("where a tensor decides, the graph ends, and Python goes on"),
 }
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
     types = {*map(type, rows.values())}
-    assert types <= {str}, f"a row is a word, yours has {types}"
+    assert types <= {str}, f"a row is a string; yours has {types}"
     return rows
 
 
@@ -38,7 +38,7 @@ def verdict(name: str) -> str:
     tool, program = PAIRS[name]
     inputs = [torch.ones(2), -torch.ones(2), torch.ones(3)]
     if tool is kata.export:
-        # Its program is one of two elements.
+        # Exported for a tensor of two elements only.
         inputs = inputs[:2]
     eager = program()
     wanted = [eager(x).tolist() for x in inputs]
@@ -54,7 +54,7 @@ def verdict(name: str) -> str:
 
 @pytest.mark.given
 def test_fx_freezes_the_counter() -> None:
-    """The lines of the brief: Python ran one time, and the graph multiplies by 1."""
+    """The example of the brief: Python ran once, so the graph multiplies by 1."""
     x = torch.ones(2)
     captured = torch.fx.symbolic_trace(kata.counter())
 
@@ -62,7 +62,7 @@ def test_fx_freezes_the_counter() -> None:
 
 
 def test_every_pair_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PAIRS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PAIRS]}"
@@ -72,11 +72,13 @@ def test_every_pair_is_predicted() -> None:
 def test_prediction(name: str) -> None:
     """What the tool makes of the program."""
     row = predicted()[name]
-    assert row in {"as eager", "frozen", "refused"}, f"{name}: {row!r} is none of the three"
+    assert row in {"as eager", "frozen", "refused"}, (
+        f"{name}: {row!r} is not one of the three verdicts"
+    )
     tool, program = PAIRS[name]
     is_right = verdict(name) == row
 
     assert is_right, (
         f"{name}: {program.__doc__} {tool.__doc__}\n"
-        f"yours {row!r}, which is not what PyTorch does\nrule  {RULES[name]}"
+        f"yours {row!r}, but PyTorch disagrees\nrule  {RULES[name]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k04_threads: every program is run, and compared with what you predicted."""
+"""Tests of k04_threads: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "default_dtype": "a dtype for new tensors is a setting of the process",
-    "default_device": "a default device is a mode on a stack of modes, and each thread has its own",
+    "default_device": (
+        "a default device is a mode on a stack of modes, and each thread has its own"
+    ),
     "grad": "grad mode is thread-local, and a new thread begins as a process does",
     "decorated": "the decorator enters the mode where the function runs",
     "left_behind": "a thread takes its own settings along when it ends",
@@ -30,7 +32,7 @@ RULES = {
 
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:
-    """Begin and end with the settings of a fresh process."""
+    """Start and end with the settings of a fresh process."""
 
     def reset() -> None:
         torch.set_default_dtype(torch.float32)
@@ -43,17 +45,17 @@ def settings() -> Iterator[None]:
 
 
 def predicted() -> dict[str, tuple[Any, ...]]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = {name: tuple(row) for name, row in fresh.predictions().items()}
     types = {type(each) for row in rows.values() for each in row}
-    assert types <= {str, bool}, f"a row is two names or two bools, yours has {types}"
+    assert types <= {str, bool}, f"a row is two strings or two bools; yours has {types}"
     return rows
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
@@ -61,11 +63,11 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
-    """What the main thread sees, and what another one sees."""
+    """What the main thread sees, and what another thread sees."""
     row = predicted()[name]
     is_right = PROGRAMS[name]() == row
 
     assert is_right, (
         f"{name}: {PROGRAMS[name].__doc__}\n"
-        f"yours {row} (here, there), which is not what PyTorch gives\nrule  {RULES[name]}"
+        f"yours {row} (here, there), but PyTorch disagrees\nrule  {RULES[name]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k05_tape: today's autograd says which gradients are right."""
+"""Tests of k05_tape: today's autograd is the reference for gradients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = ka
     variables = [module.Variable(value, tape) for value in values]
     with unchanged(*values):
         result = program(*variables)
-        assert isinstance(result, module.Variable), f"yours returns {result!r}, not a Variable"
+        assert isinstance(result, module.Variable), f"yours returns {result!r}, expected a Variable"
         tape.backward(result)
     says = "{}: yours is not today's\n{}".format
     close = {"equal_nan": True, "rtol": 1e-12, "atol": 1e-12}
@@ -37,7 +37,7 @@ def compare(program: Callable[..., Any], *values: torch.Tensor, module: Any = ka
     )
     for name, each, grad in zip("xyz", variables, wanted, strict=False):
         if grad is None:
-            assert each.grad is None, f"{name} was not used: its grad is {each.grad}, not None"
+            assert each.grad is None, f"{name} was not used: its grad is {each.grad}, expected None"
             continue
         assert each.grad is not None, f"{name} has no gradient; today's is {grad}"
         about = f"the gradient of {name}"
@@ -55,7 +55,7 @@ X, Y = numbers(0.3, -1.7), numbers(2.1, 0.0)
 
 
 def test_an_entry() -> None:
-    """What was computed, of what, and the rule."""
+    """An entry holds the result, its inputs and the rule."""
     tape = kata.Tape()
     x = kata.Variable(X, tape)
     y = x.sin()
@@ -63,40 +63,40 @@ def test_an_entry() -> None:
     torch.testing.assert_close(y.data, X.sin(), msg="the data of the result\n".__add__)
     assert 1 == len(tape.entries), f"yours has {len(tape.entries)} entries, expected one"
     result, inputs, rule = tape.entries[0]
-    assert result is y, "the entry holds the Variable that is returned"
-    assert inputs[0] is x, "the entry holds the inputs themselves: their .grad will be written"
-    assert callable(rule), f"the third of an entry is the rule, yours {rule!r}"
+    assert result is y, "the entry must hold the very Variable that is returned"
+    assert inputs[0] is x, "the entry must hold the inputs themselves: backward writes their .grad"
+    assert callable(rule), f"the third item of an entry is the rule; yours is {rule!r}"
 
 
 def test_one_operator() -> None:
-    """A sine."""
+    """The gradient of a sine."""
     compare(lambda x: x.sin(), X)
 
 
 def test_a_chain() -> None:
-    """The last entry first: each gets its gradient before it hands it on."""
+    """The last entry comes first: each result has its gradient before it passes one on."""
     compare(lambda x: x.sin().sin().sin(), X)
 
 
 def test_used_twice() -> None:
-    """Two gradients arrive, and their sum is the gradient."""
+    """Two gradients arrive; the gradient is their sum."""
     compare(lambda x: x * x, X)
     compare(lambda x: x * x + x, X)
 
 
 def test_a_gradient_shared_by_two() -> None:
-    """The rule of + hands one tensor to both: what is added to one of them in place spoils both."""
+    """The rule of + returns one tensor for both inputs: adding to one in place would spoil both."""
     compare(lambda x, y: (x + y) * x + (x + y) * y, X, Y)
     compare(lambda x, y: x.sin() + (x + y), X, Y)
 
 
 def test_two_variables_of_one_tensor() -> None:
-    """Each has a gradient of its own."""
+    """Each Variable has a gradient of its own."""
     compare(lambda x, y: x.sin() + y * y, X, X)
 
 
 def test_a_gradient_of_zeros() -> None:
-    """It is a gradient, and is handed on."""
+    """Zero is a gradient too, and is passed on."""
     compare(lambda x, y: x.sin() * y, X, numbers(0, 0))
 
 
@@ -116,7 +116,7 @@ def test_an_operator_of_three() -> None:
 
 
 def test_the_result_keeps_its_ones() -> None:
-    """A gradient that is handed on to several is not written to."""
+    """A gradient that is passed on to several inputs is never written to."""
     tape = kata.Tape()
     x = kata.Variable(X, tape)
     result = x + x
@@ -127,7 +127,7 @@ def test_the_result_keeps_its_ones() -> None:
 
 
 def test_what_was_not_used() -> None:
-    """A leaf, and a result, on which nothing depends."""
+    """A leaf and a result that nothing depends on."""
 
     def program(x: Any, y: Any) -> Any:
         y.sin()
@@ -137,19 +137,19 @@ def test_what_was_not_used() -> None:
 
 
 def test_the_last_entry_is_not_the_result() -> None:
-    """Backward from the middle: what was made later gets nothing."""
+    """Backward from the middle: later results get no gradient."""
     tape = kata.Tape()
     x = kata.Variable(X, tape)
     y = x.sin()
     later = y * y
     tape.backward(y)
 
-    assert later.grad is None, f"later has a gradient {later.grad}, and y does not depend on it"
+    assert later.grad is None, f"later has a gradient {later.grad}, but y does not depend on it"
     torch.testing.assert_close(x.grad, X.cos(), msg="the gradient of x\n".__add__)
 
 
 def test_the_tape_is_not_used_up() -> None:
-    """Its entries are there afterwards, in their order."""
+    """Afterwards its entries are still there, in the same order."""
     tape = kata.Tape()
     x = kata.Variable(X, tape)
     result = x * x + x.sin()
@@ -158,19 +158,19 @@ def test_the_tape_is_not_used_up() -> None:
 
     assert before == tape.entries, (
         f"after backward the tape has {len(tape.entries)} entries, before it {len(before)}:"
-        " go through them and leave them there"
+        " read the entries without removing them"
     )
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_gradients_keep_their_dtype(dtype: torch.dtype) -> None:
-    """A sum of two gradients too; these numbers are exact in any of the dtypes."""
+    """A sum of two gradients keeps it too; these numbers are exact in each of the dtypes."""
     compare(lambda x: x * x + x, torch.tensor([2.0, -3.0], dtype=dtype))
 
 
 @pytest.mark.parametrize("start", [1.0, 100.0])
 def test_python_decides(start: float) -> None:
-    """A loop whose end depends on the numbers: the tape has what was run."""
+    """A loop whose end depends on the numbers: the tape records what actually ran."""
 
     def program(x: Any) -> Any:
         data = x if isinstance(x, torch.Tensor) else x.data
@@ -189,6 +189,6 @@ def test_values_that_bite(x: torch.Tensor) -> None:
 
 
 def test_autograd_is_not_asked() -> None:
-    """It is what is to be built here."""
+    """A kata that builds autograd must not call it."""
     with forbids(kata, "torch.autograd", "torch.func", "torch.Tensor.backward") as fresh:
         compare(lambda x: x * x + x.sin(), X, module=fresh)

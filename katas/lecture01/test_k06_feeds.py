@@ -1,4 +1,4 @@
-"""Tests of k06_feeds: the same program on tensors says what the drawing is to give."""
+"""Tests of k06_feeds: the same program on tensors is the reference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
 
 
 def test_a_placeholder() -> None:
-    """Its value is what is fed."""
+    """Its value is the one in `feeds`."""
     x = placeholder("x")
 
     close(kata.run(x, {x: X}), X, "a placeholder")
@@ -53,26 +53,26 @@ def test_a_placeholder() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_run(name: str) -> None:
-    """Drawn one time, run with two pairs of numbers."""
+    """Built once, run with two pairs of numbers."""
     x, y = placeholder("x"), placeholder("y")
     result = PROGRAMS[name](x, y)
     for first, second in ((X, Y), (Y, X)):
         feeds = {x: first, y: second}
         with unchanged(first=first, second=second):
             yours = kata.run(result, feeds)
-        assert {x, y} == set(feeds), "feeds is the caller's, and yours has added to it"
+        assert {x, y} == set(feeds), "feeds belongs to the caller, but yours has added to it"
         close(yours, PROGRAMS[name](first, second), name)
 
 
 def operators(node: Node, feeds: dict[Node, torch.Tensor]) -> list[str]:
-    """Return the operators that run meanwhile."""
+    """Return the operators that run during the call."""
     with watched_operators() as names:
         kata.run(node, feeds)
     return sorted(name for name in names if name in {"aten::mul", "aten::sin", "aten::add"})
 
 
 def test_each_node_runs_one_time() -> None:
-    """Forty squares have 2 ** 40 paths, and forty products."""
+    """Forty squares have 2 ** 40 paths, but only forty products."""
     node = x = placeholder("x")
     for _ in range(40):
         node = node * node
@@ -82,7 +82,7 @@ def test_each_node_runs_one_time() -> None:
 
 
 def test_a_feed_that_was_written_to() -> None:
-    """Each run computes: the same tensor may hold other numbers."""
+    """Each run computes anew: the same tensor may hold different numbers."""
     x, value = placeholder("x"), X.clone()
     node = x.sin()
     close(kata.run(node, {x: value}), X.sin(), "the first run")
@@ -92,7 +92,7 @@ def test_a_feed_that_was_written_to() -> None:
 
 
 def test_what_is_not_needed_does_not_run() -> None:
-    """A drawing may have more than what is asked for, placeholders without a value too."""
+    """A graph may contain nodes that y does not need, even placeholders without a value."""
     x, y = placeholder("x"), placeholder("y")
     wanted = x.sin()
     (x * y).sin()
@@ -109,7 +109,7 @@ def test_a_missing_feed() -> None:
 
 
 def test_a_drawing_of_thousands() -> None:
-    """Deeper than Python recurses."""
+    """Deeper than Python's recursion limit."""
     node = x = placeholder("x")
     expected = X
     for _ in range(3000):
@@ -128,22 +128,26 @@ def eager_gradients(
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients(name: str) -> None:
-    """Nodes, which are then run."""
+    """The gradients are nodes, and running them gives autograd's values."""
     x, y = placeholder("x"), placeholder("y")
     drawn = kata.gradients(PROGRAMS[name](x, y), [x, y])
     wanted = eager_gradients(PROGRAMS[name], [X, Y])
 
-    assert all(isinstance(each, Node) for each in drawn), f"yours {drawn}, expected nodes"
+    assert all(isinstance(each, Node) for each in drawn), f"yours are {drawn}, expected nodes"
     for what, node, expected in zip("xy", drawn, wanted, strict=True):
         close(kata.run(node, {x: X, y: Y}), expected, f"{name}: the gradient by {what}")
 
 
 def test_what_y_does_not_depend_on() -> None:
-    """Zeros of its shape."""
+    """Its gradient is zeros of its shape."""
     x, other = placeholder("x"), placeholder("other")
     by_other, by_x = kata.gradients(x.sin(), [other, x])
 
-    close(kata.run(by_other, {other: numbers(1, 2, 3)}), numbers(0, 0, 0), "by another node")
+    close(
+        kata.run(by_other, {other: numbers(1, 2, 3)}),
+        numbers(0, 0, 0),
+        "by another node",
+    )
     close(kata.run(by_x, {x: X}), X.cos(), "xs in another order")
 
 
@@ -155,13 +159,13 @@ def test_by_a_node_in_the_middle() -> None:
     by_middle, by_y = kata.gradients(y, [middle, y])
     twice = kata.gradients(y, [x, x])
 
-    assert len(twice) == 2, f"a node for each x, also if one is asked for twice: yours {twice}"
+    assert len(twice) == 2, f"one node for each x, even if an x is listed twice; yours {twice}"
     close(kata.run(by_middle, {x: X}), 2 * X.sin(), "by the sine")
     close(kata.run(by_y, {x: X}), torch.ones_like(X), "by itself")
 
 
 def test_the_gradient_of_a_gradient() -> None:
-    """It is a drawing like any other: differentiate it again, four times."""
+    """It is a graph like any other: differentiate it again, four times."""
     x = placeholder("x")
     node = x.sin() * x
     leaf = X.clone().requires_grad_()
@@ -173,7 +177,7 @@ def test_the_gradient_of_a_gradient() -> None:
 
 
 def test_drawing_computes_nothing() -> None:
-    """No operator runs while gradients are drawn, and the nodes of y stay as they are."""
+    """Building gradients runs no operator and leaves the nodes of y alone."""
     x = placeholder("x")
     y = x * x + x.sin()
     before = [(node, node.op, node.inputs) for node in kata.order(y)]
@@ -195,13 +199,13 @@ def test_values_that_bite(x: torch.Tensor) -> None:
 
 @pytest.mark.given
 def test_an_if_has_no_answer() -> None:
-    """Python cannot ask what is not there yet."""
+    """Python cannot branch on a value that does not exist yet."""
     with pytest.raises(TypeError, match="no value"):
         bool(placeholder("x"))
 
 
 def test_autograd_is_not_asked() -> None:
-    """Nodes are to be drawn, not differentiated in a run."""
+    """Build nodes; do not call autograd."""
     with forbids(kata, "torch.autograd", "torch.func", "torch.fx", "torch.Tensor.backward") as new:
         x = new.placeholder("x")
         (by_x,) = new.gradients(x * x, [x])

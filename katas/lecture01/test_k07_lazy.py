@@ -1,4 +1,4 @@
-"""Tests of k07_lazy: eager mode says what a value is, the compiler what was compiled."""
+"""Tests of k07_lazy: eager mode gives the values, the compiler its list of programs."""
 
 from __future__ import annotations
 
@@ -43,23 +43,28 @@ def compare(yours: tuple[Any, ...], program: Any, inputs: list[torch.Tensor], wh
     same = len(found) == len(inputs) and all(
         one is other for one, other in zip(found, inputs, strict=True)
     )
-    assert same, f"your inputs {found}\nexpected {inputs}, the very tensors"
+    assert same, f"your inputs {found}\nexpected {inputs}, the same tensor objects"
 
 
 def test_one_line() -> None:
-    """An operator and its input."""
+    """One operator and its input."""
     compare(kata.trace(leaf(A).sin()), (("sin", (("input", 0),)),), [A], "a line of one input")
 
 
 def test_two_lines_and_a_number() -> None:
-    """A line takes the result of another, and a number of Python stands in the line."""
+    """A line takes the result of another, and a Python number is written into the line."""
     program = (("mul", (("input", 0), ("input", 1))), ("add", (("line", 0), 0.5)))
 
-    compare(kata.trace(leaf(A) * leaf(B) + 0.5), program, [A, B], "what it takes comes before")
+    compare(
+        kata.trace(leaf(A) * leaf(B) + 0.5),
+        program,
+        [A, B],
+        "what it takes comes before",
+    )
 
 
 def test_met_again() -> None:
-    """A Lazy that is used twice has one line, or one input."""
+    """A Lazy that is used twice gets one line, or one input."""
     a, b = leaf(A), leaf(B)
     product = a * b
     program = (
@@ -72,11 +77,16 @@ def test_met_again() -> None:
 
 
 def test_equal_values_are_two_inputs() -> None:
-    """Two tensors with the same numbers today may differ tomorrow."""
+    """Two tensors with equal numbers today may differ tomorrow."""
     one, other = A.clone(), A.clone()
     program = (("add", (("input", 0), ("input", 1))),)
 
-    compare(kata.trace(leaf(one) + leaf(other)), program, [one, other], "ask who, not how much")
+    compare(
+        kata.trace(leaf(one) + leaf(other)),
+        program,
+        [one, other],
+        "ask who, not how much",
+    )
 
 
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
@@ -89,7 +99,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_value(name: str) -> None:
-    """That of eager mode; and `a` and `b` stay as they are."""
+    """It is eager mode's; `a` and `b` are unchanged."""
     with unchanged(A, B):
         yours = kata.look(PROGRAMS[name](leaf(A), leaf(B)), Compiler())
 
@@ -98,11 +108,11 @@ def test_the_value(name: str) -> None:
 
 
 def test_recording_runs_nothing() -> None:
-    """Neither does tracing."""
+    """Neither recording nor tracing runs an operator."""
     with watched_operators() as names:
         kata.trace((leaf(A) * leaf(B)).sin())
 
-    assert [] == names, f"yours runs {names}: nobody has looked yet"
+    assert [] == names, f"yours runs {names}, but nobody has looked yet"
 
 
 def test_looking_twice_computes_one_time() -> None:
@@ -113,15 +123,15 @@ def test_looking_twice_computes_one_time() -> None:
     with watched_operators() as names:
         second = kata.look(lazy, compiler)
 
-    assert [] == names, f"the second look runs {names}"
-    assert first is second, "two looks, one tensor"
-    assert first is lazy.value, "the value is remembered in the Lazy"
-    assert kata.look(leaf(B), compiler) is B, "what has a value is returned as it is"
+    assert [] == names, f"the second look runs {names}; expected nothing"
+    assert first is second, "both looks must return the same tensor"
+    assert first is lazy.value, "store the value in the Lazy"
+    assert kata.look(leaf(B), compiler) is B, "a Lazy with a value returns that value"
     assert 1 == len(compiler.compiled), f"yours compiled {compiler.compiled}, expected one program"
 
 
 def test_the_same_program_is_compiled_once() -> None:
-    """Ten steps with other numbers in the tensors."""
+    """Ten steps with different numbers in the tensors."""
     compiler = Compiler()
     for step in range(10):
         value = numbers(step, 0.5)
@@ -129,14 +139,14 @@ def test_the_same_program_is_compiled_once() -> None:
         torch.testing.assert_close(yours, (value * B).sin(), msg=f"step {step}\n".__add__)
 
     assert 1 == len(compiler.compiled), (
-        f"yours compiled {len(compiler.compiled)} programs in ten equal steps, expected one"
+        f"yours compiled {len(compiler.compiled)} programs in ten identical steps, expected one"
     )
 
 
 def test_a_number_is_part_of_the_program() -> None:
-    """Ten numbers, ten programs: that is the trap of the brief, and no mistake."""
+    """Ten numbers make ten programs, as the brief warns."""
     compiler = Compiler()
-    # Two of these numbers have one hash: -1.0 and -2.0.
+    # Two of these numbers have the same hash: -1.0 and -2.0.
     for step in range(-5, 5):
         yours = kata.look(leaf(A) * float(step), compiler)
         torch.testing.assert_close(yours, A * step, msg=f"step {step}\n".__add__)
@@ -145,18 +155,18 @@ def test_a_number_is_part_of_the_program() -> None:
 
 
 def test_an_int_is_a_number_too() -> None:
-    """It stands in the program as it is: what is made of ints is made of ints."""
+    """It goes into the program as it is, so integer tensors stay integer."""
     ints = torch.tensor([3, -4])
     try:
         yours = kata.look(leaf(ints) * 2 + 1, Compiler())
     except AttributeError as error:
-        raise AssertionError(f"2 is a number of Python, and no Lazy: {error}") from error
+        raise AssertionError(f"2 is a Python number, not a Lazy: {error}") from error
 
     torch.testing.assert_close(yours, ints * 2 + 1, msg="ints * 2 + 1\n".__add__)
 
 
 def test_what_goes_where_is_part_of_the_program() -> None:
-    """Two programs with the same operators, for one compiler."""
+    """Two programs with the same operators but different arguments."""
     compiler, a, b = Compiler(), leaf(A), leaf(B)
     for yours, expected in ((a * b + a, A * B + A), (a * b + b, A * B + B)):
         value = kata.look(yours, compiler)
@@ -168,11 +178,13 @@ def test_two_compilers() -> None:
     for _ in range(2):
         compiler = Compiler()
         kata.look(leaf(A) + leaf(B), compiler)
-        assert 1 == len(compiler.compiled), "a new compiler has compiled nothing yet: ask its cache"
+        assert 1 == len(compiler.compiled), (
+            "a new compiler has compiled nothing yet: look in its own cache"
+        )
 
 
 def test_what_was_looked_at_is_an_input() -> None:
-    """A look cuts the record: what comes after begins at the value."""
+    """A look cuts the recording: later programs start from the value."""
     middle = leaf(A).sin()
     after = middle * 2.0
     value = kata.look(middle, Compiler())
@@ -181,7 +193,7 @@ def test_what_was_looked_at_is_an_input() -> None:
 
 
 def test_without_a_look_the_program_grows() -> None:
-    """Fifty steps in one program, or fifty times one step."""
+    """Fifty steps become one program, or the same one-line program fifty times."""
     compiler, lazy = Compiler(), leaf(A)
     for _ in range(50):
         lazy = lazy.sin()
@@ -193,11 +205,11 @@ def test_without_a_look_the_program_grows() -> None:
         kata.look(lazy, compiler)
 
     lengths = [*map(len, compiler.compiled)]
-    assert [1] == lengths, f"a look at each step: yours compiled {lengths} lines, expected [1]"
+    assert [1] == lengths, f"with a look at each step, yours compiled {lengths} lines, expected [1]"
 
 
 def test_the_past_is_let_go() -> None:
-    """What has a value needs its inputs no more, and no cache holds a tensor."""
+    """A Lazy with a value drops its inputs, and no cache holds a tensor."""
     compiler, value = Compiler(), A.clone()
     lazy = leaf(value) * 3.0
     kata.look(lazy, compiler)
@@ -205,7 +217,7 @@ def test_the_past_is_let_go() -> None:
     del value
     gc.collect()
 
-    assert lazy.inputs == (), f"yours has inputs {lazy.inputs}: they are not needed any more"
+    assert lazy.inputs == (), f"yours has inputs {lazy.inputs}: clear them once the value is known"
     assert gone() is None, "the input is still alive: a program has places, not tensors"
 
 

@@ -1,4 +1,4 @@
-"""Tests of k08_script: every line is run, and compared with what you predicted."""
+"""Tests of k08_script: every line is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from katas.lecture01.k08_script import LINES
 from plugins.kit import forbids
 
 
-# What decides each line; the right answer itself stands nowhere but in PyTorch.
+# What decides each line; the answer itself comes from PyTorch.
 RULES = {
     "wrapped": "since 0.4 a Variable is a tensor, and the old constructor is kept for old programs",
     "bare": "since 0.4 a tensor and a Variable are one: what does isinstance say of any tensor?",
@@ -30,12 +30,12 @@ RULES = {
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows = dict(fresh.predictions())
     types = {*map(type, rows.values())}
-    assert types <= {str}, f"a row is a word, yours has {types}"
+    assert types <= {str}, f"a row is a string; yours has {types}"
     return rows
 
 
@@ -43,7 +43,7 @@ def verdict(name: str) -> str:
     """Return what today's PyTorch makes of a line."""
     line, old = LINES[name]
     before = torch.is_warn_always_enabled()
-    # Some warnings come one time in a process, and this may not be the first.
+    # Some warnings appear once per process, and this may not be the first time.
     torch.set_warn_always(True)
     try:
         with warnings.catch_warnings(record=True) as said:
@@ -60,12 +60,12 @@ def verdict(name: str) -> str:
 
 @pytest.mark.given
 def test_a_quotient_of_integers() -> None:
-    """The line of the brief."""
+    """The example of the brief."""
     assert (torch.LongTensor([3]) / 2).tolist() == [1.5]
 
 
 def test_every_line_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(LINES) == yours, f"yours has rows for {sorted(yours)}; expected {[*LINES]}"
@@ -73,13 +73,13 @@ def test_every_line_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", LINES)
 def test_prediction(name: str) -> None:
-    """What becomes of the line."""
+    """Each line is run on today's PyTorch."""
     row = predicted()[name]
     known = {"same", "warns", "raises", "other"}
-    assert row in known, f"{name}: {row!r} is none of {sorted(known)}"
+    assert row in known, f"{name}: {row!r} is not one of {sorted(known)}"
     is_right = verdict(name) == row
 
     assert is_right, (
-        f"{name}: {LINES[name][0].__doc__}\nyours {row!r}, which is not what PyTorch does\n"
+        f"{name}: {LINES[name][0].__doc__}\nyours {row!r}, but PyTorch disagrees\n"
         f"rule  {RULES[name]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k09_captured: each module is exported, and its program compared with eager mode."""
+"""Tests of k09_captured: each module is exported, and its program is compared with eager mode."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def exported(module: torch.nn.Module, *, rows_vary: bool = False) -> Callable[..
 
 
 def check_shapes(module: torch.nn.Module) -> None:
-    """Check that a result has the shape and the dtype of x, eagerly."""
+    """Check that an eager result has the shape and dtype of x."""
     for shape, dtype in (((), torch.float16), ((3,), torch.float16), ((2, 1, 3), torch.float64)):
         yours = module(torch.ones(shape, dtype=dtype))
         assert shape == yours.shape, f"eagerly: x of shape {shape}, your result {yours.shape}"
@@ -42,12 +42,14 @@ def check_shapes(module: torch.nn.Module) -> None:
 
 def close(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
     """Compare two results."""
-    torch.testing.assert_close(yours, expected, msg=f"{what}: yours is not expected\n".__add__)
+    torch.testing.assert_close(
+        yours, expected, msg=f"{what}: yours differs from the expected value\n".__add__
+    )
 
 
 @pytest.mark.given
 def test_a_number_of_python_is_a_constant() -> None:
-    """What the brief says of a count, in one line."""
+    """A Python count is a constant in the program, as the brief says of the noise."""
 
     class Counted(torch.nn.Module):
         calls = 0
@@ -58,29 +60,31 @@ def test_a_number_of_python_is_a_constant() -> None:
 
     program = exported(Counted())
 
-    assert torch.equal(program(X), program(X)), "the program counts, and Python does not run in it"
+    assert torch.equal(program(X), program(X)), "the program counts, but no Python runs in it"
 
 
 def test_noise_differs_from_call_to_call() -> None:
-    """The same program, and other numbers; those of a seed can be had again."""
+    """The same program gives new numbers at each call; a seed reproduces them."""
     module = Noise()
     for name, run in (("eagerly", module), ("exported", exported(module))):
         torch.manual_seed(3)
         before = X.clone()
         first, second = run(X) - X, run(X) - X
         assert torch.equal(X, before), f"{name}: yours has written to x"
-        assert not torch.equal(first, second), f"{name}: two calls, and the same noise {first}"
+        assert not torch.equal(first, second), f"{name}: two calls gave the same noise {first}"
         for noise in (first, second):
             spread = noise.max() - noise.min()
-            assert spread < 1e-6, f"{name}: one number for all of x, yours {noise.tolist()}"
-            assert 0 <= noise.mean() <= 1, f"{name}: between 0 and 1, yours {noise.mean()}"
+            assert spread < 1e-6, f"{name}: add one number to all of x; yours adds {noise.tolist()}"
+            assert 0 <= noise.mean() <= 1, (
+                f"{name}: the noise must be between 0 and 1; yours is {noise.mean()}"
+            )
         torch.manual_seed(3)
         close(run(X) - X, first, f"{name}, with the same seed")
     check_shapes(module)
 
 
 def test_noise_is_spread() -> None:
-    """All of 0 to 1, and no number twice."""
+    """The numbers cover 0 to 1, and none repeats."""
     program = exported(Noise())
     found = sorted(float((program(X) - X).mean()) for _ in range(100))
 
@@ -89,7 +93,7 @@ def test_noise_is_spread() -> None:
 
 
 def test_steps_go_on() -> None:
-    """Each call of the program counts."""
+    """Each call of the program adds one to the count."""
     module = Steps()
     for name, run in (("eagerly", module), ("exported", exported(Steps()))):
         for count in range(1, 5):
@@ -102,7 +106,7 @@ def test_steps_go_on() -> None:
 
 
 def test_steps_are_saved() -> None:
-    """A program goes on where another has ended."""
+    """A program continues from the count that another has saved."""
     first, second = exported(Steps()), exported(Steps())
     for _ in range(3):
         first(X)
@@ -118,7 +122,7 @@ def test_steps_are_saved() -> None:
 
 
 def test_gain_is_loaded() -> None:
-    """Into the module, and into the program."""
+    """A gain can be loaded into the module and into the program."""
     module = Gain()
     for name, run in (("eagerly", module), ("exported", exported(Gain()))):
         close(run(X), X * 2, name)
@@ -127,12 +131,12 @@ def test_gain_is_loaded() -> None:
         except RuntimeError as error:
             raise AssertionError(f"{name}: {error}") from error
         close(run(X), X * -0.7, f"{name}, with a gain of -0.7")
-    assert [] == [*module.parameters()], "the gain is set, not learned: no parameter"
+    assert [] == [*module.parameters()], "the gain is set, not learned: it is not a parameter"
 
 
 @pytest.mark.parametrize("rows", [2, 3, 8])
 def test_mean_of_any_number_of_rows(rows: int) -> None:
-    """A loop has as many turns as it had when it was captured; a length is an int of Python."""
+    """A captured loop keeps its number of iterations; a length is a Python int."""
     module = Mean()
     x = torch.linspace(-1, 2, rows * 2).reshape(rows, 2).exp()
     for name, run in (("eagerly", module), ("exported", exported(module, rows_vary=True))):
@@ -143,10 +147,12 @@ def test_mean_of_any_number_of_rows(rows: int) -> None:
 
 
 def test_mean_is_small() -> None:
-    """A program for any number of rows has no node for each of them."""
+    """A program for any number of rows cannot have a node for each row."""
     module = Mean()
     nodes = torch.export.export(
         module, (torch.ones(50, 2),), dynamic_shapes=({0: torch.export.Dim.AUTO},)
     ).graph.nodes
 
-    assert len(nodes) < 20, f"your graph has {len(nodes)} nodes for 50 rows: the loop is in it"
+    assert len(nodes) < 20, (
+        f"your graph has {len(nodes)} nodes for 50 rows: the loop was unrolled into it"
+    )

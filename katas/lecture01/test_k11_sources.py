@@ -1,4 +1,4 @@
-"""Tests of k11_sources: what the running PyTorch has says what the files hold."""
+"""Tests of k11_sources: the running PyTorch is the reference for what the files contain."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import torch
 from katas.lecture01 import k11_sources as kata
 
 
-# Called to see whose gradient it has.
+# Called to see which gradient it records.
 UNARY = ("exp", "silu", "square", "absolute", "relu6", "tanhshrink", "sigmoid", "neg", "negative")
 
 
 def has_overloads(name: str) -> bool:
-    """Return whether the registry of operators has the name."""
+    """Return whether the operator registry has the name."""
     return hasattr(torch.ops.aten, name)
 
 
 def node_of(name: str) -> str:
-    """Return the name of the node that an operator leaves behind, without its Backward0."""
+    """Return the name of the node that an operator records, without its Backward0."""
     function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
     node = function(torch.full((2,), 0.3, requires_grad=True)).grad_fn
     return node.name().removesuffix("Backward0").lower()
 
 
 def check(name: str, place: str, *, expected: bool, why: str) -> None:
-    """Compare one place."""
+    """Compare one of the four places."""
     found = kata.homes(name)
     assert isinstance(found, set), f"yours is a {type(found).__name__}, expected a set"
     assert expected == (place in found), (
@@ -34,7 +34,7 @@ def check(name: str, place: str, *, expected: bool, why: str) -> None:
 
 
 def test_an_operator_with_all_four() -> None:
-    """An exponential: schema, formula, header, and a function in torch."""
+    """It has a schema, a formula, a header and a function in torch."""
     found = kata.homes("exp")
 
     assert found == {"schema", "formula", "header", "function"}, f"yours {sorted(found)}"
@@ -42,13 +42,13 @@ def test_an_operator_with_all_four() -> None:
 
 @pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "nonzero", "no_such_operator"])
 def test_schemas(name: str) -> None:
-    """Whatever has a schema is in the registry that runs."""
+    """Every operator with a schema is in the running registry."""
     check(name, "schema", expected=has_overloads(name), why=f"torch.ops.aten.{name} says so")
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_formulas(name: str) -> None:
-    """Whatever has a formula leaves a node of its own name behind; the others take another's."""
+    """An operator with a formula records a node of its own name; others record another's."""
     node = node_of(name)
 
     check(name, "formula", expected=node == name, why=f"its node is {node}'s")
@@ -56,7 +56,7 @@ def test_formulas(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "no_such_operator"])
 def test_functions(name: str) -> None:
-    """A function of C++ in torch is in the stubs for editors, if Python has none in its place."""
+    """A C++ function in torch is in the type stubs, unless Python replaces it."""
     expected = hasattr(torch._C._VariableFunctions, name)  # noqa: SLF001
 
     check(name, "function", expected=expected, why=f"is there torch.{name}?")
@@ -64,22 +64,22 @@ def test_functions(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*UNARY, "add", "matmul", "no_such_operator"])
 def test_headers(name: str) -> None:
-    """Headers are generated from the schemas, one for all overloads of a name."""
+    """Headers are generated from the schemas, one per name for all its overloads."""
     check(name, "header", expected=has_overloads(name), why="headers are made from the YAML file")
 
 
 def test_names_within_names() -> None:
-    """The name of an operator may be a part of another's, at either end."""
+    """One operator's name may be the beginning or the end of another's."""
     for name in ("ad", "dd", "xpm", "quare", "_ops"):
         found = kata.homes(name)
-        assert found == set(), f"{name} is no operator, and yours finds {sorted(found)}"
+        assert found == set(), f"{name} is not an operator, but yours finds {sorted(found)}"
 
 
 def test_the_files_decide() -> None:
-    """Some have an operator in a comment, or not at all, and it runs; or in a file of another."""
-    # Its node is that of a view.
+    """A file may name an operator only in a comment, or not at all, although it runs."""
+    # It records the node of a view operator.
     check("reshape", "formula", expected=False, why="its line begins with #, not with - name:")
-    # TorchScript has operators in aten, and Python an einsum in place of that of C++.
+    # TorchScript defines operators in aten too; einsum in Python replaces the C++ one.
     check("append", "schema", expected=False, why="no line of the file begins so")
     check("einsum", "function", expected=False, why="no line of the file begins so")
     check("relu_", "schema", expected=True, why="relu_ has a line of its own")
@@ -87,6 +87,6 @@ def test_the_files_decide() -> None:
 
 
 def test_overloads_count() -> None:
-    """A comparison has a schema only with overloads: eq.Tensor, eq.Scalar."""
+    """A comparison has only schemas with overload names: eq.Tensor, eq.Scalar."""
     check("eq", "schema", expected=True, why="eq.Tensor is an overload of eq")
     check("eq", "formula", expected=True, why="eq.Tensor is an overload of eq")

@@ -1,4 +1,4 @@
-"""Tests of k12_libraries: small drawings, then the libraries of this wheel, and this process."""
+"""Tests of k12_libraries: small graphs, then the libraries of this wheel and of this process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from katas.lecture01 import k12_libraries as kata
 
 
 def needs(text: str) -> kata.Needed:
-    """Return `needed` of a drawing: "a: b c, b: c"."""
+    """Return `needed` for a graph such as "a: b c, b: c"."""
     table = {line.split(":")[0].strip(): line.split(":")[1].split() for line in text.split(",")}
     return lambda name: tuple(table.get(name, ()))
 
 
 def wheel() -> kata.Needed:
-    """Return `needed` of the wheel, or skip where nothing can read it."""
+    """Return `needed` for the wheel, or skip if no tool can read it."""
     if shutil.which(kata.TOOL) is None:
         how = "xcode-select --install" if kata.TOOL == "otool" else "install binutils"
         pytest.skip(f"{kata.TOOL} is missing, which reads shared libraries: {how}")
@@ -29,65 +29,67 @@ def wheel() -> kata.Needed:
 
 
 def check(start: str, needed: kata.Needed, expected: set[str]) -> list[str]:
-    """Check what comes along, and the order."""
+    """Check which libraries are listed, and their order."""
     found = kata.closure(start, needed)
     assert set(found) == expected, f"yours {sorted(found)}\nexpected {sorted(expected)}"
-    assert len(found) == len(expected), f"yours lists one more than one time: {found}"
+    assert len(found) == len(expected), f"yours lists a library more than once: {found}"
     for name in found:
         for each in needed(name):
             assert found.index(each) < found.index(name), (
-                f"{name} needs {each}, which comes later: {found}"
+                f"{name} needs {each}, but {each} comes later: {found}"
             )
     return found
 
 
 def test_a_library_alone() -> None:
-    """It needs nothing, and is there."""
-    assert kata.closure("a", needs("a:")) == ["a"], "itself, and no other"
+    """A library that needs nothing is listed itself."""
+    assert kata.closure("a", needs("a:")) == ["a"], "only itself"
 
 
 def test_a_line() -> None:
-    """What is needed comes first."""
+    """A library comes after those that it needs."""
     found = kata.closure("a", needs("a: b, b: c"))
 
     assert found == ["c", "b", "a"], f"yours {found}, expected c, b, a"
 
 
 def test_needed_by_two() -> None:
-    """Listed one time, before both; and what nobody needs stays out."""
+    """It is listed once, before both; libraries that nobody needs are left out."""
     check("a", needs("a: b c d, b: d, c: d, e: a"), {"a", "b", "c", "d"})
     check("a", needs("a: d b, b: c, c: d"), {"a", "b", "c", "d"})
     check("a", needs("a: b d, b: c, c: d"), {"a", "b", "c", "d"})
 
 
 def test_many_paths() -> None:
-    """Forty layers of two have 2 ** 40 paths: each library is asked one time."""
+    """Forty layers of two have 2 ** 40 paths, so ask for each library's needs once."""
     text = ", ".join(f"a{i}: a{i + 1} b{i + 1}, b{i}: a{i + 1} b{i + 1}" for i in range(40))
     drawing = needs(text)
     asked: list[str] = []
 
     def counted(name: str) -> tuple[str, ...]:
         asked.append(name)
-        assert len(asked) < 1000, "yours asks again and again: remember whom you have met"
+        assert len(asked) < 1000, (
+            "yours visits libraries again and again: remember which ones you have seen"
+        )
         return tuple(drawing(name))
 
     found = kata.closure("a0", counted)
     assert 80 + 1 == len(found), f"yours lists {len(found)}, expected 81"
     asked.clear()
     yours = kata.chain("a0", "b40", counted)
-    assert 41 == len(yours), f"yours has a chain of {len(yours)}, expected 41"
+    assert 41 == len(yours), f"yours has a chain of length {len(yours)}, expected 41"
 
 
 def test_a_second_call_begins_anew() -> None:
-    """Another drawing, another answer."""
+    """A different graph has a different answer."""
     assert kata.closure("a", needs("a: b")) == ["b", "a"], "a needs b"
-    assert kata.closure("a", needs("a: c")) == ["c", "a"], "in the second drawing a needs c"
+    assert kata.closure("a", needs("a: c")) == ["c", "a"], "in the second graph a needs c"
     assert kata.chain("a", "c", needs("a: b, b: c")) == ["a", "b", "c"], "a needs b, and b needs c"
-    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "in the second drawing a needs c"
+    assert kata.chain("a", "c", needs("a: c")) == ["a", "c"], "in the second graph a needs c"
 
 
 def test_chains() -> None:
-    """Along the needs, not against them; a shortest one."""
+    """Follow the arrows, not against them, along a shortest path."""
     drawing = needs("a: b c, b: d, c: e, d: e, e: f")
     cases = {"a": ["a"], "c": ["a", "c"], "e": ["a", "c", "e"], "d": ["a", "b", "d"], "x": []}
     for goal, expected in cases.items():
@@ -97,24 +99,24 @@ def test_chains() -> None:
 
 
 def test_a_short_chain_that_is_found_late() -> None:
-    """The first way is not the shortest."""
+    """The first path that you find may not be the shortest."""
     drawing = needs("a: b z, b: c, c: d, d: goal, z: goal")
     found = kata.chain("a", "goal", drawing)
 
-    assert found == ["a", "z", "goal"], f"yours {found}: there is a shorter one"
+    assert found == ["a", "z", "goal"], f"yours is {found}: there is a shorter one"
 
 
 def test_of_several_the_same_length() -> None:
-    """Any of the shortest."""
+    """Any of the shortest is right."""
     found = kata.chain("a", "d", needs("a: b c, b: d, c: d"))
 
     assert found in (["a", "b", "d"], ["a", "c", "d"]), f"yours {found}"
 
 
 def test_the_extension() -> None:
-    """From nearly nothing to the kernels: four layers of the wheel, and c10 below them."""
+    """From the tiny extension to the kernels: four layers of the wheel, and c10 below them."""
     needed = wheel()
-    # Everything that can be met from the extension, by sweeps until nothing is new.
+    # Everything reachable from the extension: repeat until nothing new is found.
     expected, size = {kata.EXTENSION}, 0
     while size != len(expected):
         size = len(expected)
@@ -123,20 +125,20 @@ def test_the_extension() -> None:
     own = [name for name in found if kata.path_of(name).is_file()]
     parts = [next(name for name in own if part in name) for part in ("c10", "torch_cpu")]
 
-    assert own.index(parts[0]) < own.index(parts[1]), f"c10 is below all: yours {own}"
+    assert own.index(parts[0]) < own.index(parts[1]), f"c10 is below all others; yours lists {own}"
     yours = kata.chain(kata.EXTENSION, parts[0], needed)
     assert [yours[0], yours[-1]] == [kata.EXTENSION, parts[0]], f"yours {yours}"
     for name, each in pairwise(yours):
-        assert each in needed(name), f"{name} does not need {each}: {yours}"
+        assert each in needed(name), f"{name} does not need {each}: your chain is {yours}"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which Linux has")
 def test_this_process_has_them() -> None:
-    """What you have found for the extension is mapped into the process that runs this test."""
+    """The libraries that you found for the extension are mapped into this process."""
     needed = wheel()
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     own = [name for name in kata.closure(kata.EXTENSION, needed) if kata.path_of(name).is_file()]
     missing = [name for name in own if f"/{name}" not in maps]
 
     assert len(own) >= 4, f"yours finds {own}, fewer than the layers of PyTorch"
-    assert missing == [], f"yours finds {missing}, which this process has not loaded"
+    assert missing == [], f"yours lists {missing}, but this process has not loaded them"

@@ -1,4 +1,4 @@
-"""Tests of k13_defaults: what a mode gets for a call says what is left of it."""
+"""Tests of k13_defaults: the arguments that a mode gets are the reference."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
 
 
 class Seen(TorchDispatchMode):
-    """Keeps the arguments of the last call."""
+    """Records the arguments of the last call."""
 
     call: tuple[Any, Any]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Note, and go on."""
+        """Record the call and run it."""
         self.call = args, kwargs or {}
         return func(*args, **(kwargs or {}))
 
 
 def plain(value: Any) -> Any:
-    """Return something that can be compared and printed: tensors by name, numbers by their type."""
+    """Return something to compare and print: tensors by name, numbers with their type."""
     if isinstance(value, torch.Tensor):
         return "tensor" if value is X else f"another tensor {value.tolist()}"
     if isinstance(value, tuple):
@@ -68,7 +68,7 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_fill(name: str) -> None:
-    """A value for each argument of the schema, in its order; and the operator takes them."""
+    """One value for each argument, in the order of the schema; the operator accepts them."""
     operator, args, kwargs = CALLS[name]
     schema = kata.schema_of(operator)
     before = dict(kwargs)
@@ -76,8 +76,8 @@ def test_fill(name: str) -> None:
         values = kata.fill(schema, args, kwargs)
     order = [each.name for each in schema]
 
-    assert before == kwargs, f"yours has written to the kwargs of the caller: {kwargs}"
-    assert order == list(values), f"{name}: yours has {list(values)}, the schema {order}"
+    assert before == kwargs, f"yours changed the caller's kwargs: {kwargs}"
+    assert order == list(values), f"{name}: yours has {list(values)}, the schema has {order}"
     left = {each.name: values[each.name] for each in schema if each.by_name}
     front = [values[each.name] for each in schema if not each.by_name]
     says = f"{name}: called with {kata.describe(values)}\n".__add__
@@ -87,7 +87,7 @@ def test_fill(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_trim(name: str) -> None:
-    """What a mode gets for the call."""
+    """The result is what a mode gets for the call."""
     operator, args, kwargs = CALLS[name]
     with Seen() as seen:
         operator(*args, **kwargs)
@@ -96,7 +96,7 @@ def test_trim(name: str) -> None:
     before = dict(values)
     yours = kata.trim(schema, values)
 
-    assert before == values, f"yours has written to the values: {kata.describe(values)}"
+    assert before == values, f"yours changed the values: {kata.describe(values)}"
     assert plain(seen.call) == plain(yours), (
         f"{name}: yours {plain(yours)}\na mode gets {plain(seen.call)}"
     )
@@ -108,14 +108,16 @@ def test_a_missing_argument() -> None:
         kata.fill(kata.schema_of(ATEN.mul.Tensor), (X,), {})
     with pytest.raises(TypeError, match=r"\bself\b") as two:
         kata.fill(kata.schema_of(ATEN.mul.Tensor), (), {"other": X})
-    assert str(one.value) != str(two.value), f"which of the two is missing? yours {one.value}"
+    assert str(one.value) != str(two.value), (
+        f"the error must name the missing argument; yours says {one.value}"
+    )
     with pytest.raises(TypeError, match="rounding_mode"):
         kata.fill(kata.schema_of(ATEN.div.Tensor_mode), (X, X), {})
 
 
 @pytest.mark.parametrize("by_name", [False, True])
 def test_a_list_for_each_call(*, by_name: bool) -> None:
-    """A kernel may write to it; the schema stays, and so does the next call."""
+    """A kernel may write to its list without changing the schema or the next call."""
     schema = [Argument("dims", has_default=True, default=[1, 2], by_name=by_name)]
     first, second = kata.fill(schema, (), {}), kata.fill(schema, (), {})
     assert first == second == {"dims": [1, 2]}, f"yours {first}, {second}"
@@ -123,11 +125,11 @@ def test_a_list_for_each_call(*, by_name: bool) -> None:
     first["dims"].append(3)
 
     assert second == {"dims": [1, 2]}, "two calls share a list"
-    assert schema[0].default == [1, 2], "the schema's own list was written to"
+    assert schema[0].default == [1, 2], "the schema's own list was changed"
 
 
 def test_by_name_is_never_taken_by_position() -> None:
-    """An argument by name may stand before others in a list; position counts the others."""
+    """A by-name argument may come before others in the list; positional values skip it."""
     schema = [
         Argument("alpha", has_default=True, default=1, by_name=True),
         Argument("x", has_default=False, default=None, by_name=False),
@@ -143,12 +145,12 @@ def test_the_schema_of_the_brief() -> None:
     """As PyTorch prints it: a size may be a symbol, so k is a SymInt."""
     schema = "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
 
-    assert schema in f"{ATEN.topk.default._schema}", "PyTorch prints another schema"  # noqa: SLF001
+    assert schema in f"{ATEN.topk.default._schema}", "PyTorch prints a different schema"  # noqa: SLF001
 
 
 @pytest.mark.given
 def test_a_default_has_its_type() -> None:
-    """1.0 and True are equal to 1, and are not the default 1."""
+    """1.0 and True equal 1, but are not the default 1."""
     argument = Argument("alpha", has_default=True, default=1, by_name=True)
 
     assert [True, False, False] == [kata.is_default(each, argument) for each in (1, 1.0, True)]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Log(TorchDispatchMode):
-    """A mode that notes the name of each operator that reaches it."""
+    """A mode that records the name of each operator that reaches it."""
 
     def __init__(self) -> None:
-        """Begin with no name."""
+        """Start with an empty list."""
         super().__init__()
         self.names: list[str] = []
 
@@ -29,6 +29,6 @@ class Log(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note ``str(func)``, then call `func` with its arguments, and return what it returns."""
+        """Append ``str(func)`` to `names`, call `func` with its arguments, return its result."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))

@@ -29,7 +29,7 @@ def one_minus(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
 
 
 def inner(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-    """Run x @ x, of a vector."""
+    """Run x @ x, where x is a vector."""
     return x @ x
 
 
@@ -67,7 +67,7 @@ def arrivals(program: Callable[[], Any]) -> list[str]:
 
 
 def predictions() -> dict[str, list[str]]:
-    """Return, for each name in `PROGRAMS`, the operators that arrive, in their order."""
+    """Return, for each name in `PROGRAMS`, the operators that arrive, in order."""
     return {
         "square": ["pow"],
         "expit": ["sigmoid"],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def counter() -> Program:
-    """Return a program that counts its calls, and multiplies by the count."""
+    """Return a program that counts its calls and multiplies by the count."""
     count = 0
 
     def program(x: torch.Tensor) -> torch.Tensor:
@@ -37,12 +37,12 @@ def length() -> Program:
 
 
 def trace(program: Program, x: torch.Tensor) -> Program:
-    """Run the program on `x`, and record the operators."""
+    """Run the program on `x` and record its operators."""
     return torch.jit.trace(program, x, check_trace=False)
 
 
 def fx(program: Program, _: torch.Tensor) -> Program:
-    """Run the program on a proxy without a value, and record what is done to it."""
+    """Run the program on a proxy without a value, and record every operation on it."""
     return torch.fx.symbolic_trace(program)
 
 
@@ -57,7 +57,7 @@ def export(program: Program, x: torch.Tensor) -> Program:
 
 
 def compiled(program: Program, _: torch.Tensor) -> Program:
-    """Compile parts of the program to graphs with guards; the rest stays Python."""
+    """Compile parts of the program to graphs with guards; the rest stays in Python."""
     return torch.compile(program, backend="eager")
 
 
@@ -74,9 +74,9 @@ PAIRS = {
 def predictions() -> dict[str, str]:
     """Return "as eager", "frozen" or "refused" for each name in `PAIRS`."""
     return {
-        # x.shape is recorded too: it is asked again at each call.
+        # x.shape is recorded too, so each call reads it again.
         "fx of length": "as eager",
-        # if asks for a truth value, and there is none.
+        # if needs a truth value, and a proxy has none.
         "fx of branch": "refused",
         "trace of branch": "frozen",
         "export of counter": "frozen",

@@ -24,12 +24,12 @@ def there(function: Callable[[], Any]) -> Any:
 
 
 def dtype() -> str:
-    """Return the name of the dtype of a new tensor of floats."""
+    """Return the name of the dtype of a new float tensor."""
     return str(torch.empty(0).dtype).removeprefix("torch.")
 
 
 def device() -> str:
-    """Return the kind of the device of a new tensor."""
+    """Return the device type of a new tensor."""
     return torch.empty(0).device.type
 
 
@@ -52,12 +52,12 @@ def grad() -> tuple[Any, Any]:
 
 
 def decorated() -> tuple[Any, Any]:
-    """Hand a decorated function to a thread."""
+    """Run a decorated function in a thread."""
     return torch.is_grad_enabled(), there(torch.no_grad()(torch.is_grad_enabled))
 
 
 def left_behind() -> tuple[Any, Any]:
-    """Let a thread switch grad mode off and end; then look here, and from a new thread."""
+    """Let a thread switch grad mode off and end; then look here and in a new thread."""
     there(lambda: torch.set_grad_enabled(False))
     return torch.is_grad_enabled(), there(torch.is_grad_enabled)
 

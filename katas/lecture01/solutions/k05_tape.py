@@ -1,4 +1,4 @@
-"""Build a tape, as PyTorch had one when it was young."""
+"""Build a tape, as early PyTorch had one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Variable:
         self.grad: torch.Tensor | None = None
 
     def __add__(self, other: Variable) -> Variable:
-        """Add; both get the gradient as it is."""
+        """Add; both inputs get the gradient unchanged."""
         return self.tape.record(torch.add, [self, other], lambda grad: (grad, grad))
 
     def __mul__(self, other: Variable) -> Variable:
-        """Multiply; each gets the gradient times the other."""
+        """Multiply; each input gets the gradient times the other."""
         return self.tape.record(
             torch.mul, [self, other], lambda grad: (grad * other.data, grad * self.data)
         )
@@ -45,25 +45,25 @@ class Variable:
 
 
 class Tape:
-    """What was done, in the order in which it was done."""
+    """A record of the operations, in the order in which they ran."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with an empty tape."""
         self.entries: list[tuple[Variable, list[Variable], Rule]] = []
 
     def record(
         self, forward: Callable[..., torch.Tensor], inputs: list[Variable], rule: Rule
     ) -> Variable:
-        """Call `forward` on the data of `inputs`; return a Variable, and note it as an entry.
+        """Call `forward` on the data of `inputs`, and return the result as a Variable.
 
-        An entry is (result, inputs, rule).
+        Append an entry to the tape: (result, inputs, rule).
         """
         result = Variable(forward(*(each.data for each in inputs)), self)
         self.entries.append((result, inputs, rule))
         return result
 
     def backward(self, result: Variable) -> None:
-        """Give `result` a gradient of ones, and each Variable that it depends on its own.
+        """Give `result` a gradient of ones, and every Variable that it depends on its gradient.
 
         ``rule(grad)`` returns a gradient for each input, maybe the same tensor for two. A
         Variable on which `result` does not depend keeps grad None. The tape is read, not used up.
@@ -72,5 +72,5 @@ class Tape:
         for output, inputs, rule in reversed(self.entries):
             if output.grad is not None:
                 for each, grad in zip(inputs, rule(output.grad), strict=True):
-                    # Not in place: a rule may hand the same tensor to two inputs.
+                    # Not in place: a rule may return the same tensor for two inputs.
                     each.grad = grad if each.grad is None else each.grad + grad

@@ -18,50 +18,50 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """An operator that has not run: its name, and the nodes that it takes its inputs from."""
+    """An operator that has not run: its name and its input nodes."""
 
     def __init__(self, op: str, inputs: Sequence[Node] = (), name: str = "") -> None:
-        """Draw a node."""
+        """Make a node."""
         self.op = op
         self.inputs = tuple(inputs)
         self.name = name
 
     def __add__(self, other: Node) -> Node:
-        """Draw a sum."""
+        """Make a node for the sum."""
         return Node("add", [self, other])
 
     def __mul__(self, other: Node) -> Node:
-        """Draw a product."""
+        """Make a node for the product."""
         return Node("mul", [self, other])
 
     def __gt__(self, other: object) -> Node:
-        """Draw a comparison, which this kata does not run."""
+        """Make a node for a comparison, which this kata does not run."""
         return Node("gt", [self])
 
     def sin(self) -> Node:
-        """Draw a sine."""
+        """Make a node for the sine."""
         return Node("sin", [self])
 
     def cos(self) -> Node:
-        """Draw a cosine."""
+        """Make a node for the cosine."""
         return Node("cos", [self])
 
     def neg(self) -> Node:
-        """Draw a change of sign."""
+        """Make a node for the negative."""
         return Node("neg", [self])
 
     def __bool__(self) -> NoReturn:
-        """Refuse."""
+        """Raise: a node has no truth value."""
         raise TypeError("a node has no value yet: `if` and `while` cannot ask it")
 
 
 def placeholder(name: str) -> Node:
-    """Return a node whose value is fed."""
+    """Return a node whose value comes from `feeds`."""
     return Node("placeholder", name=name)
 
 
 def order(node: Node) -> list[Node]:
-    """Return what a node needs, and itself: each node one time, after its inputs."""
+    """Return a node and all that it depends on: each node once, after its inputs."""
     found: dict[Node, None] = {}
     waiting = [(node, False)]
     while waiting:
@@ -83,7 +83,7 @@ FORWARD: dict[str, Callable[..., torch.Tensor]] = {
     "ones_like": torch.ones_like,
     "zeros_like": torch.zeros_like,
 }
-# From a node and the node of its gradient to a node for each input's gradient.
+# Maps a node and the node of its gradient to one gradient node per input.
 VJP: dict[str, Callable[[Node, Node], Sequence[Node]]] = {
     "placeholder": lambda _node, _grad: (),
     "add": lambda _node, grad: (grad, grad),
@@ -102,8 +102,8 @@ VJP: dict[str, Callable[[Node, Node], Sequence[Node]]] = {
 def run(node: Node, feeds: Mapping[Node, torch.Tensor]) -> torch.Tensor:
     """Return the value of a node.
 
-    What the node needs runs one time each; the rest of the drawing does not run. A placeholder that
-    is needed and not fed is a KeyError with its name. `feeds` stays as it is.
+    Run each node that it depends on once, and no other. Raise a KeyError with the name of a
+    placeholder that is needed but not fed. Do not change `feeds`.
     """
     values: dict[Node, torch.Tensor] = {}
     for each in order(node):
@@ -117,10 +117,10 @@ def run(node: Node, feeds: Mapping[Node, torch.Tensor]) -> torch.Tensor:
 
 
 def gradients(y: Node, xs: Sequence[Node]) -> list[Node]:
-    """Return a node for each x, whose value is the gradient of the sum of `y` by it.
+    """Return one node per x: the gradient of the sum of `y` with respect to that x.
 
-    Begin with ``Node("ones_like", [y])``. If y does not depend on an x, its node is a "zeros_like".
-    Nothing is computed here.
+    Begin with ``Node("ones_like", [y])``. If y does not depend on an x, return a "zeros_like" node
+    for it. Nothing is computed here.
     """
     grads = {y: Node("ones_like", [y])}
     for node in reversed(order(y)):

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class Lazy:
-    """A tensor that may have no value yet, but knows how it would be made.
+    """A tensor that may have no value yet, but knows how to compute it.
 
-    `value` is a tensor or None. Without one, `op` is the name of an operator, and `inputs` are what
-    it takes: each a Lazy, or a float.
+    `value` is a tensor or None. Without one, `op` is the name of an operator, and each of its
+    `inputs` is a Lazy or a float.
     """
 
     def __init__(
         self, op: str = "", inputs: tuple[Lazy | float, ...] = (), value: torch.Tensor | None = None
     ) -> None:
-        """Record, or wrap a value."""
+        """Record an operator, or wrap a value."""
         self.op = op
         self.inputs = inputs
         self.value = value
@@ -42,22 +42,22 @@ class Lazy:
         return Lazy("sin", (self,))
 
 
-# A line is an operator and what it takes: a number, ("input", 0), the first input, or ("line", 2),
-# the result of the third line. A program is its lines; the last one has the result.
+# A line is an operator and its arguments: a number, ("input", 0) for the first input, or ("line",
+# 2) for the result of the third line. The result of a program is that of its last line.
 Line = tuple[str, tuple[object, ...]]
 Program = tuple[Line, ...]
 
 
 class Compiler:
-    """Turns programs into functions, and keeps count. It takes its time."""
+    """Turns programs into functions, and keeps a list of them. Compiling is slow."""
 
     def __init__(self) -> None:
-        """Begin without a program."""
+        """Start with no programs."""
         self.compiled: list[Program] = []
         self.cache: dict[Program, Callable[..., torch.Tensor]] = {}
 
     def compile(self, program: Program) -> Callable[..., torch.Tensor]:
-        """Return a function of the inputs, which runs each line one time."""
+        """Return a function of the inputs that runs each line once."""
         self.compiled.append(program)
 
         def run(*inputs: torch.Tensor) -> torch.Tensor:
@@ -80,9 +80,9 @@ class Compiler:
 def trace(lazy: Lazy) -> tuple[Program, list[torch.Tensor]]:
     """Return the program behind a Lazy without a value, and its inputs.
 
-    Go to what each takes from left to right, before it. A Lazy that is met again has the place that
-    it had. One with a value is an input; what is behind it is not asked for. Inputs are numbered as
-    they are met. The program holds no tensor.
+    Visit a Lazy's inputs, left to right, before the Lazy itself. One that was visited before keeps
+    its place. A Lazy with a value is an input, whatever it was computed from; number inputs in the
+    order of the visits. The program holds no tensors.
     """
     lines: list[Line] = []
     inputs: list[torch.Tensor] = []
@@ -106,9 +106,10 @@ def trace(lazy: Lazy) -> tuple[Program, list[torch.Tensor]]:
 
 
 def look(lazy: Lazy, compiler: Compiler) -> torch.Tensor:
-    """Return the value, and remember it in `lazy`, whose inputs then become ().
+    """Return the value; store it in `lazy`, and set its inputs to ().
 
-    Each program is compiled once: see ``compiler.cache``. What has a value needs no program.
+    Compile each program once, and keep it in ``compiler.cache``. A Lazy with a value needs no
+    program.
     """
     if lazy.value is None:
         program, inputs = trace(lazy)

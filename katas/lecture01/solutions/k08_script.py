@@ -1,4 +1,4 @@
-"""Date a script: twelve lines of early 2017, on today's PyTorch."""
+"""Predict what today's PyTorch does with twelve lines of early 2017."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Given: do not change. A docstring says what the line gave in 2017.
+# Given: do not change. Each docstring says what the line returned in 2017.
 def wrapped(x: torch.Tensor) -> Any:
     """Wrap x and ask for a gradient: True."""
     return torch.autograd.Variable(x, requires_grad=True).requires_grad
@@ -24,7 +24,7 @@ def bare(x: torch.Tensor) -> Any:
 
 
 def volatile(x: torch.Tensor) -> Any:
-    """Switch autograd off for what is computed from x; does it require grad: False."""
+    """Switch autograd off for everything computed from x, and return requires_grad: False."""
     return torch.autograd.Variable(x, volatile=True).requires_grad
 
 
@@ -54,12 +54,12 @@ def scaled(x: torch.Tensor) -> Any:
 
 
 def column_and_row(_: torch.Tensor) -> Any:
-    """Add four numbers to a column of four, pair by pair: (4, 1)."""
+    """Add four numbers to a column of four, element by element: (4, 1)."""
     return tuple((torch.ones(4, 1) + torch.ones(4)).shape)
 
 
 def square_and_row(_: torch.Tensor) -> Any:
-    """Add four numbers to a square of four, pair by pair: (2, 2)."""
+    """Add four numbers to a square of four, element by element: (2, 2)."""
     return tuple((torch.ones(2, 2) + torch.ones(4)).shape)
 
 
@@ -69,7 +69,7 @@ def uninitialised(_: torch.Tensor) -> Any:
 
 
 def zeroed(x: torch.Tensor) -> Any:
-    """Look at a gradient after zero_grad: 0.0."""
+    """Read a gradient after zero_grad: 0.0."""
     weight = torch.nn.Parameter(x.clone())
     weight.sum().backward()
     torch.optim.SGD([weight], lr=0.1).zero_grad()

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Noise(torch.nn.Module):
-    """Adds a number between 0 and 1 to all of x, another one at each call."""
+    """Adds one number between 0 and 1 to all of x, a new one at each call."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (any shape) plus a random number."""
@@ -18,7 +18,7 @@ class Steps(torch.nn.Module):
     """Divides by the number of its calls so far, this one included."""
 
     def __init__(self) -> None:
-        """Begin with no call."""
+        """Start with no calls."""
         super().__init__()
         self.steps: Tensor
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
@@ -30,10 +30,10 @@ class Steps(torch.nn.Module):
 
 
 class Gain(torch.nn.Module):
-    """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` sets to another."""
+    """Multiplies by a gain of 2, which ``load_state_dict({"gain": ...})`` can change."""
 
     def __init__(self) -> None:
-        """Begin with 2; it is no parameter."""
+        """Start with 2; it is not a parameter."""
         super().__init__()
         self.gain: Tensor
         self.register_buffer("gain", torch.tensor(2.0))
@@ -44,9 +44,9 @@ class Gain(torch.nn.Module):
 
 
 class Mean(torch.nn.Module):
-    """Is exported for any number of rows, but at least two."""
+    """Is exported for any number of rows from two up."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean of the rows of x (n, m), as (m,)."""
-        # Neither a loop nor len, which wants an int: a shape that varies is none.
+        # No loop and no len, which needs an int: a dynamic size is not one.
         return x.mean(0)

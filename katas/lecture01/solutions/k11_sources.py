@@ -1,4 +1,4 @@
-"""Find an operator's homes, as files on your disk."""
+"""Find the files on your disk that define an operator."""
 
 from __future__ import annotations
 

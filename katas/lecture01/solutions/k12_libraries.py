@@ -1,4 +1,4 @@
-"""Find out who links whom, from the extension down to c10."""
+"""Find out which library links to which, from the extension down to c10."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXTENSION = Path(torch._C.__file__).name  # noqa: SLF001
 
 
 def path_of(library: str) -> Path:
-    """Return where a library of the wheel lies; there is no such file for one of the system."""
+    """Return the path of a library of the wheel; for a system library no such file exists."""
     return FOLDER / library if library == EXTENSION else FOLDER / "lib" / library
 
 
@@ -36,7 +36,7 @@ def path_of(library: str) -> Path:
 def needed(library: str) -> tuple[str, ...]:
     """Return the names of the libraries that a library of the wheel links to, in its order.
 
-    One of the system is not followed: (). What the wheel links to, of the system or not, is listed.
+    Return () for a system library. List everything that the wheel links to, system libraries too.
     """
     path = path_of(library)
     if not path.is_file():
@@ -59,7 +59,7 @@ def needed(library: str) -> tuple[str, ...]:
 def closure(library: str, needed: Needed) -> list[str]:
     """Return the libraries that are loaded with a library, itself last.
 
-    List each once, after all that it needs; ``needed(name)`` says what that is. There are no
+    List each once, after everything that it needs; ``needed(name)`` returns that. There are no
     cycles.
     """
     found: list[str] = []
@@ -81,7 +81,7 @@ def chain(library: str, other: str, needed: Needed) -> list[str]:
 
     Return [] if loading `library` does not load `other`.
     """
-    # Chains of equal length, before those that are longer by one.
+    # All chains of one length come before the longer ones.
     chains = {library: [library]}
     waiting = [library]
     for name in waiting:

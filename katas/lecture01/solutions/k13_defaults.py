@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Argument:
     """An argument of a schema. Given.
 
-    Without `has_default` it is required; with `by_name` it stands after the * of the schema.
+    Without `has_default` it is required; with `by_name` it comes after the * of the schema.
     """
 
     name: str
@@ -46,11 +46,11 @@ def is_default(value: Any, argument: Argument) -> bool:
 def fill(
     schema: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the value of each argument, by its name, in the order of the schema.
+    """Return a dict from argument name to value, in the order of the schema.
 
-    Positional values go to the arguments that are not `by_name`, from the left. The call is right
-    in all but one thing: if an argument without a default is missing, raise a TypeError with its
-    name. A default that is a list is another list for each call.
+    Positional values go to the arguments that are not `by_name`, from the left. Check one thing
+    only: if an argument without a default is missing, raise a TypeError with its name. If a default
+    is a list, return a new copy for each call.
     """
     positional = [each.name for each in schema if not each.by_name]
     given = dict(zip(positional, args, strict=False)) | dict(kwargs)
@@ -68,10 +68,10 @@ def fill(
 def trim(
     schema: Sequence[Argument], values: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the shortest args and kwargs that mean this: what a mode gets.
+    """Return the shortest args and kwargs for these values, as a mode gets them.
 
-    What is not `by_name` is passed by position, without the defaults at the end. What is `by_name`
-    is passed by name, unless it is the default.
+    Pass arguments that are not `by_name` by position, without the trailing defaults. Pass those
+    that are `by_name` by name, unless the value is the default.
     """
     positional = [each for each in schema if not each.by_name]
     while positional and is_default(values[positional[-1].name], positional[-1]):
@@ -85,7 +85,7 @@ def trim(
 
 
 def describe(values: Mapping[str, torch.Tensor | object]) -> str:
-    """Return a line for a failure. Given."""
+    """Return one line for a failure message. Given."""
     return ", ".join(
         f"{name}={'tensor' if hasattr(value, 'shape') else repr(value)}"
         for name, value in values.items()

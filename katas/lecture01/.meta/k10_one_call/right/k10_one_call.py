@@ -6,10 +6,10 @@ import torch
 
 
 def flatten(tensors: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Return a new tensor of one dim with all elements, and a view of it for each of `tensors`.
+    """Return a new 1-d tensor with all elements, and a view of it for each of `tensors`.
 
-    The views have shapes and values of `tensors` (one dtype, any shape and layout, none requires
-    grad), and lie in the flat tensor in their order, without gaps.
+    The views have the shapes and values of `tensors` (one dtype, any shape and layout, none
+    requires grad). They follow each other in the flat tensor in the same order, without gaps.
     """
     sizes = [each.numel() for each in tensors]
     flat = torch.empty(sum(sizes), dtype=tensors[0].dtype)
