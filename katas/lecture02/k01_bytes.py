@@ -6,10 +6,10 @@ Paste this:
     for y in (x, x.t(), x[:, 1:]):
         print(list(y.untyped_storage()), y.shape, y.stride(), y.storage_offset())
 
-Three tensors, the same twelve bytes. Transposing moved nothing: strides and offset alone say where
-an element lies, counted in elements. Be the tensor: write `element`, about 4 lines.
+Three tensors, the same twelve bytes. Transposing moved nothing: strides and offset, counted in
+elements, determine where each element is. Be the tensor: write `element`, about 4 lines.
 
-Begin on paper: at which two bytes lies ``x.t()[2, 1]``?
+Begin on paper: which two bytes hold ``x.t()[2, 1]``?
 Afterwards open ``torch/include/c10/core/TensorImpl.h`` in site-packages: `data_ptr_impl`.
 """
 
@@ -34,5 +34,5 @@ def element(
     for i, size in zip(index, sizes, strict=True):
         if not -size <= i < size:
             raise IndexError(f"index {i} is out of range for a dim of size {size}")
-    # TODO: how many elements lie before this one, and how many bytes?
+    # TODO: how many elements come before this one, and how many bytes?
     raise NotImplementedError("element")

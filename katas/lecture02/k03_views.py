@@ -1,20 +1,20 @@
 """View or copy? Predict where fifteen expressions find their elements.
 
 ``y = x[:, [0, 1]]; y.zero_()`` leaves `x` alone, ``y = x[:, 0:2]; y.zero_()`` does not. You have
-met this bug. Each expression in `EXPRESSIONS` starts from
+probably met this bug. Each expression in `EXPRESSIONS` starts from
 
     x = torch.arange(24).reshape(2, 3, 4)        # int64, strides (12, 4, 1), storage offset 0
 
 Write down one `Prediction` for each, without running it.
 
-- A view only has other strides and another offset. If no constant steps of 0 or more reach the
-  elements, they are copied.
+- A view changes only strides and offset. If constant steps of 0 or more cannot reach the elements,
+  they are copied.
 - Strides and offset count elements of the *result's* dtype.
 - The copies here are row-major, except the result of an elementwise operator, which keeps its
-  input's order of dims in memory. (Others may keep it, too: ``x.transpose(0, 2)[:, [0, 1]]``.)
+  input's order of dims in memory. (Others may also keep it: ``x.transpose(0, 2)[:, [0, 1]]``.)
 
-Begin on paper: draw the 24 places, and mark those of ``x[..., 1::2]``. A wrong row tells you its
-rule, never the answer; your rows cannot call torch.
+Begin on paper: draw the 24 places, and mark those of ``x[..., 1::2]``. A failure shows the rule of
+a wrong row, never the answer; your rows cannot call torch.
 Afterwards: "Tensor Views" in the documentation, and ``aten/src/ATen/native/TensorShape.cpp``.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Where a result finds its elements.
+    """Where the elements of a result are.
 
     `shares` is True for a result in the storage of `x` (a view, or `x` itself), False for a copy.
     """

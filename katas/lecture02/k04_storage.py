@@ -1,14 +1,14 @@
-"""Say how far a tensor reaches into its storage.
+"""Work out how far a tensor reaches into its storage.
 
-You save one row, a thousand numbers, and the file has four megabytes:
+You save one row, a thousand numbers, and the file is four megabytes:
 
     big = torch.zeros(1000, 1000)
     torch.save(big[:1], "row.pt")      # try big[:1].clone(), too
 
-A tensor is a window on a storage, and `torch.save` writes storages. Now the other way: how small
-may a storage be? Write `storage_size`, about 4 lines.
+A tensor is a window on a storage, and `torch.save` writes storages. Now turn the question round:
+how small can the storage be? Write `storage_size`, about 4 lines.
 
-Begin on paper: where does the last element of sizes (2, 3), strides (10, 2) lie?
+Begin on paper: where is the last element of sizes (2, 3), strides (10, 2)?
 Afterwards: `computeStorageNbytes` in ``aten/src/ATen/EmptyTensor.cpp``.
 """
 
@@ -16,9 +16,10 @@ from __future__ import annotations
 
 
 def storage_size(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> int:
-    """Return how many elements a storage needs at least, to hold every element of this tensor.
+    """Return the least number of elements that a storage needs to hold this tensor.
 
-    What lies before the offset counts. Strides are 0 or more. Without elements, 0 will do.
+    Elements before the offset count. Strides are 0 or more. For a tensor without elements, return
+    0.
     """
     # TODO: which index reaches furthest?
     raise NotImplementedError("storage_size")

@@ -6,18 +6,18 @@ A ``.pt`` file is a zip. Look into one:
     print(zipfile.ZipFile("x.pt").namelist())
 
     x/data.pkl      the pickle: a dict, and how to rebuild two tensors
-    x/data/0        the bytes of one storage: both tensors name it
-    x/byteorder     and a few small ones
+    x/data/0        the bytes of one storage: both tensors refer to it
+    x/byteorder     and a few small files
 
-No element is in the pickle. Where a tensor stands, it calls ``_rebuild_tensor_v2`` with sizes,
-strides and offset, and with a *persistent id* in the storage's place, which only the reader can
-resolve. Be the reader:
+The pickle contains no elements. For each tensor it calls ``_rebuild_tensor_v2`` with sizes, strides
+and offset, and with a *persistent id* in place of the storage, which only the reader can resolve.
+Be the reader:
 
-1. `Reader.persistent_load`: from the id to the storage. A storage that two tensors share must stay
+1. `Reader.persistent_load`: turn the id into the storage. A storage shared by two tensors must stay
    shared.
-2. `rebuild`: the tensor, from a storage and what you know of strides.
+2. `rebuild`: make the tensor from a storage, sizes, strides and offset.
 
-About 10 lines. Begin with ``pickletools.dis`` of data.pkl: find the id, and what stands around it.
+About 10 lines. Begin with ``pickletools.dis`` of data.pkl: find the id, and what surrounds it.
 Afterwards open ``torch/serialization.py`` (``persistent_load``) and ``torch/_utils.py``.
 
 Real life differs: devices, byte orders, Parameters, memory mapping.
@@ -59,7 +59,7 @@ class Reader(pickle.Unpickler):
         super().__init__(io.BytesIO(archive.read(f"{self.root}/data.pkl")))
 
     def find_class(self, module: str, name: str) -> Any:
-        """Given: resolve what an archive of tensors names, and refuse all else.
+        """Given: resolve the names that an archive of tensors needs, and refuse all others.
 
         A pickle can call anything; that is why ``torch.load`` has ``weights_only``.
         """
@@ -72,12 +72,13 @@ class Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not for tensors")
 
     def persistent_load(self, pid: tuple[str, torch.dtype, str, str, int]) -> torch.Tensor:
-        """Return the storage as a flat, writable tensor: all of it, row-major, of its dtype.
+        """Return the whole storage as a flat, writable, row-major tensor of its dtype.
 
         `pid` is ("storage", dtype, key, device, number of elements); the bytes are in the file
-        ``data/`` + key. It is called once for each tensor of the pickle. Devices are the CPU.
+        ``data/`` + key. It is called once for each tensor in the pickle. The device is always the
+        CPU.
         """
-        # TODO: read bytes, once for each key. (torch.frombuffer refuses to read no bytes.)
+        # TODO: read bytes, once for each key. (torch.frombuffer refuses an empty buffer.)
         raise NotImplementedError("persistent_load")
 
 
@@ -90,9 +91,9 @@ def rebuild(  # noqa: PLR0917 - the pickle calls it so
     hooks: OrderedDict[int, object],
     metadata: object = None,
 ) -> torch.Tensor:
-    """Return a tensor with these sizes, strides and offset on `storage`; no element is copied.
+    """Return a tensor with these sizes, strides and offset on `storage`, without a copy.
 
-    It requires a gradient if `requires_grad` says so. `hooks` and `metadata` are empty here.
+    It requires a gradient if `requires_grad` is true. `hooks` and `metadata` are empty here.
     """
     # TODO: which view takes all three?
     raise NotImplementedError("rebuild")

@@ -4,14 +4,15 @@
     torch.neg(x[:-1], out=x[1:])     # read at one index, written at another: refused
     x.unfold(0, 3, 1).add_(1)        # overlaps, and PyTorch goes on
 
-Which element wins would depend on the order in which a kernel visits them. PyTorch looks before
-it writes, but only by cheap tests on sizes and strides; what they cannot tell is `TOO_HARD`, and
-is let through. Write the three tests, about 20 lines:
+The result would depend on the order in which a kernel visits the elements. PyTorch checks before it
+writes, but only with cheap tests on sizes and strides; whatever they cannot decide is `TOO_HARD`,
+and is allowed. Write the three tests, about 20 lines:
 
-1. `is_dense`: no gaps, no repeats, dims in any order. Sort them by stride: which must the first
-   have, which the next?
+1. `is_dense`: no gaps, no repeats, dims in any order. Sort the dims by stride: which stride must
+   the first have, and which the next?
 2. `internal_overlap`: dense means no, an expanded dim means yes.
-3. `overlap_status` of two tensors. A dense one is a stretch of storage, from its offset on.
+3. `overlap_status` of two tensors. A dense tensor is a contiguous range of storage, starting at its
+   offset.
 
 Begin on paper: which of (3, 1), (1, 2), (2, 1) makes sizes (2, 3) dense?
 Afterwards read PyTorch's ``aten/src/ATen/MemoryOverlap.cpp``, and ``c10/core/Contiguity.h``.
@@ -24,7 +25,7 @@ from enum import Enum
 
 
 class Overlap(Enum):
-    """Given: what PyTorch knows about two sets of elements that may share memory."""
+    """Given: what PyTorch can say about elements that may share memory."""
 
     NO = "no element is shared"
     YES = "an element is certainly seen at two indices"
@@ -43,7 +44,7 @@ class Window:
 
 
 def is_dense(window: Window) -> bool:
-    """Return whether the elements fill a stretch of storage, without gap or repeat.
+    """Return whether the elements fill a range of storage without gaps or repeats.
 
     The strides of dims of size 1 do not matter. A window without elements is dense.
     """
@@ -52,20 +53,19 @@ def is_dense(window: Window) -> bool:
 
 
 def internal_overlap(window: Window) -> Overlap:
-    """Return whether one element is seen at two indices.
+    """Return whether one element appears at two indices.
 
     `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
     """
-    # TODO: two cheap certainties, and the rest.
+    # TODO: two cases are cheap and certain; the rest is not.
     raise NotImplementedError("internal_overlap")
 
 
 def overlap_status(a: Window, b: Window) -> Overlap:
-    """Return what two windows on one storage share. The first that holds counts.
+    """Return what two windows on one storage share. The first rule that applies wins.
 
-    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their stretches do not
-    meet, `FULL` for one stretch with equal strides (each element is read, then written), else
-    `PARTIAL`.
+    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges do not meet,
+    `FULL` if range and strides are equal (each element is read, then written), else `PARTIAL`.
     """
     # TODO: dense windows are intervals.
     raise NotImplementedError("overlap_status")

@@ -1,12 +1,12 @@
-"""Six stride bugs in five functions: find and mend them.
+"""Six stride bugs in five functions: find and fix them.
 
     table = template.expand(3, -1)
     table[0, 1] = 1                  # and now every row has a 1, and so has the template
 
-All code here is written, and it works on new row-major tensors, more or less. It fails, mostly in
-silence, on slices and transposes, and where a view was taken for a copy or a copy for a view.
-Nothing raises NotImplementedError: run the tests, read what came out, and ask where the elements
-are. There are two bugs in `windows`. Each takes one line to mend.
+All code here is written, and it mostly works on new row-major tensors. It fails, usually silently,
+on slices and transposes, and where somebody mistook a view for a copy or a copy for a view. Nothing
+raises NotImplementedError: run the tests, read what came out, and ask where the elements are.
+`windows` has two bugs. Each bug takes one line to fix.
 
 Begin with `marked`: print the strides of its table.
 Afterwards read ``as_strided_tensorimpl`` in PyTorch's ``aten/src/ATen/native/TensorShape.cpp``.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch  # noqa: TC002 - you may want to call it
 
 
-# TODO: six bugs stand below, at least one in each function.
+# TODO: there are six bugs below, at least one in each function.
 def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
     """Return a table with one copy of the 1-D `template` per place, and a 1 there."""
     table = template.expand(len(places), -1)
@@ -28,13 +28,13 @@ def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
 
 def clear_columns_(matrix: torch.Tensor, count: int) -> torch.Tensor:
     """Set the first `count` columns to 0, in place, and return the matrix itself."""
-    # Column by column, the first ones are the start of the transpose.
+    # The first columns are the start of the flattened transpose.
     matrix.t().reshape(-1)[: count * len(matrix)].zero_()
     return matrix
 
 
 def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
-    """Return all stretches of `size` neighbours of a 1-D signal, as a view: no copy."""
+    """Return all runs of `size` neighbours in a 1-D signal, as a view without a copy."""
     count = len(signal) - size + 1
     return signal.as_strided((count, size), (1, 1), 0)
 
@@ -42,12 +42,12 @@ def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
 def peak(matrix: torch.Tensor) -> tuple[int, int]:
     """Return row and column of the largest element.
 
-    ``argmax`` counts elements in the order of their indices, wherever they are in memory.
+    ``argmax`` numbers elements in the order of their indices, wherever they are in memory.
     """
     place = int(matrix.argmax())
     return divmod(place, matrix.stride(0))
 
 
 def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether `a` and `b`, which have elements, share a storage, at whatever part of it."""
+    """Return whether `a` and `b`, both not empty, share a storage, at any offset."""
     return a.data_ptr() == b.data_ptr()

@@ -1,17 +1,17 @@
-"""Find each element that index tensors name.
+"""Find the elements that index tensors select.
 
     x = torch.zeros(7, 8, 9, 10)
     i = torch.zeros(2, 3, dtype=torch.long)
     print(x[:, i, i].shape)        # (7, 2, 3, 10)
     print(x[:, i, :, i].shape)     # (2, 3, 7, 9): where did the 7 go?
 
-Index tensors are broadcast together; the dims of that shape, the *block*, stand side by side in the
-result. Between neighbours they take their place. If another dim lies between, there is no place,
-and the block goes to the front.
+Index tensors are broadcast together; the dims of that shape, the *block*, are adjacent in the
+result. If the indexed dims are neighbours, the block takes their place. If another dim lies between
+them, the block goes to the front.
 
-1. `block_start`: at which dim of the result.
-2. `positions`: where in the storage each element of the result lies: a sum of one term per dim,
-   steps times stride, as ever. Shape each term so that all of them broadcast.
+1. `block_start`: at which dim of the result does it start?
+2. `positions`: where in the storage each element of the result is: a sum of one term per dim, index
+   times stride, as always. Shape each term so that all of them broadcast.
 
 `gather`, which then reads them, is given. About 15 lines, without indexing by a tensor.
 
@@ -27,14 +27,14 @@ import torch  # noqa: TC002 - your answer calls it
 def block_start(indices: list[torch.Tensor | None]) -> int:
     """Return the dim of the result at which the block starts.
 
-    There is an entry for each dim of the view, None where it is not indexed; one is a tensor.
+    There is an entry for each dim of the view, None if it is not indexed; at least one is a tensor.
     """
     # TODO: are the indexed dims neighbours?
     raise NotImplementedError("block_start")
 
 
 def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
-    """Return where in the storage the elements of the result lie: int64, of the result's shape.
+    """Return where in the storage the elements of the result are: int64, of the result's shape.
 
     The index tensors are int64 of one dim or more, and broadcast. -1 is the last index. The dims
     that are not indexed follow in order around the block. The answer is on the view's device.
@@ -47,6 +47,6 @@ def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.T
 
 
 def gather(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
-    """Return the view indexed by the tensors, a slice(None) where there is None. Given."""
+    """Return the view indexed by the tensors, with slice(None) for each None. Given."""
     count = view.untyped_storage().nbytes() // view.element_size()
     return view.as_strided((count,), (1,), 0).take(positions(view, indices))

@@ -1,4 +1,4 @@
-"""Two counters that lose counts: find and mend them.
+"""Two counters that lose counts: find and fix the bugs.
 
     x = torch.zeros(3)
     x[[0, 0, 2]] += 1           # [1, 0, 1]: where is the other 1?
@@ -7,10 +7,10 @@
     zero = torch.zeros(4099, dtype=torch.int64)
     torch.zeros(1, dtype=torch.float16).index_add_(0, zero, ones)    # 2048
 
-Both functions run (nothing raises NotImplementedError), and count too little. Each takes a line or
-two to mend.
+Both functions run (nothing raises NotImplementedError), but count too little. Each takes a line or
+two to fix.
 
-Begin on paper: in which order do reading, adding and writing happen in the first?
+Begin on paper: in which order does the first function read, add and write?
 Afterwards read ``index_put_`` in ``aten/src/ATen/native/TensorAdvancedIndexing.cpp``.
 """
 
@@ -30,7 +30,7 @@ def histogram(values: torch.Tensor, bins: int) -> torch.Tensor:
 def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tensor:
     """Return the sum of `values`, a float vector, in each of `count` groups, in the values' dtype.
 
-    ``groups[i]`` is the group of ``values[i]``. A half precision sum is rounded at the end alone.
+    ``groups[i]`` is the group of ``values[i]``. Round a half precision sum only once, at the end.
     """
     result = values.new_zeros(count)
     return result.index_add_(0, groups, values)

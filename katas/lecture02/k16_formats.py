@@ -5,16 +5,16 @@
     x.cumsum(1).is_contiguous(memory_format=torch.channels_last)     # guess first
 
 A network stays in channels-last only as long as each operator keeps the format; one that does not
-costs a copy, and no table says which. Write the experiment, about 10 lines:
+costs a copy, and no table lists them. Write the experiment, about 10 lines:
 
-1. `survey`: each operator gets channels-last images; which format does its result have?
+1. `survey`: give each operator channels-last images; which format does its result have?
 2. `deciders`: for two operands, whose format does the result take?
 
 - Which sizes make the format unambiguous? A tensor of ``(2, 1, 4, 5)`` can be in both.
 - An operator may write to its input, so each call gets its own.
 
 Begin with a guess for each row of `OPERATORS`; then print ``survey(OPERATORS)``. Ask `deciders`
-about ``torch.add``, ``torch.cat`` of two, ``lambda a, b: F.conv2d(a, b, padding=1)``.
+about ``torch.add``, ``torch.cat`` of two tensors, ``lambda a, b: F.conv2d(a, b, padding=1)``.
 Afterwards read ``reorder_dimensions`` in PyTorch's ``aten/src/ATen/TensorIterator.cpp``.
 """
 
@@ -77,12 +77,12 @@ def format_of(tensor: torch.Tensor) -> str:
 def survey(
     operators: Mapping[str, Callable[[torch.Tensor], torch.Tensor]], device: str = "cpu"
 ) -> dict[str, str]:
-    """Return, for each operator, the format of its result for a channels-last input of its own.
+    """Return the format of each operator's result for its own channels-last input.
 
     Inputs are float32 on `device`, (N, C, H, W) with N at least 2, C at least 4, H and W at least
-    6, and C, H and W even, so that every operator can work.
+    6, and C, H and W even, so that every operator works.
     """
-    # TODO: which sizes leave no doubt about the format of the input?
+    # TODO: which sizes make the format of the input unambiguous?
     raise NotImplementedError("survey")
 
 
@@ -91,8 +91,8 @@ def deciders(
 ) -> set[str]:
     """Return which operand, alone in channels-last, makes the result ``"channels_last"``.
 
-    A set of "first" and "second": empty if neither does, both if each of them does. The other
-    operand is row-major; both have the sizes that `survey` uses. Each call gets its own.
+    Return a set of "first" and "second": empty if neither does, both if each does on its own. The
+    other operand is row-major; both have the sizes that `survey` uses. Each call gets its own.
     """
     # TODO: two experiments.
     raise NotImplementedError("deciders")

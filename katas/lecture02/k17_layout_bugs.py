@@ -1,15 +1,15 @@
-"""Six bugs of layout, broadcasting and indexing: find and mend them.
+"""Six bugs of layout, broadcasting and indexing: find and fix them.
 
     gains = torch.tensor([1.0, 2.0, 3.0])       # one for each channel
-    torch.ones(1, 3, 3, 3) * gains              # scales the columns, and says nothing
+    torch.ones(1, 3, 3, 3) * gains              # silently scales the columns
 
-All six functions run (nothing raises NotImplementedError), the shapes fit, and the result is wrong,
-or right and slow. That is what square images, one-column predictions and in-place writes through a
-mask do. Images are (N, C, H, W). One or two lines mend each function; its docstring says what it
-is to do.
+All six functions run (nothing raises NotImplementedError), the shapes fit, but the result is wrong,
+or right and slow. Square images, one-column predictions and in-place writes through a mask cause
+such bugs. Images are (N, C, H, W). One or two lines fix each function; its docstring says what it
+should do.
 
-Begin with `squared_error`: print the shape of the difference. Then write shapes below each other,
-flush right, before you trust a line.
+Begin with `squared_error`: print the shape of the difference. Then write the shapes below each
+other, flush right, before you trust a line.
 Afterwards read ``infer_size_impl`` in PyTorch's ``aten/src/ATen/ExpandUtils.cpp``.
 """
 
@@ -18,9 +18,9 @@ from __future__ import annotations
 import torch
 
 
-# TODO: six bugs stand below, one in each function.
+# TODO: there are six bugs below, one in each function.
 def scale_channels(images: torch.Tensor, gains: torch.Tensor) -> torch.Tensor:
-    """Return the images with each channel multiplied by its gain, of gains (C,)."""
+    """Return the images with each channel multiplied by its gain; gains are (C,)."""
     return images * gains
 
 
@@ -43,7 +43,7 @@ def scores_of(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Set the masked pixels to 0 in all channels, in place, and return the images themselves.
+    """Set the masked pixels to 0 in all channels, in place, and return the same tensor.
 
     `mask` is bool of shape (N, H, W).
     """
@@ -53,7 +53,7 @@ def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the images with `count` channels of zeros behind the others, in their dtype.
+    """Return the images with `count` channels of zeros appended, in the same dtype.
 
     Channels-last images stay channels-last, row-major ones row-major, slices of such images too;
     `count` is 1 or more.

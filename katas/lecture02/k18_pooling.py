@@ -1,13 +1,13 @@
-"""A chain of poolings in channels-last: copy when you must, and only then.
+"""Run a chain of poolings in channels-last, and copy only when you must.
 
-Time both; with AVX2 the second takes about a tenth of the first:
+Time both; with AVX2 the second takes about a tenth of the time of the first:
 
     x = torch.rand(4, 32, 64, 64)
     y = x.contiguous(memory_format=torch.channels_last)
     for z in (x, y):
         print(timeit.timeit(lambda: torch.max_pool2d(z, 3), number=50))
 
-Vector instructions take neighbours, and in `y` these are channels. But a layer may drop the format,
+Vector instructions work on neighbours, which in `y` are channels. But a layer may drop the format,
 and every conversion is a copy. Write `run`, 3 lines.
 
 Begin with ``y.contiguous(memory_format=torch.channels_last) is y``.
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 def run(
     layers: Sequence[Callable[[torch.Tensor], torch.Tensor]], images: torch.Tensor
 ) -> torch.Tensor:
-    """Return the images after one layer after the other; the result is row-major, without gaps.
+    """Apply one layer after another; return the result in row-major order, without gaps.
 
-    Each layer gets images in channels-last, without gaps, too. What is so already is not copied.
+    Each layer gets images in channels-last, also without gaps. Copy nothing that is already in the
+    right format.
     """
     # TODO: where may the format be lost?
     raise NotImplementedError("run")

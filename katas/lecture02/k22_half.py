@@ -1,7 +1,7 @@
 """Half precision by hand: predict fifteen results of float16 and bfloat16.
 
-Your loss goes up a little and stays there, or is infinite, and the code is right. The numbers are
-not:
+Your loss rises a little and stays there, or is infinite, but the code is right. The numbers are the
+problem:
 
                  significant bits    exponents      spacing at 1    largest
     float16      11                  -14 to 15      2**-10          65504
@@ -9,15 +9,15 @@ not:
 
 Write down the value of each expression in `EXPRESSIONS`, without running it.
 
-- The spacing doubles at each power of two. Below 2**-14, float16 goes on in multiples of 2**-24.
-- The nearer neighbour wins; halfway, the one whose last bit is 0. What would round to a number
-  after the largest is infinite.
-- Operators round what they write. Most compute in float32, where Python numbers stay too, so a sum
-  or a mean rounds once, at its end; ``index_add_`` of a vector writes and rounds each addition.
+- The spacing doubles at each power of two. Below 2**-14, float16 continues in multiples of 2**-24.
+- Values round to the nearer neighbour; halfway, to the one whose last bit is 0. A value that would
+  round to a number beyond the largest becomes infinite.
+- Operators round what they write. Most compute in float32, and keep Python numbers in it too, so a
+  sum or a mean rounds once, at its end; ``index_add_`` of a vector writes and rounds each addition.
 - float16 with bfloat16 gives float32.
 
-Begin on paper: which integers between 2048 and 2056 are float16s? A wrong row tells you its rule;
-your rows cannot call torch.
+Begin on paper: which integers between 2048 and 2056 are float16s? A failure shows the rule of a
+wrong row; your rows cannot call torch.
 Afterwards open ``torch/include/torch/headeronly/util/Half.h`` in site-packages.
 """
 

@@ -1,12 +1,12 @@
-"""Predict the dtype of six sums, and find the hole.
+"""Predict the dtype of six sums, and find the one that raises.
 
     half = torch.ones(2, dtype=torch.float16)
     double = torch.tensor(2.0, dtype=torch.float64)
     print((half + double).dtype)      # not float64
 
 1. The highest category wins: bool < integers < floats < complex.
-2. Within one category, tensors with dims win over tensors without, and these over numbers.
-3. Otherwise the smallest dtype that holds both wins. The newer uint16, uint32 and uint64 combine
+2. Within one category, tensors with dims win over tensors without, and these over Python numbers.
+3. Otherwise the smallest dtype that can hold both wins. The newer uint16, uint32 and uint64 combine
    with floats; with bool or other integers the sum raises: "error".
 
 Begin on paper: which rule decides each row?
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def vector(dtype: torch.dtype) -> torch.Tensor:
-    """Return two ones."""
+    """Return a vector of two ones."""
     return torch.ones(2, dtype=torch.int64).to(dtype)
 
 

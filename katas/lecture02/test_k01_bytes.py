@@ -1,4 +1,4 @@
-"""Tests of k01_bytes: what PyTorch reads at an index is what lies in its storage."""
+"""Tests of k01_bytes: what PyTorch reads at an index must be the bytes in its storage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def agree(x: torch.Tensor, index: tuple[int, ...], why: str) -> None:
 
 
 def same(x: torch.Tensor, memory: bytes, index: tuple[int, ...], theirs: bytes, why: str) -> None:
-    """Compare the bytes found in the memory of `x` with those that are there."""
+    """Compare the bytes found in the memory of `x` with PyTorch's element."""
     sizes, offset = tuple(x.shape), x.storage_offset()
     yours = element(memory, x.element_size(), index, sizes, x.stride(), offset=offset)
 
@@ -41,20 +41,20 @@ def same(x: torch.Tensor, memory: bytes, index: tuple[int, ...], theirs: bytes, 
 
 
 def test_elements_of_one_byte() -> None:
-    """In a row of bytes, the index is the place."""
+    """With one-byte elements, the index is the byte."""
     x = torch.tensor([7, 8, 9], dtype=torch.uint8)
     agree(x, (2,), "One byte each: the third byte.")
 
 
 def test_strides_count_elements() -> None:
-    """An int16 is two bytes, so place 5 begins at byte 10."""
+    """An int16 is two bytes, so element 5 begins at byte 10."""
     x = WORDS.view(2, 3)
     agree(x, (0, 1), "Places count elements; memory counts bytes.")
     agree(x, (1, 2), "One row is 3 elements, and 2 more: place 5, bytes 10 and 11.")
 
 
 def test_a_transpose_reads_the_same_bytes() -> None:
-    """Its strides are exchanged, its memory is not."""
+    """The strides are swapped; the memory stays the same."""
     x = WORDS.view(2, 3)
     agree(x.t(), (2, 1), "x.t()[2, 1] is x[1, 2], in the same memory: the strides are (1, 3).")
     agree(x[:1].expand(2, 3), (1, 0), "Expanded rows: a stride of 0 stays where it is.")
@@ -62,7 +62,7 @@ def test_a_transpose_reads_the_same_bytes() -> None:
 
 
 def test_a_slice_starts_at_its_offset() -> None:
-    """The storage is still the whole one."""
+    """The storage is still the whole storage of x."""
     agree(WORDS.view(2, 3)[:, 1:], (0, 0), f"The slice starts one element later. {SEE}")
     agree(WORDS[3:][::2], (1,), "Offset 3, and one step of stride 2.")
 
@@ -89,7 +89,7 @@ def test_every_element_of_any_tensor(x: torch.Tensor) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("index", [(2, 0), (0, 3), (-3, 0), (0, -4), (), (1,), (1, 0, 0)])
 def test_an_index_outside_is_refused(index: tuple[int, ...]) -> None:
-    """A wrong place would silently read a neighbour."""
+    """A wrong index would silently read a neighbour."""
     with pytest.raises(IndexError):
         element(bytes(12), 2, index, (2, 3), (3, 1))
 

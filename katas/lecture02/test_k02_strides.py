@@ -17,9 +17,9 @@ SIZES = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
 @st.composite
 def windows(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Draw sizes, strides and a storage offset: any window at all, overlapping ones too."""
+    """Draw sizes, strides and a storage offset: any window, even an overlapping one."""
     sizes = draw(SIZES)
-    # Half of them are nearly row-major: the strides of a new tensor, one of them changed.
+    # Half of them are nearly row-major: the strides of a new tensor with one changed.
     strides = tuple(draw(st.integers(0, 6)) for _ in sizes)
     if draw(st.booleans()):
         strides = torch.empty(sizes).stride()
@@ -54,7 +54,7 @@ def contiguity_agrees(
 
 
 def test_the_last_dim_has_stride_one() -> None:
-    """One row of three elements: neighbours are one element apart."""
+    """In a row of three elements, neighbours are one element apart."""
     strides_agree((3,), "A step along the only dim is one element.")
 
 
@@ -77,14 +77,14 @@ def test_strides_are_those_of_a_new_tensor(device: str, sizes: tuple[int, ...]) 
 
 
 def test_a_row_major_tensor_is_contiguous() -> None:
-    """And its transpose is not."""
+    """A new tensor is contiguous; its transpose is not."""
     contiguity_agrees((2, 3), (3, 1), "The strides of a new tensor.")
     contiguity_agrees((3, 2), (1, 3), "A transpose: neighbours of a row are 3 elements apart.")
     contiguity_agrees((), (), "One element follows nothing.")
 
 
 def test_gaps_and_repeats_are_not_contiguous() -> None:
-    """Every second element, and one element expanded, have the wrong strides."""
+    """Every second element, or one element expanded, gives the wrong strides."""
     contiguity_agrees((4,), (2,), "Between two elements lies one that is not shown.")
     contiguity_agrees((4,), (0,), "Four times the same element are not four in a row.")
     contiguity_agrees((2, 3), (4, 1), "A row of 3 that starts every 4 leaves a gap.")
@@ -92,13 +92,13 @@ def test_gaps_and_repeats_are_not_contiguous() -> None:
 
 
 def test_the_stride_of_a_size_one_dim_does_not_matter() -> None:
-    """The only index of such a dim is 0, wherever it stands."""
+    """The only index of such a dim is 0, wherever the dim is."""
     for sizes, strides in [((1, 3), (99, 1)), ((3, 1), (1, 99)), ((2, 1, 3), (3, 0, 1))]:
         contiguity_agrees(sizes, strides, "0 times any stride is 0: no index uses it.")
 
 
 def test_an_empty_tensor_is_contiguous() -> None:
-    """No elements are out of order."""
+    """Without elements, nothing can be out of order."""
     contiguity_agrees((0,), (5,), "No elements, no disorder.")
     contiguity_agrees((3, 0, 2), (1, 7, 9), "No elements, no disorder.")
 
@@ -114,7 +114,7 @@ def test_contiguity_is_what_torch_says(
 
 
 def test_no_tensor_is_made() -> None:
-    """The answer is arithmetic on ints: asking a tensor for it would skip the kata."""
+    """The answer is arithmetic on ints; asking a tensor would skip the kata."""
     tensors = [torch.empty(sizes) for sizes in torch.randint(1, 9, (8, 3)).tolist()]
     facts = [(tuple(x.shape), x.stride(), x.is_contiguous()) for x in tensors]
     facts += [(tuple(x.mT.shape), x.mT.stride(), x.mT.is_contiguous()) for x in tensors]

@@ -1,4 +1,4 @@
-"""Tests of k03_views: every expression is run, and compared with what you predicted."""
+"""Tests of k03_views: every expression is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLLECTED = "elements that no constant step reaches are collected: a new result,
 STRIDES = "such a method has other strides for the same storage: which step does each dim take?"
 ALLOWED = "reshape and flatten are views where strides allow it, and copies elsewhere"
 KEPT = "what need not be changed is returned as it is"
-# What decides each expression; the right answer itself stands nowhere but in PyTorch.
+# What decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "select": BASIC,
     "steps": BASIC,
@@ -36,10 +36,10 @@ RULES = {
 
 
 def predicted() -> dict[str, tuple[bool, tuple[int, ...], int]]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        # All is read while torch is away, so that nothing is worked out later.
+        # Read everything while torch is hidden, so that nothing is computed later.
         return {
             name: (row.shares, tuple(row.strides), row.offset)
             for name, row in fresh.predictions().items()
@@ -47,10 +47,12 @@ def predicted() -> dict[str, tuple[bool, tuple[int, ...], int]]:
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"
+    assert yours == set(EXPRESSIONS), (
+        f"rows and expressions must match one to one; they differ in {yours}"
+    )
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
@@ -60,7 +62,7 @@ def test_prediction(device: str, name: str) -> None:
     x = torch.arange(24, device=device).reshape(2, 3, 4)
     result = EXPRESSIONS[name](x)
     shares = x.untyped_storage().data_ptr() == result.untyped_storage().data_ptr()
-    # True is 1 for Python, and an offset is no bool.
+    # In Python True equals 1, but an offset is not a bool.
     is_right = repr(row) == repr((shares, result.stride(), result.storage_offset()))
 
     assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"

@@ -1,4 +1,4 @@
-"""Tests of k04_storage: ``as_strided`` refuses a storage that is too small, and says its size."""
+"""Tests of k04_storage: the error of ``as_strided`` reports the size that it needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def least(sizes: Shape, strides: Shape, offset: int) -> int:
-    """Return how many elements of one byte PyTorch asks of a storage."""
+    """Return how many one-byte elements PyTorch requires of a storage."""
     try:
         torch.empty(0, dtype=torch.uint8).as_strided(sizes, strides, offset)
     except RuntimeError as error:
@@ -46,19 +46,19 @@ def test_a_new_tensor_fills_its_storage() -> None:
 
 
 def test_a_storage_reaches_to_the_last_element() -> None:
-    """Steps count, not elements."""
+    """The steps between elements count, not only the elements."""
     agree((2,), (10,), 0, "A step of 10 between two elements: places 0 and 10.")
     agree((2, 3), (10, 2), 0, "The last element is at place 1 * 10 + 2 * 2.")
 
 
 def test_an_expanded_tensor_needs_one_element() -> None:
-    """A thousand indices, one place; and a scalar has an element, though no dims."""
+    """A thousand indices share one place; a scalar has no dims but one element."""
     agree((1000,), (0,), 0, "Every index is at place 0.")
     agree((), (), 0, "No dims, one element.")
 
 
 def test_a_storage_holds_what_lies_before_the_offset() -> None:
-    """The tensor starts inside it."""
+    """The tensor starts in the middle of the storage."""
     agree((2, 3), (3, 1), 7, "Seven elements lie before the first one.")
 
 

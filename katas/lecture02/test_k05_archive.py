@@ -1,4 +1,4 @@
-"""Tests of k05_archive: what ``torch.save`` writes must come back as ``torch.load`` returns it."""
+"""Tests of k05_archive: your reader must return what ``torch.load`` returns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 DTYPES = tuple(kata.DTYPES.values())
-# What reads archives, or hands them to what does.
+# Functions that read archives, or pass them on to one that does.
 LOADS = (
     *("torch.load", "torch.serialization", "torch.jit.load", "torch.hub", "torch.package"),
     "torch.storage._load_from_bytes",
@@ -42,10 +42,10 @@ def saved(value: object) -> io.BytesIO:
 
 
 def agree(x: torch.Tensor, why: str) -> torch.Tensor:
-    """Save a tensor, load it by both, and compare; return yours."""
+    """Save a tensor, load it with both readers, and compare; return yours."""
     theirs, yours = torch.load(saved(x)), load(saved(x))
     case = f"{x.dtype}, sizes {tuple(x.shape)}, strides {x.stride()}, offset {x.storage_offset()}"
-    assert isinstance(yours, torch.Tensor), f"{case}: yours is a {type(yours)}, not a tensor"
+    assert isinstance(yours, torch.Tensor), f"{case}: yours is a {type(yours)}, expected a tensor"
     for name, fact in {
         "type": type,
         "dtype": lambda t: t.dtype,
@@ -65,19 +65,19 @@ def agree(x: torch.Tensor, why: str) -> torch.Tensor:
         rtol=0,
         atol=0,
         equal_nan=True,
-        msg=lambda text: f"{case}: yours is not PyTorch's.\n{why}\n{text}",
+        msg=lambda text: f"{case}: yours differs from PyTorch's.\n{why}\n{text}",
     )
     return yours
 
 
 def test_a_row_comes_back() -> None:
-    """Three numbers, whose bytes are data/0."""
+    """Three numbers, stored as the bytes of data/0."""
     with unchanged():
         agree(torch.tensor([1.5, -2.0, 3.25]), "The bytes of data/0 are three float32.")
 
 
 def test_each_dtype_has_its_bytes() -> None:
-    """The id says which dtype they are."""
+    """The id gives their dtype."""
     for dtype in DTYPES:
         agree(torch.tensor([1, 0, 2]).to(dtype), "pid[1] is the dtype: find_class has made it one.")
 
@@ -96,32 +96,33 @@ def test_shared_storages_stay_shared() -> None:
     yours["a"][0, 2] = 5.0
 
     assert 5.0 == float(yours["b"][2, 0]), (
-        "saved as views of one storage, yours are two copies: a write to one must show in the other"
+        "saved as views of one storage, but yours are two copies: a write to one must show in the "
+        "other"
     )
     assert 0.0 == float(yours["other"][0, 2]), "the third tensor has a storage of its own: key '1'"
 
 
 def test_gradients_are_asked_for() -> None:
-    """A leaf that requires a gradient is one again."""
+    """A leaf that requires a gradient still does after loading."""
     agree(torch.ones(2, requires_grad=True), "rebuild is told requires_grad.")
     agree(torch.ones(4)[1:].detach().requires_grad_(), "A leaf is a view of its storage, too.")
     x = torch.zeros(3)
     yours = load(saved({"leaf": x.detach().requires_grad_(), "plain": x}))
     asked = yours["leaf"].requires_grad, yours["plain"].requires_grad
     assert asked == (True, False), (
-        f"of one storage, saved with requires_grad True and False: yours {asked}. Two tensors are "
-        f"two objects, even where both show the whole storage"
+        f"of one storage, saved with requires_grad True and False: yours {asked}. Two tensors "
+        f"are two objects, even if both cover the whole storage"
     )
 
 
 def test_no_bytes_are_a_storage_too() -> None:
-    """And a scalar has one element."""
+    """An empty tensor has no bytes, and a scalar has one element."""
     agree(torch.empty(2, 0), "data/0 is empty; torch.frombuffer raises ValueError for no bytes.")
     agree(torch.tensor(7), "Sizes () and strides (): one element.")
 
 
 def test_objects_keep_their_structure() -> None:
-    """Lists, dicts and plain numbers are the pickle's own work."""
+    """The unpickler itself restores lists, dicts and plain numbers."""
     layers = [torch.tensor([n, n + 0.5]) for n in range(12)]
     yours = load(saved({"step": 3, "layers": layers}))
 
@@ -131,21 +132,19 @@ def test_objects_keep_their_structure() -> None:
 
 
 def test_a_file_has_its_own_root(tmp_path: Path) -> None:
-    """Saved under a name, an archive is called by it: ``row/data.pkl``."""
+    """An archive saved as row.pt has ``row/`` as its root: ``row/data.pkl``."""
     file = tmp_path / "row.pt"
     torch.save(torch.arange(3), file)
     try:
         yours = load(str(file))
     except KeyError as error:
-        raise AssertionError(
-            f"yours looks for another name than self.root gives: {error}"
-        ) from None
+        raise AssertionError(f"yours looks for a name outside self.root: {error}") from None
 
     assert [0, 1, 2] == yours.tolist(), f"yours {yours.tolist()}, expected [0, 1, 2]"
 
 
 def test_a_storage_can_be_written() -> None:
-    """Bytes cannot: PyTorch warns where a tensor lies in them."""
+    """Python bytes cannot: PyTorch warns if a tensor uses them as memory."""
     torch.set_warn_always(True)
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -155,17 +154,19 @@ def test_a_storage_can_be_written() -> None:
         torch.set_warn_always(False)
     says = [str(each.message) for each in caught if "writable" in str(each.message)]
 
-    assert not says, f"a write to yours would change Python's bytes, which never change: {says}"
+    assert not says, (
+        f"a write to yours would change a Python bytes object, which is immutable: {says}"
+    )
 
 
 @given(x=tensors(DTYPES))
 def test_any_tensor_comes_back(x: torch.Tensor) -> None:
-    """Permuted, expanded, offset, stepped; NaN and infinities to the bit."""
+    """Permuted, expanded, offset, stepped; NaN and infinities bit for bit."""
     agree(x, "Dtype, sizes, strides, offset: rebuild has all of them.")
 
 
 def test_two_archives_are_two_objects() -> None:
-    """Keys count from 0 in each archive, so nothing may be kept from one to the next."""
+    """Keys count from 0 in each archive, so keep nothing from one archive to the next."""
     first = load(saved(torch.ones(3)))
     with unchanged(first=first):
         second = load(saved(torch.zeros(3)))
@@ -175,7 +176,7 @@ def test_two_archives_are_two_objects() -> None:
 
 
 def test_torch_load_is_not_asked() -> None:
-    """It is what is written here."""
+    """The kata rewrites it, so it must not call it."""
     with forbids(kata, *LOADS) as fresh:
         yours = fresh.load(saved(torch.ones(2)))
 
@@ -184,13 +185,13 @@ def test_torch_load_is_not_asked() -> None:
 
 @pytest.mark.given
 def test_a_pickle_that_calls_something_else_is_refused() -> None:
-    """Loading must not run what somebody has put into the file."""
+    """Loading must not run code that somebody has put into the file."""
 
     class Evil:
         """Calls os.getcwd when it is unpickled."""
 
         def __reduce__(self) -> tuple[Any, tuple[()]]:
-            """Ask for it."""
+            """Make pickle call os.getcwd."""
             return os.getcwd, ()
 
     file = io.BytesIO()

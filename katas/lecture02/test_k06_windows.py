@@ -18,12 +18,12 @@ from plugins.kit import forbids
 from plugins.kit import unchanged
 
 
-# What is built here.
+# The functions that this kata rebuilds.
 UNFOLD = ("torch.Tensor.unfold", "torch.nn.functional.unfold", "torch.nn.Unfold")
 
 
 class Operators(TorchDispatchMode):
-    """Notes every operator that reaches a kernel, and those that fill other memory."""
+    """Records every operator that reaches a kernel, and those that fill other memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Operators(TorchDispatchMode):
         self.fills: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         name = func.overloadpacket.__name__
         self.names.append(name)
         result = func(*args, **(kwargs or {}))
@@ -50,7 +50,7 @@ def strided(shape: tuple[int, ...], order: tuple[int, ...], gap: int, device: st
     laid_out = [shape[dim] for dim in order]
     laid_out[-1] = laid_out[-1] * gap + 1
     count = torch.Size(laid_out).numel()
-    # Roots, so that float32 on the way shows.
+    # Square roots, so that a detour through float32 shows.
     numbers = torch.arange(count, dtype=torch.float64, device=device).sqrt()
     base = numbers.reshape(laid_out)[..., 1::gap]
     return base.permute([order.index(dim) for dim in range(len(order))])
@@ -66,7 +66,7 @@ def layouts(
 
 
 def described(x: torch.Tensor) -> str:
-    """Return what matters of a tensor."""
+    """Return a tensor's shape, strides and offset as text."""
     return f"a {tuple(x.shape)} with strides {x.stride()} and offset {x.storage_offset()}"
 
 
@@ -77,7 +77,7 @@ def same(yours: torch.Tensor, theirs: torch.Tensor | list, case: str, tolerance:
         torch.as_tensor(theirs).to(yours.device, yours.dtype if isinstance(theirs, list) else None),
         rtol=tolerance,
         atol=tolerance,
-        msg=lambda text: f"{case}: yours (actual) is not what is expected.\n{text}",
+        msg=lambda text: f"{case}: yours (actual) differs from what is expected.\n{text}",
     )
 
 
@@ -88,24 +88,24 @@ def test_windows_of_a_row() -> None:
 
 
 def test_a_step_leaves_windows_out() -> None:
-    """Every second window of three in eight elements; the last element fills none."""
+    """Every second window of three in eight elements; the last element is left over."""
     x = torch.arange(8)
     same(windows(x, 3, 2), [[0, 1, 2], [2, 3, 4], [4, 5, 6]], "size 3, step 2")
     same(windows(x, 3, 4), [[0, 1, 2], [4, 5, 6]], "size 3, step 4")
 
 
 def test_windows_share_the_storage() -> None:
-    """One written element shows in all three windows that hold it."""
+    """A write to one element shows in all three windows that contain it."""
     x = torch.zeros(5)
     answer = windows(x, 3, 1)
     x[2] = 1.0
 
-    assert x.data_ptr() == answer.data_ptr(), "yours is a copy; the windows are to be a view of x"
+    assert x.data_ptr() == answer.data_ptr(), "yours is a copy; the windows must be a view of x"
     same(answer, [[0, 0, 1], [0, 1, 0], [1, 0, 0]], "x[2] = 1 after the windows were made")
 
 
 def test_windows_follow_strides_and_offset() -> None:
-    """Of every second element, from the second one on."""
+    """The input is every second element, from the second one on."""
     x = torch.arange(10)[1::2]
 
     where = "x is arange(10)[1::2], stride 2, offset 1: without an offset as_strided keeps x's own"
@@ -129,14 +129,14 @@ def test_windows_are_those_of_unfold(
         answer = windows(x, size, step)
     same(answer, x.unfold(-1, size, step), f"{size=}, {step=} of {described(x)}")
     assert x.untyped_storage().data_ptr() == answer.untyped_storage().data_ptr(), (
-        f"yours is a copy of {described(x)}; the windows are to be a view"
+        f"yours is a copy of {described(x)}; the windows must be a view"
     )
 
 
 @pytest.mark.given
 @pytest.mark.parametrize(("size", "step"), [(0, 1), (-1, 1), (1, 0), (1, -1), (6, 1)])
 def test_impossible_windows_are_refused(size: int, step: int) -> None:
-    """as_strided asks only whether the storage is large enough, and not where the row ends."""
+    """as_strided only checks that the storage is large enough, not where the row ends."""
     for x in (torch.arange(5), torch.tensor(1.0)):
         with pytest.raises(ValueError, match="no windows"):
             windows(x, size, step)
@@ -169,7 +169,7 @@ def test_patches_are_views_of_any_layout(
     theirs = image.unfold(2, height, 1).unfold(3, width, 1)
     same(answer, theirs, f"{height} by {width} of {described(image)}")
     assert image.data_ptr() == answer.data_ptr(), (
-        f"yours is a copy of {described(image)}; the patches are to be a view"
+        f"yours is a copy of {described(image)}; the patches must be a view"
     )
 
 
@@ -184,13 +184,13 @@ def test_impossible_patches_are_refused(height: int, width: int) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("shape", [(3, 4), (1, 3, 4), (1, 1, 1, 3, 4)])
 def test_patches_want_a_batch_of_images(shape: tuple[int, ...]) -> None:
-    """(N, C, H, W), nothing else; the message shows the shape that came."""
+    """Only (N, C, H, W) is accepted; the message shows the shape."""
     with pytest.raises(ValueError, match=", ".join(map(str, shape))):
         patches(torch.zeros(shape), 1, 1)
 
 
 def test_an_empty_batch_has_patches() -> None:
-    """None of them, in the right shape; as columns too."""
+    """There are none, in the right shape, also as columns."""
     image = torch.zeros(0, 2, 3, 4)
 
     for name, yours, expected in [
@@ -214,7 +214,7 @@ def test_columns_are_those_of_unfold(
 
 
 def test_a_convolution_is_one_product_of_columns() -> None:
-    """What im2col is for."""
+    """It is what im2col is for."""
     image, weight = torch.randn(2, 3, 5, 6).double(), torch.randn(4, 3, 2, 3).double()
     product = weight.flatten(1) @ im2col(image, 2, 3)
 
@@ -227,7 +227,7 @@ def test_a_convolution_is_one_product_of_columns() -> None:
 
 
 def test_gradients_flow_through_all_three() -> None:
-    """An element that several windows hold gets the sum of their gradients."""
+    """An element that is in several windows gets the sum of their gradients."""
     x = torch.randn(2, 5, dtype=torch.float64, requires_grad=True)
     image = torch.randn(1, 2, 3, 4, dtype=torch.float64, requires_grad=True)
 
@@ -237,11 +237,11 @@ def test_gradients_flow_through_all_three() -> None:
         ("im2col", lambda image: im2col(image, 2, 2), image),
     ]:
         found = gradcheck(call, given_, raise_exception=False)
-        assert found, f"{name}: the gradient of yours is not the sum over the windows of an element"
+        assert found, f"{name}: the gradient of an element must be the sum over its windows"
 
 
 def test_as_strided_does_it() -> None:
-    """Neither unfold nor a copy: sizes and strides are the whole answer, in one step or two."""
+    """Call neither unfold nor a copy: sizes and strides are the whole answer."""
     image = torch.arange(12.0).reshape(1, 1, 3, 4)
     layouts = image, image.mT
     with forbids(kata, *UNFOLD) as fresh, Operators() as seen:
@@ -249,11 +249,11 @@ def test_as_strided_does_it() -> None:
             fresh.windows(x, 2, 1)
             fresh.patches(x, 2, 2)
 
-    assert not seen.fills, f"as_strided alone is enough, yours copies: {seen.fills}"
+    assert not seen.fills, f"as_strided alone is enough, but yours copies: {seen.fills}"
 
 
 def test_columns_are_copied_once() -> None:
-    """One operator moves data, and it is not the library's im2col."""
+    """Exactly one operator moves data, and it is not the library's im2col."""
     image = torch.arange(24.0).reshape(1, 2, 3, 4)
     for x in (image, image.mT):
         with Operators() as seen:
@@ -262,6 +262,6 @@ def test_columns_are_copied_once() -> None:
         assert not {"im2col", "unfold"} & set(seen.names), "F.unfold is the kata itself"
         assert "convolution" not in seen.names, "a convolution is what columns are for"
         assert len(seen.fills) == 1, (
-            f"these operators of yours fill other memory: {seen.fills}; expected is one, "
-            f"which has the patches in order"
+            f"these operators of yours fill other memory: {seen.fills}; expected one, "
+            f"which copies the patches in order"
         )

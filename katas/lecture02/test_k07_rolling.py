@@ -17,7 +17,8 @@ from plugins.kit import tensors
 from plugins.kit import unchanged
 
 
-# Windows and a reduction in one: what is to be put together here. A convolution is one, too.
+# Windows and a reduction in one, which is what the kata asks to put together. A convolution is one
+# too.
 POOLINGS = (
     *(
         f"aten::{kind}_pool{dims}d"
@@ -31,14 +32,14 @@ THREADS = ("threading", "concurrent", "_thread", "multiprocessing")
 
 
 class Allocated(TorchDispatchMode):
-    """Adds up the bytes of results that do not lie in an argument's storage."""
+    """Adds up the bytes of results that are not in an argument's storage."""
 
     def __init__(self) -> None:
         super().__init__()
         self.bytes = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note new memory and go on."""
+        """Record new memory and run the operator."""
         result = func(*args, **(kwargs or {}))
         given_ = {x.untyped_storage().data_ptr() for x in args if isinstance(x, torch.Tensor)}
         for x in result if isinstance(result, list | tuple) else (result,):
@@ -48,7 +49,7 @@ class Allocated(TorchDispatchMode):
 
 
 def drawn(x: torch.Tensor, size: int) -> str:
-    """Return what hypothesis has drawn."""
+    """Return a line that describes what hypothesis has drawn."""
     return f"size {size}, x of sizes {tuple(x.shape)}, strides {x.stride()}: {x.tolist()}"
 
 
@@ -60,7 +61,7 @@ def agree(yours: torch.Tensor, theirs: torch.Tensor, case: str) -> None:
         rtol=1e-12,
         atol=1e-12,
         equal_nan=True,
-        msg=lambda text: f"{case}: yours (actual) is not PyTorch's (expected).\n{text}",
+        msg=lambda text: f"{case}: yours (actual) differs from PyTorch's (expected).\n{text}",
     )
 
 
@@ -91,7 +92,7 @@ def test_a_thumbnail_of_blocks() -> None:
 
 @given(x=tensors([torch.float64], min_dims=3, max_dims=3), size=st.integers(1, 3))
 def test_a_thumbnail_is_a_pooling(x: torch.Tensor, size: int) -> None:
-    """Of any strides."""
+    """For an image of any strides."""
     if 0 in x.shape or size > min(x.shape[1:]):
         return
     with unchanged(x=x):
@@ -101,7 +102,7 @@ def test_a_thumbnail_is_a_pooling(x: torch.Tensor, size: int) -> None:
 
 @pytest.mark.parametrize("name", ["moving_max", "thumbnail"])
 def test_the_windows_take_no_memory(name: str) -> None:
-    """The result is all that has to be allocated, and a few of its size on the way."""
+    """Only the result has to be allocated, and a few intermediates of its size."""
     x = torch.rand(64, 64).t()
     with forbids(kata, *THREADS, operators=POOLINGS) as fresh, Allocated() as seen:
         yours = fresh.moving_max(x, 60) if name == "moving_max" else fresh.thumbnail(x, 4)

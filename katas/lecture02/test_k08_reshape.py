@@ -25,7 +25,7 @@ def as_view(tensor: torch.Tensor, shape: Shape) -> Shape | None:
 
 
 def agree(sizes: Shape, strides: Shape, shape: Shape, why: str, device: str = "cpu") -> None:
-    """Compare the answer with that of view, but for the strides of new dims of size 1."""
+    """Compare the answer with that of view, except for strides of new dims of size 1."""
     reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
     tensor = torch.arange(reach + 1, device=device).as_strided(sizes, strides)
     theirs = as_view(tensor, shape)
@@ -38,24 +38,24 @@ def agree(sizes: Shape, strides: Shape, shape: Shape, why: str, device: str = "c
         f"{sizes} with strides {strides} as {shape}: yours {yours}, PyTorch's {theirs}.\n{why}"
     )
 
-    assert (theirs is None) == (yours is None), f"{message}\nNone says that only a copy can do it."
+    assert (theirs is None) == (yours is None), f"{message}\nNone means that a copy is needed."
     if theirs is None or yours is None:
         return
-    assert isinstance(yours, tuple), f"{message}\nA tuple is asked for, not a {type(yours)}."
-    assert len(theirs) == len(yours), f"{message}\nThere is one stride for each new dim."
-    # No element is reached by the stride of a dim of size 1: any will do.
+    assert isinstance(yours, tuple), f"{message}\nReturn a tuple, not a {type(yours)}."
+    assert len(theirs) == len(yours), f"{message}\nReturn one stride for each new dim."
+    # No index uses the stride of a dim of size 1: any will do.
     stepped = [dim for dim, size in enumerate(shape) if size != 1]
     assert [theirs[dim] for dim in stepped] == [yours[dim] for dim in stepped], message
 
 
 def test_a_row_can_be_cut_into_rows() -> None:
-    """Six neighbours are two rows of three."""
+    """Six neighbours can be shown as two rows of three."""
     agree((6,), (1,), (2, 3), "Rows of three start three elements apart.")
     agree((12,), (1,), (2, 2, 3), "A stride is the product of the new sizes to its right.")
 
 
 def test_a_strided_row_stays_strided() -> None:
-    """Every second element: each stride is doubled, nothing moves."""
+    """With every second element, each stride is doubled and nothing moves."""
     agree((6,), (2,), (2, 3), "A step of the chunk is 2 elements long, so is each of its parts.")
 
 
@@ -73,7 +73,7 @@ def test_dims_that_do_not_touch_cannot_be_merged() -> None:
 
 
 def test_a_chunk_can_be_split_beside_another() -> None:
-    """(4, 6) with a gap after each row: each row may be cut, rows may not be mixed."""
+    """In (4, 6) with a gap after each row, a row may be split, but rows may not be mixed."""
     why = "The chunks are 6 elements with step 1, and 4 with step 7."
     agree((4, 6), (7, 1), (2, 2, 2, 3), why)
     agree((4, 6), (7, 1), (3, 8), f"{why} A new dim may not reach across their border.")
@@ -84,7 +84,7 @@ def test_a_chunk_can_be_split_beside_another() -> None:
 
 
 def test_old_dims_of_size_one_do_not_matter() -> None:
-    """No element is reached by their strides, wherever they stand."""
+    """No index uses their strides, wherever the dims are."""
     for sizes, strides in [((2, 1, 3), (3, 77, 1)), ((1, 6), (77, 1)), ((6, 1), (1, 77))]:
         agree(sizes, strides, (6,), "A dim of size 1 is never stepped through: 77 ends no chunk.")
     agree((6, 1), (1, 77), (2, 3, 1), "Nor does 77 get into the strides of the others.")
@@ -92,14 +92,14 @@ def test_old_dims_of_size_one_do_not_matter() -> None:
 
 
 def test_new_dims_of_size_one_take_nothing() -> None:
-    """They stand anywhere, also behind a chunk that is used up, and between two chunks."""
+    """They may be anywhere: after a chunk that is used up, or between two chunks."""
     for shape in [(1, 6), (6, 1), (2, 1, 3), (1, 2, 1, 3, 1)]:
         agree((6,), (1,), shape, "Dims of size 1 take no elements, but each has a stride.")
     agree((2, 3), (4, 1), (2, 1, 3), "One more dim between two chunks: it may belong to either.")
 
 
 def test_a_scalar_has_ones_all_around() -> None:
-    """Its one element can be shown under any number of dims of size 1, and none."""
+    """Its one element can be shown with any number of dims of size 1, or none."""
     agree((), (), (1, 1, 1), "No dims, and yet one element: it may stand in dims of size 1.")
     agree((), (), (), "A scalar is a view of itself.")
     agree((1, 1), (5, 9), (), "One element may become a scalar.")
@@ -108,14 +108,14 @@ def test_a_scalar_has_ones_all_around() -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("shape", [(5,), (2, 2), (), (0,)])
 def test_the_elements_must_be_as_many(shape: Shape) -> None:
-    """Otherwise it is no reshape, and neither a view nor a copy would do."""
+    """Otherwise it is not a reshape, and neither a view nor a copy would work."""
     with pytest.raises(ValueError, match=r"."):
         view_strides((6,), (1,), shape)
 
 
 @pytest.mark.given
 def test_without_elements_every_view_is_possible() -> None:
-    """The old strides if the shape stays, else those of a new tensor: PyTorch's rule, given."""
+    """The strides stay if the shape does, else they are those of a new tensor. Given."""
     for sizes, strides, shape, theirs in [
         ((0, 3), (7, 9), (0, 3), (7, 9)),
         ((3, 0), (1, 1), (2, 0, 3), (3, 3, 1)),
@@ -127,8 +127,8 @@ def test_without_elements_every_view_is_possible() -> None:
 
 @st.composite
 def reshapes(draw: st.DrawFn) -> tuple[Shape, Shape, Shape]:
-    """Draw sizes, strides and a shape of as many elements; most of the views are possible."""
-    # Cut a row into dims, lay them out in any order and let some step further than they must.
+    """Draw sizes, strides and a shape with as many elements; most of the views are possible."""
+    # Split a row into dims, lay them out in any order, and give some a larger step than needed.
     sizes = draw(st.lists(st.sampled_from([1, 2, 2, 3]), max_size=4))
     order = draw(st.permutations(range(len(sizes))) | st.just(range(len(sizes))))
     gap = draw(st.integers(1, 3))
@@ -158,7 +158,7 @@ def test_the_answer_is_that_of_view(device: str, reshape: tuple[Shape, Shape, Sh
 
 @given(reshape=reshapes())
 def test_the_view_shows_the_same_elements(device: str, reshape: tuple[Shape, Shape, Shape]) -> None:
-    """Read through the new strides, the elements come in the order that reshape gives them."""
+    """Read through the new strides, the elements come in the same order as in a reshape."""
     sizes, strides, shape = reshape
     answer = view_strides(sizes, strides, shape)
     if answer is None:
@@ -176,11 +176,15 @@ def test_the_view_shows_the_same_elements(device: str, reshape: tuple[Shape, Sha
 
 
 def test_no_tensor_is_made() -> None:
-    """Asking ``view`` would skip the kata: the answer follows from the ints."""
+    """Asking ``view`` would skip the kata; the answer follows from the ints."""
     numbers = torch.randint(2, 9, (8, 3)).tolist()
     with forbids(kata) as fresh:
         for a, b, c in numbers:
             cut = fresh.view_strides((a, b * c), (b * c + 1, 1), (a, b, c))
-            assert (b * c + 1, c, 1) == cut, f"{a} rows of {b * c}, a gap after each: yours {cut}"
+            assert (b * c + 1, c, 1) == cut, (
+                f"{a} rows of {b * c}, with a gap after each: yours {cut}"
+            )
             merged = fresh.view_strides((b, a), (1, b), (a * b,))
-            assert merged is None, f"a transpose of ({a}, {b}) as a row: yours {merged}, not None"
+            assert merged is None, (
+                f"a transpose of ({a}, {b}) as a row: yours {merged}, expected None"
+            )

@@ -1,4 +1,4 @@
-"""Tests of k09_overlap: what PyTorch refuses to write, and every element counted one by one."""
+"""Tests of k09_overlap: PyTorch's refusals and a count of every element are the oracle."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def positions(window: Window) -> list[int]:
 
 @st.composite
 def dense_windows(draw: st.DrawFn, sizes: tuple[int, ...] | None = None) -> Window:
-    """Draw a window whose dims lie in the storage in any order, without gaps."""
+    """Draw a window whose dims are laid out in any order, without gaps."""
     if sizes is None:
         sizes = tuple(draw(st.lists(st.integers(1, 3), max_size=3)))
     order = draw(st.permutations(range(len(sizes))))
@@ -66,7 +66,7 @@ PAIRS = st.lists(st.integers(1, 3), max_size=3).flatmap(
 def dense(
     sizes: tuple[int, ...], strides: tuple[int, ...], why: str, *, expected: bool = True
 ) -> None:
-    """Compare the answer of is_dense with what the definition says."""
+    """Compare the answer of is_dense with the definition."""
     yours = is_dense(Window(sizes, strides))
 
     assert expected is yours, (
@@ -83,7 +83,7 @@ def inside(window: Window, expected: Overlap, why: str) -> None:
 
 
 def status(a: Window, b: Window, expected: Overlap, why: str) -> None:
-    """Compare the answer of overlap_status, asked in both orders."""
+    """Compare the answer of overlap_status, with the arguments in both orders."""
     for pair in ((a, b), (b, a)):
         yours = overlap_status(*pair)
         assert expected is yours, (
@@ -92,7 +92,7 @@ def status(a: Window, b: Window, expected: Overlap, why: str) -> None:
 
 
 def test_a_new_tensor_is_dense() -> None:
-    """And so is its transpose: the order of the dims does not matter."""
+    """So is its transpose: the order of the dims does not matter."""
     dense((2, 3), (3, 1), "Row-major: places 0 to 5.")
     dense((3, 2), (1, 3), "Its transpose: the same places in another order.")
     dense((2, 3, 4, 5), (60, 1, 15, 3), "Channels-last is dense, too.")
@@ -121,7 +121,7 @@ def test_dims_of_size_one_do_not_matter() -> None:
 
 
 def test_an_empty_window_is_dense() -> None:
-    """It has neither gap nor repeat, whatever its strides."""
+    """It has no gaps and no repeats, whatever its strides."""
     dense((0,), (7,), "No elements, no gaps.")
     dense((0, 3), (9, 2), "No elements, no gaps.")
     dense((3, 0), (0, 0), "No elements, no repeats.")
@@ -137,7 +137,7 @@ def test_dense_elements_fill_a_stretch(window: Window) -> None:
 
 
 def test_an_expanded_dim_overlaps() -> None:
-    """Three indices, one element; a dim of size 1 with stride 0 repeats nothing."""
+    """Three indices share one element; a dim of size 1 with stride 0 repeats nothing."""
     inside(Window((3, 4), (0, 1)), Overlap.YES, "Three rows, all at the same places.")
     inside(Window((1, 4), (0, 1)), Overlap.NO, "One row is dense; its stride of 0 is not used.")
     inside(Window((3, 2), (1, 3)), Overlap.NO, "Dense, in any order of its dims.")
@@ -153,8 +153,8 @@ def test_what_is_not_certain_is_too_hard() -> None:
 
 @given(window=WINDOWS)
 def test_internal_overlap_is_what_torch_says(window: Window) -> None:
-    """For any window, empty ones too; and a certain answer is true, counted one by one."""
-    # Private, but the one way to ask at::has_internal_overlap from Python.
+    """For any window, even an empty one; a certain answer agrees with counting every element."""
+    # Private, but the only way to call at::has_internal_overlap from Python.
     theirs = torch._debug_has_internal_overlap(  # noqa: SLF001
         tensor_of(window, torch.empty(60))
     )
@@ -173,13 +173,13 @@ def test_the_same_window_overlaps_fully() -> None:
 
 
 def test_neighbours_do_not_overlap() -> None:
-    """The end of a stretch is the first element that is no longer in it."""
+    """The end of a range is the first element after it."""
     first, second = Window((4,), (1,), 0), Window((4,), (1,), 4)
     status(first, second, Overlap.NO, "Places 0 to 3, and 4 to 7.")
 
 
 def test_shifted_windows_overlap_partially() -> None:
-    """x[:-1] and x[1:], and a part of x: read at one index, written at another."""
+    """In x[:-1] and x[1:], an element is read at one index and written at another."""
     whole = Window((4,), (1,), 0)
     status(whole, Window((4,), (1,), 1), Overlap.PARTIAL, "Places 1 to 3 are in both.")
     status(whole, Window((4,), (1,), 3), Overlap.PARTIAL, "Place 3 is in both.")
@@ -188,7 +188,7 @@ def test_shifted_windows_overlap_partially() -> None:
 
 
 def test_a_transpose_overlaps_partially() -> None:
-    """One stretch, but other elements at the same indices."""
+    """The same range, but different elements at the same indices."""
     why = "The stretches are equal, the strides are not: [0, 1] is another place."
     status(Window((2, 2), (2, 1)), Window((2, 2), (1, 2)), Overlap.PARTIAL, why)
 
@@ -201,7 +201,7 @@ def test_no_elements_share_nothing() -> None:
 
 
 def test_windows_with_gaps_are_too_hard() -> None:
-    """Even and odd places share nothing, but a cheap test would have to be clever."""
+    """Even and odd places share nothing, but no cheap test can tell."""
     even, odd, row = Window((4,), (2,), 0), Window((4,), (2,), 1), Window((8,), (1,), 0)
     status(even, even, Overlap.TOO_HARD, "Not dense comes before the comparison.")
     status(even, odd, Overlap.TOO_HARD, "Not dense: nothing is compared.")
@@ -235,7 +235,7 @@ def test_torch_refuses_to_write_where_the_overlap_is_partial(
 
 
 def test_no_tensor_is_made_and_nothing_is_counted() -> None:
-    """PyTorch checks before it touches memory: 2**60 elements are judged at once."""
+    """PyTorch checks before it touches memory, so 2**60 elements take no time."""
     with forbids(kata) as fresh:
         huge = fresh.Window((2**30, 2**30), (2**30, 1))
         padded = fresh.Window((2**30, 2**30), (2**31, 1))
@@ -248,4 +248,6 @@ def test_no_tensor_is_made_and_nothing_is_counted() -> None:
                 fresh.internal_overlap(window).name,
                 fresh.overlap_status(window, window).name,
             )
-            assert expected == yours, f"2**60 elements, {window}: yours {yours}, not {expected}"
+            assert expected == yours, (
+                f"2**60 elements, {window}: yours {yours}, expected {expected}"
+            )

@@ -1,4 +1,4 @@
-"""Tests of k10_stride_bugs: each bug has its test; what works already is marked as given."""
+"""Tests of k10_stride_bugs: each bug has its test; tests of working code are marked as given."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_one_place_is_marked(device: str) -> None:
 
 
 def test_each_row_has_its_own_mark(device: str) -> None:
-    """A write to one row does not show in the others."""
+    """A write to one row must not show in the others."""
     table = marked(torch.tensor([5.0, 5.0, 5.0], device=device), [1, 0])
     same(table, [[5, 1, 5], [1, 5, 5]], "marked at 1 and 0; how far apart are the table's rows?")
 
 
 def test_the_template_stays_as_it_is() -> None:
-    """The table has a storage of its own, and the template's dtype and values to the last bit."""
+    """The table has a storage of its own, with the template's dtype and exact values."""
     template = torch.arange(3.0, dtype=torch.float64).sqrt()
     for places in [1, 0], [1]:
         expected = torch.stack([template] * len(places))
@@ -46,20 +46,22 @@ def test_the_template_stays_as_it_is() -> None:
             expected,
             rtol=0,
             atol=0,
-            msg=lambda text: f"marked: a row of yours (actual) is no copy of the template: {text}",
+            msg=lambda text: (
+                f"marked: a row of yours (actual) is not a copy of the template: {text}"
+            ),
         )
 
 
 @pytest.mark.given
 def test_columns_of_a_transpose_are_cleared(device: str) -> None:
-    """Here the columns lie one after another in memory."""
+    """Here each column is contiguous in memory."""
     matrix = torch.ones(3, 2, device=device).t()
     clear_columns_(matrix, 2)
     same(matrix, [[0, 0, 1], [0, 0, 1]], "clear_columns_ of a transpose, 2")
 
 
 def test_columns_of_a_row_major_matrix_are_cleared(device: str) -> None:
-    """The write has to reach the matrix, and no copy of it."""
+    """The write has to reach the matrix itself, not a copy."""
     matrix = torch.ones(2, 3, device=device)
     result = clear_columns_(matrix, 2)
     same(matrix, [[0, 0, 1], [0, 0, 1]], "clear_columns_ of a row-major matrix; what was cleared?")
@@ -69,7 +71,7 @@ def test_columns_of_a_row_major_matrix_are_cleared(device: str) -> None:
 
 
 def test_columns_of_a_part_are_cleared(device: str) -> None:
-    """And what lies around the part is left alone; infinity and NaN are cleared, too."""
+    """Elements around the part are left alone; infinity and NaN are cleared too."""
     whole = torch.full((4, 5), torch.inf, device=device)
     whole[1, 2] = torch.nan
     clear_columns_(whole[1:3, 2:], 1)
@@ -98,7 +100,7 @@ def test_windows_step_as_the_signal_steps(device: str) -> None:
 
 @given(start=st.integers(0, 3), step=st.integers(1, 3), size=st.integers(1, 5))
 def test_windows_are_views_of_any_signal(start: int, step: int, size: int) -> None:
-    """As ``Tensor.unfold`` makes them: of a column, too."""
+    """They are those of ``Tensor.unfold``, even for a column."""
     signals = torch.arange(60).reshape(20, 3)[start::step, 1], torch.arange(20)[start::step]
     for signal in signals:
         case = f"stride {signal.stride()}, offset {signal.storage_offset()}, {size=}"
@@ -110,12 +112,12 @@ def test_windows_are_views_of_any_signal(start: int, step: int, size: int) -> No
 
 @pytest.mark.given
 def test_the_peak_of_a_row_major_matrix(device: str) -> None:
-    """Row and column."""
+    """The result is row and column."""
     same(peak(torch.tensor([[1, 2, 3], [4, 5, 9]], device=device)), (1, 2), "peak")
 
 
 def test_the_peak_of_a_transpose(device: str) -> None:
-    """Its rows are not apart as far as they are long."""
+    """Its row stride is not its row length."""
     matrix = torch.tensor([[1, 2, 3], [4, 5, 9]], device=device).t()
     same(peak(matrix), (2, 1), "of a transpose; how many elements come before the next row's?")
     twice = torch.tensor([[0, 7], [7, 0]], device=device)
@@ -124,7 +126,7 @@ def test_the_peak_of_a_transpose(device: str) -> None:
 
 @given(data=st.data())
 def test_the_peak_is_where_it_was_put(data: st.DataObject) -> None:
-    """In any part of a matrix, turned or not, steps and all."""
+    """In any part of a matrix, transposed or not, with or without steps."""
     rows, columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     matrix = torch.zeros(12, 12)[data.draw(st.integers(0, 3)) :, 1:][:rows, : 2 * columns : 2]
     if data.draw(st.booleans()):
@@ -138,14 +140,14 @@ def test_the_peak_is_where_it_was_put(data: st.DataObject) -> None:
 
 @pytest.mark.given
 def test_a_tensor_and_its_transpose_share(device: str) -> None:
-    """And two tensors made one after the other do not."""
+    """Two separately created tensors do not."""
     x = torch.zeros(2, 3, device=device)
     same(same_storage(x, x.t()), True, "x and x.t()")  # noqa: FBT003
     same(same_storage(x, torch.zeros(2, 3, device=device)), False, "two tensors")  # noqa: FBT003
 
 
 def test_parts_of_a_tensor_share(device: str) -> None:
-    """Also parts that have no element in common, and parts that start elsewhere."""
+    """Even parts without a common element, and parts at other offsets."""
     x = torch.arange(6, dtype=torch.int16, device=device)
     for case, pair, expected in [
         ("x, x[2:]: a view may start further on", (x, x[2:]), True),

@@ -26,7 +26,7 @@ SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
 @st.composite
 def expansions(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Draw a shape and one that it can be expanded to."""
+    """Draw a shape and a shape that it can be expanded to."""
     new = draw(st.lists(st.integers(0, 3), max_size=4))
     kept = draw(st.integers(0, len(new)))
     sizes = [draw(st.sampled_from([size, 1])) for size in new[len(new) - kept :]]
@@ -34,7 +34,7 @@ def expansions(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def shape_of(shapes: tuple[tuple[int, ...], ...], why: str) -> None:
-    """Compare the shape with that of a sum of tensors, or the refusal with PyTorch's."""
+    """Compare the shape with that of a sum of tensors, or the error with PyTorch's."""
     try:
         theirs = tuple(sum((torch.empty(shape) for shape in shapes), torch.empty(())).shape)
     except RuntimeError:
@@ -52,7 +52,7 @@ def shape_of(shapes: tuple[tuple[int, ...], ...], why: str) -> None:
 def strides_of(
     sizes: tuple[int, ...], strides: tuple[int, ...], new: tuple[int, ...], why: str
 ) -> None:
-    """Compare the strides with those of expand, but for new dims of size 1."""
+    """Compare the strides with those of expand, except for new dims of size 1."""
     theirs = torch.empty(10_000, dtype=torch.uint8).as_strided(sizes, strides).expand(new).stride()
     yours = expand_strides(sizes, strides, new)
     message = f"{sizes}, strides {strides}, as {new}: yours {yours}, PyTorch's {theirs}.\n{why}"
@@ -64,7 +64,7 @@ def strides_of(
 
 
 def refused(call: Callable[[], object], case: str) -> None:
-    """Expect a refusal, by an error that `clash` makes."""
+    """Expect the error that `clash` makes."""
     with pytest.raises(ValueError, match="does not go with"):
         pytest.fail(f"{case}: yours {call()}, expected a ValueError, made by clash")
 
@@ -79,7 +79,7 @@ def dims_of(
 
 
 def test_a_size_of_one_gives_way() -> None:
-    """On either side; equal sizes stay, and one shape is the result itself."""
+    """On either side; equal sizes stay, and a single shape is its own result."""
     shape_of(((2, 3),), "One shape broadcasts to itself.")
     shape_of(((2, 3), (2, 3)), "Nothing is repeated.")
     shape_of(((2, 1), (1, 3)), "Each 1 gives way to the other size.")
@@ -99,7 +99,7 @@ def test_a_size_of_one_gives_way_to_zero() -> None:
 
 
 def test_no_shapes_and_scalars() -> None:
-    """A scalar goes with everything, and nothing at all is a scalar."""
+    """A scalar broadcasts with every shape, and no shapes at all give a scalar."""
     shape_of((), "No shapes: the empty one.")
     shape_of(((), ()), "No dims.")
     shape_of(((), (2,)), "A scalar has 1 in every place.")
@@ -110,23 +110,23 @@ def test_no_shapes_and_scalars() -> None:
     [((2,), (3,)), ((3,), (2,)), ((0,), (2,)), ((1, 4), (3, 4), (5, 1)), ((3,), (1,), (2,))],
 )
 def test_other_sizes_do_not_agree(shapes: tuple[tuple[int, ...], ...]) -> None:
-    """In whatever order they come, and whichever shapes they are in."""
+    """In any order, and in any of the shapes."""
     refused(lambda: broadcast_shapes(*shapes), f"the shapes {shapes} together")
 
 
 @given(shapes=st.lists(SHAPES, max_size=3).map(tuple))
 def test_shapes_are_those_of_torch(shapes: tuple[tuple[int, ...], ...]) -> None:
-    """The result of adding tensors of these shapes, or a refusal where torch refuses."""
+    """The result is that of adding tensors of these shapes, or an error where torch raises one."""
     shape_of(shapes, "Look at the first column from the right that differs.")
 
 
 def test_a_repeated_dim_has_stride_zero() -> None:
-    """Three rows that are all the one row."""
+    """Three rows that are all the same row."""
     strides_of((1, 4), (4, 1), (3, 4), "With stride 0 each of the three rows is the one row.")
 
 
 def test_a_new_dim_has_stride_zero() -> None:
-    """It stands in front."""
+    """New dims go in front."""
     strides_of((4,), (1,), (3, 4), "New dims stand in front.")
     strides_of((), (), (2, 3), "A scalar: all six places are its one element.")
 
@@ -139,14 +139,14 @@ def test_a_dim_that_keeps_its_size_keeps_its_stride() -> None:
 
 @pytest.mark.parametrize(("sizes", "new"), [((2,), (3,)), ((0,), (1,)), ((3,), (3, 2))])
 def test_only_a_size_of_one_can_be_repeated(sizes: tuple[int, ...], new: tuple[int, ...]) -> None:
-    """Of several elements, none is the one to repeat."""
+    """With several elements, it would be unclear which one to repeat."""
     refused(lambda: expand_strides(sizes, (1,) * len(sizes), new), f"{sizes} expanded to {new}")
 
 
 @pytest.mark.given
 @pytest.mark.parametrize(("sizes", "new"), [((2, 3), (3,)), ((1,), ()), ((4, 5, 6), (6,))])
 def test_no_dim_can_go(sizes: tuple[int, ...], new: tuple[int, ...]) -> None:
-    """The message shows the shape that was asked for."""
+    """Expanding cannot drop a dim; the message shows the requested shape."""
     with pytest.raises(ValueError, match=re.escape(str(new))):
         expand_strides(sizes, (1,) * len(sizes), new)
 
@@ -162,7 +162,7 @@ def test_strides_are_those_of_expand(
 
 
 def test_what_was_repeated_is_summed() -> None:
-    """A bias over the batch, a repeated dim where it stands."""
+    """A bias is summed over the batch, a repeated dim where it is."""
     dims_of((3,), (8, 3), (0,), "A bias is used 8 times: its gradient is a sum of 8.")
     dims_of((2, 1), (2, 3), (1,), "Dim 1 was repeated.")
     dims_of((1, 4, 1), (5, 2, 4, 3), (0, 1, 3), "The new dim, and two that were repeated.")
@@ -174,13 +174,15 @@ def test_what_was_repeated_is_summed() -> None:
 def test_sums_undo_expanding_in_autograd(
     expansion: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> None:
-    """The gradient of expand, by hand: sum the dims away, put those of size 1 back."""
+    """The gradient of expand, by hand: sum over the dims, then restore those of size 1."""
     sizes, new = expansion
     leaf = torch.zeros(sizes, dtype=torch.float64, requires_grad=True)
     weight = torch.arange(1.0, 1.0 + torch.Size(new).numel(), dtype=torch.float64).reshape(new)
     (leaf.expand(new) * weight).sum().backward()
     dims = reduce_dims(sizes, new)
-    assert sorted(set(dims)) == list(dims), f"{sizes} as {new}: yours {dims}, not in order"
+    assert sorted(set(dims)) == list(dims), (
+        f"{sizes} as {new}: yours {dims}, expected increasing order"
+    )
     summed = weight.sum(dims) if dims else weight
     added = len(new) - len(sizes)
     expected = tuple(size for dim, size in enumerate(sizes, added) if size == new[dim])
@@ -192,12 +194,15 @@ def test_sums_undo_expanding_in_autograd(
     torch.testing.assert_close(
         summed.reshape(sizes),
         leaf.grad,
-        msg=lambda text: f"{sizes} as {new}, summed over {dims}: not PyTorch's gradient\n{text}",
+        msg=lambda text: (
+            f"{sizes} as {new}, summed over {dims}: the result differs from PyTorch's "
+            f"gradient\n{text}"
+        ),
     )
 
 
 def test_samples_of_pytorchs_own_tests() -> None:
-    """The shapes that PyTorch tests its operators with: no dims, no elements, three operands."""
+    """The shapes from PyTorch's own operator tests: no dims, no elements, three operands."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     named = {op.name: op for op in op_db}
@@ -222,4 +227,4 @@ def test_torch_is_not_asked() -> None:
                 fresh.reduce_dims((b, 1), (a, b, c)),
             )
             expected = (a, b, c), (0, 7, 0), (0, 2)
-            assert expected == yours, f"({b}, 1) as {(a, b, c)}: yours {yours}, not {expected}"
+            assert expected == yours, f"({b}, 1) as {(a, b, c)}: yours {yours}, expected {expected}"

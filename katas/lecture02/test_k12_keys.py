@@ -80,7 +80,7 @@ def spelled(
 
 
 def agree(x: torch.Tensor, key: tuple[object, ...]) -> None:
-    """Let PyTorch index your view by your list, and compare with what it makes of the key."""
+    """Let PyTorch index your view by your list, and compare with the original key."""
     case = f"x{text(key)} of sizes {tuple(x.shape)}, strides {x.stride()}"
     with unchanged(x=x, key=list(key)):
         entries = spell_out(key, tuple(x.shape))
@@ -100,21 +100,21 @@ def agree(x: torch.Tensor, key: tuple[object, ...]) -> None:
 
 
 def test_a_short_key_is_filled_up_with_full_slices() -> None:
-    """Behind its last entry; ``None`` covers no dim."""
+    """After its last entry; ``None`` covers no dim."""
     spelled((0,), (2, 3, 4), [0, ALL, ALL], "x[0] is x[0, :, :].")
     spelled((None, 0, None), (2, 3), [None, 0, None, ALL], "None adds a dim and covers none.")
     spelled((), (), [], "A scalar has no dims to cover.")
 
 
 def test_dots_stand_for_the_missing_slices() -> None:
-    """Where they stand, and for none at all if no dim is missing."""
+    """Where the dots are, and for none at all if no dim is missing."""
     spelled((..., 0), (2, 3, 4), [ALL, ALL, 0], "Two dims are missing, at the dots.")
     spelled((1, ..., None, 0), (2, 3, 4), [1, ALL, None, 0], "One dim is missing.")
     spelled((1, ..., 0), (2, 3), [1, 0], "No dim is missing: the dots stand for nothing.")
 
 
 def test_an_index_tensor_covers_one_dim() -> None:
-    """However many dims it has itself."""
+    """However many dims the tensor has itself."""
     spelled((..., COLUMN, 0), (2, 3, 4), [ALL, COLUMN, 0], "A (3, 1) index covers one dim.")
 
 
@@ -127,7 +127,7 @@ def test_a_mask_becomes_the_places_where_it_is_true() -> None:
 
 
 def test_a_mask_leaves_its_dims_to_itself() -> None:
-    """What stands behind it, dots included, goes on behind all its dims."""
+    """Entries after it, dots included, apply to the dims after those of the mask."""
     mask = torch.ones(1, 2, dtype=torch.bool)
     zeros, ones = torch.tensor([0, 0]), torch.tensor([0, 1])
     why = "The mask covers two dims."
@@ -141,7 +141,7 @@ def test_a_mask_leaves_its_dims_to_itself() -> None:
 
 @pytest.mark.parametrize("sizes", [(2, 4), (3, 3), (2, 1)])
 def test_a_mask_has_the_sizes_of_its_dims(sizes: tuple[int, ...]) -> None:
-    """No broadcasting here: a mask says yes or no to each element."""
+    """Masks are not broadcast: a mask says yes or no to each element."""
     key = (ALL, torch.ones(2, 3, dtype=torch.bool))
     with pytest.raises(IndexError, match="a mask of"):
         pytest.fail(
@@ -155,7 +155,7 @@ def test_a_mask_has_the_sizes_of_its_dims(sizes: tuple[int, ...]) -> None:
     "key", [(0, 0, 0), (0, ALL, COLUMN), (..., 0, ...), (torch.ones(2, 3, 1) > 0,)]
 )
 def test_too_many_entries_are_refused(key: tuple[object, ...]) -> None:
-    """A tensor of two dims has no third one, and ``...`` can stand for missing dims only once."""
+    """A tensor of two dims has no third dim, and ``...`` may occur only once."""
     with pytest.raises(IndexError):
         spell_out(key, (2, 3))
 
@@ -170,11 +170,11 @@ def test_basic_entries_make_a_view() -> None:
     assert theirs.tolist() == view.tolist(), f"x[1, 1:, ::2]: yours {view}, PyTorch's {theirs}"
     assert x.untyped_storage().data_ptr() == view.untyped_storage().data_ptr(), "yours is a copy"
     assert [None, None] == indices, f"the int's dim is gone: yours {indices}, expected two None"
-    assert 3 == len(entries), f"the list that came in is not yours to change: {entries} is left"
+    assert 3 == len(entries), f"do not change the list that is passed in; yours left {entries}"
 
 
 def test_the_dims_of_index_tensors_stay_whole() -> None:
-    """They are indexed later; the list says by what."""
+    """They are indexed later, by the tensors in the list."""
     x = numbered((2, 3, 4, 5), 0, "cpu")
     view, indices = apply_basic(x, [ROWS, 1, None, COLUMN, slice(2)])
     theirs = x[:, 1, None, :, :2]
@@ -187,7 +187,7 @@ def test_the_dims_of_index_tensors_stay_whole() -> None:
     expected = [ROWS, None, COLUMN, None]
     assert len(indices) == 4, f"yours has {len(indices)} entries, the view 4 dims"
     assert all(a is b for a, b in zip(expected, indices, strict=True)), (
-        f"yours {text(indices)}, expected {text(expected)}: the very tensors of the key"
+        f"yours {text(indices)}, expected {text(expected)}: the same tensor objects as in the key"
     )
 
 
@@ -206,19 +206,19 @@ def test_the_dims_of_index_tensors_stay_whole() -> None:
     ],
 )
 def test_a_key_is_what_torch_makes_of_it(device: str, key: tuple[object, ...]) -> None:
-    """On a tensor with gaps and an offset."""
+    """Also on a tensor with gaps and an offset."""
     moved = tuple(entry.to(device) if isinstance(entry, torch.Tensor) else entry for entry in key)
     agree(numbered((3, 3, 3, 3), 2, device), moved)
 
 
 def test_samples_of_pytorchs_own_tests() -> None:
-    """The keys that PyTorch tests ``x[key]`` with; what is a list there is a tensor here."""
+    """The keys from PyTorch's own tests of ``x[key]``, with lists made tensors."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     getitem = next(op for op in op_db if op.name == "__getitem__")
     for sample in getitem.sample_inputs("cpu", torch.float32):
         (key,) = sample.args
-        # A list alone is one index; a tuple holds one entry for each dim.
+        # A list alone is one index; a tuple has one entry for each dim.
         entries = key if isinstance(key, tuple) else (key,)
         tensors = tuple(torch.tensor(e) if isinstance(e, list) else e for e in entries)
         if any(isinstance(entry, torch.Tensor) for entry in tensors):

@@ -1,4 +1,4 @@
-"""Tests of k13_gather: a storage that holds its own positions tells where it was read."""
+"""Tests of k13_gather: a storage whose elements are their own positions shows where it was read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Indices = list[torch.Tensor | None]
 ALL = slice(None)
 ROWS = torch.tensor([2, 0])
 COLUMN = torch.tensor([[1], [0], [-1]])
-# What reads elements by a tensor of indices.
+# Functions that read elements by a tensor of indices.
 GATHERS = (
     "index",
     "index_select",
@@ -60,8 +60,9 @@ def agree(view: torch.Tensor, indices: Indices) -> None:
         yours = positions(view, indices)
 
     assert theirs.shape == yours.shape, (
-        f"{case}: yours has shape {tuple(yours.shape)}, PyTorch's {tuple(theirs.shape)}. Where does"
-        f" the block of the index tensors stand?"
+        f"{case}: yours has shape {tuple(yours.shape)}, PyTorch's {tuple(theirs.shape)}. Where "
+        "does "
+        f"the block of the index tensors go?"
     )
     assert theirs.tolist() == yours.tolist(), (
         f"{case}, offset {view.storage_offset()}: yours {yours.tolist()}, PyTorch reads at "
@@ -89,14 +90,14 @@ def indexed(draw: st.DrawFn) -> tuple[torch.Tensor, Indices]:
 
 
 def test_neighbouring_index_tensors_stay_in_place() -> None:
-    """The dims before them stay before them."""
+    """The dims before them stay in front."""
     starts([ROWS, None], 0, "The block takes the place of dim 0.")
     starts([None, None, ROWS], 2, "Two dims stay before it.")
     starts([None, ROWS, COLUMN, None], 1, "Two neighbours: the block takes their place.")
 
 
 def test_separated_index_tensors_come_to_the_front() -> None:
-    """There is no one place between them to put their dims."""
+    """No single place lies between them."""
     starts([None, ROWS, None, COLUMN], 0, "Dim 2 lies between: print x[:, i, :, j].shape.")
     starts([None, ROWS, None, ROWS, ROWS], 0, "Dim 2 lies between.")
     starts([None, ROWS, ROWS, None, ROWS], 0, "Dim 3 lies between.")
@@ -110,7 +111,7 @@ def test_one_index_tensor_names_positions(device: str) -> None:
 
 
 def test_index_tensors_are_broadcast_together() -> None:
-    """(2,) and (3, 1) name a block of (3, 2) elements, not pairs of each; -1 is the last."""
+    """(2,) and (3, 1) select a block of (3, 2) elements, not pairs; -1 is the last index."""
     agree(numbered((3, 4), 3, "cpu"), [ROWS, COLUMN])
 
 
@@ -128,7 +129,7 @@ def test_index_tensors_are_broadcast_together() -> None:
     ],
 )
 def test_the_block_stands_where_torch_puts_it(device: str, indices: Indices) -> None:
-    """On a tensor with gaps and an offset."""
+    """Also on a tensor with gaps and an offset."""
     moved = [entry if entry is None else entry.to(device) for entry in indices]
     agree(numbered((3, 3, 3, 3), 2, device), moved)
 
@@ -140,7 +141,7 @@ def test_any_indices_name_what_torch_reads(drawn: tuple[torch.Tensor, Indices]) 
 
 
 def test_positions_far_away_are_exact() -> None:
-    """A storage of 16 MiB: float32 has no odd number beyond 2**24."""
+    """The storage has 16 MiB, and float32 has no odd numbers beyond 2**24."""
     x = torch.empty(2**24 + 9, dtype=torch.uint8)[2**24 + 1 :].reshape(2, 4)
     yours = positions(x, [ROWS - 1, None]).tolist()
     expected = [[2**24 + 1 + 4 * row + column for column in range(4)] for row in (1, 1)]
@@ -151,7 +152,7 @@ def test_positions_far_away_are_exact() -> None:
 
 
 def test_positions_are_on_the_device_of_the_view(device: str) -> None:
-    """Whatever the default device is: here it is one that holds no data."""
+    """Whatever the default device is: here it is meta, which holds no data."""
     x = torch.arange(12, device=device).reshape(3, 4)
     rows = ROWS.to(device)
     with torch.device("meta"):
@@ -164,13 +165,13 @@ def test_positions_are_on_the_device_of_the_view(device: str) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("end", [3, -4])
 def test_an_index_outside_its_dim_is_refused(end: int) -> None:
-    """Its position would be that of another element."""
+    """It would be the position of another element."""
     with pytest.raises(IndexError):
         positions(numbered((3, 4), 0, "cpu"), [torch.tensor([0, end]), None])
 
 
 def test_one_gather_reads_the_elements() -> None:
-    """The given ``take``; your part works with positions and does not index by a tensor."""
+    """Only the given ``take`` reads; your part computes positions, without index tensors."""
     x = numbered((3, 3, 3), 2, "cpu")
     operators = [f"aten::{name}" for name in GATHERS]
     methods = ("torch.Tensor.index_select", "torch.Tensor.numpy")
@@ -180,4 +181,6 @@ def test_one_gather_reads_the_elements() -> None:
 
     assert expected.tolist() == found.tolist(), f"yours {found.tolist()}, PyTorch's {expected}"
     result = kata.gather(x, [ROWS, None, COLUMN])
-    assert expected.tolist() == result.tolist(), f"gather of yours {result}, PyTorch's {expected}"
+    assert expected.tolist() == result.tolist(), (
+        f"gather returns {result} with your positions, PyTorch returns {expected}"
+    )

@@ -32,20 +32,22 @@ def totals_agree(values: torch.Tensor, groups: torch.Tensor, count: int, why: st
         yours = totals(values, groups, count)
     exact = torch.zeros(count, dtype=torch.float64, device=values.device)
     exact = exact.index_add_(0, groups, values.double())
-    # The last bit may differ: a sum in float32 is rounded to it.
+    # The last bit may differ: a sum in float32 is rounded there.
     bits = max(torch.finfo(values.dtype).eps, 1e-12)
     torch.testing.assert_close(
         yours,
         exact.to(values.dtype),
         rtol=bits,
         atol=bits,
-        msg=lambda text: f"{values.dtype}: yours (actual), expected is the sum.\n{why}\n{text}",
+        msg=lambda text: (
+            f"{values.dtype}: yours (actual) differs from the sum (expected).\n{why}\n{text}"
+        ),
     )
 
 
 @pytest.mark.given
 def test_values_that_differ_are_counted(device: str) -> None:
-    """No index stands twice, so nothing is lost."""
+    """No index occurs twice, so nothing is lost."""
     counts_agree(torch.tensor([2, 0], device=device), 3, "Each bin is written once.")
 
 
@@ -59,12 +61,12 @@ def test_values_that_occur_twice_are_counted_twice(device: str) -> None:
 @example(values=[])
 @example(values=[3] * 9)
 def test_any_values_are_counted(values: list[int]) -> None:
-    """None at all, all alike, and bins that stay empty."""
+    """No values at all, equal values, and empty bins."""
     counts_agree(torch.tensor(values, dtype=torch.int64), 5, "Every occurrence counts.")
 
 
 def test_a_large_count_is_exact() -> None:
-    """A counter in float32 stands still at 2**24, one in half precision long before."""
+    """A float32 counter stops at 2**24, a half precision counter much earlier."""
     values = torch.zeros(1, dtype=torch.int64).expand(2**24 + 3)
     yours = histogram(values, 2).tolist()
 
@@ -80,7 +82,7 @@ def test_a_few_values_are_added(device: str) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_many_ones_are_added(dtype: torch.dtype) -> None:
-    """Beyond 2048 (256 in bfloat16) half precision has gaps of 2, and 2048 + 1 is 2048."""
+    """Beyond 2048 (256 in bfloat16) the spacing is 2, and 2048 + 1 is 2048."""
     values, groups = torch.ones(9000, dtype=dtype), torch.arange(9000) % 2
     why = "Each addition is written to an element, and rounded. Which dtype has room for it?"
     totals_agree(values, groups, 2, why)
@@ -97,7 +99,7 @@ def test_a_group_is_no_matter_of_the_others() -> None:
 
 
 def test_what_a_sum_leaves_out_comes_back() -> None:
-    """Half precision is rounded at the end alone; wider values keep their own bits."""
+    """Half precision is rounded only at the end; wider dtypes keep their precision."""
     halves = torch.tensor([60000.0, 60000.0, -60000.0, 0.5], dtype=torch.float16)
     groups = torch.zeros(4, dtype=torch.int64)
     totals_agree(halves, groups, 1, "60000 + 60000 is infinite in float16; the sum is not.")

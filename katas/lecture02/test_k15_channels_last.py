@@ -43,7 +43,7 @@ def window(sizes: tuple[int, ...], strides: tuple[int, ...], device: str) -> tor
 
 
 def meant(tensor: torch.Tensor) -> bool:
-    """Return what ATen's ``is_strides_like_channels_last`` or its 3d sister says."""
+    """Return the answer of ATen's ``is_strides_like_channels_last`` or its 3d version."""
     return torch.ops.aten.is_strides_like_format.default(tensor, FORMAT[tensor.dim()])
 
 
@@ -78,7 +78,7 @@ def like(sizes: tuple[int, ...], strides: tuple[int, ...], why: str, device: str
 
 
 def test_the_channels_of_a_pixel_lie_side_by_side() -> None:
-    """Then the pixels of a row, then the rows, then the images; volumes have one more dim."""
+    """Next come the pixels of a row, the rows, the images; volumes have one more dim."""
     new_strides((2, 3, 4, 5), "C, W, H, N from fast to slow.")
     new_strides((2, 3, 4, 5, 6), "C, W, H, D, N from fast to slow.")
 
@@ -92,7 +92,7 @@ def test_strides_are_those_of_a_new_tensor(device: str, sizes: tuple[int, ...]) 
 @pytest.mark.given
 @pytest.mark.parametrize("sizes", [(), (3, 4, 5), (1, 2, 3, 4, 5, 6)])
 def test_other_numbers_of_dims_have_no_channels_last(sizes: tuple[int, ...]) -> None:
-    """There is nothing to put last; the two questions are answered with False."""
+    """There are no channels to put last, so both questions get False."""
     with pytest.raises(ValueError, match="4 or 5 dims"):
         channels_last_strides(sizes)
     strides = (1,) * len(sizes)
@@ -103,7 +103,7 @@ def test_other_numbers_of_dims_have_no_channels_last(sizes: tuple[int, ...]) -> 
 
 
 def test_contiguous_in_one_format_is_not_in_the_other() -> None:
-    """If sizes above 1 stand on both sides; nor is what has gaps."""
+    """If both C and the pixels have more than one element; a tensor with gaps is in neither."""
     dense((2, 3, 4, 5), (60, 1, 15, 3), "As a new channels-last tensor has them.")
     dense((2, 3, 4, 5), (60, 20, 5, 1), "Row-major.")
     dense((2, 3, 4, 5, 6), (360, 1, 90, 18, 3), "As a new channels-last volume has them.")
@@ -113,7 +113,7 @@ def test_contiguous_in_one_format_is_not_in_the_other() -> None:
 
 @pytest.mark.parametrize("sizes", [(2, 1, 4, 5), (2, 3, 1, 1), (1, 1, 1, 1), (2, 1, 4, 5, 6)])
 def test_one_channel_or_one_pixel_is_contiguous_in_both(sizes: tuple[int, ...]) -> None:
-    """The order of C and the pixels shows only if both have more than one element."""
+    """The order of C and the pixels matters only if both have more than one element."""
     row_major = torch.empty(sizes).stride()
     dense(sizes, row_major, "Row-major strides; those of dims of size 1 do not matter.")
     dense(sizes, channels_last_strides(sizes), "Its own strides.")
@@ -131,7 +131,7 @@ def test_one_channel_or_one_pixel_is_contiguous_in_both(sizes: tuple[int, ...]) 
 def test_a_size_of_zero_makes_no_exception(
     sizes: tuple[int, ...], strides: tuple[int, ...]
 ) -> None:
-    """A row-major tensor without elements is contiguous anyhow; here the products decide."""
+    """A row-major tensor without elements is always contiguous; here the products decide."""
     dense(sizes, strides, "Compare with the products, 0 included.")
 
 
@@ -140,12 +140,12 @@ def test_a_size_of_zero_makes_no_exception(
 def test_contiguity_is_what_torch_says(
     device: str, drawn: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
-    """For 4 and 5 dims, sizes of 0 included, which make no exception here."""
+    """For 4 and 5 dims, including sizes of 0, which are no exception here."""
     dense(*drawn, "See _compute_channels_last_contiguous_2d in c10/core/Contiguity.h.", device)
 
 
 def test_a_slice_of_channels_last_is_still_meant_so() -> None:
-    """Gaps do not change the order of the strides; but each has to step over the dim before."""
+    """Gaps do not change the order of the strides, but each stride must span the dim before it."""
     x = torch.empty((2, 4, 6, 8), memory_format=torch.channels_last)
     for part in (x, x[:, 1:3], x[..., ::2], x[:1], x[:, :, 2:4]):
         like(tuple(part.shape), part.stride(), "A slice: gaps are welcome.")
@@ -156,14 +156,14 @@ def test_a_slice_of_channels_last_is_still_meant_so() -> None:
 
 
 def test_one_channel_is_told_by_the_stride_of_c() -> None:
-    """(N, 1, H, W) is contiguous in both formats; the unused stride says what was meant."""
+    """(N, 1, H, W) is contiguous in both formats; the unused stride shows what was meant."""
     like((2, 1, 4, 5), (20, 1, 5, 1), "C steps 1: channels-last was meant.")
     like((2, 1, 4, 5), (20, 20, 5, 1), "C steps over the image: as empty() makes it.")
     like((2, 1, 4, 5), (40, 40, 5, 1), "Half of its rows.")
 
 
 def test_one_pixel_is_told_by_the_strides_of_h_and_w() -> None:
-    """(N, C, 1, 1), and one image: every stride has to step over the dim before it."""
+    """(N, C, 1, 1), and one image: every stride must span the dim before it."""
     like((2, 3, 1, 1), (3, 1, 3, 3), "As memory_format=torch.channels_last makes it.")
     like((2, 3, 1, 1), (3, 1, 1, 1), "As empty() makes it.")
     like((1, 3, 4, 5), (60, 1, 15, 3), "One image, whose unused stride steps over it.")
@@ -184,7 +184,7 @@ def test_without_channels_and_pixels_row_major_is_meant() -> None:
 def test_what_is_meant_is_what_aten_says(
     device: str, drawn: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
-    """The operator ``aten::is_strides_like_format`` asks the tensor itself."""
+    """The operator ``aten::is_strides_like_format`` is the oracle."""
     like(*drawn, "See is_channels_last_strides_2d_s4 in c10/core/MemoryFormat.h.", device)
 
 
@@ -196,12 +196,14 @@ def test_operators_follow_the_suggestion(device: str, part: slice) -> None:
     pooled = torch.nn.functional.max_pool2d(sliced, 2)
     suggested = suggest_memory_format(tuple(sliced.shape), sliced.stride())
 
-    assert torch.channels_last == suggested, f"yours suggests {suggested} for {sliced.stride()}"
+    assert torch.channels_last == suggested, (
+        f"yours suggests {suggested} for strides {sliced.stride()}"
+    )
     assert pooled.is_contiguous(memory_format=suggested), f"max_pool2d gave {pooled.stride()}"
 
 
 def test_no_tensor_is_made() -> None:
-    """Sizes and strides tell everything."""
+    """The answers follow from sizes and strides."""
     methods = ("stride", "is_contiguous", "contiguous", "as_strided", "dim_order")
     with forbids(
         kata, *(f"torch.Tensor.{name}" for name in methods), operators=("aten::",)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def ordered(tensor: torch.Tensor) -> str:
-    """Return the format, by another road: compare strides with those of new tensors."""
+    """Return the format, computed another way: compare strides with those of new tensors."""
     found = []
     for name in ("contiguous_format", "channels_last"):
         new = torch.empty(tensor.shape, memory_format=getattr(torch, name)).stride()
@@ -33,7 +33,7 @@ def ordered(tensor: torch.Tensor) -> str:
 
 
 def images(device: str, sizes: tuple[int, ...] = (3, 6, 10, 8)) -> torch.Tensor:
-    """Return channels-last images, not of the sizes that a learner would choose."""
+    """Return channels-last images, of sizes that a learner would not choose."""
     return torch.empty(sizes, device=device).contiguous(memory_format=torch.channels_last)
 
 
@@ -50,7 +50,7 @@ def images(device: str, sizes: tuple[int, ...] = (3, 6, 10, 8)) -> torch.Tensor:
     ids=["row-major", "channels-last", "one channel", "one pixel", "slice"],
 )
 def test_a_tensor_has_one_of_four_formats(make: Callable[[], torch.Tensor], expected: str) -> None:
-    """With one channel or one pixel both; a part of the channels is neither."""
+    """With one channel or one pixel it is both; a slice of the channels is neither."""
     yours = format_of(make())
 
     assert expected == yours, f"yours {yours}, expected {expected}"
@@ -64,9 +64,11 @@ def test_each_operator_gets_images_in_channels_last(device: str) -> None:
         seen.append(x)
         return x
 
-    with torch.device("meta"):  # the default device, which is not the one that was asked for
+    with torch.device("meta"):  # the default device, not the device that was asked for
         found = survey({"look": look}, device)
-    assert {"look": "channels_last"} == found, f"an operator that returns its input: yours {found}"
+    assert {"look": "channels_last"} == found, (
+        f"for an operator that returns its input, yours is {found}"
+    )
     (x,) = seen
     n, c, h, w = x.shape
     assert n >= 2, f"N is {n}"
@@ -78,13 +80,13 @@ def test_each_operator_gets_images_in_channels_last(device: str) -> None:
 
 
 def test_the_survey_names_all_four_formats() -> None:
-    """Of operators that you have not seen, too: run what you are given."""
+    """Also for operators that you have not seen: run the ones passed in."""
     operators = {
         "kept": lambda x: x + 1,
         "lost": lambda x: torch.empty(x.shape),
         "hidden": lambda x: x.sum((2, 3), keepdim=True),
         "part": lambda x: x[..., 1:],
-        # A name that you know, and another operator.
+        # A name that you know, with a different operator.
         "relu": lambda x: torch.empty(x.shape),
     }
     expected = {"kept": "channels_last", "lost": "contiguous", "hidden": "both", "part": "neither"}
@@ -92,11 +94,13 @@ def test_the_survey_names_all_four_formats() -> None:
     with torch.enable_grad(), unchanged(but=["torch.get_rng_state()"]):
         yours = survey(operators)
 
-    assert yours == {**expected, "relu": "contiguous"}, f"run what is given; yours: {yours}"
+    assert yours == {**expected, "relu": "contiguous"}, (
+        f"run the operators passed in; yours: {yours}"
+    )
 
 
 def test_each_operator_gets_an_input_of_its_own() -> None:
-    """The first operator here turns its input around in place."""
+    """The first operator here reverses its input in place."""
     operators = {"turn": lambda x: x.transpose_(1, 3), "look": lambda x: x}
 
     assert "channels_last" == survey(operators)["look"], "the first operator changed this input"
@@ -109,14 +113,12 @@ def test_each_operator_gets_an_input_of_its_own() -> None:
     survey({"one": look, "two": look})
     shared = len({x.untyped_storage().data_ptr() for x in seen}) < len(seen)
 
-    assert not shared, (
-        "your inputs lie in one storage: what one operator writes, the next one reads"
-    )
+    assert not shared, "your inputs share one storage: what one operator writes, the next one reads"
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_the_survey_agrees_with_the_operators(device: str, name: str) -> None:
-    """On other sizes. Do not ask the meta kernels: that of group norm is wrong in torch 2.14."""
+    """On other sizes. Meta kernels are no oracle: that of group norm is wrong in torch 2.14."""
     expected = ordered(OPERATORS[name](images(device)))
 
     yours = survey({name: OPERATORS[name]}, device)[name]
@@ -132,13 +134,13 @@ def decided(operator: Callable[..., torch.Tensor], expected: set[str], case: str
 
 
 def test_the_first_operand_of_add_decides() -> None:
-    """Element by element, the first operand whose strides say anything is followed."""
+    """An elementwise operator follows the first operand with unambiguous strides."""
     decided(torch.add, {"first"}, "torch.add")
     decided(lambda a, b: torch.add(b, a), {"second"}, "torch.add, its operands exchanged")
 
 
 def test_each_experiment_has_operands_of_its_own() -> None:
-    """The operators here turn an operand into the other format."""
+    """The operators here convert an operand to the other format."""
 
     def turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         result = a.clone()
@@ -160,7 +162,7 @@ def test_each_experiment_has_operands_of_its_own() -> None:
 
 
 def test_some_operators_need_both_and_some_one() -> None:
-    """Concatenation falls back to row-major if its inputs differ; a kernel can decide alone."""
+    """Concatenation falls back to row-major if its inputs differ; conv2d needs only one."""
     decided(lambda a, b: torch.cat([a, b]), set(), "torch.cat of two")
     decided(lambda a, b: F.conv2d(a, b[..., :3, :3]), {"first", "second"}, "conv2d")
 
@@ -179,17 +181,23 @@ def test_one_operand_is_channels_last_at_a_time(device: str) -> None:
         return a
 
     yours = deciders(look, device)
-    assert {"first"} == yours, f"an operator that returns its first operand: yours {yours}"
+    assert {"first"} == yours, f"for an operator that returns its first operand, yours is {yours}"
     formats = sorted((ordered(a), ordered(b)) for a, b in seen)
     assert [("channels_last", "contiguous"), ("contiguous", "channels_last")] == formats, (
-        f"two calls, one operand in channels-last each; yours: {formats}"
+        f"make two calls, each with one operand in channels-last; yours: {formats}"
     )
     storages = {x.untyped_storage().data_ptr() for pair in seen for x in pair}
-    assert len(storages) == 4, f"four operands; yours lie in {len(storages)} storages"
+    assert len(storages) == 4, (
+        f"the four operands need storages of their own; yours have {len(storages)} storages"
+    )
     for a, b in seen:
-        assert a.shape == b.shape, f"operands of equal sizes; yours {a.shape} and {b.shape}"
+        assert a.shape == b.shape, (
+            f"operands must have equal sizes; yours are {a.shape} and {b.shape}"
+        )
         kinds = {(x.dtype, x.device.type) for x in (a, b)}
-        assert {(torch.float32, device)} == kinds, f"float32 on {device}; yours {kinds}"
+        assert {(torch.float32, device)} == kinds, (
+            f"operands must be float32 on {device}; yours are {kinds}"
+        )
 
 
 BINARY = {

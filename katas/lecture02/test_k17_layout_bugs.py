@@ -1,4 +1,4 @@
-"""Tests of k17_layout_bugs: each bug has its test; what works already is marked as given."""
+"""Tests of k17_layout_bugs: each bug has its test; tests of working code are marked as given."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def images(
 
 
 def same(yours: torch.Tensor, expected: torch.Tensor, case: str) -> None:
-    """Compare every element, to the bit."""
+    """Compare every element, bit for bit."""
     torch.testing.assert_close(
         yours,
         expected,
         rtol=0,
         atol=0,
-        msg=lambda text: f"{case}: yours (actual) is not what is expected.\n{text}",
+        msg=lambda text: f"{case}: yours (actual) differs from what is expected.\n{text}",
     )
 
 
@@ -48,14 +48,14 @@ def shaped(yours: torch.Tensor, expected: tuple[int, ...], case: str) -> None:
 
 @pytest.mark.given
 def test_equal_gains_scale_everything(device: str) -> None:
-    """Then it does not matter which dim they belong to."""
+    """With equal gains it does not matter which dim they scale."""
     x = images(device)
 
     same(scale_channels(x, torch.full((4,), 2.0, device=device)), 2 * x, "scale_channels by 2")
 
 
 def test_each_channel_has_its_gain(device: str) -> None:
-    """With as many columns as channels, no error tells that the wrong dim is scaled."""
+    """With as many columns as channels, scaling the wrong dim raises no error."""
     x = images(device)
     gains = torch.tensor([1.0, 2.0, 3.0, 4.0], device=device)
     scaled = scale_channels(x, gains)
@@ -67,7 +67,7 @@ def test_each_channel_has_its_gain(device: str) -> None:
 
 @pytest.mark.given
 def test_one_prediction_has_one_error(device: str) -> None:
-    """(1, 1) against (1,)."""
+    """The shapes are (1, 1) and (1,)."""
     prediction, target = torch.tensor([[3.0]], device=device), torch.tensor([1.0], device=device)
 
     yours = squared_error(prediction, target).item()
@@ -75,19 +75,19 @@ def test_one_prediction_has_one_error(device: str) -> None:
 
 
 def test_good_predictions_have_no_error(device: str) -> None:
-    """Each prediction is compared with its own target, and with no other."""
+    """Each prediction is compared only with its own target."""
     targets = torch.tensor([1.0, 2.0, 4.0], device=device)
     error = squared_error(targets[:, None], targets)
 
     assert 0.0 == error.item(), (
-        f"predictions that are the targets: yours {error.item()}, expected 0.0. What shape do"
+        f"predictions equal to the targets: yours {error.item()}, expected 0.0. What shape do"
         f" the differences have?"
     )
 
 
 @given(values=st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=6))
 def test_the_error_is_the_mean_of_squares(values: list[tuple[int, int]]) -> None:
-    """A scalar, by the definition."""
+    """A scalar, computed by the definition."""
     predictions, targets = torch.tensor(values, dtype=torch.float64).unbind(1)
     by_hand = sum((a - b) ** 2 for a, b in values) / len(values)
 
@@ -106,7 +106,7 @@ def test_one_pixel_of_each_image(device: str) -> None:
 
 
 def test_a_crop_has_every_pair(device: str) -> None:
-    """Two rows and two columns make four pixels, in the order that was asked for."""
+    """Two rows and two columns make four pixels, in the requested order."""
     x, rows = images(device), torch.tensor([2, 0], device=device)
     columns = torch.tensor([3, 1], device=device)
     cropped = crop(x, rows, columns)
@@ -127,7 +127,7 @@ def test_a_crop_need_not_be_square(device: str) -> None:
 
 @pytest.mark.given
 def test_the_score_of_one_row(device: str) -> None:
-    """Here flat counting and counting within the row are the same."""
+    """Here the flat index and the index within the row are the same."""
     scores = torch.tensor([[5.0, 6.0, 7.0]], device=device)
 
     yours = scores_of(scores, torch.tensor([2], device=device)).tolist()
@@ -135,12 +135,12 @@ def test_the_score_of_one_row(device: str) -> None:
 
 
 def test_each_row_has_its_score(device: str) -> None:
-    """The label counts within its row."""
+    """The label is an index within its row."""
     scores = torch.arange(6.0, device=device).reshape(2, 3)
 
     yours = scores_of(scores, torch.tensor([2, 0], device=device)).tolist()
     assert [2.0, 3.0] == yours, f"labels 2 and 0 of [[0, 1, 2], [3, 4, 5]]: yours {yours}"
-    # A class that is ruled out has the score -inf; that is no matter of the others.
+    # A class that is ruled out has the score -inf, which must not affect the others.
     scores = torch.tensor([[-torch.inf, 1.0, 2.0], [3.0, torch.nan, -torch.inf]])
     yours = scores_of(scores, torch.tensor([2, 0])).tolist()
 
@@ -151,12 +151,12 @@ def test_each_row_has_its_score(device: str) -> None:
 
 @pytest.mark.given
 def test_an_empty_mask_blanks_nothing(device: str) -> None:
-    """And the images come back, not a copy."""
+    """The images themselves come back, not a copy."""
     x = images(device)
     before = x.clone()
 
     result = blank_(x, torch.zeros(2, 3, 4, dtype=torch.bool, device=device))
-    assert result is x, "blank_ returns the images themselves; yours returns another tensor"
+    assert result is x, "blank_ must return the images themselves; yours returns another tensor"
     same(x, before, "blank_ with an empty mask")
 
 
@@ -174,18 +174,18 @@ def test_masked_pixels_are_blank(device: str, kind: str) -> None:
 
     same(x, expected, "blank_ of two pixels; what was it that was set to 0?")
     same(view, expected.permute(0, 2, 3, 1), "blank_, in a view that was there before")
-    assert result is x, "blank_ returns the images themselves; yours returns another tensor"
+    assert result is x, "blank_ must return the images themselves; yours returns another tensor"
     # Masked pixels are set to 0, whatever they were.
     x = torch.tensor([torch.inf, torch.nan, 5.0, -torch.inf]).reshape(1, 2, 1, 2)
     blank_(x, torch.tensor([[[True, False]]]))
     pixel = x[0, :, 0, 0].tolist()
 
-    assert pixel == [0, 0], f"the masked pixel is 0 in both channels, yours is {pixel}"
+    assert pixel == [0, 0], f"the masked pixel must be 0 in both channels; yours is {pixel}"
 
 
 @pytest.mark.given
 def test_more_channels_are_zeros(device: str) -> None:
-    """Behind the others."""
+    """They come after the others."""
     x = images(device)
     more = add_channels(x, 2)
 
@@ -197,7 +197,7 @@ def test_more_channels_are_zeros(device: str) -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_channels_last_stays(device: str, count: int) -> None:
-    """Otherwise the next convolution copies them back."""
+    """Otherwise the next convolution converts them back."""
     whole = images(device, "channels-last", (2, 6, 3, 4)).to(torch.float16)
     for x, why in [
         (whole, "Zeros of one channel are in both formats, and cat goes by their strides (k15)"),
@@ -217,18 +217,18 @@ def test_channels_last_stays(device: str, count: int) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("kind", FORMATS)
 def test_new_channels_are_zeros_beside_infinity(kind: str) -> None:
-    """They take their format from the images, not their values."""
+    """They copy the format of the images, not their values."""
     x = images("cpu", kind)
     x[0, 0] = torch.inf
     x[0, 1] = torch.nan
     new = add_channels(x, 1)[:, 4:]
 
-    assert new.count_nonzero() == 0, f"0 times inf is NaN; your new channels: {new.tolist()}"
+    assert new.count_nonzero() == 0, f"0 times inf is NaN; your new channels are {new.tolist()}"
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_doubles_stay_doubles_and_inputs_stay(kind: str) -> None:
-    """Irrational float64 values, to the last bits; `blank_` alone writes to what it is given."""
+    """Irrational float64 values keep their precision; only `blank_` writes to its input."""
     x = images("cpu", kind).double().sqrt()
     gains, rows, labels = x[0, :, 0, 0].clone(), torch.tensor([2, 0]), torch.tensor([1, 3])
     scores, targets = x[0, 0, :2], x[0, 0, 0]

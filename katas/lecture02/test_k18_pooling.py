@@ -1,4 +1,4 @@
-"""Tests of k18_pooling: the layers one by one are the oracle, and copies are counted."""
+"""Tests of k18_pooling: the layers called one by one are the oracle, and copies are counted."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ def pool(x: torch.Tensor) -> torch.Tensor:
 
 
 def drop(x: torch.Tensor) -> torch.Tensor:
-    """Compute, and give the format up: a new row-major tensor, as ``cumsum`` makes one."""
+    """Compute, and drop the format: return a new row-major tensor, as ``cumsum`` does."""
     result = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     return torch.mul(x, 2, out=result)
 
 
 def part(x: torch.Tensor) -> torch.Tensor:
-    """Leave gaps: what is left is contiguous in no format."""
+    """Leave gaps: the result is contiguous in no format."""
     return x[..., 1:]
 
 
 def images(device: str = "cpu", sizes: tuple[int, ...] = (2, 4, 6, 8)) -> torch.Tensor:
-    """Return row-major images without an order."""
+    """Return row-major images in random order."""
     return torch.arange(float(torch.Size(sizes).numel()), device=device).sin().reshape(sizes)
 
 
 def agree(yours: torch.Tensor, layers: list[Layer], x: torch.Tensor) -> None:
-    """Compare the values with those of the layers called by hand, and look at the format."""
+    """Compare the values with those of the layers called by hand, and check the format."""
     torch.testing.assert_close(
         yours,
         reduce(lambda done, layer: layer(done), layers, x),
         rtol=1e-6 if x.dtype == torch.float32 else 1e-14,
         atol=0,
-        msg=lambda text: f"yours (actual) is not what the layers make of the images.\n{text}",
+        msg=lambda text: f"yours (actual) differs from the result of the layers.\n{text}",
     )
     assert yours.is_contiguous(), (
-        f"the result is to be row-major; yours has shape {tuple(yours.shape)} and strides "
+        f"the result must be row-major; yours has shape {tuple(yours.shape)} and strides "
         f"{yours.stride()}"
     )
 
 
 class Copies(TorchDispatchMode):
-    """Lists the operators that work on elements between the layers: each is a copy."""
+    """Lists the operators that touch elements between the layers: each is a copy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Copies(TorchDispatchMode):
         self.inside = False
 
     def leave_out(self, layer: Layer) -> Layer:
-        """Return the layer; what it does itself is not listed."""
+        """Return the layer so that its own operators are not listed."""
 
         def call(x: torch.Tensor) -> torch.Tensor:
             self.inside = True
@@ -81,7 +81,7 @@ class Copies(TorchDispatchMode):
         return call
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on; views and storage without a value are free."""
+        """Record the name and run the operator; views and uninitialised storage are free."""
         name = func.overloadpacket.__name__
         if not (self.inside or func.is_view or name.startswith(("empty", "new_empty"))):
             self.names.append(name)
@@ -100,7 +100,7 @@ def copied(layers: list[Layer], x: torch.Tensor, expected: int, why: str) -> Non
 
 
 def test_layers_run_in_turn(device: str) -> None:
-    """The first layer first; without layers the images come back."""
+    """The first layer runs first; without layers the images come back."""
     x = images(device)
     for layers in (
         [],
@@ -115,7 +115,7 @@ def test_layers_run_in_turn(device: str) -> None:
 
 @pytest.mark.parametrize("last", [False, True], ids=["row-major", "channels-last"])
 def test_each_layer_gets_channels_last(last: bool) -> None:  # noqa: FBT001
-    """Also after a layer that has dropped the format."""
+    """Even after a layer that dropped the format."""
     seen: list[torch.Tensor] = []
 
     def look(x: torch.Tensor) -> torch.Tensor:
@@ -129,23 +129,23 @@ def test_each_layer_gets_channels_last(last: bool) -> None:  # noqa: FBT001
     assert formats == [True] * 4, (
         f"the images are in channels-last at the start, after a pooling, after a layer that gives "
         f"row-major images, after one that cuts columns off: yours {formats}, expected True. "
-        f"Gaps count, too: `to` leaves them, `contiguous` does not"
+        f"Gaps matter too: `to` leaves them, `contiguous` does not"
     )
 
 
 def test_a_format_that_was_kept_is_not_copied() -> None:
-    """A copy at the start, one at the end."""
+    """One copy at the start, one at the end."""
     copied([pool, pool, pool], images(), 2, "Poolings keep the format: what is it then to convert?")
 
 
 def test_a_format_that_was_lost_costs_a_copy() -> None:
-    """One more for each layer that gives row-major images, but the last: they stay as they are."""
+    """One more for each layer that returns row-major images, except the last: its result stays."""
     copied([pool, drop, pool], images(), 3, "One after drop, before the pooling.")
     copied([pool, pool, drop], images(), 1, "drop makes the row-major result that is asked for.")
 
 
 def test_the_right_format_is_never_copied() -> None:
-    """At the start, and without layers."""
+    """Neither at the start nor without layers."""
     last = images().contiguous(memory_format=LAST)
     copied([pool, pool], last, 1, "The images are in channels-last: only the result is converted.")
     copied([], images(), 0, "Row-major images and no layers: there is nothing to do.")
@@ -156,12 +156,12 @@ def test_the_right_format_is_never_copied() -> None:
 
 
 def test_gradients_reach_the_images() -> None:
-    """A chain of layers is trained, too: grad mode is the caller's."""
+    """A chain of layers may be trained: leave grad mode to the caller."""
     x = images().requires_grad_()
     with torch.enable_grad():
         result = run([pool, part], x)
 
-    assert result.requires_grad, "yours is cut off from the images: no gradient will reach them"
+    assert result.requires_grad, "yours is cut off from the images: no gradient can reach them"
 
 
 def test_doubles_stay_doubles_and_the_images_stay() -> None:
@@ -179,5 +179,5 @@ def test_doubles_stay_doubles_and_the_images_stay() -> None:
         atol=0,
         equal_nan=True,
         check_stride=False,
-        msg=lambda text: f"float64: yours (actual) is not what the layers make.\n{text}",
+        msg=lambda text: f"float64: yours (actual) differs from the result of the layers.\n{text}",
     )

@@ -1,4 +1,4 @@
-"""Tests of k19_loop_order: the naive loop is the oracle, and the clock's other hand."""
+"""Tests of k19_loop_order: the naive loop is the oracle, and the baseline of the timing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Recurrence = Callable[[torch.Tensor, float], torch.Tensor]
 
-# A loop over contiguous rows by the brief's own formula has about 1.7, with add_ about 3.
+# A loop over contiguous rows with the brief's formula reaches about 1.7, with add_ about 3.
 BAR = 1.25
 SEQUENCES, STEPS = 4096, 256
 THREADS = ("threading", "_thread", "concurrent.futures", "multiprocessing")
@@ -50,9 +50,9 @@ def one_thread() -> Iterator[None]:
 
 
 class Scattered(TorchDispatchMode):
-    """Counts the operators that work on elements of one step which are not neighbours."""
+    """Counts the operators that touch elements of one step that are not neighbours."""
 
-    # They return views, or storage without a value: no element is read or written.
+    # They return views or uninitialised storage: no element is read or written.
     FREE = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "detach"})
 
     def __init__(self, sequences: int) -> None:
@@ -61,17 +61,17 @@ class Scattered(TorchDispatchMode):
         self.names: list[str] = []
 
     def scattered(self, tensor: object) -> bool:
-        """Return whether sequences of a step are apart in memory."""
+        """Return whether the elements of a step are scattered in memory."""
         if not isinstance(tensor, torch.Tensor):
             return False
-        # Of a part of the sequences, it is a tensor in which nothing has a neighbour.
+        # For a subset of the sequences: a tensor without any neighbours.
         used = [dim for dim, size in enumerate(tensor.shape) if size > 1]
         alone = bool(used) and min(tensor.stride(dim) for dim in used) > 1
         dims = [dim for dim in used if tensor.shape[dim] == self.sequences]
         return alone or any(tensor.stride(dim) > 1 for dim in dims)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name if it reads or writes a scattered tensor."""
+        """Record the name if it reads or writes a scattered tensor."""
         result = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
         works = not func.is_view and name not in self.FREE
@@ -81,14 +81,14 @@ class Scattered(TorchDispatchMode):
 
 
 def timed(function: Recurrence, x: torch.Tensor) -> float:
-    """Return the processor time of this thread: what others do meanwhile does not count."""
+    """Return the CPU time of this thread, so that other threads do not count."""
     start = time.thread_time()
     function(x, 0.9)
     return time.thread_time() - start
 
 
 def speedup(function: Recurrence) -> tuple[float, float, float]:
-    """Return how many times faster than the naive loop it is, and both median times."""
+    """Return the speedup over the naive loop, and both median times."""
     x = torch.rand(SEQUENCES, STEPS)
     timed(naive, x)
     timed(function, x)
@@ -101,7 +101,7 @@ def speedup(function: Recurrence) -> tuple[float, float, float]:
 
 
 def test_one_step_is_the_input() -> None:
-    """There is nothing to carry over."""
+    """One step has nothing to carry over."""
     yours = recurrence(torch.tensor([[3.0], [4.0]]), 0.5).tolist()
 
     assert [[3.0], [4.0]] == yours, f"one step: yours {yours}, expected the input, [[3], [4]]"
@@ -131,7 +131,7 @@ def test_any_strides_and_sizes(
     decay: float,
     turned: bool,  # noqa: FBT001
 ) -> None:
-    """Transposed, cut out, expanded: the definition holds, and the input stays as it is."""
+    """Transposed, sliced, expanded: the definition holds, and the input is unchanged."""
     whole = torch.arange(48.0, device=device).reshape(6, 8)
     x = whole.t()[:steps, :sequences].t() if turned else whole[:sequences, 1:][:, :steps]
     column = whole[:sequences, :1].expand(-1, steps)
@@ -143,13 +143,13 @@ def test_any_strides_and_sizes(
         torch.testing.assert_close(
             result,
             naive(tensor, decay),
-            msg=lambda text, case=case: f"{case}: yours is not the recurrence\n{text}",
+            msg=lambda text, case=case: f"{case}: yours differs from the recurrence\n{text}",
         )
-        assert torch.equal(before, tensor), f"{case}: yours has written to the input"
+        assert torch.equal(before, tensor), f"{case}: yours changes the input"
 
 
 def test_each_step_works_on_neighbours() -> None:
-    """Two copies at the most see elements that are apart; threads and NumPy are not counted."""
+    """At most two copies touch scattered elements; threads and NumPy are not counted."""
     x = torch.rand(37, 50)
     with forbids(kata, *THREADS, "torch.Tensor.numpy") as fresh, Scattered(37) as scattered:
         fresh.recurrence(x, 0.9)
@@ -163,7 +163,7 @@ def test_each_step_works_on_neighbours() -> None:
 
 @pytest.mark.given
 def test_the_naive_loop_scatters_at_every_step() -> None:
-    """So the count tells the two apart."""
+    """So the count distinguishes the two."""
     x = torch.rand(37, 50)
     with Scattered(37) as scattered:
         naive(x, 0.9)
@@ -174,7 +174,7 @@ def test_the_naive_loop_scatters_at_every_step() -> None:
 @pytest.mark.given
 @pytest.mark.usefixtures("one_thread")
 def test_the_naive_loop_misses_the_bar() -> None:
-    """Against itself it stays below: the clock is good enough."""
+    """Against itself it stays below the bar, so the timing is precise enough."""
     ratio, _, _ = speedup(naive)
 
     assert ratio < BAR, f"the naive loop against itself: {ratio:.2f} times"
@@ -182,7 +182,7 @@ def test_the_naive_loop_misses_the_bar() -> None:
 
 @pytest.mark.usefixtures("one_thread")
 def test_it_is_faster_than_the_naive_loop() -> None:
-    """The best of several tries, each the median of seven rounds in turns."""
+    """The best of several tries, each the median of seven interleaved rounds."""
     best = 0.0
     for _ in range(4):
         ratio, slow, fast = speedup(recurrence)
@@ -198,7 +198,7 @@ def test_it_is_faster_than_the_naive_loop() -> None:
 
 @pytest.mark.usefixtures("one_thread")
 def test_doubles_stay_doubles() -> None:
-    """Irrational float64 values, and one infinity, at the end; and x stays as it is."""
+    """Irrational float64 values, with one infinity at the end; x is unchanged."""
     x = torch.arange(1.0, 61.0, dtype=torch.float64).sqrt().reshape(10, 6).t()
     x[2, -1] = torch.inf
     with unchanged(x=x):
@@ -209,5 +209,7 @@ def test_doubles_stay_doubles() -> None:
         naive(x, 0.7),
         rtol=1e-12,
         atol=0,
-        msg=lambda text: f"float64, inf in the last step: yours is not the recurrence\n{text}",
+        msg=lambda text: (
+            f"float64, inf in the last step: yours differs from the recurrence\n{text}"
+        ),
     )

@@ -28,13 +28,13 @@ SELF = frozenset({"self"})
 
 
 def overload(name: str) -> torch._ops.OpOverload:
-    """Return the operator of that name as ``torch.ops`` has it."""
+    """Return the operator of that name from ``torch.ops``."""
     packet, _, kind = name.removeprefix("aten::").partition(".")
     return getattr(getattr(aten, packet), kind or "default")
 
 
 def read(name: str) -> Effects:
-    """Return the effects, by another road: read the text of the schema."""
+    """Return the effects, computed another way: parse the text of the schema."""
     text = str(overload(name)._schema)  # noqa: SLF001 - its text
     found = NOTED.findall(text[: text.rindex(" -> ")])
     return Effects(
@@ -44,7 +44,7 @@ def read(name: str) -> Effects:
 
 
 def says(name: str) -> None:
-    """Compare what you read in a schema with its text."""
+    """Compare your reading of a schema with its text."""
     expected, yours = read(name), effects(name)
 
     assert expected == yours, f"{overload(name)._schema}\nyours {yours}, expected {expected}"  # noqa: SLF001
@@ -60,32 +60,32 @@ def does(
 
 
 def test_a_mark_is_a_write() -> None:
-    """``Tensor(a!) self``, and ``out`` as well."""
+    """``Tensor(a!) self`` is written to, and so is ``out``."""
     for name in ("aten::add_.Tensor", "aten::add.out", "aten::relu_"):
         says(name)
 
 
 def test_no_mark_is_a_view() -> None:
-    """``Tensor(a) self`` comes back."""
+    """``Tensor(a) self`` may be returned."""
     says("aten::transpose.int")
     says("aten::detach")
 
 
 def test_views_in_a_list_are_views() -> None:
-    """``Tensor(a -> *) self`` comes back in pieces."""
+    """``Tensor(a -> *) self`` is returned in pieces."""
     says("aten::split.Tensor")
     says("aten::unbind.int")
 
 
 def test_no_annotation_is_no_effect() -> None:
-    """Most operators read their arguments and make something new; names tell nothing."""
+    """Most operators read their arguments and create something new; names prove nothing."""
     says("aten::add.Tensor")
     says("aten::__or__.Tensor")
 
 
 @given(name=st.sampled_from(NAMES))
 def test_effects_are_those_of_the_text(name: str) -> None:
-    """For any operator: its schema printed, and read again."""
+    """For any operator: its schema is printed and parsed again."""
     says(name)
 
 
@@ -121,19 +121,19 @@ def test_an_argument_by_name_is_observed() -> None:
 
 
 def test_a_view_is_observed() -> None:
-    """Also one that starts elsewhere in the storage, and one that came in a list."""
+    """Even a view with another offset, or one returned in a list."""
     x = torch.arange(12.0).reshape(3, 4)
 
     does(Effects(NONE, SELF), aten.select.int, x, 0, 2)
     does(Effects(NONE, SELF), aten.split.Tensor, x, 2)
-    does(Effects(NONE, SELF), aten.contiguous.default, x)  # x itself comes back
+    does(Effects(NONE, SELF), aten.contiguous.default, x)  # x itself is returned
 
 
 def test_no_effect_is_observed() -> None:
-    """New results, results that are no tensors, results in a tuple."""
+    """New results, results that are not tensors, results in a tuple."""
     x = torch.arange(12.0).reshape(3, 4)
     other = x.clone()
-    # Switched on here: an earlier call may have left it off.
+    # Switched on here, because an earlier call may have left it off.
     with torch.enable_grad(), unchanged(x=x, other=other):
         seen = [
             observe(aten.add.Tensor, x, other),
@@ -145,7 +145,7 @@ def test_no_effect_is_observed() -> None:
 
 
 def test_a_schema_says_what_may_happen() -> None:
-    """Reshaping a transpose copies, though the schema has to allow for a view."""
+    """Reshaping a transpose copies, although the schema must allow for a view."""
     x = torch.arange(12.0).reshape(3, 4)
     seen = [observe(aten.reshape.default, y, [12]) for y in (x, x.t())]
 
@@ -156,13 +156,13 @@ def test_a_schema_says_what_may_happen() -> None:
 
 
 def test_a_schema_can_keep_a_secret() -> None:
-    """Batch norm updates its running statistics: no annotation, and no version, says so."""
+    """Batch norm updates its running statistics; no annotation or version counter says so."""
     x, mean, var = torch.rand(4, 3), torch.zeros(3), torch.ones(3)
     run = (x, None, None, mean, var, True, 0.1, 1e-5)
     seen = observe(aten.native_batch_norm.default, *run)
 
     assert frozenset({"running_mean", "running_var"}) == seen.writes, (
-        f"yours {set(seen.writes)}, expected running_mean and running_var: compare the values, too"
+        f"yours {set(seen.writes)}, expected running_mean and running_var: compare the values too"
     )
     says("aten::native_batch_norm")
     honest = effects("aten::_native_batch_norm_legit").writes
@@ -170,7 +170,7 @@ def test_a_schema_can_keep_a_secret() -> None:
 
 
 def test_what_happens_counts_whatever_is_announced() -> None:
-    """Three operators that lie: no write where one is announced, and views without a word."""
+    """Three operators that lie: one announces a write and makes none, two return views silently."""
     x = torch.arange(3.0)
     with torch.library._scoped_library("lecture02_k20", "DEF") as library:  # noqa: SLF001
         library.define("idle(Tensor(a!) x) -> Tensor")
@@ -188,14 +188,14 @@ def test_what_happens_counts_whatever_is_announced() -> None:
 
 
 def test_a_small_change_is_a_write() -> None:
-    """The running statistics move by less than any tolerance, and no version tells."""
+    """The running statistics move by less than any tolerance, and no version counter shows it."""
     x = torch.arange(12.0, dtype=torch.float64).sqrt().reshape(4, 3)
     mean, var = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
     run = (x, None, None, mean, var, True, 1e-12, 1e-5)
     seen = observe(aten.native_batch_norm.default, *run)
 
     assert seen.writes == {"running_mean", "running_var"}, (
-        f"written to are running_mean and running_var; yours: {set(seen.writes)}"
+        f"the operator writes to running_mean and running_var; yours: {set(seen.writes)}"
     )
 
 
@@ -225,7 +225,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_these_schemas_keep_their_word(name: str) -> None:
-    """What is announced is seen on a row-major tensor, and nothing else is."""
+    """On a row-major tensor you observe exactly what the schema announces."""
     x = torch.arange(1.0, 7.0).reshape(2, 3)
 
     does(effects(name), overload(name), x, *SAMPLES[name])

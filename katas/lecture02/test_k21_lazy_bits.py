@@ -1,4 +1,4 @@
-"""Tests of k21_lazy_bits: every expression is run, and compared with what you predicted."""
+"""Tests of k21_lazy_bits: every expression is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from katas.lecture02.k21_lazy_bits import EXPRESSIONS
 from plugins.kit import forbids
 
 
-# What decides each expression; the right answer itself stands nowhere but in PyTorch.
+# What decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "twice": "conj turns the bit around",
     "imag": "the storage has the other sign, and no element is written",
@@ -22,17 +22,19 @@ RULES = {
 
 
 def predicted() -> dict[str, tuple[bool, str]]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return {name: (row.shares, row.bit) for name, row in fresh.predictions().items()}
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"
+    assert yours == set(EXPRESSIONS), (
+        f"rows and expressions must match one to one; they differ in {yours}"
+    )
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
@@ -43,7 +45,7 @@ def test_prediction(name: str) -> None:
     result = EXPRESSIONS[name](z)
     shares = z.untyped_storage().data_ptr() == result.untyped_storage().data_ptr()
     bit = "conj" if result.is_conj() else "neg" if result.is_neg() else ""
-    # True is 1 for Python, and a class of its own could equal everything.
+    # In Python True equals 1, and an instance of a custom class could equal everything.
     is_right = [type(each) for each in row] == [bool, str] and row == (shares, bit)
 
     assert is_right, f"not what PyTorch gives for {name!r}, yours is {row}. Rule: {RULES[name]}"

@@ -1,4 +1,4 @@
-"""Tests of k22_half: every expression is run, and compared with what you predicted."""
+"""Tests of k22_half: every expression is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from katas.lecture02.k22_half import EXPRESSIONS
 from plugins.kit import forbids
 
 
-# What decides each expression; the right answer itself stands nowhere but in PyTorch.
+# What decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "half 2049": "11 bits count to 2048 in ones; halfway, the last bit is 0",
     "half 2051": "11 bits count to 2048 in ones; halfway, the last bit is 0",
@@ -30,18 +30,20 @@ RULES = {
 
 
 def predicted() -> dict[str, object]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        # All is read while torch is away, so that nothing is worked out later.
+        # Read everything while torch is hidden, so that nothing is computed later.
         return dict(fresh.predictions().items())
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"
+    assert yours == set(EXPRESSIONS), (
+        f"rows and expressions must match one to one; they differ in {yours}"
+    )
 
 
 @pytest.mark.device("cpu", "cuda")

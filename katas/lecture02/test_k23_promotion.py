@@ -1,4 +1,4 @@
-"""Tests of k23_promotion: every expression is run, and compared with what you predicted."""
+"""Tests of k23_promotion: every expression is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from katas.lecture02.k23_promotion import EXPRESSIONS
 from plugins.kit import forbids
 
 
-# What decides each expression; the right answer itself stands nowhere but in PyTorch.
+# What decides each expression; the answer itself comes from PyTorch.
 RULES = {
     "int64 and float32 scalar": "floats are the higher category, with or without dims",
     "int64 and float16": "floats are the higher category, however few their bits",
@@ -21,7 +21,7 @@ RULES = {
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return dict(fresh.predictions().items())
@@ -36,17 +36,19 @@ def found(name: str) -> str:
 
 
 def test_every_expression_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
-    assert yours == set(EXPRESSIONS), f"rows without an expression, or the other way: {yours}"
+    assert yours == set(EXPRESSIONS), (
+        f"rows and expressions must match one to one; they differ in {yours}"
+    )
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_prediction(name: str) -> None:
     """The dtype is that of PyTorch's result."""
     row = predicted()[name]
-    # A class of its own could equal everything.
+    # An instance of a custom class could equal everything.
     is_right = type(row) is str and row == found(name)
 
     assert is_right, f"not what PyTorch gives for {name!r}, yours is {row!r}. Rule: {RULES[name]}"

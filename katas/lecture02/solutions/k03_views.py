@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Where a result finds its elements.
+    """Where the elements of a result are.
 
     `shares` is True for a result in the storage of `x` (a view, or `x` itself), False for a copy.
     """
@@ -56,16 +56,16 @@ def predictions() -> dict[str, Prediction]:
         "diagonal": Prediction(view, (1, 16), 0),
         "expand": Prediction(view, (0, 12, 4, 1), 0),
         "repeat": Prediction(copy, (12, 4, 1), 0),
-        # Strides cannot be negative, so turning a dim around takes a copy.
+        # Strides cannot be negative, so reversing a dim takes a copy.
         "flip": Prediction(copy, (12, 4, 1), 0),
         "chunk": Prediction(view, (12, 4, 1), 8),
         "flatten a transpose": Prediction(copy, (1,), 0),
-        # 4 is split into 2 by 2, which its stride of 1 allows: no copy is needed.
+        # 4 is split into 2 by 2, which needs no copy.
         "reshape a transpose": Prediction(view, (12, 2, 1, 4), 0),
         "contiguous": Prediction(view, (12, 4, 1), 0),
         "contiguous transpose": Prediction(copy, (8, 4, 1), 0),
-        # One int64 is two int32 side by side.
+        # One int64 is two adjacent int32.
         "other bits": Prediction(view, (24, 8, 1), 0),
-        # Element by element, the result is laid out like the transpose it came from.
+        # An elementwise result keeps the memory layout of its input, the transpose.
         "sum with zero": Prediction(copy, (12, 1, 4), 0),
     }

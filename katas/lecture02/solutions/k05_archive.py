@@ -36,7 +36,7 @@ class Reader(pickle.Unpickler):
         super().__init__(io.BytesIO(archive.read(f"{self.root}/data.pkl")))
 
     def find_class(self, module: str, name: str) -> Any:
-        """Given: resolve what an archive of tensors names, and refuse all else.
+        """Given: resolve the names that an archive of tensors needs, and refuse all others.
 
         A pickle can call anything; that is why ``torch.load`` has ``weights_only``.
         """
@@ -49,10 +49,11 @@ class Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not for tensors")
 
     def persistent_load(self, pid: tuple[str, torch.dtype, str, str, int]) -> torch.Tensor:
-        """Return the storage as a flat, writable tensor: all of it, row-major, of its dtype.
+        """Return the whole storage as a flat, writable, row-major tensor of its dtype.
 
         `pid` is ("storage", dtype, key, device, number of elements); the bytes are in the file
-        ``data/`` + key. It is called once for each tensor of the pickle. Devices are the CPU.
+        ``data/`` + key. It is called once for each tensor in the pickle. The device is always the
+        CPU.
         """
         _, dtype, key, _, _ = pid
         if key not in self.storages:
@@ -71,7 +72,7 @@ def rebuild(  # noqa: PLR0917 - the pickle calls it so
     hooks: OrderedDict[int, object],
     metadata: object = None,
 ) -> torch.Tensor:
-    """Return a tensor with these sizes, strides and offset on `storage`; no element is copied.
+    """Return a tensor with these sizes, strides and offset on `storage`, without a copy.
 
     `hooks` and `metadata` are empty here.
     """

@@ -8,29 +8,30 @@ from math import prod
 def view_strides(
     old_sizes: tuple[int, ...], old_strides: tuple[int, ...], new_sizes: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """Return the strides of a view of shape `new_sizes`, or None if only a copy can have it.
+    """Return the strides of a view of shape `new_sizes`, or None if it needs a copy.
 
     Sizes and strides are tuples of non-negative ints, and strides count elements; a -1 among the
-    new sizes has been resolved before. What is returned is a tuple of one stride for each new dim.
-    No index uses the stride of a new dim of size 1: give it any stride of 0 or more. A scalar has
-    no dims, (): it has one element, and may become any number of dims of size 1.
+    new sizes has already been resolved. Return a tuple with one stride for each new dim. No index
+    uses the stride of a new dim of size 1: give it any stride of 0 or more. A scalar has no dims,
+    (), but one element, and can become any number of dims of size 1.
     """
     if prod(old_sizes) != prod(new_sizes):
         raise ValueError(f"{old_sizes} and {new_sizes} do not have as many elements")
     if 0 in old_sizes:
-        # Given as well: without elements every view is possible.
+        # Also given: without elements every view is possible.
         return old_strides if old_sizes == new_sizes else _row_major(new_sizes)
     strides: list[int] = []
     left = list(new_sizes)
     for count, step in _chunks(old_sizes, old_strides):
-        # Divide the chunk among the next new dims. Some are left: there are as many elements.
+        # Divide the chunk among the next new dims. Some are left, because the numbers of elements
+        # agree.
         taken = 1
         while taken < count:
             strides.append(taken * step)
             taken *= left.pop()
         if taken != count:
             return None
-    # What is left is of size 1, and nothing steps through it.
+    # The dims that are left have size 1, and no index uses their strides.
     return tuple(reversed([*strides, *left]))
 
 
@@ -38,7 +39,7 @@ def _chunks(sizes: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
     """Return each evenly spaced run of dims from the last to the first: elements and step."""
     chunks: list[tuple[int, int]] = []
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        # A size of 1 is never stepped through, so its stride ends no chunk.
+        # No index uses the stride of a dim of size 1, so it ends no chunk.
         if size == 1:
             continue
         if chunks:

@@ -8,7 +8,7 @@ from math import prod
 
 
 class Overlap(Enum):
-    """Given: what PyTorch knows about two sets of elements that may share memory."""
+    """Given: what PyTorch can say about elements that may share memory."""
 
     NO = "no element is shared"
     YES = "an element is certainly seen at two indices"
@@ -27,7 +27,7 @@ class Window:
 
 
 def is_dense(window: Window) -> bool:
-    """Return whether the elements fill a stretch of storage, without gap or repeat.
+    """Return whether the elements fill a range of storage without gaps or repeats.
 
     The strides of dims of size 1 do not matter. A window without elements is dense.
     """
@@ -35,7 +35,7 @@ def is_dense(window: Window) -> bool:
         return True
     dims = zip(window.strides, window.sizes, strict=True)
     expected = 1
-    # From the dim that steps least to the one that steps most, whatever their order.
+    # Sort the dims from the smallest stride to the largest.
     for stride, size in sorted(dim for dim in dims if dim[1] > 1):
         if stride != expected:
             return False
@@ -44,7 +44,7 @@ def is_dense(window: Window) -> bool:
 
 
 def internal_overlap(window: Window) -> Overlap:
-    """Return whether one element is seen at two indices.
+    """Return whether one element appears at two indices.
 
     `NO` if dense, `YES` if a dim of size 2 or more has stride 0, otherwise `TOO_HARD`.
     """
@@ -56,11 +56,10 @@ def internal_overlap(window: Window) -> Overlap:
 
 
 def overlap_status(a: Window, b: Window) -> Overlap:
-    """Return what two windows on one storage share. The first that holds counts.
+    """Return what two windows on one storage share. The first rule that applies wins.
 
-    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their stretches do not
-    meet, `FULL` for one stretch with equal strides (each element is read, then written), else
-    `PARTIAL`.
+    `NO` if one has no elements, `TOO_HARD` if one is not dense, `NO` if their ranges do not meet,
+    `FULL` if range and strides are equal (each element is read, then written), else `PARTIAL`.
     """
     if 0 in a.sizes or 0 in b.sizes:
         return Overlap.NO

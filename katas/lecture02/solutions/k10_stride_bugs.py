@@ -1,4 +1,4 @@
-"""Six stride bugs in five functions: find and mend them."""
+"""Six stride bugs in five functions: find and fix them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch  # noqa: TC002 - you may want to call it
 
 def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
     """Return a table with one copy of the 1-D `template` per place, and a 1 there."""
-    # The rows of an expanded tensor are one row: a write to any of them is a write to all.
+    # All rows of an expanded tensor are the same row: a write to one is a write to all.
     table = template.repeat(len(places), 1)
     for row, place in enumerate(places):
         table[row, place] = 1
@@ -16,15 +16,15 @@ def marked(template: torch.Tensor, places: list[int]) -> torch.Tensor:
 
 def clear_columns_(matrix: torch.Tensor, count: int) -> torch.Tensor:
     """Set the first `count` columns to 0, in place, and return the matrix itself."""
-    # A reshape of the transpose may be a copy, and a slice never is.
+    # A reshape of the transpose may be a copy; a slice never is.
     matrix[:, :count].zero_()
     return matrix
 
 
 def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
-    """Return all stretches of `size` neighbours of a 1-D signal, as a view: no copy."""
+    """Return all runs of `size` neighbours in a 1-D signal, as a view without a copy."""
     count = len(signal) - size + 1
-    # Neighbours are a stride apart, and the first element lies at the signal's own offset.
+    # Neighbours are a stride apart, and the first element is at the signal's own offset.
     (step,) = signal.stride()
     return signal.as_strided((count, size), (step, step), signal.storage_offset())
 
@@ -32,14 +32,14 @@ def windows(signal: torch.Tensor, size: int) -> torch.Tensor:
 def peak(matrix: torch.Tensor) -> tuple[int, int]:
     """Return row and column of the largest element.
 
-    ``argmax`` counts elements in the order of their indices, wherever they are in memory.
+    ``argmax`` numbers elements in the order of their indices, wherever they are in memory.
     """
     place = int(matrix.argmax())
-    # argmax counts elements as they are indexed: a row is as long as it has columns.
+    # argmax numbers elements in index order: a row has as many as there are columns.
     return divmod(place, matrix.shape[1])
 
 
 def same_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether `a` and `b`, which have elements, share a storage, at whatever part of it."""
-    # A tensor's own pointer is that of its first element, offset included.
+    """Return whether `a` and `b`, both not empty, share a storage, at any offset."""
+    # A tensor's data_ptr points to its first element, offset included.
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()

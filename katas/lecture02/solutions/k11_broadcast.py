@@ -6,17 +6,17 @@ from itertools import zip_longest
 
 
 def clash(size: int, other: int) -> ValueError:
-    """Return what to raise where two sizes do not go together. Given."""
+    """Return the error to raise if two sizes do not broadcast. Given."""
     return ValueError(f"a size of {size} does not go with a size of {other}")
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that all `shapes` broadcast to; of none, the empty one.
+    """Return the shape that all `shapes` broadcast to; without shapes, return ().
 
-    Raise `clash` if two sizes at one place differ and neither is 1.
+    Raise `clash` if two aligned sizes differ and neither is 1.
     """
     result: list[int] = []
-    # From the last dim on, with 1 where a shape has run out of dims.
+    # Go from the last dim to the first, with 1 for missing dims.
     for sizes in zip_longest(*map(reversed, shapes), fillvalue=1):
         size = 1
         for other in sizes:
@@ -33,8 +33,8 @@ def expand_strides(
 ) -> tuple[int, ...]:
     """Return the strides of a tensor shown as `new_sizes`, as ``Tensor.expand`` does.
 
-    A dim that keeps its size keeps its stride; a new one may have any stride if its size is 1.
-    Raise `clash` if another size than 1 would change.
+    A dim that keeps its size keeps its stride; a new dim of size 1 may have any stride. Raise
+    `clash` if a size other than 1 would change.
     """
     if len(new_sizes) < len(sizes):
         raise ValueError(f"{new_sizes} has fewer dims than {sizes}")
@@ -48,7 +48,7 @@ def expand_strides(
 
 
 def reduce_dims(sizes: tuple[int, ...], new_sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the dims of `new_sizes` to sum over to come back to `sizes`, in increasing order.
+    """Return the dims of `new_sizes` to sum over to get back to `sizes`, in increasing order.
 
     `sizes` broadcasts to `new_sizes`. A size of 1 that stayed 1 needs no sum.
     """

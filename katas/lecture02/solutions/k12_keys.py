@@ -11,25 +11,24 @@ def is_mask(entry: object) -> bool:
 
 
 def dims_covered(entry: object) -> int:
-    """Return how many dims an entry of a key stands for. Given."""
+    """Return how many dims an entry of a key covers. Given."""
     if entry is None or entry is ...:
         return 0
     return entry.dim() if is_mask(entry) else 1
 
 
 def check_mask(mask: torch.Tensor, covered: tuple[int, ...]) -> None:
-    """Raise IndexError if a mask has other sizes than the dims that it covers. Given."""
+    """Raise IndexError if a mask's sizes differ from those of the dims it covers. Given."""
     if tuple(mask.shape) != covered:
         raise IndexError(f"a mask of {tuple(mask.shape)} on dims of {covered}")
 
 
 def spell_out(key: tuple[object, ...], sizes: tuple[int, ...]) -> list[object]:
-    """Return the key with one entry for each of `sizes`, beside its ``None`` entries.
+    """Return the key with one entry for each of `sizes`, besides its ``None`` entries.
 
-    Entries are ints, slices, ``None``, ``...``, int64 tensors and masks of one dim or more. The
-    dims that are missing become ``slice(None)``: at ``...``, else at the end. A mask becomes an
-    int64 tensor for each of its dims: the places where it is true, in row-major order. Call
-    `check_mask`.
+    Entries are ints, slices, ``None``, ``...``, int64 tensors and masks of one dim or more. Missing
+    dims become ``slice(None)``, at ``...`` or else at the end. A mask becomes one int64 tensor for
+    each of its dims: the coordinates where it is true, in row-major order. Call `check_mask`.
     """
     missing = len(sizes) - sum(map(dims_covered, key))
     dots = [place for place, entry in enumerate(key) if entry is ...]
@@ -60,5 +59,5 @@ def apply_basic(
     tensors = [entry if isinstance(entry, torch.Tensor) else None for entry in entries]
     pairs = list(zip(entries, tensors, strict=True))
     basic = [entry if named is None else slice(None) for entry, named in pairs]
-    # An int takes its dim away; every other entry is a dim of the view.
+    # An int removes its dim; every other entry is a dim of the view.
     return tensor[tuple(basic)], [named for entry, named in pairs if not isinstance(entry, int)]

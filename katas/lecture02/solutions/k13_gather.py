@@ -1,4 +1,4 @@
-"""Find each element that index tensors name."""
+"""Find the elements that index tensors select."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 def block_start(indices: list[torch.Tensor | None]) -> int:
     """Return the dim of the result at which the block starts.
 
-    There is an entry for each dim of the view, None where it is not indexed; one is a tensor.
+    There is an entry for each dim of the view, None if it is not indexed; at least one is a tensor.
     """
     indexed = [dim for dim, entry in enumerate(indices) if entry is not None]
     adjacent = indexed[-1] - indexed[0] == len(indexed) - 1
@@ -17,7 +17,7 @@ def block_start(indices: list[torch.Tensor | None]) -> int:
 
 
 def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
-    """Return where in the storage the elements of the result lie: int64, of the result's shape.
+    """Return where in the storage the elements of the result are: int64, of the result's shape.
 
     The index tensors are int64 of one dim or more, and broadcast. -1 is the last index. The dims
     that are not indexed follow in order around the block. The answer is on the view's device.
@@ -36,12 +36,12 @@ def positions(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.T
         else:
             steps = torch.where(entry < 0, entry + size, entry)
             behind = sum(kept) - start
-        # As many dims of size 1 as there are dims of the result behind: now it broadcasts.
+        # Append one dim of size 1 for each dim of the result after it, so that it broadcasts.
         result = result + (steps * view.stride(dim)).reshape(*steps.shape, *[1] * behind)
     return result
 
 
 def gather(view: torch.Tensor, indices: list[torch.Tensor | None]) -> torch.Tensor:
-    """Return the view indexed by the tensors, a slice(None) where there is None. Given."""
+    """Return the view indexed by the tensors, with slice(None) for each None. Given."""
     count = view.untyped_storage().nbytes() // view.element_size()
     return view.as_strided((count,), (1,), 0).take(positions(view, indices))

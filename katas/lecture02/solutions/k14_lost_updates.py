@@ -1,4 +1,4 @@
-"""Two counters that lose counts: find and mend them."""
+"""Two counters that lose counts: find and fix the bugs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import torch
 def histogram(values: torch.Tensor, bins: int) -> torch.Tensor:
     """Return how often each of 0 to bins - 1 occurs in the int64 vector `values`, as int64."""
     counts = values.new_zeros(bins)
-    # Reads all, adds, writes all: an index that stands twice is written twice with one sum.
+    # It reads all, adds, writes all: a repeated index is written twice with the same sum.
     return counts.index_put_((values,), torch.ones_like(values), accumulate=True)
 
 
 def totals(values: torch.Tensor, groups: torch.Tensor, count: int) -> torch.Tensor:
     """Return the sum of `values`, a float vector, in each of `count` groups, in the values' dtype.
 
-    ``groups[i]`` is the group of ``values[i]``. A half precision sum is rounded at the end alone.
+    ``groups[i]`` is the group of ``values[i]``. Round a half precision sum only once, at the end.
     """
-    # index_add_ writes each addition to its element: that needs more bits than the result has.
+    # index_add_ writes each addition to its element, which needs more bits than the result has.
     wide = torch.promote_types(values.dtype, torch.float32)
     result = values.new_zeros(count, dtype=wide)
     return result.index_add_(0, groups, values.to(wide)).to(values.dtype)

@@ -1,18 +1,18 @@
-"""Channels-last: a memory format that is nothing but strides, and how it is recognised."""
+"""Channels-last is nothing but strides: compute them, and recognise the format."""
 
 from __future__ import annotations
 
 import torch
 
 
-# Given: by number of dims, the dims from the fastest to the slowest.
+# Given: for each number of dims, the dims from the fastest to the slowest.
 ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 
 
 def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of a new channels-last tensor, in elements.
 
-    A size of 0 is multiplied as it is, unlike in row-major strides.
+    A size of 0 counts as 0 here, unlike in row-major strides.
     """
     if len(sizes) not in ORDER:
         raise ValueError(f"channels-last needs 4 or 5 dims, not {len(sizes)}")
@@ -25,14 +25,14 @@ def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the elements lie in channels-last order without gaps.
+    """Return whether the elements are in channels-last order without gaps.
 
-    A size of 0 makes no exception: the other strides are compared all the same.
+    A size of 0 is no exception: compare the other strides as usual.
     """
     if len(sizes) not in ORDER:
         return False
     dense = channels_last_strides(sizes)
-    # The only index of a dim of size 1 is 0, which multiplies its stride away.
+    # The only index of a dim of size 1 is 0, so its stride is never used.
     return all(size == 1 or strides[dim] == dense[dim] for dim, size in enumerate(sizes))
 
 
@@ -54,7 +54,7 @@ def is_strides_like_channels_last(sizes: tuple[int, ...], strides: tuple[int, ..
 
 
 def suggest_memory_format(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.memory_format:
-    """Return the format for the result of an operator that asks what is meant. Given."""
+    """Return the format that an operator should give its result. Given."""
     if not is_strides_like_channels_last(sizes, strides):
         return torch.contiguous_format
     return torch.channels_last if len(sizes) == 4 else torch.channels_last_3d

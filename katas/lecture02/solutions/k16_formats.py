@@ -57,7 +57,7 @@ def format_of(tensor: torch.Tensor) -> str:
 
 
 def _row_major(device: str) -> torch.Tensor:
-    # No size of 1, or row-major and channels-last could not be told apart.
+    # No size is 1, or row-major and channels-last would be indistinguishable.
     return torch.rand((2, 4, 6, 8), device=device)
 
 
@@ -68,10 +68,10 @@ def _channels_last(device: str) -> torch.Tensor:
 def survey(
     operators: Mapping[str, Callable[[torch.Tensor], torch.Tensor]], device: str = "cpu"
 ) -> dict[str, str]:
-    """Return, for each operator, the format of its result for a channels-last input of its own.
+    """Return the format of each operator's result for its own channels-last input.
 
     Inputs are float32 on `device`, (N, C, H, W) with N at least 2, C at least 4, H and W at least
-    6, and C, H and W even, so that every operator can work.
+    6, and C, H and W even, so that every operator works.
     """
     return {
         name: format_of(operator(_channels_last(device))) for name, operator in operators.items()
@@ -83,8 +83,8 @@ def deciders(
 ) -> set[str]:
     """Return which operand, alone in channels-last, makes the result ``"channels_last"``.
 
-    A set of "first" and "second": empty if neither does, both if each of them does. The other
-    operand is row-major; both have the sizes that `survey` uses. Each call gets its own.
+    Return a set of "first" and "second": empty if neither does, both if each does on its own. The
+    other operand is row-major; both have the sizes that `survey` uses. Each call gets its own.
     """
     results = {
         "first": operator(_channels_last(device), _row_major(device)),

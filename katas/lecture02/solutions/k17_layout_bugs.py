@@ -1,4 +1,4 @@
-"""Six bugs of layout, broadcasting and indexing: find and mend them."""
+"""Six bugs of layout, broadcasting and indexing: find and fix them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import torch.nn.functional as F
 
 
 def scale_channels(images: torch.Tensor, gains: torch.Tensor) -> torch.Tensor:
-    """Return the images with each channel multiplied by its gain, of gains (C,)."""
+    """Return the images with each channel multiplied by its gain; gains are (C,)."""
     # Shapes are aligned at the last dim, which is W.
     return images * gains[:, None, None]
 
 
 def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the mean squared difference of predictions (N, 1) and targets (N,)."""
-    # (N, 1) with (N,) is (N, N): every prediction against every target.
+    # (N, 1) with (N,) broadcasts to (N, N): every prediction against every target.
     return ((predictions.squeeze(1) - targets) ** 2).mean()
 
 
@@ -23,32 +23,33 @@ def crop(images: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> tor
 
     `rows` and `columns` are int64 vectors in any order.
     """
-    # Index tensors are broadcast together: a column of rows with a row of columns is a grid.
+    # Index tensors are broadcast together: a column of row indices and a row of column indices make
+    # a grid.
     return images[:, :, rows[:, None], columns]
 
 
 def scores_of(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the score of each row's label: (N,), of scores (N, classes) and int64 labels (N,)."""
-    # take counts through the whole tensor, gather along a dim.
+    # take indexes the whole flat tensor, gather indexes along a dim.
     return scores.gather(1, labels[:, None]).squeeze(1)
 
 
 def blank_(images: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Set the masked pixels to 0 in all channels, in place, and return the images themselves.
+    """Set the masked pixels to 0 in all channels, in place, and return the same tensor.
 
     `mask` is bool of shape (N, H, W).
     """
     pixels = images.permute(0, 2, 3, 1)
-    # A mask collects copies when it reads; only as the target of an assignment it writes.
+    # Reading through a mask makes a copy; only assigning through it writes.
     pixels[mask] = 0
     return images
 
 
 def add_channels(images: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the images with `count` channels of zeros behind the others, in their dtype.
+    """Return the images with `count` channels of zeros appended, in the same dtype.
 
     Channels-last images stay channels-last, row-major ones row-major, slices of such images too;
     `count` is 1 or more.
     """
-    # cat follows its inputs only if they agree; pad has but one input to follow.
+    # cat keeps the format only if its inputs agree; pad has only one input.
     return F.pad(images, (0, 0, 0, 0, 0, count))

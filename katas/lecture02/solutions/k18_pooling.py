@@ -1,4 +1,4 @@
-"""A chain of poolings in channels-last: copy when you must, and only then."""
+"""Run a chain of poolings in channels-last, and copy only when you must."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 def run(
     layers: Sequence[Callable[[torch.Tensor], torch.Tensor]], images: torch.Tensor
 ) -> torch.Tensor:
-    """Return the images after one layer after the other; the result is row-major, without gaps.
+    """Apply one layer after another; return the result in row-major order, without gaps.
 
-    Each layer gets images in channels-last, without gaps, too. What is so already is not copied.
+    Each layer gets images in channels-last, also without gaps. Copy nothing that is already in the
+    right format.
     """
     for layer in layers:
-        # Free where the layer before has kept the format: contiguous returns its own tensor.
+        # Free if the layer before kept the format: contiguous then returns the same tensor.
         images = layer(images.contiguous(memory_format=torch.channels_last))
     return images.contiguous()

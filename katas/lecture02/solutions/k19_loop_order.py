@@ -1,4 +1,4 @@
-"""Loop order: the sums of a recurrence, several times faster."""
+"""Change the loop order, and compute a recurrence several times faster."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import torch
 def recurrence(x: torch.Tensor, decay: float) -> torch.Tensor:
     """Return ``out`` with ``out[:, s] = x[:, s] + decay * out[:, s - 1]``.
 
-    `x` is (sequences, steps), at least one each, of any strides, and stays as it is. The result has
-    its shape and dtype, strides are up to you, and rounding may differ.
+    `x` is (sequences, steps), at least one each, with any strides; do not change it. The result has
+    its shape and dtype; strides are up to you, and rounding may differ.
     """
-    # One row per step. A clone, since a transpose that is contiguous already would be x itself.
+    # One row per step. Use clone, because contiguous would return x itself if it is already
+    # transposed.
     steps = x.t().clone(memory_format=torch.contiguous_format)
     for before, step in pairwise(steps):
         step.add_(before, alpha=decay)

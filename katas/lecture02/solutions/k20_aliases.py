@@ -19,13 +19,13 @@ class Effects:
 def schema_of(name: str) -> Any:
     """Return the schema of "aten::add_.Tensor", or of "aten::relu", whose overload is "". Given."""
     operator, _, overload = name.partition(".")
-    return torch._C._get_schema(operator, overload)  # noqa: SLF001 - the only door
+    return torch._C._get_schema(operator, overload)  # noqa: SLF001 - the only access
 
 
 def effects(name: str) -> Effects:
     """Return which arguments an operator writes to, and which it may return, by its schema.
 
-    An argument that is annotated and not written to may be returned.
+    An argument that is annotated but not written to may be returned.
     """
     noted = [argument for argument in schema_of(name).arguments if argument.alias_info]
     return Effects(
@@ -35,8 +35,8 @@ def effects(name: str) -> Effects:
 
 
 def survey() -> dict[str, Effects]:
-    """Return the effects of every operator of the namespace aten. Given."""
-    names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - the only door
+    """Return the effects of every operator in the namespace aten. Given."""
+    names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - the only access
     return {name: effects(name) for name in names if name.startswith("aten::")}
 
 
@@ -44,9 +44,9 @@ def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> E
     """Run an overload, such as ``torch.ops.aten.add_.Tensor``, and return what it did.
 
     `writes`: the version counter moved, or the values changed (none is NaN). `views`: not written
-    to, and a result shares its storage. The result is a tensor, or a tuple or list; ignore what in
-    it is not a tensor. Arguments that are not tensors have no effects; tensors are not empty and
-    share no storage.
+    to, and a result shares its storage. The result is a tensor, or a tuple or list; ignore its
+    items that are not tensors. Arguments that are not tensors have no effects; tensors are not
+    empty and share no storage.
     """
     names = [argument.name for argument in operator._schema.arguments]  # noqa: SLF001
     given = {**dict(zip(names, arguments, strict=False)), **named}
@@ -56,8 +56,8 @@ def observe(operator: torch._ops.OpOverload, *arguments: Any, **named: Any) -> E
     if not isinstance(results, (tuple, list)):
         results = [results]
     storages = {_storage(result) for result in results if isinstance(result, torch.Tensor)}
-    # The counter misses writes that a kernel makes behind its back; the values miss writes of
-    # what was there already.
+    # The counter misses writes that a kernel does not report; the values miss a write of the old
+    # value.
     writes = frozenset(
         name
         for name, tensor in tensors.items()

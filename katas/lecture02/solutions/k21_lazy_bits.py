@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bits:
-    """Whether a result lies in the storage of `z`, and its bit: "conj", "neg" or ""."""
+    """Whether a result shares the storage of `z`, and its bit: "conj", "neg" or ""."""
 
     shares: bool
     bit: str

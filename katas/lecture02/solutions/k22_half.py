@@ -67,26 +67,27 @@ EXPRESSIONS: dict[str, Callable[[str], torch.Tensor]] = {
 def predictions() -> dict[str, float]:
     """Return the value of every expression in `EXPRESSIONS`."""
     return {
-        # From 2048 on the spacing is 2: halfway, to the even multiple.
+        # From 2048 on the spacing is 2: halfway values round to the even multiple.
         "half 2049": 2048.0,
         "half 2051": 2052.0,
         "brain 257": 256.0,
-        # The spacing is 32: halfway from 65504 to 65536, which no longer exists, it overflows.
+        # The spacing is 32: halfway between 65504 and 65536, which does not exist, it overflows.
         "half 65519": 65504.0,
         "half 65520": math.inf,
         "half 2**-24": 2.0**-24,
-        # Half of the smallest subnormal lies halfway to 0, which is even.
+        # Half of the smallest subnormal is halfway to 0, which is even.
         "half 2**-25": 0.0,
         "add 1 twice to half 2048": 2048.0,
         "count to 4096 in half": 2048.0,
         "sum of 4096 ones in half": 4096.0,
         # One operator, but each addition is written to the element, and rounded.
         "index_add of 4099 ones in half": 2048.0,
-        # 70000 is right in float32 and overflows when it is written; the mean is divided before.
+        # 70000 is exact in float32 and overflows when it is written; the mean is divided first.
         "sum of 70000 ones in half": math.inf,
         "mean of 70000 ones in half": 1.0,
-        # 100000 stays in float32: 50000 lies halfway from 49984 to 50016.
+        # 100000 stays in float32: 50000 is halfway between 49984 and 50016.
         "half 0.5 * 100000": 49984.0,
-        # Exact in float16; 59904 in bfloat16, with a spacing of 256; the sum is one of float32.
+        # 60000 is exact in float16, but 59904 in bfloat16, with a spacing of 256; the sum is
+        # float32.
         "half 60000 + brain 60000": 119904.0,
     }

@@ -1,4 +1,4 @@
-"""Predict the dtype of six sums, and find the hole."""
+"""Predict the dtype of six sums, and find the one that raises."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Given: do not change.
 def vector(dtype: torch.dtype) -> torch.Tensor:
-    """Return two ones."""
+    """Return a vector of two ones."""
     return torch.ones(2, dtype=torch.int64).to(dtype)
 
 

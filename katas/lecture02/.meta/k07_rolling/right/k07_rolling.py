@@ -6,9 +6,9 @@ import torch  # noqa: TC002 - your answer calls its methods
 
 
 def moving_max(x: torch.Tensor, size: int) -> torch.Tensor:
-    """Return the maximum of each `size` neighbours along the last dim, (..., length - size + 1).
+    """Return the maximum of every `size` neighbours along the last dim, (..., length - size + 1).
 
-    `x` has one dim or more, and any strides; `size` is at most its last dim.
+    `x` has one dim or more, and any strides; `size` is at most the size of its last dim.
     """
     return x.unfold(-1, size, 1).max(-1).values
 
@@ -16,7 +16,7 @@ def moving_max(x: torch.Tensor, size: int) -> torch.Tensor:
 def thumbnail(image: torch.Tensor, size: int) -> torch.Tensor:
     """Return the mean of each block of `size` by `size` pixels, (..., H // size, W // size).
 
-    Rows and columns that do not fill a block are left out.
+    Leave out rows and columns that do not fill a block.
     """
     # The means of the columns of a block, then their mean.
     return image.unfold(-2, size, size).mean(-1).unfold(-1, size, size).mean(-1)

@@ -8,7 +8,7 @@ from math import prod
 def view_strides(
     old_sizes: tuple[int, ...], old_strides: tuple[int, ...], new_sizes: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """Return the strides of a view of shape `new_sizes`, or None if only a copy can have it.
+    """Return the strides of a view of shape `new_sizes`, or None if it needs a copy.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def _chunks(sizes: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
         if chunks:
             count, step = chunks[-1]
-            # A size of 1 is never stepped through, so its stride ends no chunk.
+            # No index uses the stride of a dim of size 1, so it ends no chunk.
             if size == 1 or stride == count * step:
                 chunks[-1] = (count * size, step)
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 
-# Given: by number of dims, the dims from the fastest to the slowest.
+# Given: for each number of dims, the dims from the fastest to the slowest.
 ORDER = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 
 
@@ -25,7 +25,7 @@ def channels_last_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_channels_last_contiguous(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the elements lie in channels-last order without gaps."""
+    """Return whether the elements are in channels-last order without gaps."""
     if not 4 <= len(sizes) <= 5:
         return False
     expected = 1
