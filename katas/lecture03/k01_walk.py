@@ -8,8 +8,8 @@ behind? Look:
     z = (y.exp() + y).sum()
     print(z.grad_fn, z.grad_fn.next_functions)
 
-Each tensor knows its node, and each node the nodes before it. Write `nodes`, about 8 lines; then
-print ``picture(z)``.
+Each tensor knows its node, and each node knows the nodes before it. Write `nodes`, about 8 lines;
+then print ``picture(z)``.
 
 Begin on paper: y was used twice. How many nodes does it have?
 Afterwards open ``torch/autograd/graph.py`` in site-packages (``Node``).
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def nodes(tensor: torch.Tensor) -> list[Node]:
-    """Return each node behind `tensor` one time, in any order; none for a tensor without history.
+    """Return each node behind `tensor` once, in any order; none for a tensor without history.
 
-    ``next_functions`` holds a pair for each input that could have a gradient: a node, and which of
-    its results that input was. The node is None where the input does not require one. Paths may
-    meet again, and be thousands of nodes long.
+    ``next_functions`` holds a pair for each input that could have a gradient: a node, and the index
+    of the result that the input was. The node is None if the input requires no gradient. Paths may
+    meet again, and may be thousands of nodes long.
     """
-    # TODO: begin with tensor.grad_fn, and remember whom you have met.
+    # TODO: begin with tensor.grad_fn, and remember the nodes that you have seen.
     raise NotImplementedError("nodes")
 
 

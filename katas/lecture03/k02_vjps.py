@@ -1,24 +1,24 @@
 """Vector-Jacobian products: five formulas by hand.
 
 ``x.exp()`` of a million numbers has a Jacobian with a million rows and a million columns. Backward
-builds none. An operator with a formula brings a function instead, from the gradient by its result
-to the gradients by its inputs:
+builds none. An operator with a formula has a function instead, which maps the gradient of its
+result to the gradients of its inputs:
 
     result = a * b          grad = d loss / d result
                             d loss / d a = grad * b
 
 Write that function for five operators, about 9 lines, in the order of the file:
 
-1. `exp_vjp`: the slope of exp is known already.
-2. `mul_vjp`: what was repeated is summed; ``Tensor.sum_to_size`` does it (k05 builds it).
+1. `exp_vjp`: the slope of exp is already known.
+2. `mul_vjp`: sum over whatever was repeated; ``Tensor.sum_to_size`` does it (k05 builds it).
 3. `matmul_vjp`: only one arrangement has the right shapes.
-4. `sum_vjp`: what was summed is repeated, without a copy.
-5. `softmax_vjp`: each input moves its whole row.
+4. `sum_vjp`: repeat whatever was summed, without a copy.
+5. `softmax_vjp`: each input affects its whole row.
 
 - Use operators that autograd can differentiate again: the tests do.
 - Don't run autograd, nor an operator whose name contains "backward".
 
-Begin on paper: a row of two numbers. Which results does x[0] move, and how much each?
+Begin on paper: a row of two numbers. Which results does x[0] affect, and how much each?
 Afterwards open ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
 (``tools/autograd/derivatives.yaml`` in the repository): an entry for each operator that has a
 formula of its own.
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 def exp_vjp(grad: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-    """Return the gradient by `x` of ``result = x.exp()``, without another exponential.
+    """Return the gradient of ``result = x.exp()`` with respect to `x`, without another exp.
 
-    As everywhere here, `grad` has the shape of the result, and what you return that of the input.
+    As everywhere here, `grad` has the shape of the result, and you return the shape of the input.
     """
     # TODO: what is the slope of exp?
     raise NotImplementedError("exp_vjp")
@@ -47,7 +47,7 @@ def exp_vjp(grad: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
 def mul_vjp(
     grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``a * b``, which broadcast."""
+    """Return the gradients of ``a * b`` with respect to `a` and `b`, which broadcast."""
     # TODO: each factor's slope is the other factor; then undo the broadcasting.
     raise NotImplementedError("mul_vjp")
 
@@ -55,7 +55,7 @@ def mul_vjp(
 def matmul_vjp(
     grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``a @ b``, matrices (n, k) and (k, m)."""
+    """Return the gradients of ``a @ b`` with respect to `a` (n, k) and `b` (k, m)."""
     # TODO: only one arrangement has the right shapes.
     raise NotImplementedError("matmul_vjp")
 
@@ -63,15 +63,15 @@ def matmul_vjp(
 def sum_vjp(
     grad: torch.Tensor, shape: Sequence[int], dims: Sequence[int], *, keepdim: bool
 ) -> torch.Tensor:
-    """Return the gradient by `x`, of that shape, of ``x.sum(dims, keepdim)``: a view of `grad`.
+    """Return the gradient of ``x.sum(dims, keepdim)`` for an x of that shape: a view of `grad`.
 
-    `dims` holds at least one dim, in any order; they may count from the end.
+    `dims` holds at least one dim, in any order; dims may be negative.
     """
     # TODO: put the dims back, then repeat without a copy.
     raise NotImplementedError("sum_vjp")
 
 
 def softmax_vjp(grad: torch.Tensor, result: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return the gradient by `x` of ``result = x.softmax(dim)``, from the result."""
-    # TODO: every input along `dim` moves every result along `dim`.
+    """Return the gradient of ``result = x.softmax(dim)`` with respect to `x`, from the result."""
+    # TODO: every input along `dim` affects every result along `dim`.
     raise NotImplementedError("softmax_vjp")

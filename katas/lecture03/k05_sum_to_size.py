@@ -1,7 +1,7 @@
-"""Undo a broadcast: the gradient of everything that repeats.
+"""Undo a broadcast: sum the gradient of everything that was repeated.
 
-A bias of 3 numbers is added to 4 rows. Its gradient arrives with 4 rows, and ``bias.grad`` has one:
-somebody has summed. The formula of ``add`` does not say so. Try it:
+A bias of 3 numbers is added to 4 rows. Its gradient arrives with 4 rows, but ``bias.grad`` has one:
+something has summed it. The formula of ``add`` does not say so. Try it:
 
     bias = torch.ones(3, requires_grad=True)
     (torch.zeros(4, 3) + bias).sum().backward()
@@ -10,14 +10,14 @@ somebody has summed. The formula of ``add`` does not say so. Try it:
 Write that sum, and two operators that need it, about 15 lines:
 
 1. `sum_to_size`: which dims are new, and which were 1?
-2. `Expand`, an ``autograd.Function``: backward returns a gradient for each argument of
-   ``apply``, None for what is no tensor.
-3. `Add`: a gradient that ``ctx.needs_input_grad`` doesn't ask for is None.
+2. `Expand`, an ``autograd.Function``: backward returns a gradient for each argument of ``apply``,
+   and None for one that is not a tensor.
+3. `Add`: return None for a gradient that ``ctx.needs_input_grad`` doesn't ask for.
 
-- One sum over all dims at a time; nothing repeated, nothing done.
+- Make one sum over all dims together; if nothing was repeated, do nothing.
 - Keep shapes for backward, not tensors.
 
-Begin on paper: write (2, 1, 4) under (5, 2, 3, 4), flush right. Which columns are summed?
+Begin on paper: write (2, 1, 4) under (5, 2, 3, 4), flush right. Which columns do you sum?
 Afterwards find ``sum_to`` in PyTorch's ``aten/src/ATen/ExpandUtils.h``, and who calls it in
 ``validate_outputs`` of ``torch/csrc/autograd/engine.cpp``.
 """
@@ -43,10 +43,10 @@ def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
 
 
 def sum_to_size(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Return `tensor` summed over all that expanding from `shape` to its shape repeats.
+    """Return `tensor` summed over the dims that expanding from `shape` repeats.
 
-    The result has `shape`. Where nothing was repeated it is `tensor` itself; else a single sum
-    runs, over all dims together, and a view or two. ``Tensor.sum_to_size`` is not for you.
+    The result has `shape`. If nothing was repeated, return `tensor` itself; else run a single sum
+    over all dims together, and a view or two. Do not call ``Tensor.sum_to_size``.
 
     Raises
     ------
@@ -64,13 +64,13 @@ class Expand(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-        """Return `x` expanded, a view, and note on ctx what backward needs."""
+        """Return `x` expanded, as a view, and keep on ctx what backward needs."""
         # TODO: expand.
         raise NotImplementedError("Expand.forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient by `x`, in its shape, and None for the shape."""
+        """Return the gradient of `x`, in its shape, and None for the shape argument."""
         # TODO: undo it.
         raise NotImplementedError("Expand.backward")
 
@@ -80,12 +80,12 @@ class Add(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the sum, and note on ctx what backward needs."""
+        """Return the sum, and keep on ctx what backward needs."""
         # TODO: add.
         raise NotImplementedError("Add.forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `a` and by `b`; None, and no sum, for one that is not needed."""
-        # TODO: one sum each, where it is needed.
+        """Return the gradients with respect to `a` and `b`; None, without a sum, if not needed."""
+        # TODO: one sum for each gradient that is needed.
         raise NotImplementedError("Add.backward")

@@ -1,21 +1,22 @@
-"""Does this backward fit its forward? gradcheck from nothing.
+"""Does this backward match its forward? gradcheck from scratch.
 
-A formula with a wrong factor trains, a little worse, and raises nothing. Two Jacobians settle it:
-one by differences, which ask forward alone, and one by backwards:
+A model whose formula has a wrong factor still trains, a little worse, without an error. Comparing
+two Jacobians finds it: one from differences, which use only forward, and one from backwards:
 
     column j   (fn(x + eps * e_j) - fn(x - eps * e_j)) / (2 * eps)      e_j is 1 at j, else 0
     row i      the gradient of x for a gradient of the result that is 1 at i, else 0
 
-Write both and compare, for functions of one tensor to one tensor in float64 or complex128: about
-35 lines, in four steps. Each turns a group of tests green.
+Write both and compare them, for functions from one tensor to one tensor in float64 or complex128:
+about 35 lines, in four steps. Each turns a group of tests green.
 
 1. `numerical_jacobian`: two calls of `fn` for each number of x.
 2. `analytical_jacobian`: one call, and a backward for each number of the result.
-3. Both for complex tensors: a number is two, its real and its imaginary part in this order, as
-   ``torch.view_as_real`` shows them. Rows send back 1, then 1j.
+3. Both for complex tensors: each number counts as two, its real and then its imaginary part, as in
+   ``torch.view_as_real``. Rows send back 1, then 1j.
 4. `gradcheck`: run the backwards twice, then compare.
 
-- ``torch.autograd.gradcheck``, ``torch.autograd.functional`` and ``torch.func`` are what you write.
+- ``torch.autograd.gradcheck``, ``torch.autograd.functional`` and ``torch.func`` are what you write:
+  don't call them.
 
 Begin on paper: the Jacobian of ``z.conj()``, two real numbers to two.
 Afterwards open ``torch/autograd/gradcheck.py`` in site-packages (``_get_numerical_jacobian``).
@@ -41,12 +42,12 @@ class GradcheckError(Exception):
 
 
 def not_deterministic() -> GradcheckError:
-    """Return the error of a backward that is another one the second time."""
+    """Return the error for a backward that differs from run to run."""
     return GradcheckError("backward is not deterministic")
 
 
 def mismatch(numerical: torch.Tensor, analytical: torch.Tensor) -> GradcheckError:
-    """Return the error of Jacobians that do not agree."""
+    """Return the error for Jacobians that do not agree."""
     return GradcheckError(f"mismatch: numerical {numerical}, analytical {analytical}")
 
 
@@ -58,10 +59,10 @@ def numerical_jacobian(
 ) -> torch.Tensor:
     """Return the Jacobian of `fn` at `x` by central differences, without a backward.
 
-    It is float64, a row for each real number of the result and a column for each one of `x`, both
-    in the order of ``flatten()``, and has no history, even if `fn` uses weights that need a
-    gradient. `fn` sees the shape and dtype of `x`, with a single number nudged and all others exact
-    to the bit; it may return a view of what it got. `x` may have any strides, and stays as it is.
+    It is float64, with a row for each real number of the result and a column for each of `x`, both
+    in the order of ``flatten()``. It has no history, even if `fn` uses weights that need a
+    gradient. `fn` gets the shape and dtype of `x`, with one number nudged and all others bit for
+    bit the same; it may return a view of its argument. `x` may have any strides; do not change it.
     """
     # TODO: nudge one real number at a time, both ways.
     raise NotImplementedError("numerical_jacobian")
@@ -72,8 +73,8 @@ def analytical_jacobian(
 ) -> torch.Tensor:
     """Return the Jacobian of `fn` at `x` by backwards, in the form of `numerical_jacobian`.
 
-    It is zero where the result doesn't depend on `x`, or has no history. ``x.grad`` is left alone.
-    `fn` may return ``z.conj()``, which is lazy: ``Tensor.resolve_conj``.
+    It is zero where the result doesn't depend on `x`, or has no history. Leave ``x.grad`` alone.
+    `fn` may return ``z.conj()``, which is lazy: see ``Tensor.resolve_conj``.
     """
     # TODO: one backward makes one row.
     raise NotImplementedError("analytical_jacobian")
@@ -88,8 +89,8 @@ def gradcheck(
 ) -> bool:
     """Return True if both Jacobians of `fn` at `x` agree.
 
-    |numerical - analytical| may be ``atol + rtol * |numerical|`` at each place. Two analytical
-    Jacobians have to be exactly equal; that is looked at first.
+    |numerical - analytical| may be at most ``atol + rtol * |numerical|`` at each place. Two
+    analytical Jacobians must be exactly equal; check that first.
 
     Raises
     ------
@@ -100,5 +101,5 @@ def gradcheck(
     """
     if x.dtype not in {torch.float64, torch.complex128}:
         raise ValueError(f"{x.dtype} is too coarse for differences")
-    # TODO: twice equal, then close.
+    # TODO: equal twice, then close.
     raise NotImplementedError("gradcheck")

@@ -1,14 +1,15 @@
-"""Debug: memory that waits for the garbage collector, and a gradient silently wrong.
+"""Debug: memory that waits for the garbage collector, and a gradient that is silently wrong.
 
-Both come from a habit: in forward of an ``autograd.Function``, ``ctx.y = y``. Count the circle:
+Both come from a habit: writing ``ctx.y = y`` in the forward of an ``autograd.Function``. Look at
+the cycle:
 
     y  owns  its grad_fn, the node  -- that is ctx --  which owns  y
 
-Values and gradients below are right, yet two of the three functions are not. Mend them, a line or
+Values and gradients below are right, yet two of the functions have a bug. Fix them, in a line or
 two each.
 
-- Hand what forward got or returns to ``save_for_backward``: autograd then notices writes to it, and
-  lets go of it after backward.
+- Pass inputs and results to ``save_for_backward``: autograd notices writes to them, and frees them
+  after backward.
 
 Begin on paper: which of the three attributes hold a tensor?
 Afterwards read ``save_for_backward`` in ``torch/autograd/function.py``, in site-packages.
@@ -21,7 +22,7 @@ from typing import Any
 import torch
 
 
-# TODO: find the two. Nothing here raises NotImplementedError: the code is written, and wrong.
+# TODO: find the two. Nothing here raises NotImplementedError: the code is written, but wrong.
 
 
 class Sigmoid(torch.autograd.Function):
@@ -36,7 +37,7 @@ class Sigmoid(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
+        """Return the gradient with respect to `x`."""
         y = ctx.y
         return grad * y * (1 - y)
 
@@ -52,7 +53,7 @@ class Square(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
+        """Return the gradient with respect to `x`."""
         x = ctx.x
         return 2 * x * grad
 

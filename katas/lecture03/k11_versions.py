@@ -1,24 +1,24 @@
 """Version counters: how autograd notices that a saved tensor was overwritten.
 
-"One of the variables needed for gradient computation has been modified by an inplace operation:
-... is at version 3; expected version 1 instead." You have met this error. Who counts, and when?
+"One of the variables needed for gradient computation has been modified by an inplace operation: ...
+is at version 3; expected version 1 instead." You have met this error. Who counts, and when?
 
     x = torch.ones(2)
     x[:1].add_(1)
     print(x._version)    # 1: a view counts for its base
 
-A tensor and its views have one counter, and each write in place moves it up. A node that saves
-a tensor notes where the counter stood, and looks again when backward needs the tensor. Build that,
-in about 25 lines:
+A tensor and its views share one counter, and each in-place write increments it. A node that saves a
+tensor records the version, and compares it again when backward needs the tensor. Build that, in
+about 25 lines:
 
-1. `same_counter`: move one tensor's counter, look at the other's.
-2. `SavedTensor`: the note. Its errors are given.
-3. `exp`, beside the given `square`. It saves its output, which takes care: a node that owns its
-   result, which owns the node, waits for the garbage collector (k10).
+1. `same_counter`: increment one tensor's counter, and look at the other's.
+2. `SavedTensor`: the tensor with its recorded version. Its errors are given.
+3. `exp`, like the given `square`. It saves its output, which needs care: if a node owns its result,
+   which owns the node, both wait for the garbage collector (k10).
 
-Do not run autograd: the gradient is a product with what you saved.
+Do not run autograd: the gradient is a product with the saved tensor.
 
-Begin with a guess: does ``x.data.add_(1)`` move ``x._version``? And ``x.detach().add_(1)``?
+Begin with a guess: does ``x.data.add_(1)`` increment ``x._version``? And ``x.detach().add_(1)``?
 Afterwards open ``torch/autograd/graph.py`` (``increment_version``) in site-packages, and read
 ``SavedVariable::unpack`` in PyTorch's ``torch/csrc/autograd/saved_variable.cpp``.
 """
@@ -43,7 +43,7 @@ def no_counter() -> RuntimeError:
 
 
 def overwritten(now: int, expected: int) -> RuntimeError:
-    """Return the error for needing a tensor that was written to since it was saved."""
+    """Return the error for a needed tensor that was written to after it was saved."""
     return RuntimeError(
         "a tensor that backward needs has been modified by an inplace operation: "
         f"it is at version {now}; expected version {expected} instead"
@@ -51,7 +51,7 @@ def overwritten(now: int, expected: int) -> RuntimeError:
 
 
 def released() -> RuntimeError:
-    """Return the error for needing a tensor that has been let go."""
+    """Return the error for a needed tensor that has been released."""
     return RuntimeError("Trying to go backward through the graph a second time")
 
 
@@ -59,14 +59,14 @@ def released() -> RuntimeError:
 
 
 def same_counter(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether a write to `a` in place moves the version of `b`.
+    """Return whether an in-place write to `a` changes the version of `b`.
 
-    ``increment_version`` of ``torch.autograd.graph`` moves a counter and does nothing else: no
+    ``increment_version`` of ``torch.autograd.graph`` increments a counter and does nothing else: no
     operator runs, no element changes, and leaves that need a gradient allow it. The counter may
-    stay moved. Inference tensors have none, so they share none, not even with themselves; for
-    them ``_version`` is an error (ask ``is_inference()``).
+    stay incremented. Inference tensors have no counter, so they share none, not even with
+    themselves; reading their ``_version`` raises (check ``is_inference()``).
     """
-    # TODO: move one, look at the other.
+    # TODO: increment one, look at the other.
     raise NotImplementedError("same_counter")
 
 
@@ -79,26 +79,26 @@ class SavedTensor:
         With `is_output` it is a result of the node that saves it. Keep a detached alias then:
         it shares the memory and the counter, and does not own the node.
         """
-        # TODO: what must be kept, and what must not?
+        # TODO: what must it keep, and what must it not?
         raise NotImplementedError("SavedTensor")
 
     def unpack(self) -> torch.Tensor:
-        """Return the very tensor that was saved, or the alias of an output: not a copy.
+        """Return the same tensor that was saved, or the alias of an output, not a copy.
 
         Raise `released` after `release`, whatever the versions are, and `overwritten` if the
-        counter has moved since the tensor was saved.
+        counter has changed since the tensor was saved.
         """
         # TODO: compare the versions.
         raise NotImplementedError("SavedTensor.unpack")
 
     def release(self) -> None:
-        """Let go of the tensor, so that its memory can be freed."""
+        """Drop the tensor, so that its memory can be freed."""
         # TODO: and remember that it is gone.
         raise NotImplementedError("SavedTensor.release")
 
 
 def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x * x`` and its backward, for a single run. Given: it saves its input."""
+    """Return ``x * x`` and its backward, which runs once. Given: it saves its input."""
     saved = SavedTensor(x)
 
     def backward(grad: torch.Tensor) -> torch.Tensor:
@@ -110,6 +110,6 @@ def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torc
 
 
 def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x.exp()`` and its backward, for a single run: it saves its output alone."""
-    # TODO: as square does, but with the result.
+    """Return ``x.exp()`` and its backward, which runs once: it saves only its output."""
+    # TODO: like square, but with the result.
     raise NotImplementedError("exp")

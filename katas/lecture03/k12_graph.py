@@ -1,21 +1,21 @@
-"""What is behind this tensor? Predict it, after views and writes in place.
+"""Predict the graph behind a tensor, after views and in-place writes.
 
-``x[0] = y`` in a loop, and the graph of x has a node called CopySlices. Where does it come from?
+After ``x[0] = y`` in a loop, the graph of x has a node called CopySlices. Where does it come from?
 
     x = leaf * 2                 MulBackward0(AccumulateGrad, None)
     x[0].exp_()                  CopySlices(MulBackward0(AccumulateGrad, None))
 
-A write to a view is a write to its base, and to each other view of that: all histories change.
-Fourteen small programs stand below. Write down, on paper, what is behind the tensor that each
+A write to a view is a write to its base and to all other views of the base: all their histories
+change. Below are fourteen small programs. Write down, on paper, the graph of the tensor that each
 returns; `Prediction` has the notation, `predictions` the rules.
 
-1. Draw the tensors of a program: who is a view, and of whom?
-2. Go through the writes: to whom does each go in the end?
-3. Then the tensor that is returned: was it made before the last write to its base?
+1. Draw the tensors of a program: which are views, and of which base?
+2. Go through the writes: which tensor does each reach in the end?
+3. Look at the tensor that is returned: was it made before the last write to its base?
 
-The tests run PyTorch, and take it away while they read your rows.
+The tests run PyTorch, but hide it while they read your rows.
 
-Begin with ``x[0]`` in `row`, then `base_of_written_view`, of which you have just seen the graph.
+Begin with ``x[0]`` in `row`, then `base_of_written_view`, whose graph you have just seen.
 Afterwards find ``CopySlices::apply_impl`` in PyTorch's
 ``torch/csrc/autograd/functions/tensor.cpp``: which part of the gradient goes where?
 """
@@ -38,9 +38,9 @@ class Prediction:
 
     `graph` is its ``grad_fn``, as "Name" or "Name(child, child)", with a child for each entry of
     ``next_functions``. The node of a leaf is "AccumulateGrad"; "None" is an input that needs no
-    gradient, or no ``grad_fn`` at all. Names come from the operators: MulBackward0, AddBackward0,
-    ExpBackward0, SelectBackward0 for ``x[0]``, TBackward0 for ``x.t()``. ``x.mul_(3)`` leaves what
-    ``x * 3`` does, and ``x[0] = y`` is ``x[0].copy_(y)``, with x[0] and y as inputs.
+    gradient, or a missing ``grad_fn``. Names come from the operators: MulBackward0, AddBackward0,
+    ExpBackward0, SelectBackward0 for ``x[0]``, TBackward0 for ``x.t()``. ``x.mul_(3)`` leaves the
+    same node as ``x * 3``, and ``x[0] = y`` is ``x[0].copy_(y)``, with inputs x[0] and y.
 
     `is_leaf` is true without a ``grad_fn``; integers have no gradient.
     """
@@ -62,12 +62,12 @@ def row(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def detached(leaf: torch.Tensor) -> torch.Tensor:
-    """Begin a new history."""
+    """Start a new history."""
     return (leaf * 2).detach().requires_grad_()
 
 
 def without_grad_mode(leaf: torch.Tensor) -> torch.Tensor:
-    """Write in place where nothing is recorded."""
+    """Write in place without grad mode."""
     x = leaf * 2
     with torch.no_grad():
         x.mul_(3)
@@ -94,14 +94,14 @@ def into_a_constant(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def base_of_written_view(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to a view, look at its base."""
+    """Write to a view, and return its base."""
     x = leaf * 2
     x[0].exp_()
     return x
 
 
 def written_view(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to a view, look at it."""
+    """Write to a view, and return it."""
     x = leaf * 2
     view = x.t()
     view.exp_()
@@ -109,7 +109,7 @@ def written_view(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def view_of_written_base(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to the base, look at a view that was made before."""
+    """Write to the base, and return a view made before."""
     x = leaf * 2
     view = x[0]
     x.mul_(3)
@@ -117,14 +117,14 @@ def view_of_written_base(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def assigned_row(leaf: torch.Tensor) -> torch.Tensor:
-    """Fill a buffer row by row, as often done in loops."""
+    """Fill a buffer row by row, as loops often do."""
     x = torch.zeros(2, 2)
     x[0] = leaf[1]
     return x
 
 
 def other_view(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to one view, look at another."""
+    """Write to one view, and return another."""
     x = leaf * 2
     first, second = x[0], x[1]
     first.exp_()
@@ -132,14 +132,14 @@ def other_view(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def detached_write(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to what shares the memory, but not the history."""
+    """Write to a tensor that shares the memory, but not the history."""
     x = leaf * 2
     x.detach()[0].zero_()
     return x
 
 
 def view_without_grad_mode(leaf: torch.Tensor) -> torch.Tensor:
-    """Make a view where nothing is recorded."""
+    """Make a view without grad mode."""
     x = leaf * 2
     with torch.no_grad():
         return x[0]
@@ -169,15 +169,16 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 def predictions() -> dict[str, Prediction]:
     """Return a `Prediction` for each name in `PROGRAMS`.
 
-    - A write in place puts a node on top of what the tensor had, if that is no view.
-    - A view has its base's history underneath. A write to it gives the base CopySlices: first what
-      the base had, then the children of the write's own node, but for the first.
-    - A view made before a write to its base, or to any view of that, itself too, gets another
-      ``grad_fn``: here AsStridedBackward0 on the base's. What it had is forgotten. (A view that
-      strides alone do not make, as ``conj()`` does, keeps its kind of node.)
-    - What ``detach`` returns shares the memory, and no history: a write to it leaves the
-      graph of its base as it is.
-    - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, and requires a
+    - An in-place write to a tensor that is not a view puts a node on top of its history.
+    - A view has its base's history underneath. A write to it gives the base a CopySlices node: its
+      children are the base's old history, then the children of the write's own node except the
+      first.
+    - A view made before a write to its base or to any view of it, including itself, gets a new
+      ``grad_fn``: here AsStridedBackward0 on the base's. Its old one is dropped. (A view that
+      strides alone cannot describe, such as ``conj()``, keeps its kind of node.)
+    - The result of ``detach`` shares the memory, but not the history: a write to it leaves the
+      graph of its base unchanged.
+    - Without grad mode nothing is recorded. A view made there has no ``grad_fn``, but requires a
       gradient if its base does.
     """
     # TODO: return {"product": Prediction(graph="...", is_leaf=..., requires_grad=...), ...}

@@ -1,4 +1,4 @@
-"""Debug: six functions, each broken by a single write in place.
+"""Debug: six functions, each broken by a single in-place write.
 
 "One of the variables needed for gradient computation has been modified by an inplace operation."
 That is the lucky case. Try the other one:
@@ -7,16 +7,16 @@ That is the lucky case. Try the other one:
     y = x.exp()
     y.data.clamp_(max=1)
     y.sum().backward()
-    print(x.grad)                # 1., and not e: exp's backward multiplies by its result
+    print(x.grad)                # 1., not e: exp's backward multiplies by its result
 
-Each function below has one bug of the kind, and a docstring that says what it is for. Some stop
-with a RuntimeError, others give a wrong gradient without a word. Mend all six: a changed line each,
-except for `players`, where lines change places and `move` needs a second name.
+Each function below has one such bug; its docstring says what it should do. Some raise a
+RuntimeError, others silently give a wrong gradient. Fix all six by changing one line each, except
+in `players`, where lines change places and `move` needs a second name.
 
-- Arguments stay as they are; only `players` moves its two weights.
-- Values, gradients and second gradients are right, for any floating dtype.
+- Do not change arguments; only `players` moves its two weights.
+- Values, gradients and second gradients must be right, for any floating dtype.
 
-Begin with what ends in an underscore, ``+=`` and ``.data``: which node has saved the tensor that is
+Begin with trailing underscores, ``+=`` and ``.data``: which node has saved the tensor that is
 written to?
 Afterwards find ``result`` in the formulas of ``torchgen/packaged/autograd/derivatives.yaml``,
 and read ``SavedVariable::unpack`` in PyTorch's ``torch/csrc/autograd/saved_variable.cpp``.
@@ -28,8 +28,8 @@ import torch
 from torch import Tensor
 
 
-# TODO: find and mend one bug in each function. Nothing raises NotImplementedError here: the code
-# is written, and wrong.
+# TODO: find and fix one bug in each function. Nothing raises NotImplementedError here: the code is
+# written, but wrong.
 
 
 def softplus(x: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ def gated(a: Tensor, b: Tensor) -> Tensor:
 
 
 def limited_tanh(x: Tensor, limit: float) -> Tensor:
-    """Return tanh(x) cut off at -limit and limit; no gradient flows where it is cut off."""
+    """Return tanh(x) clipped to -limit and limit; no gradient flows where it is clipped."""
     y = x.tanh()
     y.data.clamp_(-limit, limit)
     return y
@@ -62,8 +62,8 @@ def add_bias(rows: Tensor, bias: Tensor) -> Tensor:
 def unroll(x: Tensor, weight: Tensor, steps: int) -> tuple[Tensor, list[Tensor]]:
     """Apply h = tanh(h @ weight) `steps` times, from h = x (n, m); weight is (m, m).
 
-    Return the last h, and a log of every h after a step, in order, that requires no grad.
-    The gradient flows through all steps, back to x; the log does not change what flows.
+    Return the last h, and a log of the h after every step, in order, that requires no grad. The
+    gradient flows through all steps, back to x; the log does not change it.
     """
     h = x
     log = []
@@ -77,8 +77,8 @@ def players(first: Tensor, second: Tensor, x: Tensor, rate: float) -> None:
     """Let two players take a step of gradient descent together, in place.
 
     With out = x @ first @ second, `second` wants mean(out²) to be small, and `first` wants
-    mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate
-    times the gradient of its own loss, and both gradients are taken before anyone moves.
+    mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate times
+    the gradient of its own loss, and both gradients are computed before either moves.
     """
     out = x @ first @ second
     mine = (out - 1).square().mean()

@@ -1,4 +1,4 @@
-"""Which writes does autograd allow, and which does it notice? A table, on paper.
+"""Fill in a table on paper: the writes that autograd allows, and those that it notices.
 
 Three ways to add 1 to a weight, and three different answers:
 
@@ -7,15 +7,15 @@ Three ways to add 1 to a weight, and three different answers:
     x.detach().add_(1)               # fine, and counted: x._version is 1
     x.data.add_(1)                   # fine, and not counted
 
-Fourteen programs stand below. Each gets ``x = torch.ones(3, requires_grad=True)`` and
-``w = torch.ones(3)`` of its own, and returns a tensor. Say of each that it `RAISES` a RuntimeError,
-or what the tensor says of itself; the rules stand at `predictions`. For each program, ask:
+Below are fourteen programs. Each gets ``x = torch.ones(3, requires_grad=True)`` and ``w =
+torch.ones(3)`` of its own, and returns a tensor. For each, write down that it `RAISES` a
+RuntimeError, or the `Outcome` of the tensor; the rules are in `predictions`. For each program, ask:
 
 1. Which grad mode is on when the tensor is made?
 2. Is it new, a view, or an alias?
-3. Who is written to, in which mode?
+3. Which tensor is written to, in which mode?
 
-The tests run PyTorch, and take it away while they read your rows.
+The tests run PyTorch, but hide it while they read your rows.
 
 Begin with `no_grad_product` and `enabled_again`: the innermost mode counts.
 Afterwards find ``check_inplace`` in PyTorch's ``torch/csrc/autograd/VariableTypeUtils.h``.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the returned tensor says of itself: a leaf has no ``grad_fn``."""
+    """Properties of the returned tensor: a leaf has no ``grad_fn``."""
 
     requires_grad: bool
     is_leaf: bool
@@ -67,7 +67,7 @@ def switched_off(x: Tensor, w: Tensor) -> Tensor:
 
 
 def new_leaf_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
-    """Ask a result to require grad where grad mode is off."""
+    """Call requires_grad_ on a result while grad mode is off."""
     with torch.no_grad():
         return (x * w).requires_grad_()
 
@@ -78,7 +78,7 @@ def leaf_written(x: Tensor, w: Tensor) -> Tensor:
 
 
 def leaf_written_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
-    """Write to a leaf where grad mode is off, as an optimizer does, twice."""
+    """Write to a leaf twice while grad mode is off, as an optimizer does."""
     with torch.no_grad():
         x.add_(w)
         return x.add_(w)
@@ -115,7 +115,7 @@ def view_written(x: Tensor, w: Tensor) -> Tensor:
 
 
 def no_grad_view_written(x: Tensor, w: Tensor) -> Tensor:
-    """Make a view where grad mode is off, and write to it where it is on."""
+    """Make a view while grad mode is off, and write to it while it is on."""
     y = x * w
     with torch.no_grad():
         view = y[0]
@@ -156,15 +156,15 @@ PROGRAMS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 def predictions() -> dict[str, Outcome | str]:
     """Return an `Outcome`, or `RAISES`, for the name of each function in `PROGRAMS`.
 
-    - A result requires grad if an input does and grad mode is on. A leaf has no ``grad_fn``: all
-      that requires no grad, and all that no recorded operator made.
-    - A leaf that requires grad may be written to, by itself or through a view, only where grad mode
+    - A result requires grad if an input does and grad mode is on. A leaf has no ``grad_fn``: it
+      requires no grad, or no recorded operator made it.
+    - A leaf that requires grad may be written to, directly or through a view, only while grad mode
       is off.
-    - A view that was made where grad mode was off may not be written to where it is on, nor may one
-      of several views that an operator returned, if grad is required.
-    - ``requires_grad_`` lets a leaf require grad, whatever the mode.
-    - `version` counts the writes in place through a tensor, its base, its views and detached
-      aliases; ``.data`` has a counter of its own.
+    - If grad is required, two kinds of view must not be written to while grad mode is on: a view
+      made while it was off, and one of several views returned by an operator.
+    - ``requires_grad_`` makes a leaf require grad, whatever the mode.
+    - `version` counts in-place writes through a tensor, its base, its views and detached aliases;
+      ``.data`` has a counter of its own.
     """
     # TODO: return {"no_grad_product": Outcome(requires_grad=..., is_leaf=..., ...), ...}
     raise NotImplementedError("predictions")

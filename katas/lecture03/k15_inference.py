@@ -1,4 +1,4 @@
-"""Inference mode: faster than no_grad, and what you give up for it. A table, on paper.
+"""Fill in a table on paper: what inference mode, faster than no_grad, gives up.
 
 A cache filled under ``torch.inference_mode()`` works for weeks, until training reads it:
 
@@ -8,17 +8,17 @@ A cache filled under ``torch.inference_mode()`` works for weeks, until training 
     cache + w                # fine
     cache * w                # "Inference tensors cannot be saved for backward"
 
-Ten programs stand below. Each gets ``x = torch.ones(3, requires_grad=True)`` and
-``w = torch.ones(3)`` of its own, and returns a tensor. Say of each that it `RAISES` a RuntimeError,
-or what the tensor says of itself; the rules stand at `predictions`. For each program, ask:
+Below are ten programs. Each gets ``x = torch.ones(3, requires_grad=True)`` and ``w =
+torch.ones(3)`` of its own, and returns a tensor. For each, write down that it `RAISES` a
+RuntimeError, or the `Outcome` of the tensor; the rules are in `predictions`. For each program, ask:
 
 1. Is the tensor new, or a view of a normal one?
 2. Where is it written to?
 3. Does the backward of an operator need its value?
 
-The tests run PyTorch, and take it away while they read your rows.
+The tests run PyTorch, but hide it while they read your rows.
 
-Begin with the two lines above: why is a sum fine, and a product not?
+Begin with the two lines above: why does a sum work, but not a product?
 Afterwards read about ``inference_mode`` in ``torch/autograd/grad_mode.py``, in site-packages.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the returned tensor says of itself."""
+    """Properties of the returned tensor."""
 
     requires_grad: bool
     is_leaf: bool
@@ -68,7 +68,7 @@ def grad_in_inference(x: Tensor, w: Tensor) -> Tensor:
 
 
 def inference_off_again(x: Tensor, w: Tensor) -> Tensor:
-    """Leave inference mode within it."""
+    """Switch inference mode off inside it."""
     with torch.inference_mode(), torch.inference_mode(mode=False):
         return x * w
 
@@ -86,22 +86,22 @@ def normal_written_inside(x: Tensor, w: Tensor) -> Tensor:
 
 
 def inference_written_outside(x: Tensor, w: Tensor) -> Tensor:
-    """Write to an inference tensor outside."""
+    """Write to an inference tensor outside the mode."""
     return inference_product(x, w).add_(1)
 
 
 def inference_added(x: Tensor, w: Tensor) -> Tensor:
-    """Add an inference tensor to a leaf: the formula of a sum needs neither."""
+    """Add an inference tensor to a leaf: the formula of a sum needs neither input."""
     return inference_product(x, w) + x
 
 
 def inference_multiplied(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor with a leaf: the formula needs the other factor."""
+    """Multiply an inference tensor by a leaf: the formula needs the other factor."""
     return inference_product(x, w) * x
 
 
 def inference_read(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor outside with a tensor that requires no grad."""
+    """Multiply an inference tensor with a tensor that requires no grad, outside the mode."""
     return inference_product(x, w) * w
 
 
@@ -122,14 +122,15 @@ PROGRAMS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 def predictions() -> dict[str, Outcome | str]:
     """Return an `Outcome`, or `RAISES`, for the name of each function in `PROGRAMS`.
 
-    - In inference mode nothing is recorded, even where grad mode is turned on again, and each new
-      tensor is an inference tensor. ``inference_mode(mode=False)`` ends that, and turns grad mode
+    - In inference mode nothing is recorded, even if grad mode is turned on again, and each new
+      tensor is an inference tensor. ``inference_mode(mode=False)`` ends that and turns grad mode
       on.
-    - A view of a normal tensor is a normal one wherever it is made, and says that it requires grad
-      if its base does. It has no ``grad_fn`` if nothing was recorded, and then it is a leaf.
-    - Outside, an inference tensor may be read, but neither written to nor saved for backward.
-    - `version` counts the writes in place. It is None for an inference tensor, which has no
-      counter: reading it raises.
+    - A view of a normal tensor is a normal tensor wherever it is made, and requires grad if its
+      base does. It has no ``grad_fn`` if nothing was recorded, and is then a leaf.
+    - Outside the mode, an inference tensor may be read, but neither written to nor saved for
+      backward.
+    - `version` counts in-place writes. Write None for an inference tensor, which has no counter:
+      reading it raises.
     """
     # TODO: return {"inference_product": Outcome(requires_grad=..., is_leaf=..., ...), ...}
     raise NotImplementedError("predictions")

@@ -1,14 +1,14 @@
 """Which gradient does a hook see? Six programs, on paper.
 
-A hook is registered, then the tensor is written to. Whose gradient arrives?
+You register a hook, then write to the tensor. Which gradient arrives?
 
     x = leaf * 2
     x.register_hook(print)
     x.mul_(3)
-    x.sum().backward()           # tensor([3., 3.]), though the gradient of x is 1
+    x.sum().backward()           # tensor([3., 3.]), although the gradient of x is 1
 
-A hook belongs to the value that the tensor had then. Predict what the six programs return; about 8
-lines. The tests run PyTorch, and take it away while they read your rows.
+A hook belongs to the value that the tensor had when it was registered. Predict what the six
+programs return, in about 8 lines. The tests run PyTorch, but hide it while they read your rows.
 
 Begin with `after_write`.
 Afterwards read ``register_hook`` in ``torch/_tensor.py``, in site-packages.
@@ -37,7 +37,7 @@ def after_write(leaf: torch.Tensor) -> list[float]:
 
 
 def first_of_two(leaf: torch.Tensor) -> list[float]:
-    """Look, then let another hook make it ten times as large."""
+    """Record the gradient, then let another hook multiply it by ten."""
     seen: list[list[float]] = []
     x = leaf * 2
     x.register_hook(lambda grad: seen.append(grad.tolist()))
@@ -47,7 +47,7 @@ def first_of_two(leaf: torch.Tensor) -> list[float]:
 
 
 def second_of_two(leaf: torch.Tensor) -> list[float]:
-    """Look after another hook has made it ten times as large."""
+    """Record the gradient after another hook has multiplied it by ten."""
     seen: list[list[float]] = []
     x = leaf * 2
     x.register_hook(lambda grad: grad * 10)
@@ -57,7 +57,7 @@ def second_of_two(leaf: torch.Tensor) -> list[float]:
 
 
 def used_twice(leaf: torch.Tensor) -> list[float]:
-    """Use the tensor two times."""
+    """Use the tensor twice."""
     seen: list[list[float]] = []
     x = leaf * 2
     x.register_hook(lambda grad: seen.append(grad.tolist()))
@@ -76,7 +76,7 @@ def written_view(leaf: torch.Tensor) -> list[float]:
 
 
 def retained(leaf: torch.Tensor) -> list[float]:
-    """Ask for .grad first, then register a hook, then write."""
+    """Call retain_grad first, then register a hook, then write."""
     x = leaf * 2
     x.retain_grad()
     x.register_hook(lambda grad: grad * 10)
@@ -99,11 +99,11 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], list[float]]] = {
 
 
 def predictions() -> dict[str, list[float]]:
-    """Return what each of `PROGRAMS` returns, two floats by name.
+    """Return a dict from each name in `PROGRAMS` to the two floats that it returns.
 
-    Hooks of a value run in the order in which they were registered, each on what the one before
-    has returned, and after all gradients of the value have been added. ``retain_grad`` is another
-    kind: it goes along with the tensor through writes, and comes after the hooks of its value.
+    Hooks of a value run in the order in which they were registered, each on the result of the one
+    before, once all gradients of the value have been added. ``retain_grad`` is different: it
+    follows the tensor through writes, and runs after the hooks of its value.
     """
     # TODO: return {"after_write": [..., ...], ...}
     raise NotImplementedError("predictions")

@@ -1,7 +1,7 @@
-"""Perf: don't hold all gradients of a model at a time.
+"""Perf: don't hold all gradients of a model at once.
 
 After ``backward`` a model has as many bytes of gradients as of parameters, and the optimizer needs
-each of them for a moment. Let it have each at that moment:
+each of them only for a moment. Step as soon as each one arrives:
 
     backward:   grad of layer 3 -> step -> gone | grad of layer 2 -> step -> gone | ...
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """How to take hooks off. Given: do not change."""
+    """How to remove hooks. Given: do not change."""
 
     def __init__(self) -> None:
         self.handles: list[RemovableHandle] = []
 
     def remove(self) -> None:
-        """Take the hooks off; a second time it does nothing."""
+        """Remove the hooks; a second call does nothing."""
         while self.handles:
             self.handles.pop().remove()
 
 
 def step_in_backward(parameters: Iterable[torch.Tensor], rate: float) -> Log:
-    """Let each leaf take a step, ``p -= rate * p.grad``, when its gradient is there.
+    """Make each leaf take a step, ``p -= rate * p.grad``, when its gradient arrives.
 
-    All of them require one. Then the gradient goes: ``p.grad = None``. The step is in place and not
-    recorded, not even in ``backward(create_graph=True)``. Return a log whose ``remove()`` takes all
-    hooks off.
+    All leaves require a gradient. After the step, free it: ``p.grad = None``. The step is in place
+    and not recorded, not even in ``backward(create_graph=True)``. Return a log whose ``remove()``
+    removes all hooks.
     """
     # TODO: which hook runs after .grad is written?
     raise NotImplementedError("step_in_backward")

@@ -1,13 +1,13 @@
 """Debug: the loss is finite, the weights are NaN, and one operator did it.
 
-After the backward nearly everything is NaN, since NaN passes through all that follows. The culprit
-is a node that got numbers and returned NaN:
+After backward nearly everything is NaN, because NaN passes through all later nodes. The culprit is
+a node that got numbers and returned NaN:
 
     x = torch.zeros(1, requires_grad=True)
     torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
     print(x.grad)                                        # nan
 
-A hook of a node sees both sides. Write `watch`, about 7 lines, and find who was it up there.
+A node's hook sees both. Write `watch`, about 7 lines, and find the culprit above.
 
 Begin on paper: ``sqrt`` at 0 gets a gradient of 0. What is 0 / 0?
 Afterwards see ``torch/autograd/anomaly_mode.py`` in site-packages: k21 builds it.
@@ -49,11 +49,11 @@ def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
 
 
 def watch(root: torch.Tensor) -> list[str]:
-    """Return a list that each backward through `root` extends by the names of culprits.
+    """Return a list; each backward through `root` appends the names of culprits to it.
 
-    A culprit is a node that gets gradients without NaN and returns one with NaN. A hook that
-    ``node.register_hook`` registers runs after the node, with the gradients of its inputs first,
-    those of its results second. No gradient changes, and no hook keeps the graph alive.
+    A culprit is a node that gets gradients without NaN and returns one with NaN. A hook registered
+    by ``node.register_hook`` runs after the node; its arguments are the gradients of the node's
+    inputs, then those of its results. Change no gradient, and let no hook keep the graph alive.
     """
-    # TODO: a hook on each node; note its name beforehand.
+    # TODO: a hook on each node; look up its name beforehand.
     raise NotImplementedError("watch")

@@ -1,23 +1,23 @@
 """Anomaly mode: name the line of forward that made the NaN.
 
-k20 says "SqrtBackward0", and your model has forty square roots. Which one? By then the call is long
-over. ``torch.autograd.detect_anomaly`` knows it, since each node has a dict to note things in:
+k20 says "SqrtBackward0", but your model has forty square roots. Which one? By then the call is long
+over. ``torch.autograd.detect_anomaly`` knows, because each node has a dict for metadata:
 
     y = torch.ones(1, requires_grad=True).exp()
     y.grad_fn.metadata["line"] = "model.py:12"
 
-A ``TorchFunctionMode`` sees each call of torch. Write one that notes the line on each new node, and
-looks at it in backward, about 15 lines:
+A ``TorchFunctionMode`` sees each torch call. Write one that records the line on each new node, and
+reports it in backward, about 15 lines:
 
 1. `Anomaly.__torch_function__`: make the call, then `mark` its results.
-2. `mark`: a call may leave several nodes. Walk back from the result, until a node has a line.
-3. `check`, a hook of each node: NaN in what it returns? Raise.
+2. `mark`: a call may leave several nodes. Walk back from the result until a node has a line.
+3. `check`, a hook of each node: raise if the node returned NaN.
 
-- Note the line, not the node (k17).
+- Keep the line in the hook, not the node (k17).
 
-Begin with step 1 and a ``print``: what passes by?
+Begin with step 1 and a ``print``: which calls do you see?
 Afterwards open ``torch/autograd/anomaly_mode.py`` in site-packages. Real life differs: PyTorch
-notes the whole stack, in C++, for each node as it is made, those of backward too.
+records the whole stack, in C++, for each node as it is made, even in backward.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def forward_line() -> str:
-    """Return "file.py:12", the line that is being run outside of this file and of torch."""
+    """Return "file.py:12", the line being run outside this file and torch."""
     frame = sys._getframe()  # noqa: SLF001 - what traceback uses
     while frame.f_back and frame.f_globals["__name__"].startswith((__name__, "torch.")):
         frame = frame.f_back
@@ -61,7 +61,7 @@ def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
 
 
 def tensors_in(result: object) -> list[torch.Tensor]:
-    """Return the tensors that a call has returned: it, or those in a tuple or list."""
+    """Return the tensors in the result of a call, one or in a tuple or list."""
     every = result if isinstance(result, tuple | list) else [result]
     return [each for each in every if isinstance(each, torch.Tensor)]
 
@@ -72,24 +72,24 @@ def tensors_in(result: object) -> list[torch.Tensor]:
 def check(name: str, line: str) -> Callable[[Sequence, Sequence], None]:
     """Return a hook for a node of that name: raise `anomaly` if the node has returned NaN.
 
-    The hook gets the gradients that the node returned, then those that it got.
+    The hook gets the gradients that the node returned, then those that it received.
     """
     # TODO: a function of two arguments.
     raise NotImplementedError("check")
 
 
 def mark(node: Node | None, line: str) -> None:
-    """Note ``metadata["line"]`` on `node` and on what is behind it, and register `check` on each.
+    """Set ``metadata["line"]`` on `node` and on those behind it, and register `check` on each.
 
-    A node that has a line keeps it, and what is behind it has one as well: go no further. Other
-    entries of the dict stay.
+    A node that has a line keeps it, and so do the nodes behind it: stop there. Leave other entries
+    of the dict alone.
     """
     # TODO: a walk that stops early.
     raise NotImplementedError("mark")
 
 
 class Anomaly(TorchFunctionMode):
-    """Within it, nodes of tensors that calls of torch return are marked with the call's line."""
+    """A mode that marks the nodes of tensors returned by torch calls with the call's line."""
 
     def __torch_function__(
         self,

@@ -1,25 +1,26 @@
 """Find the bytes that a graph keeps alive.
 
-Often most memory of training is neither weights nor gradients, but what forward saved for backward.
-It is there to be read, on the nodes:
+Often most of training's memory is neither weights nor gradients, but what forward saved for
+backward. You can read it from the nodes:
 
     node = (x * y).grad_fn
     [name for name in dir(node) if "saved" in name]
     # _raw_saved_other, _raw_saved_self, _saved_other, _saved_self
 
-Write a program that finds it in any graph of the installed PyTorch, about 24 lines:
+Write a program that finds it in any graph, about 24 lines:
 
 1. `saved`: the tensors of one node, by name.
-2. `saved_bytes`: of the whole graph. Two nodes may save one tensor, and a view of two elements
-   keeps a thousand alive.
-3. `roles`: is it the inputs that are saved, the result, or something hidden?
+2. `saved_bytes`: those of the whole graph. Two nodes may save the same tensor, and a view of two
+   elements may keep a thousand alive.
+3. `roles`: does the graph save the inputs, the result, or something hidden?
 
-- Read the graph. Hooks on saved tensors are for k23; the tests use them.
+- Read the graph. Do not use hooks on saved tensors: k23 and the tests do.
 
-Begin with the ``dir`` of the nodes of ``x.exp()``, ``x.sum()`` and ``x[i]``: what is a tensor?
+Begin with the ``dir`` of the nodes of ``x.exp()``, ``x.sum()`` and ``x[i]``: which attributes are
+tensors?
 Afterwards find ``mul.Tensor`` in ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
-(``tools/autograd/derivatives.yaml``): a formula that names self saves self, or, if it asks for no
-more, its sizes.
+(``tools/autograd/derivatives.yaml``): a formula that names self saves self, or only its sizes if
+these are enough.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def nodes(root: torch.Tensor) -> list[Node]:
 
 
 def place(tensor: torch.Tensor) -> int:
-    """Return the address of a tensor's storage, by which storages are told apart."""
+    """Return the address of a tensor's storage, which identifies the storage."""
     return tensor.untyped_storage().data_ptr()
 
 
@@ -60,13 +61,13 @@ def place(tensor: torch.Tensor) -> int:
 
 
 def saved(node: Node) -> dict[str, torch.Tensor]:
-    """Return the tensors that a node saves, by the name behind ``_raw_saved_``.
+    """Return the tensors that a node saves, by the name after ``_raw_saved_``.
 
-    A node of PyTorch has ``_saved_self``, the tensor, beside ``_raw_saved_self``, what it is packed
-    in. ``_saved_`` without ``_raw_saved_`` is a number or a size. The node of your own Function has
-    ``_raw_saved_tensors``, and the tensors in ``saved_tensors``. Lists are tuples, whose entries
-    are called ``indices[0]``, ``indices[1]``, those of a Function ``tensors[0]``. None is left out.
-    The RuntimeError of a node that has let go passes through.
+    A PyTorch node has ``_saved_self``, the tensor, and ``_raw_saved_self``, its packed form.
+    ``_saved_`` without ``_raw_saved_`` is a number or a size. The node of your own Function has
+    ``_raw_saved_tensors``, and the tensors are in ``saved_tensors``. Lists are tuples: name their
+    entries ``indices[0]``, ``indices[1]``, those of a Function ``tensors[0]``. Leave out None. Let
+    the RuntimeError of a node that has freed its tensors pass through.
     """
     # TODO: dir(node) lists the attributes.
     raise NotImplementedError("saved")
@@ -75,18 +76,18 @@ def saved(node: Node) -> dict[str, torch.Tensor]:
 def saved_bytes(root: torch.Tensor, own: Iterable[torch.Tensor] = ()) -> int:
     """Return how many bytes the graph of `root` keeps alive, apart from those of `own`.
 
-    Whole storages count, each one time; not those of the tensors in `own` (parameters, the batch),
-    which are alive anyway. Without a graph it is 0.
+    Count whole storages, each once, but not those of tensors in `own` (parameters, the batch),
+    which are alive anyway. Return 0 without a graph.
     """
     # TODO: each storage counts once.
     raise NotImplementedError("saved_bytes")
 
 
 def roles(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> set[str]:
-    """Return what the graph of ``function(*inputs)`` saves; call it a single time.
+    """Return what the graph of ``function(*inputs)`` saves; call the function once.
 
-    "input 0", "input 1" and so on is what lies in the storage of that input, the first one that
-    fits; "result" what lies in the result's and in no input's; "hidden" all else.
+    A saved tensor is "input 0", "input 1" and so on if it shares that input's storage (the first
+    that fits), "result" if it shares the result's and no input's, and otherwise "hidden".
     """
-    # TODO: whose storage does each saved tensor lie in?
+    # TODO: whose storage does each saved tensor share?
     raise NotImplementedError("roles")

@@ -1,25 +1,25 @@
 """Decide how the graph keeps what backward needs.
 
-Forward saves tensors for backward, and memory is full of them. PyTorch lets you say how they are
-kept. Look at what passes by:
+Forward saves tensors for backward, and memory is full of them. PyTorch lets you choose how they are
+kept. Print what passes through:
 
     with torch.autograd.graph.saved_tensors_hooks(lambda x: print(x.shape), lambda packed: None):
         y = (torch.ones(3, requires_grad=True).exp() * 2).sum()
 
-A tensor that is saved goes through ``pack`` (the number 2 does not), and the graph keeps what that
-returns; when backward needs it, ``unpack`` makes a tensor of that again. Write four such contexts,
-about 28 lines; each turns a group of tests green:
+Each saved tensor goes through ``pack`` (the number 2 does not), and the graph keeps what ``pack``
+returns; when backward needs the tensor, ``unpack`` restores it. Write four such contexts, about 28
+lines; each turns a group of tests green:
 
-1. `counting`: the bytes of what is saved.
-2. `on_disk`: files that go when the graph goes.
-3. `compressed`: another dtype; what does unpack have to know?
-4. `stacked`: only the innermost context is asked, so two are made into one.
+1. `counting`: the bytes of saved tensors.
+2. `on_disk`: files that are deleted with the graph.
+3. `compressed`: another dtype; what must unpack know?
+4. `stacked`: PyTorch calls only the innermost context, so combine two into one.
 
-- Keep ``tensor.detach()`` where you would keep the tensor. ``pack`` gets a result with its graph:
-  a node that owns it owns itself, across C++, where Python's garbage collector sees nothing.
-- Gradients stay what they were, second ones too.
+- Keep ``tensor.detach()`` where you would keep the tensor. ``pack`` gets a result with its graph: a
+  node that keeps it owns itself, through C++, where Python's garbage collector cannot see.
+- Gradients stay the same, second ones too.
 
-Begin with the lines above: who saves what?
+Begin with the lines above: which node saves what?
 Afterwards open ``torch/autograd/graph.py`` in site-packages (``save_on_cpu``).
 """
 
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
 
 def counting(sizes: list[int]) -> AbstractContextManager[None]:
-    """Append the bytes of each tensor that is saved to `sizes`, and change nothing.
+    """Append the bytes of each saved tensor to `sizes`, and change nothing.
 
-    Its elements count, not its storage.
+    Count its elements, not its storage.
     """
-    # TODO: pack is told of every tensor.
+    # TODO: pack is called with every tensor.
     raise NotImplementedError("counting")
 
 
 def on_disk(folder: Path) -> AbstractContextManager[None]:
     """Keep each saved tensor in a file of its own in `folder`, and none in memory.
 
-    ``torch.save`` writes the whole storage of a view: write its elements alone. The tensor comes
-    back with its dtype, on its device, as often as asked for (``retain_graph``). Its file goes
-    when the graph lets go of it: when the object that ``pack`` has returned dies. A
-    ``weakref.finalize`` on it, or its ``__del__``, can do that.
+    ``torch.save`` writes the whole storage of a view: write only its elements. The tensor comes
+    back with its dtype, on its device, any number of times (``retain_graph``). Delete its file when
+    the graph drops it, which is when the object that ``pack`` returned dies. A ``weakref.finalize``
+    on that object, or its ``__del__``, can do this.
     """
-    # TODO: return an object that knows the file, and with which the file goes.
+    # TODO: return an object that knows the file, and deletes it when it dies.
     raise NotImplementedError("on_disk")
 
 
 def compressed(
     dtype: torch.dtype, least: int, own: Iterable[torch.Tensor] = ()
 ) -> AbstractContextManager[None]:
-    """Keep floating-point tensors of at least `least` elements as `dtype`, until they come back.
+    """Keep floating-point tensors of at least `least` elements as `dtype` until unpacked.
 
-    Leave others alone (few elements, indices, bool, complex), and what lies in the storage of a
-    tensor in `own`: that is alive anyway, so a copy of any view of it would cost memory.
+    Leave other tensors alone (few elements, indices, bool, complex), and those that share the
+    storage of a tensor in `own`: it is alive anyway, so a copy would cost memory.
     """
     # TODO: what must unpack know?
     raise NotImplementedError("compressed")
@@ -75,9 +75,9 @@ def stacked(
     outer: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     inner: tuple[Callable[[Any], Any], Callable[[Any], Any]],
 ) -> AbstractContextManager[None]:
-    """Pack by `inner`, then `outer` on what inner returned; unpack the other way round.
+    """Pack with `inner`, then pack the result with `outer`; unpack in reverse.
 
     Both are pairs (pack, unpack).
     """
-    # TODO: two functions made of four.
+    # TODO: make two functions out of four.
     raise NotImplementedError("stacked")

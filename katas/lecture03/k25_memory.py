@@ -1,16 +1,16 @@
 """Perf: sixteen blocks in the memory of eight.
 
-A checkpoint around each block keeps an input for each. One around all keeps a single input, and
-needs all the rest together in backward. The best lies between:
+A checkpoint around each block keeps one input per block. A single checkpoint around all blocks
+keeps one input, but needs everything else at once in backward. The best is in between:
 
-    blocks   1 2 3 4 | 5 6 7 8 | 9 ...        kept: an input for each segment,
+    blocks   1 2 3 4 | 5 6 7 8 | 9 ...        kept: one input for each segment,
     kept    x        x         x              and in backward the inside of one of them
 
 Write `run` with the real thing, ``torch.utils.checkpoint.checkpoint``: about 5 lines.
 
 - Say ``use_reentrant=False``.
 
-Begin on paper: n blocks in segments of s. How many tensors is that, for which s the fewest?
+Begin on paper: how many tensors do n blocks in segments of s keep, and which s gives the fewest?
 Afterwards see ``checkpoint_sequential`` in ``torch/utils/checkpoint.py``, in site-packages.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def chain(blocks: Sequence[Block], x: torch.Tensor) -> torch.Tensor:
-    """Return what the blocks make of `x`, one after the other. Given."""
+    """Apply the blocks to `x` one after another. Given."""
     for block in blocks:
         x = block(x)
     return x
@@ -39,8 +39,8 @@ def chain(blocks: Sequence[Block], x: torch.Tensor) -> torch.Tensor:
 def run(blocks: Sequence[Block], x: torch.Tensor) -> torch.Tensor:
     """Return ``chain(blocks, x)``, with a graph that keeps about 2 * sqrt(n) blocks' worth.
 
-    There are n blocks, any number. Each keeps as much as it gets. The gradients are those of
-    `chain`, and a block runs at most twice: in forward, and in backward.
+    n may be any number. Each block keeps as much as its input. The gradients are those of `chain`,
+    and a block runs at most twice: once in forward, once in backward.
     """
-    # TODO: segments of how many blocks?
+    # TODO: how many blocks make a segment?
     raise NotImplementedError("run")

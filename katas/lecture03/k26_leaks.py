@@ -1,19 +1,19 @@
 """Debug: six pieces of a training loop, each of which keeps a graph alive too long.
 
-``total = total + loss``, and after a thousand batches memory is gone: the total owns the graph of
-each loss. Who owns whom?
+``total = total + loss``, and after a thousand batches you run out of memory: the total owns the
+graph of each loss. What owns what?
 
-    tensor -> its grad_fn -> next nodes, saved tensors, hooks -> what a hook's closure names
+    tensor -> its grad_fn -> next nodes, saved tensors, hooks -> what a hook's closure holds
 
-All of it is counted references, so a graph goes with its last owner, unless its owners form a
-circle. Some circles the garbage collector finds, sooner or later. Those of a hook on a result,
-and of a ``.grad`` with a graph, it does not: they lead through C++.
+References are counted, so a graph dies with its last owner, unless the owners form a cycle. The
+garbage collector finds some cycles, sooner or later, but not those of a hook on a result or of a
+``.grad`` with a graph: they lead through C++.
 
-Each piece below gives right numbers, and leaks. Mend all six, one to three lines each. Values,
-gradients and second gradients stay; the docstrings say what for.
+Each piece below gives right numbers but leaks. Fix all six, in one to three lines each. Values,
+gradients and second gradients must stay the same; the docstrings say what each piece is for.
 
-- After a call, only what was returned, and what the caller has, keeps a graph alive.
-- Don't call ``gc``, and leave the caller's graph usable (but in `direction`).
+- After a call, only the returned objects and those of the caller may keep a graph alive.
+- Don't call ``gc``, and leave the caller's graph usable (except in `direction`).
 
 Begin with a picture of the owners in `Meter`: where is the long chain?
 Afterwards read why a result is not owned by its own node, in PyTorch's
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from torch.autograd.function import FunctionCtx
 
 
-# TODO: find and mend one leak in each piece. No NotImplementedError here: the code is written, and
-# leaks.
+# TODO: find and fix one leak in each piece. Nothing raises NotImplementedError here: the code is
+# written, but leaks.
 
 
 class Meter:
@@ -45,12 +45,12 @@ class Meter:
         self.total = torch.zeros(())
 
     def add(self, loss: Tensor) -> None:
-        """Add one loss; the new total has the wider dtype, and one that was read before stays."""
+        """Add one loss; the total gets the wider dtype, and one read earlier does not change."""
         self.total = self.total + loss
 
 
 class Running:
-    """A state carried along: ``state = tanh(state * weight + x)``, from 0.
+    """A state carried from step to step: ``state = tanh(state * weight + x)``, from 0.
 
     Gradients flow within a step, not into an earlier one.
     """
@@ -60,13 +60,13 @@ class Running:
         self.state = torch.zeros_like(weight)
 
     def step(self, x: Tensor) -> Tensor:
-        """Return the next state, with the graph of this step alone."""
+        """Return the next state, with the graph of only this step."""
         self.state = torch.tanh(self.state * self.weight + x)
         return self.state
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """At each gradient of `tensor`, append its norm over that of `tensor` when this was called."""
+    """At each gradient, append its norm over the norm that `tensor` had when this was called."""
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / tensor.norm())))
 
 
@@ -87,18 +87,18 @@ class Exp(torch.autograd.Function):
 
 
 def penalty(loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the sum of the squares of all gradients of `loss` by `parameters`, with a graph.
+    """Return the sum of squares of the gradients of `loss` for `parameters`, with a graph.
 
-    No ``.grad`` is written.
+    Write no ``.grad``.
     """
     loss.backward(create_graph=True)
     return torch.stack([parameter.grad.square().sum() for parameter in parameters]).sum()
 
 
 def direction(loss: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
-    """Return minus the gradients of `loss` by `parameters`, which are all leaves of its graph.
+    """Return minus the gradients of `loss` for `parameters`, which are all the leaves of its graph.
 
-    The caller keeps the loss for printing, not for backward: nothing that its graph has saved may
-    be left.
+    The caller keeps the loss for printing, not for backward: free everything that its graph has
+    saved.
     """
     return [-torch.autograd.grad(loss, p, retain_graph=True)[0] for p in parameters]

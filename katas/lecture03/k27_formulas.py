@@ -1,25 +1,25 @@
-"""Explore: who has a derivative formula, who is made of parts, who has none.
+"""Explore: operators with a derivative formula, composites, and operators without either.
 
-Some of PyTorch's operators, about 1600 by name, have no derivative, and tell you at three different
+PyTorch has about 1600 operators by name. Some have no derivative, which shows at three different
 moments:
 
     x = torch.rand(3, requires_grad=True)
-    torch.special.airy_ai(x).requires_grad                     # False, and that is that
+    torch.special.airy_ai(x).requires_grad                     # False, without an error
     torch.heaviside(x, x)                                      # fine, until backward
     F.nll_loss(torch.rand(2, 3), torch.tensor([0, 1]), x)      # x is the weight: RuntimeError now
 
-Others are made of parts, and need none: ``relu6`` leaves the node of ``hardtanh``. Find it out for
-any operator of the installed PyTorch, about 25 lines:
+Others are made of parts, and need no formula: ``relu6`` leaves the node of ``hardtanh``. Find out
+which applies to any operator of the installed PyTorch, in about 25 lines:
 
-1. `gradient`: call, look, go backward; which of the three happens?
-2. `parts`: a ``TorchDispatchMode`` is below autograd, where composite operators have fallen apart
-   (but under ``inference_mode``, which leaves autograd out, they arrive whole).
+1. `gradient`: call it, look at the result, run backward; which of the three happens?
+2. `parts`: a ``TorchDispatchMode`` is below autograd, where composite operators have been
+   decomposed (except under ``inference_mode``, which skips autograd: there they arrive whole).
 
-- Ask autograd: no list of operators from anywhere.
+- Ask autograd; do not use a list of operators.
 
 Begin with the three lines (``F`` is ``torch.nn.functional``), and read their errors.
 Afterwards open ``torchgen/packaged/autograd/derivatives.yaml`` in site-packages
-(``tools/autograd/derivatives.yaml``): its head explains non_differentiable.
+(``tools/autograd/derivatives.yaml``): its header comment explains non_differentiable.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 def asking(args: tuple[Any, ...], position: int) -> list[Any]:
-    """Return copies of `args`, of which the one at `position` alone requires grad.
+    """Return copies of `args`, of which only the one at `position` requires grad.
 
-    It is no leaf, so the operator may write to it.
+    It is not a leaf, so the operator may write to it.
     """
     inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     inputs[position] = inputs[position].requires_grad_().clone()
@@ -49,13 +49,13 @@ def asking(args: tuple[Any, ...], position: int) -> list[Any]:
 
 
 def recorded(results: object) -> list[torch.Tensor]:
-    """Return the tensors among `results`, one or a tuple or list, that require grad."""
+    """Return the tensors in `results` (one, or a tuple or list) that require grad."""
     every = results if isinstance(results, tuple | list) else [results]
     return [each for each in every if isinstance(each, torch.Tensor) and each.requires_grad]
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """Return what `gradient` says for each floating-point tensor in `args`, by argument name."""
+    """Return what `gradient` returns for each floating-point tensor in `args`, by argument."""
     return {
         argument.name: gradient(op, asking(args, position))
         for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001
@@ -72,19 +72,19 @@ def gradient(op: OpOverload, inputs: list[Any]) -> str:
     - "refused" if the call raises RuntimeError, "not differentiable with respect to ...";
     - "none" if no result requires grad;
     - "missing" if backward raises RuntimeError, "... not implemented";
-    - "formula" if backward runs, from all results that require grad, also if it gives zeros.
+    - "formula" if backward runs from all results that require grad, even if it gives zeros.
 
-    Other errors pass through.
+    Let other errors pass through.
     """
-    # TODO: two things may raise, and each has its own message.
+    # TODO: two things may raise, each with its own message.
     raise NotImplementedError("gradient")
 
 
 def parts(op: OpOverload, *args: Any) -> list[str]:
     """Return the operators whose own kernels the call ``op(*args)`` runs, in order.
 
-    Each by ``func.name()``, as "aten::mul.Tensor": op itself, or those that it is made of. The
-    arguments require no grad, and stay as they are.
+    Name each by ``func.name()``, such as "aten::mul.Tensor": op itself, or its parts. The arguments
+    require no grad; do not change them.
     """
-    # TODO: a mode that notes what comes by.
+    # TODO: a mode that records the operators it sees.
     raise NotImplementedError("parts")

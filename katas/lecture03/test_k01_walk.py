@@ -1,4 +1,4 @@
-"""Tests of k01_walk: the graphs are real ones, built by PyTorch while the test runs."""
+"""Tests of k01_walk: PyTorch builds real graphs while the test runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plugins.kit import unchanged
 
 
 def leaf() -> torch.Tensor:
-    """Return a tensor that requires a gradient, and that no operator made."""
+    """Return a tensor that requires a gradient and that no operator made."""
     return torch.ones(2, requires_grad=True)
 
 
@@ -26,19 +26,19 @@ def compare(tensor: torch.Tensor, expected: list[str], why: str) -> None:
 
     assert sorted(expected) == names, f"yours {names}\nexpected {sorted(expected)}\n{why}"
     assert len(again) == len(found), (
-        f"the second walk of yours finds {len(again)} nodes, expected {len(found)} as the first:"
-        " it leaves nothing behind"
+        f"your second walk finds {len(again)} nodes, expected {len(found)} as in the "
+        "first: leave no state behind"
     )
 
 
 def test_a_leaf_has_no_history() -> None:
-    """No operator made it, so there is nothing behind it."""
+    """No operator made it, so it has no node."""
     compare(leaf(), [], "x.grad_fn is None: there is nothing to walk")
     compare(torch.ones(2), [], "x.grad_fn is None: there is nothing to walk")
 
 
 def test_one_operator() -> None:
-    """Its own node, and the one that adds to the leaf's .grad."""
+    """There is its own node, and the one that adds to the leaf's .grad."""
     compare(
         leaf().exp(),
         ["ExpBackward0", "AccumulateGrad"],
@@ -47,7 +47,7 @@ def test_one_operator() -> None:
 
 
 def test_an_input_without_a_gradient_has_no_node() -> None:
-    """It stands as None among the next functions."""
+    """Its entry in next_functions is None."""
     compare(
         leaf() * torch.ones(2),
         ["MulBackward0", "AccumulateGrad"],
@@ -56,7 +56,7 @@ def test_an_input_without_a_gradient_has_no_node() -> None:
 
 
 def test_three_lines() -> None:
-    """The y that is used twice has one node."""
+    """The tensor y is used twice but has one node."""
     y = leaf() * torch.ones(2)
     z = (y.exp() + y).sum()
     expected = ["SumBackward0", "AddBackward0", "ExpBackward0", "MulBackward0", "AccumulateGrad"]
@@ -65,7 +65,7 @@ def test_three_lines() -> None:
 
 
 def test_nodes_of_one_name_are_different() -> None:
-    """Three products, three nodes; two leaves, two AccumulateGrads; three results, one node."""
+    """Three products have three nodes, two leaves have two, but three results of unbind one."""
     x, y = leaf(), leaf()
     expected = ["MulBackward0"] * 3 + ["AccumulateGrad"] * 2
 
@@ -76,18 +76,18 @@ def test_nodes_of_one_name_are_different() -> None:
 
 
 def test_paths_that_meet_again() -> None:
-    """Forty squares have 2 ** 40 paths and 41 nodes."""
+    """Forty squares have 2 ** 40 paths but only 41 nodes."""
     x = leaf()
     for _ in range(40):
         x = x * x
     start = time.process_time()
     compare(x, ["MulBackward0"] * 40 + ["AccumulateGrad"], "go on from a node one time only")
 
-    assert time.process_time() - start < 10, "yours goes along each path; expected: each node"
+    assert time.process_time() - start < 10, "yours visits every path; visit every node once"
 
 
 def test_a_long_chain() -> None:
-    """A loop of training leaves thousands of nodes in a row, deeper than Python recurses."""
+    """A training loop leaves thousands of nodes in a row, beyond Python's recursion limit."""
     x = leaf()
     for _ in range(3000):
         x = x.exp()
@@ -97,6 +97,6 @@ def test_a_long_chain() -> None:
 
 @pytest.mark.given
 def test_labels() -> None:
-    """A node's name without the namespace of C++."""
+    """A node's name without its C++ namespace."""
     assert "ExpBackward0" == kata.label(leaf().exp().grad_fn)
     assert "None" == kata.label(None)

@@ -1,4 +1,4 @@
-"""Tests of k02_vjps: autograd itself, finite differences and second derivatives judge."""
+"""Tests of k02_vjps: autograd itself, finite differences and second derivatives are the oracle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Wrapped(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, forward, vjp, *inputs):  # noqa: ANN001, ANN002, ANN205
-        """Compute the result and save it with the inputs."""
+        """Compute the result, and save it with the inputs."""
         result = forward(*inputs)
         ctx.vjp = vjp
         ctx.save_for_backward(result, *inputs)
@@ -39,12 +39,12 @@ class Wrapped(torch.autograd.Function):
 
 
 class Largest(TorchDispatchMode):
-    """Notes the number of elements of the largest tensor that an operator returns."""
+    """Records the number of elements of the largest tensor that an operator returns."""
 
     size = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the size and go on."""
+        """Record the size and run the operator."""
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.size = max(self.size, result.numel())
@@ -64,12 +64,12 @@ def check(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
             judge(wrapped, leaves)
         except GradcheckError as error:
             raise AssertionError(
-                f"differences{what}, expected, are not what yours says (analytical)\n{error}"
+                f"differences{what} (expected) disagree with yours (analytical)\n{error}"
             ) from None
 
 
 def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor, about: str = "") -> None:
-    """Compare with what autograd gives for the same gradient of the result."""
+    """Compare with autograd's answer for the same gradient of the result."""
     leaves = tuple(x.detach().requires_grad_() for x in inputs)
     result = forward(*leaves)
     grad = randn(*result.shape, device=result.device)
@@ -87,7 +87,7 @@ def compare(forward: Callable, vjp: Callable, *inputs: torch.Tensor, about: str 
 
 
 def randn(*shape: int, device: str | torch.device = "cpu") -> torch.Tensor:
-    """Draw a float64 tensor, float32 where there is no float64, away from 0."""
+    """Draw a tensor away from 0, float64 or, on devices without it, float32."""
     dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
     x = torch.randn(shape, dtype=dtype, device=device)
     return x + x.sign() * 0.5
@@ -95,7 +95,7 @@ def randn(*shape: int, device: str | torch.device = "cpu") -> torch.Tensor:
 
 @st.composite
 def broadcast_pairs(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Draw two shapes that broadcast, to any result."""
+    """Draw two shapes that broadcast."""
     sizes = draw(st.lists(st.integers(0, 3), max_size=3))
 
     def part() -> tuple[int, ...]:
@@ -106,25 +106,25 @@ def broadcast_pairs(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def permuted(data: st.DataObject, dims: int, device: str) -> torch.Tensor:
-    """Draw a tensor of that many dims whose order in memory is any order."""
+    """Draw a tensor of that many dims, in any memory order."""
     sizes = data.draw(st.lists(st.integers(1, 3), min_size=dims, max_size=dims))
     return randn(*sizes, device=device).permute(data.draw(st.permutations(range(dims))))
 
 
 def test_exp_uses_its_result(device: str) -> None:
-    """The slope of exp is exp, which forward has computed already."""
+    """The slope of exp is exp, which forward has already computed."""
     x = randn(3, device=device)
 
     compare(torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), x)
-    # No exponential is negative: only a product with the result makes this.
+    # No exponential is negative: only a product with the result gives this.
     answer = kata.exp_vjp(torch.ones(2), torch.tensor([5.0, -2.0])).tolist()
     assert [5.0, -2.0] == answer, (
-        f"result [5, -2], grad 1: yours {answer}; multiply by the result, it is the slope"
+        f"result [5, -2], grad 1: yours {answer}; multiply by the result, which is the slope"
     )
 
 
 def test_exp_can_be_differentiated_twice() -> None:
-    """The formula is made of differentiable operations."""
+    """Its formula is made of differentiable operations."""
     check(torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), randn(4))
 
 
@@ -132,14 +132,14 @@ def test_exp_can_be_differentiated_twice() -> None:
 def test_mul_sums_over_what_was_repeated(
     device: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> None:
-    """For all pairs of shapes that broadcast, empty ones too."""
+    """For any two shapes that broadcast, empty ones too."""
     a, b = (randn(*shape, device=device) for shape in shapes)
 
     compare(torch.mul, lambda grad, result, a, b: kata.mul_vjp(grad, a, b), a, b)
 
 
 def test_mul_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     check(torch.mul, lambda grad, result, a, b: kata.mul_vjp(grad, a, b), randn(2, 1), randn(3))
 
 
@@ -154,7 +154,7 @@ def test_softmax_couples_a_whole_dim(device: str, dim: int) -> None:
 
 
 def test_softmax_builds_no_jacobian() -> None:
-    """A row of 500 has 250 000 slopes: no tensor is larger than the row."""
+    """A row of 500 has 250 000 slopes, but no tensor may be larger than the row."""
     grad, result = randn(500), randn(500).softmax(0)
     with Largest() as log:
         kata.softmax_vjp(grad, result, 0)
@@ -163,7 +163,7 @@ def test_softmax_builds_no_jacobian() -> None:
 
 
 def test_softmax_can_be_differentiated_twice() -> None:
-    """From the saved result."""
+    """It is computed from the saved result."""
     check(
         lambda x: x.softmax(1),
         lambda grad, result, x: (kata.softmax_vjp(grad, result, 1),),
@@ -173,7 +173,7 @@ def test_softmax_can_be_differentiated_twice() -> None:
 
 @given(data=st.data())
 def test_matmul_of_any_two_matrices(device: str, data: st.DataObject) -> None:
-    """The shapes leave one arrangement; transposed operands and empty ones included."""
+    """Only one arrangement fits the shapes; operands may be transposed or empty."""
     n, k, m = (data.draw(st.integers(0, 3)) for _ in range(3))
     a = randn(k, n, device=device).T if data.draw(st.booleans()) else randn(n, k, device=device)
 
@@ -186,7 +186,7 @@ def test_matmul_of_any_two_matrices(device: str, data: st.DataObject) -> None:
 
 
 def test_matmul_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     check(
         torch.matmul,
         lambda grad, result, a, b: kata.matmul_vjp(grad, a, b),
@@ -197,7 +197,7 @@ def test_matmul_can_be_differentiated_twice() -> None:
 
 @given(data=st.data(), keepdim=st.booleans())
 def test_sum_repeats_its_gradient(device: str, data: st.DataObject, *, keepdim: bool) -> None:
-    """Over any dims, in any order, counted from either end."""
+    """Over any dims, in any order, positive or negative."""
     x = permuted(data, 3, device)
     chosen = data.draw(st.lists(st.integers(0, 2), min_size=1, unique=True))
     dims = [dim - 3 if data.draw(st.booleans()) else dim for dim in chosen]
@@ -225,7 +225,7 @@ def test_sum_does_not_copy_its_gradient(device: str) -> None:
 
 
 def test_sum_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     check(
         lambda x: x.sum((0, 2)),
         lambda grad, result, x: (kata.sum_vjp(grad, x.shape, (0, 2), keepdim=False),),
@@ -233,8 +233,8 @@ def test_sum_can_be_differentiated_twice() -> None:
     )
 
 
-# What a sample of PyTorch's own tests is here: an operator, its formula and the inputs, or None
-# where the sample is out of scope.
+# A sample of PyTorch's own tests becomes an operator, its formula and inputs, or None if the sample
+# is out of scope.
 SAMPLES: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
     "exp": lambda s: (torch.exp, lambda grad, result, x: (kata.exp_vjp(grad, result),), s.input),
     "mul": lambda s: (torch.mul, lambda g, r, a, b: kata.mul_vjp(g, a, b), s.input, *s.args),
@@ -269,7 +269,7 @@ def sum_sample(x: torch.Tensor, dim: Any = (), *, keepdim: bool = False) -> tupl
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_of_pytorchs_own_tests(name: str) -> None:
-    """The inputs that PyTorch tests its own formulas with: no elements, one tensor, no dims."""
+    """The inputs from PyTorch's own tests of its formulas: no elements, one tensor, no dims."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     op = next(op for op in op_db if op.name == name)
@@ -297,7 +297,7 @@ CALLS: dict[str, Callable[[Any, torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_autograd_is_not_asked(name: str) -> None:
-    """Neither its engine, nor an operator that is a backward formula already."""
+    """Call neither its engine nor an operator that is already a backward formula."""
     every = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - it has no other name
     formulas = {each.partition(".")[0] for each in every if "backward" in each}
     x = randn(2, 2)

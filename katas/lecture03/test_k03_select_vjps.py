@@ -1,4 +1,4 @@
-"""Tests of k03_select_vjps: autograd itself, finite differences and second derivatives judge."""
+"""Tests of k03_select_vjps: autograd, finite differences and second derivatives are the oracle."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check(forward: Callable, vjp: Callable, *inputs: torch.Tensor) -> None:
             judge(wrapped, leaves)
         except GradcheckError as error:
             raise AssertionError(
-                f"differences{what}, expected, are not what yours says (analytical)\n{error}"
+                f"differences{what} (expected) disagree with yours (analytical)\n{error}"
             ) from None
 
 
@@ -108,12 +108,12 @@ def test_div_sums_over_what_was_repeated(
 
 
 def test_div_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     check(torch.div, lambda grad, result, a, b: kata.div_vjp(grad, a, b), randn(2, 1), randn(3))
 
 
 def test_where_gives_each_side_what_it_was_chosen_for(device: str) -> None:
-    """The condition broadcasts as the sides do."""
+    """The condition broadcasts like the two sides."""
     condition = torch.tensor([[True], [False]], device=device)
     a, b = randn(3, device=device), randn(2, 1, device=device)
 
@@ -126,22 +126,22 @@ def test_where_gives_each_side_what_it_was_chosen_for(device: str) -> None:
 
 
 def test_where_lets_no_infinity_through() -> None:
-    """The masked side gets 0, where infinity times False would be NaN; a chosen NaN stays one."""
+    """The masked side gets 0, although infinity times False is NaN; a chosen NaN stays NaN."""
     grad = torch.tensor([torch.inf, torch.inf, torch.nan, torch.nan])
     by_a, by_b = kata.where_vjp(grad, torch.tensor([True, False, True, False]), (4,), (4,))
 
-    # NaN equals nothing, but it is written as itself.
+    # NaN equals nothing, but its text is equal.
     for name, wanted, yours in [
         ("a", [torch.inf, 0.0, torch.nan, 0.0], by_a.tolist()),
         ("b", [0.0, torch.inf, 0.0, torch.nan], by_b.tolist()),
     ]:
         assert str(wanted) == str(yours), (
-            f"the gradient by {name}: yours {yours}, expected {wanted}"
+            f"the gradient of {name}: yours {yours}, expected {wanted}"
         )
 
 
 def test_where_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     condition = torch.tensor([True, False, True])
     check(
         lambda a, b: torch.where(condition, a, b),
@@ -153,7 +153,7 @@ def test_where_can_be_differentiated_twice() -> None:
 
 @given(data=st.data(), dim=st.integers(-2, 1))
 def test_amax_gives_to_the_largest(device: str, data: st.DataObject, dim: int) -> None:
-    """Along any dim; the others get 0."""
+    """Along any dim; the other elements get 0."""
     compare(
         lambda x: x.amax(dim, keepdim=True),
         lambda grad, result, x: (kata.amax_vjp(grad, x, result, dim),),
@@ -162,7 +162,7 @@ def test_amax_gives_to_the_largest(device: str, data: st.DataObject, dim: int) -
 
 
 def test_amax_shares_among_ties(device: str) -> None:
-    """Three largest elements get a third each; the next smaller number is no tie."""
+    """Three largest elements get a third each; the next smaller number does not tie."""
     grad = randn(3, 1, device=device)
     x = torch.tensor([[2.0, 1.0, 2.0, 2.0], [0.0, 0.0, 3.0, 1.0], [1.0] * 4]).to(grad)
     x[2, 1:] = torch.nextafter(x[2, 1:], x[2, 1:] * 0)
@@ -172,14 +172,14 @@ def test_amax_shares_among_ties(device: str) -> None:
     expected = grad * winners / winners.sum(1, keepdim=True)
     close = {"rtol": 1e-12, "atol": 0} if grad.dtype is torch.float64 else {}
     says = (
-        f"winners {winners.tolist()}: yours is not what amax does. It shares evenly, unlike"
-        " max(dim), which picks one index and gives it all\n"
+        f"winners {winners.tolist()}: yours differs from amax. It shares evenly, "
+        "unlike max(dim), which gives everything to one index\n"
     )
     torch.testing.assert_close(answer, expected, **close, msg=says.__add__)
 
 
 def test_amax_can_be_differentiated_twice() -> None:
-    """And is right against finite differences, where nothing ties."""
+    """Its second derivatives agree with finite differences, where nothing ties."""
     check(
         lambda x: x.amax(0, keepdim=True),
         lambda grad, result, x: (kata.amax_vjp(grad, x, result, 0),),
@@ -189,7 +189,7 @@ def test_amax_can_be_differentiated_twice() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_index_select_adds_up_repeated_reads(device: str, dim: int) -> None:
-    """An element read three times gets three gradients, one not read gets 0."""
+    """An element read three times gets the sum of three gradients, one not read gets 0."""
     index = torch.tensor([2, 0, 2, 2], device=device)
 
     compare(
@@ -200,7 +200,7 @@ def test_index_select_adds_up_repeated_reads(device: str, dim: int) -> None:
 
 
 def test_index_select_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     index = torch.tensor([1, 1, 0])
     check(
         lambda x: x.index_select(0, index),
@@ -211,7 +211,7 @@ def test_index_select_can_be_differentiated_twice() -> None:
 
 @pytest.mark.parametrize("dim", [0, 1, -2])
 def test_cat_is_cut_where_it_was_joined(device: str, dim: int) -> None:
-    """Each tensor gets its own part, also one of size 0."""
+    """Each tensor gets its own part, even a tensor of size 0."""
     shapes = [(size, 2) if dim % 2 == 0 else (2, size) for size in (1, 3, 0, 2)]
     tensors = [randn(*shape, device=device) for shape in shapes]
 
@@ -230,13 +230,13 @@ def test_cat_does_not_copy_its_gradient(device: str) -> None:
     first, second = parts
 
     assert [2, 3] == sizes, f"yours leaves the caller's list of sizes as {sizes}"
-    assert isinstance(parts, tuple), f"a tuple of views is expected, yours is a {type(parts)}"
+    assert isinstance(parts, tuple), f"return a tuple of views; yours is a {type(parts)}"
     assert grad.data_ptr() == first.data_ptr(), "narrow the gradient, do not copy it"
     assert grad[:, 2:].data_ptr() == second.data_ptr(), "the second of yours is a copy"
 
 
 def test_cat_can_be_differentiated_twice() -> None:
-    """And is right against finite differences."""
+    """Its second derivatives agree with finite differences."""
     check(
         lambda *xs: torch.cat(xs, 1),
         lambda grad, result, *xs: kata.cat_vjp(grad, [x.shape[1] for x in xs], 1),
@@ -245,8 +245,8 @@ def test_cat_can_be_differentiated_twice() -> None:
     )
 
 
-# What a sample of PyTorch's own tests is here: an operator, its formula and the inputs, or None
-# where the sample is out of scope.
+# A sample of PyTorch's own tests becomes an operator, its formula and inputs, or None if the sample
+# is out of scope.
 SAMPLES: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
     "div": lambda s: (torch.div, lambda g, r, a, b: kata.div_vjp(g, a, b), s.input, *s.args),
     "where": lambda s: (
@@ -284,7 +284,7 @@ def index_select_sample(x: torch.Tensor, dim: int, index: torch.Tensor) -> tuple
 
 
 def cat_sample(tensors: list[torch.Tensor], dim: int = 0) -> tuple[Any, ...] | None:
-    """Return a sample of cat of tensors that all have the dim; PyTorch lets (0,) pass as well."""
+    """Return a sample of cat of tensors that all have the dim; PyTorch also accepts (0,)."""
     if len({x.dim() for x in tensors}) > 1:
         return None
 
@@ -296,7 +296,7 @@ def cat_sample(tensors: list[torch.Tensor], dim: int = 0) -> tuple[Any, ...] | N
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_of_pytorchs_own_tests(name: str) -> None:
-    """The inputs that PyTorch tests its own formulas with: no elements, one tensor, no dims."""
+    """The inputs from PyTorch's own tests of its formulas: no elements, one tensor, no dims."""
     from torch.testing._internal.common_methods_invocations import op_db  # noqa: PLC0415 - slow
 
     op = next(op for op in op_db if op.name == name)
@@ -324,7 +324,7 @@ CALLS: dict[str, Callable[[Any, torch.Tensor], object]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_autograd_is_not_asked(name: str) -> None:
-    """Neither its engine, nor an operator that is a backward formula already."""
+    """Call neither its engine nor an operator that is already a backward formula."""
     every = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - it has no other name
     formulas = {each.partition(".")[0] for each in every if "backward" in each}
     x = randn(2, 2)

@@ -30,7 +30,7 @@ def deterministic() -> Iterator[None]:
 
 def compare(target: torch.Tensor, index: list[int], device: str = "cpu") -> None:
     """Compare with writing one value after the other."""
-    # Neither the largest value nor the smallest comes last: up and down they go.
+    # The values go up and down, so that neither the largest nor the smallest comes last.
     values = (torch.arange(1.0, len(index) + 1, dtype=target.dtype) * 2).sqrt()
     values[1::2] *= -1
     expected = target.clone()
@@ -50,13 +50,13 @@ def test_each_place_once(device: str) -> None:
 
 
 def test_the_last_write_wins(device: str) -> None:
-    """Neither the first nor the sum."""
+    """The result is neither the first value nor the sum."""
     compare(torch.zeros(3), [0, 0], device)
     compare(torch.zeros(3), [0, 2, 0, 2, 2], device)
 
 
 def test_a_write_is_not_an_addition() -> None:
-    """What stood there is gone, even an infinity or a NaN."""
+    """The old value is gone, even if it was an infinity or a NaN."""
     compare(torch.tensor([torch.inf, torch.nan, torch.nan]), [1, 0, 1])
 
 
@@ -70,7 +70,7 @@ def test_any_index(data: st.DataObject) -> None:
 
 
 def test_only_the_last_write_has_a_gradient() -> None:
-    """A value that was overwritten moves nothing, nor does a target that was."""
+    """An overwritten value or target element gets gradient 0."""
     target = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     values = torch.ones(4, dtype=torch.float64, requires_grad=True)
     result = kata.last_wins(target, torch.tensor([0, 2, 0, 2]), values)
@@ -80,12 +80,13 @@ def test_only_the_last_write_has_a_gradient() -> None:
     expected = [[0.0, 20.0, 0.0], [0.0, 0.0, 10.0, 30.0]]
     assert expected == [by_target.tolist(), by_values.tolist()], (
         f"index [0, 2, 0, 2]: yours gives target {by_target.tolist()} and values"
-        f" {by_values.tolist()}, expected {expected}: the last write to a place has it all"
+        f" {by_values.tolist()}, expected {expected}: the last write to a place gets the whole "
+        "gradient"
     )
 
 
 def test_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million writes are a few calls of operators, and no index becomes a number of Python."""
+    """A million writes take a few operator calls, and no index becomes a Python number."""
     index = torch.arange(1_000_000) % 1000
     values = torch.arange(1_000_000.0)
     taken: list[str] = []
@@ -99,15 +100,17 @@ def test_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
         yours = kata.last_wins(torch.zeros(1000), index, values)
     monkeypatch.undo()
 
-    torch.testing.assert_close(yours, values[-1000:], msg="yours: not the last thousand".__add__)
+    torch.testing.assert_close(
+        yours, values[-1000:], msg="yours did not keep the last thousand".__add__
+    )
     seconds = time.process_time() - start
     assert seconds < 5, f"yours takes {seconds:.1f} s for a million writes, expected far below 1"
-    assert [] == taken, f"yours goes through a tensor by {taken}: a loop, whoever runs it"
+    assert [] == taken, f"yours goes through a tensor with {taken}, which is a loop"
     assert len(names) < 100, f"yours calls {len(names)} operators, expected a handful"
 
 
 def test_deterministic_mode_stays_on() -> None:
-    """To switch it off, or to have it only warn, would hide the question."""
+    """Switching it off, or letting it only warn, would hide the problem."""
     names = ("use_deterministic_algorithms", "set_deterministic_debug_mode")
     with forbids(kata, *(f"torch.{name}" for name in names)) as fresh:
         fresh.last_wins(torch.zeros(3), torch.tensor([0, 0]), torch.ones(2))

@@ -1,4 +1,4 @@
-"""Tests of k05_sum_to_size: ``expand``, ``Tensor.sum_to_size`` and autograd judge."""
+"""Tests of k05_sum_to_size: ``expand``, ``Tensor.sum_to_size`` and autograd are the oracle."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ SHAPES = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 
 @st.composite
 def expansions(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Draw a shape and one that it can be expanded to."""
+    """Draw a shape and a shape that it can be expanded to."""
     wanted = draw(st.lists(st.integers(0, 3), max_size=4))
     kept = wanted[draw(st.integers(0, len(wanted))) :]
     return tuple(draw(st.sampled_from([size, 1])) for size in kept), tuple(wanted)
 
 
 class Operators(TorchDispatchMode):
-    """Notes the name of every operator that is run."""
+    """Records the name of every operator that runs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(func.overloadpacket.__name__)
         return func(*args, **(kwargs or {}))
 
     @property
     def sums(self) -> int:
-        """How many of them were sums."""
+        """Return how many of them were sums."""
         return self.names.count("sum")
 
 
@@ -64,7 +64,7 @@ def double(*shape: int) -> torch.Tensor:
 def test_expandable_is_what_expand_accepts(
     shape: tuple[int, ...], desired: tuple[int, ...]
 ) -> None:
-    """For any two shapes; this rule is given."""
+    """For any two shapes; the rule is given."""
     try:
         torch.empty(shape).expand(desired)
     except RuntimeError:
@@ -76,26 +76,28 @@ def test_expandable_is_what_expand_accepts(
 
 
 def test_a_bias_gets_the_sum_over_the_batch(device: str) -> None:
-    """The dims in front are new: they are summed and gone."""
+    """The dims in front are new: they are summed away."""
     answer = sum_to_size(torch.ones(4, 3, device=device), (3,))
 
     assert [4.0, 4.0, 4.0] == answer.tolist(), (
-        f"yours {answer.tolist()}, expected [4, 4, 4]: four rows used it, and their dim is gone"
+        f"yours {answer.tolist()}, expected [4, 4, 4]: four rows used it, and their dim is summed "
+        "away"
     )
 
 
 def test_a_dim_of_one_gets_the_sum_and_stays(device: str) -> None:
-    """It is summed, and keeps its place."""
+    """It is summed, and kept with size 1."""
     answer = sum_to_size(torch.ones(2, 3, 4, device=device), (2, 1, 4))
 
     assert (2, 1, 4) == tuple(answer.shape), (
-        f"yours has shape {tuple(answer.shape)}, expected (2, 1, 4): a dim that was 1 is 1 again"
+        f"yours has shape {tuple(answer.shape)}, expected (2, 1, 4): a dim that was 1 must be 1 "
+        "again"
     )
     assert bool((answer == 3).all()), f"yours {answer.tolist()}, expected 3 everywhere"
 
 
 def test_a_scalar_gets_the_sum_of_all(device: str) -> None:
-    """Every dim is new."""
+    """For a scalar every dim is new."""
     answer = sum_to_size(torch.ones(2, 3, device=device), ())
 
     assert () == tuple(answer.shape), f"yours has shape {tuple(answer.shape)}, expected ()"
@@ -103,11 +105,13 @@ def test_a_scalar_gets_the_sum_of_all(device: str) -> None:
 
 
 def test_nothing_repeated_is_nothing_done(device: str) -> None:
-    """The very tensor comes back: most gradients take this way, and a copy costs each."""
+    """The same tensor comes back: this is the usual case, and a copy would cost memory."""
     tensor = torch.ones(2, 1, 3, device=device)
 
     assert tensor is sum_to_size(tensor, (2, 1, 3)), "return the tensor itself"
-    assert tensor is sum_to_size(tensor, [2, 1, 3]), "a shape may be a list: the tensor itself too"
+    assert tensor is sum_to_size(tensor, [2, 1, 3]), (
+        "a shape may be a list: return the tensor itself then too"
+    )
     scalar = torch.ones((), device=device)
     assert scalar is sum_to_size(scalar, ()), "a scalar was not repeated either"
 
@@ -115,7 +119,7 @@ def test_nothing_repeated_is_nothing_done(device: str) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize(("sizes", "shape"), [((2, 3), (2,)), ((3,), (1, 3)), ((1, 3), (2, 3))])
 def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """The message shows both shapes as tuples, whatever sequence came in."""
+    """The message shows both shapes as tuples, whatever sequence was passed."""
     for given_shape in (shape, list(shape)):
         with pytest.raises(ValueError, match=re.escape(str(shape)) + ".*" + re.escape(str(sizes))):
             sum_to_size(torch.ones(sizes), given_shape)
@@ -125,7 +129,7 @@ def test_what_was_no_expansion_is_refused(sizes: tuple[int, ...], shape: tuple[i
 def test_the_sum_is_that_of_torch(
     device: str, expansion: tuple[tuple[int, ...], tuple[int, ...]], data: st.DataObject
 ) -> None:
-    """For all expansions, of tensors in any memory order."""
+    """For any expansion of a tensor in any memory order."""
     shape, wanted = expansion
     order = data.draw(st.permutations(range(len(wanted))))
     inverse = sorted(range(len(order)), key=order.__getitem__)
@@ -134,7 +138,7 @@ def test_the_sum_is_that_of_torch(
 
     says = f"{wanted}, strides {tensor.stride()}, to {shape}: yours is not PyTorch's\n".__add__
     torch.testing.assert_close(sum_to_size(tensor, shape), tensor.sum_to_size(shape), msg=says)
-    assert torch.equal(before, tensor), "yours writes to the gradient, which others hold too"
+    assert torch.equal(before, tensor), "yours writes to the gradient, which others may share"
 
 
 @pytest.mark.parametrize("shape", [(3, 1, 5), (4, 5), (5,), (), (1, 1, 1), (1, 4, 1)])
@@ -144,14 +148,14 @@ def test_one_sum_does_it_all(shape: tuple[int, ...]) -> None:
     with Operators() as log:
         sum_to_size(tensor, shape)
 
-    assert 1 == log.sums, f"one sum over all the dims at once, not {log.names}"
+    assert 1 == log.sums, f"one sum over all the dims at once, expected; yours ran {log.names}"
     views = {"view", "select", "squeeze", "unsqueeze", "_unsafe_view", "alias"}
     others = set(log.names) - {"sum"} - views
-    assert set() == others, f"besides the sum only views are free, you ran {log.names}"
+    assert set() == others, f"besides the sum only views are allowed; yours ran {log.names}"
 
 
 def test_the_method_of_torch_is_not_called() -> None:
-    """``Tensor.sum_to_size`` is the kata, and so is the backward of expand."""
+    """The kata rebuilds ``Tensor.sum_to_size`` and the backward of expand."""
     x = torch.ones(2, 3)
     names = (*ENGINE, "Tensor.sum_to_size")
     with forbids(kata, *(f"torch.{name}" for name in names)) as fresh, unchanged(x=x):
@@ -159,7 +163,7 @@ def test_the_method_of_torch_is_not_called() -> None:
 
 
 def test_expand_is_a_view_with_a_gradient(device: str) -> None:
-    """Three uses of each element are a gradient of three."""
+    """An element that is used three times has a gradient of three."""
     x = torch.tensor([[1.0], [2.0]], device=device, requires_grad=True)
     result = Expand.apply(x, (4, 2, 3))
     Expand.apply(x[0], (2,))  # a second call has a ctx of its own
@@ -168,12 +172,12 @@ def test_expand_is_a_view_with_a_gradient(device: str) -> None:
     assert (4, 2, 3) == tuple(result.shape), f"yours has shape {tuple(result.shape)}"
     result.sum().backward()
     assert [[12.0], [12.0]] == x.grad.tolist(), (
-        f"yours {x.grad.tolist()}, expected 12 each: each element was shown 4 * 3 times"
+        f"yours {x.grad.tolist()}, expected 12 each: each element was repeated 4 * 3 times"
     )
 
 
 def test_expand_can_be_differentiated_twice() -> None:
-    """Against finite differences; a sum is differentiable, so backward is."""
+    """Its second derivatives agree with finite differences: a sum is differentiable."""
     x = double(2, 1)
 
     assert torch.autograd.gradcheck(lambda x: Expand.apply(x, (3, 2, 2)), (x,))
@@ -185,7 +189,7 @@ def test_add_sums_to_both_shapes(
     device: str,
     shapes: tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]],
 ) -> None:
-    """Either side may have been repeated."""
+    """Either operand may have been repeated."""
     for (small, large), swap in zip(shapes, (False, True), strict=True):
         leaves = [torch.randn(shape, device=device, requires_grad=True) for shape in (small, large)]
         if swap:
@@ -193,7 +197,7 @@ def test_add_sums_to_both_shapes(
         weight = torch.randn(large, device=device)
         result = Add.apply(*leaves)
         Add.apply(torch.ones(2), torch.ones(2))  # a second call has a ctx of its own
-        about = f"{tuple(leaves[0].shape)} + {tuple(leaves[1].shape)}: yours is not PyTorch's"
+        about = f"{tuple(leaves[0].shape)} + {tuple(leaves[1].shape)}: yours differs from PyTorch's"
         torch.testing.assert_close(result, sum(leaves), msg=f"{about} sum\n".__add__)
         expected = torch.autograd.grad((sum(leaves) * weight).sum(), leaves)
         yours = torch.autograd.grad((result * weight).sum(), leaves)
@@ -201,7 +205,7 @@ def test_add_sums_to_both_shapes(
 
 
 def test_add_can_be_differentiated_twice() -> None:
-    """Against finite differences."""
+    """Its second derivatives agree with finite differences."""
     inputs = double(2, 1), double(3)
 
     assert torch.autograd.gradcheck(Add.apply, inputs)
@@ -210,7 +214,7 @@ def test_add_can_be_differentiated_twice() -> None:
 
 @pytest.mark.parametrize("needed", [0, 1])
 def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
-    """Not even the sum that would be thrown away."""
+    """It does not even compute a sum that would be thrown away."""
     inputs = [torch.ones(3), torch.ones(3)]
     inputs[needed].requires_grad_()
     inputs[1 - needed] = torch.ones(1)
@@ -218,11 +222,13 @@ def test_add_does_nothing_for_an_input_without_gradient(needed: int) -> None:
     with Operators() as log:
         torch.autograd.grad(result, inputs[needed], torch.ones(3))
 
-    assert 0 == log.sums, f"yours runs {log.names}: for an input without gradient, None and no sum"
+    assert 0 == log.sums, (
+        f"yours runs {log.names}: for an input without a gradient, return None and do not sum"
+    )
 
 
 def test_no_input_is_kept_for_backward() -> None:
-    """Shapes are enough, and nothing that the caller has is written to."""
+    """Shapes are enough; nothing of the caller's is written to."""
     a, b = double(2, 1) * 1, double(3) * 1
     grad = torch.full((2, 3), 2**0.5, dtype=torch.float64)
     x = double(2, 1) * 1
@@ -236,7 +242,7 @@ def test_no_input_is_kept_for_backward() -> None:
         kept = len(node.saved_tensors)
         assert 0 == kept, f"{name}: yours saves {kept} tensors, expected none: shapes are enough"
     alive = {"a": weakref.ref(a), "b": weakref.ref(b), "x of Expand": weakref.ref(x)}
-    # The nodes stay; the expanded tensor is a view, which keeps its base.
+    # The nodes stay alive; the expanded tensor is a view, which keeps its base alive.
     del a, b, x, expanded
     kept = [name for name, reference in alive.items() if reference() is not None]
 

@@ -1,4 +1,4 @@
-"""Tests of k06_engine: real graphs, and PyTorch's own engine as the oracle."""
+"""Tests of k06_engine: the graphs are real, and PyTorch's own engine is the oracle."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def leaf(*values: float, device: str = "cpu") -> torch.Tensor:
 
 
 def edges(*tensors: torch.Tensor) -> list[tuple[Node, int]]:
-    """Return the edges at which the backward of these tensors begins."""
+    """Return the edges where the backward of these tensors begins."""
     found = [torch.autograd.graph.get_gradient_edge(tensor) for tensor in tensors]
     return [(edge.node, edge.output_nr) for edge in found]
 
 
 def run(*tensors: torch.Tensor) -> list[Node]:
-    """Run the engine of the kata with ones as gradients."""
+    """Run the kata's engine with ones as gradients."""
     return run_backward(edges(*tensors), [torch.ones_like(tensor) for tensor in tensors])
 
 
 def names(nodes: Sequence[Node]) -> list[str]:
-    """Return what the nodes are called."""
+    """Return the names of the nodes."""
     return [node.name().rpartition("::")[2] for node in nodes]
 
 
@@ -60,7 +60,7 @@ def executed(*tensors: torch.Tensor) -> list[Node]:
 
 
 def in_turns(nodes: Sequence[Node]) -> list[set[Node]]:
-    """Return the order with neighbours of one sequence number, which may swap, as a set."""
+    """Return the order, with neighbours of equal sequence number, which may swap, as a set."""
     return [set(run) for _, run in groupby(nodes, key=lambda node: node._sequence_nr())]  # noqa: SLF001
 
 
@@ -91,7 +91,7 @@ def test_every_edge_counts() -> None:
     assert 2 == to_leaf, f"yours {to_leaf}, expected 2: both factors of x * x are x"
     assert 3 == len(dependencies), f"yours has {names(list(dependencies))}, expected 3 nodes"
     assert kept == roots, (
-        f"yours leaves {len(roots)} of the caller's 3 roots: walk a list of your own"
+        f"yours leaves {len(roots)} of the caller's 3 roots: use a list of your own"
     )
 
 
@@ -120,7 +120,7 @@ def test_one_gradient_arrives_at_a_leaf(device: str) -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_gradients_of_one_tensor_are_added(device: str) -> None:
-    """Three uses, three gradients."""
+    """Three uses give three gradients."""
     x = leaf(2.0, device=device)
     run(x * x + x)
 
@@ -140,7 +140,7 @@ def test_a_leaf_keeps_what_it_had(device: str) -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_a_node_waits_for_all_of_its_gradients() -> None:
-    """The diamond: both branches first, then what they share, once."""
+    """In a diamond both branches run first, then the shared node, once."""
     x = leaf(0.5)
     shared = x.exp()
     order = run(shared.sin() * shared)
@@ -154,7 +154,7 @@ def test_a_node_waits_for_all_of_its_gradients() -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_a_node_may_take_several_gradients() -> None:
-    """Unbind makes three results: each gradient goes to the input of its number."""
+    """The three results of unbind send their gradients to the inputs with their numbers."""
     x = leaf(1.0, 2.0, 3.0)
     first, second, third = x.unbind()
     run(first * 10 + second * 20 + third * 30)
@@ -166,7 +166,7 @@ def test_a_node_may_take_several_gradients() -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_no_gradient_is_none() -> None:
-    """A result that was not used sends None, which the node takes as zeros."""
+    """An unused result sends None, which the node treats as zeros."""
     x = leaf(1.0, 2.0, 3.0)
     run(x.unbind()[1] * 5)
 
@@ -175,21 +175,21 @@ def test_no_gradient_is_none() -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_none_along_an_edge_counts_as_followed() -> None:
-    """A node that sends None lets the next one run all the same."""
+    """A node that sends None still lets the next one run."""
     x = leaf(1.0, 2.0)
     undefined = torch._C._functions.UndefinedGrad()(x.exp())  # noqa: SLF001
     order = run(undefined)
 
     assert 3 == len(order), "an edge with None is followed too, and its node runs"
-    assert x.grad is None, "the leaf got nothing"
+    assert x.grad is None, "the leaf gets no gradient"
     x.grad = None
     run(undefined + x)
-    assert [1.0, 1.0] == x.grad.tolist(), "None and a tensor make the tensor"
+    assert [1.0, 1.0] == x.grad.tolist(), "None plus a tensor is the tensor"
 
 
 @pytest.mark.step(2, "buffers and counts")
 def test_a_gradient_of_zeros_is_sent() -> None:
-    """Zero is a value; None says that nothing arrived."""
+    """Zero is a value; None means that nothing arrived."""
     x = leaf(2.0)
     run(x * torch.tensor([0.0]))
 
@@ -199,7 +199,7 @@ def test_a_gradient_of_zeros_is_sent() -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_roots_may_be_leaves_and_each_other() -> None:
-    """A root in the middle of another root's graph waits for the gradient from there."""
+    """A root inside another root's graph waits for the gradient from there."""
     x = leaf(2.0)
     y = x * 3
     run(y, y.square(), x)
@@ -209,14 +209,14 @@ def test_roots_may_be_leaves_and_each_other() -> None:
     second = x.unbind()[1]
     run(second, second)
     assert [0.0, 2.0, 0.0] == x.grad.tolist(), (
-        f"x.unbind()[1], a root twice: yours {x.grad.tolist()}, expected [0, 2, 0]: a root is an"
-        " edge, it names an input, and what goes along it is added"
+        f"x.unbind()[1], a root twice: yours {x.grad.tolist()}, expected [0, 2, 0]: a root "
+        "is an edge: it names an input, and its gradient is added"
     )
 
 
 @pytest.mark.step(2, "buffers and counts")
 def test_a_gradient_is_never_written_to() -> None:
-    """An addition hands one tensor to both sides: a sum in place on one would reach the other."""
+    """An addition passes one tensor to both sides: an in-place sum on one changes the other."""
     x, w = leaf(0.0), leaf(0.0)
     late = w.exp()
     later = x.exp()
@@ -225,7 +225,7 @@ def test_a_gradient_is_never_written_to() -> None:
 
     assert [2.0] == x.grad.tolist(), f"yours {x.grad.tolist()} for x, expected 2"
     assert [1.0] == w.grad.tolist(), (
-        f"yours {w.grad.tolist()} for w, expected 1: x and exp(w) were given one tensor"
+        f"yours {w.grad.tolist()} for w, expected 1: x and exp(w) got the same tensor"
     )
     kept = [seed.tolist() for seed in seeds]
     assert [[1.0], [1.0]] == kept, f"yours wrote to the caller's gradients: {kept}"
@@ -233,7 +233,7 @@ def test_a_gradient_is_never_written_to() -> None:
 
 @pytest.mark.step(2, "buffers and counts")
 def test_a_deep_graph_is_no_recursion() -> None:
-    """Ten thousand nodes in a row."""
+    """The graph has ten thousand nodes in a row."""
     x = leaf(1.0)
     y = x
     for _ in range(10_000):
@@ -245,7 +245,7 @@ def test_a_deep_graph_is_no_recursion() -> None:
 
 @pytest.mark.step(3, "the last of forward first")
 def test_last_in_forward_is_first_in_backward() -> None:
-    """Of two branches that are ready, the one made later goes first, whichever side it is on."""
+    """Of two ready branches, the one made later goes first, on either side."""
     x = leaf(0.5)
     first, second = x.sin(), x.cos()
     expected = ["AddBackward0", "CosBackward0", "SinBackward0", "AccumulateGrad"]
@@ -257,7 +257,7 @@ def test_last_in_forward_is_first_in_backward() -> None:
 
 @pytest.mark.step(3, "the last of forward first")
 def test_a_leaf_is_served_as_soon_as_it_may_be() -> None:
-    """Its sequence number is the largest: the memory of its gradient's sources can go."""
+    """It has the largest sequence number, so that the memory of its gradients is freed early."""
     x, w = leaf(0.5), leaf(2.0)
     order = run(x.sin() * w)
 
@@ -319,14 +319,14 @@ def test_order_and_gradients_are_those_of_pytorch(program: list[tuple[str, int, 
 
 @pytest.mark.step(4, "leave everything as it was")
 def test_grad_mode_is_off() -> None:
-    """The gradients have no history, and are plain tensors: an optimizer will write to them."""
+    """The gradients are plain tensors without history: an optimizer will write to them."""
     x = leaf(2.0)
     y = x * x
     run(y)
 
     assert not x.grad.requires_grad, "with grad mode on, backward records a graph of its own"
-    assert torch.is_grad_enabled(), "yours leaves grad mode off: it is on again afterwards"
-    assert not x.grad.is_inference(), "yours is an inference tensor, which nobody may write to"
+    assert torch.is_grad_enabled(), "yours leaves grad mode off: restore it"
+    assert not x.grad.is_inference(), "yours is an inference tensor, which cannot be written to"
     with torch.no_grad():
         run(y)
         assert not torch.is_grad_enabled(), "grad mode was off before, and yours has switched it on"
@@ -334,7 +334,7 @@ def test_grad_mode_is_off() -> None:
 
 @pytest.mark.step(4, "leave everything as it was")
 def test_what_the_caller_has_stays() -> None:
-    """The gradients that come in, the results, and what two branches share."""
+    """Incoming gradients, results, and tensors that two branches share."""
     x = leaf(2**0.5)
     y, z = x.exp(), x * 3
     grads = [torch.tensor([3**0.5]), torch.tensor([5**0.5])]
@@ -346,7 +346,9 @@ def test_what_the_caller_has_stays() -> None:
         run_backward(edges(x * 2, x * 2), grads)
 
     total = kept[0] * x.detach().exp() + 3 * kept[1] + 2 * (kept[0] + kept[1])
-    torch.testing.assert_close(x.grad, total, msg="yours is not the sum of all runs\n".__add__)
+    torch.testing.assert_close(
+        x.grad, total, msg="yours differs from the sum of all runs\n".__add__
+    )
 
 
 @pytest.mark.step(4, "leave everything as it was")

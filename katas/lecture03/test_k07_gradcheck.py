@@ -34,37 +34,37 @@ class Wrong(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, factor):  # noqa: ANN001, ANN205
-        """Square."""
+        """Return the square."""
         ctx.save_for_backward(x)
         ctx.factor = factor
         return x * x
 
     @staticmethod
     def backward(ctx, grad):  # noqa: ANN001, ANN205
-        """Return the gradient, too large by the factor."""
+        """Return the gradient times the factor."""
         (x,) = ctx.saved_tensors
         return 2 * x * grad * ctx.factor, None
 
 
 class Restless(torch.autograd.Function):
-    """An identity whose backward is different each time, by next to nothing."""
+    """An identity whose backward differs slightly each time."""
 
     calls = 0
 
     @staticmethod
     def forward(ctx, x):  # noqa: ANN001, ANN205
-        """Copy."""
+        """Return a copy."""
         return x.clone()
 
     @staticmethod
     def backward(ctx, grad):  # noqa: ANN001, ANN205
-        """Return the gradient and a little more than the last time."""
+        """Return the gradient plus a little more than the last time."""
         Restless.calls += 1
         return grad * (1 + 1e-9 * Restless.calls)
 
 
 def close(expected: object, answer: torch.Tensor, about: str = "") -> None:
-    """Compare with a matrix, as closely as differences in float64 allow."""
+    """Compare with a matrix, as precisely as differences in float64 allow."""
     wanted = torch.as_tensor(expected, dtype=torch.float64)
     says = f"yours {answer.tolist()}\nexpected {wanted.tolist()} {about}\n".__add__
     torch.testing.assert_close(answer, wanted, atol=1e-5, rtol=1e-5, msg=says)
@@ -106,7 +106,7 @@ def test_differences_are_central() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_two_calls_for_each_number() -> None:
-    """Both with the nudge that was asked for, from an `x` that is whole again."""
+    """Both use the given eps, starting from the original `x`."""
     seen: list[list[float]] = []
 
     def fn(x: torch.Tensor) -> torch.Tensor:
@@ -121,28 +121,28 @@ def test_two_calls_for_each_number() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_the_input_is_the_same_afterwards() -> None:
-    """Exactly: adding eps and taking it away again would leave a rounding error."""
+    """Exactly the same: adding eps and subtracting it again would leave a rounding error."""
     x = vector(0.1, 0.2, 1e9)
     before = x.clone()
     seen = []
     numerical_jacobian(lambda x: seen.append(x.clone()) or x.sum(), x)
 
-    assert torch.equal(before, x), f"x was {before.tolist()}, after yours it is {x.tolist()}"
+    assert torch.equal(before, x), f"x was {before.tolist()}; after yours it is {x.tolist()}"
     firsts = [call[0].item() for call in seen[2:]]
     assert all(0.1 == first for first in firsts), (
-        f"x[0] is 0.1; while others were nudged, yours had {firsts}: put it back to the bit"
+        f"x[0] is 0.1; while others were nudged, yours had {firsts}: restore it exactly"
     )
 
 
 @pytest.mark.step(1, "differences")
 def test_a_result_may_be_a_view() -> None:
-    """Then the next nudge would change it, if you did not read it before."""
+    """Then the next nudge changes it, unless you read it first."""
     close(torch.eye(2), numerical_jacobian(lambda x: x.view(-1), vector(1.0, 2.0)))
 
 
 @pytest.mark.step(1, "differences")
 def test_differences_have_no_history() -> None:
-    """Neither of `x` nor of a weight."""
+    """Neither from `x` nor from a weight."""
     weight = vector(1.0, 2.0).requires_grad_()
     x = vector(3.0, 4.0).requires_grad_()
 
@@ -152,8 +152,8 @@ def test_differences_have_no_history() -> None:
 
 @pytest.mark.step(1, "differences")
 def test_one_number_at_a_time_is_nudged() -> None:
-    """Each call sees `x` but for one number, to the bit: what was nudged before is put back."""
-    # Some are much smaller than eps: then (x - eps) + eps is another number.
+    """Each call sees `x` with one number changed; all others are restored bit for bit."""
+    # Some are much smaller than eps: then (x - eps) + eps is a different number.
     x = torch.arange(1, 41, dtype=torch.float64).sqrt() * torch.tensor([1.0, 1e-9]).repeat(20)
     seen: list[torch.Tensor] = []
 
@@ -165,12 +165,14 @@ def test_one_number_at_a_time_is_nudged() -> None:
         numerical_jacobian(function, x)
     others = [int((y != x).sum()) for y in seen]
 
-    assert others == [1] * 80, f"numbers that differ from x, call by call: 1 each, yours {others}"
+    assert others == [1] * 80, (
+        f"numbers that differ from x in each call: expected 1, yours {others}"
+    )
 
 
 @pytest.mark.step(2, "backwards")
 def test_one_backward_makes_one_row() -> None:
-    """As many backwards as the result has numbers, one call of the function."""
+    """There is one backward for each number of the result, and one call of the function."""
     calls: list[None] = []
     grads: list[list[float]] = []
 
@@ -204,7 +206,7 @@ def test_nothing_depends_on_nothing() -> None:
 
 @pytest.mark.step(2, "backwards")
 def test_grad_is_left_alone() -> None:
-    """A check leaves no trace in the leaves, nor in those that only `fn` knows."""
+    """A check leaves no trace in any leaf, not even in those that only `fn` knows."""
     x = vector(1.0, 2.0).requires_grad_()
     weight = vector(3.0, 4.0).requires_grad_()
     with unchanged(weight=weight):
@@ -214,13 +216,13 @@ def test_grad_is_left_alone() -> None:
     assert x.requires_grad, "yours switched x.requires_grad off"
     y = vector(1.0)
     analytical_jacobian(torch.exp, y)
-    assert not y.requires_grad, "yours left requires_grad on y: use a leaf of your own"
+    assert not y.requires_grad, "yours left requires_grad set on y: use a leaf of your own"
 
 
 @pytest.mark.step(2, "backwards")
 @given(data=st.data())
 def test_any_shape_and_strides(data: st.DataObject) -> None:
-    """Rows and columns go in the order of ``flatten``, whatever the order in memory."""
+    """Rows and columns follow ``flatten``, whatever the order in memory."""
     sizes = data.draw(st.lists(st.integers(1, 3), max_size=3))
     order = data.draw(st.permutations(range(len(sizes))))
     x = torch.randn(sizes, dtype=torch.float64).permute(order)
@@ -246,13 +248,13 @@ def test_a_complex_number_is_two_real_ones() -> None:
 
 @pytest.mark.step(3, "complex numbers")
 def test_conjugation_and_parts_have_derivatives() -> None:
-    """They are no holomorphic functions, but fine ones of two real numbers."""
+    """They are not holomorphic, but differentiable functions of two real numbers."""
     z = vector(1 + 2j)
 
     close([[1.0, 0.0], [0.0, -1.0]], numerical_jacobian(torch.conj, z))
     close([[2.0, 4.0]], numerical_jacobian(lambda z: (z * z.conj()).real, z))
     for jacobian in (numerical_jacobian, analytical_jacobian):
-        # The input is real: it is the result that has two rows.
+        # The input is real; the result gives two rows.
         close([[1.0], [2.0]], jacobian(lambda x: torch.complex(x, x * 2), vector(1.0)))
 
 
@@ -271,21 +273,21 @@ def test_complex_backwards_agree_with_differences(fn: Callable) -> None:
 
 @pytest.mark.step(4, "compare")
 def test_a_right_backward_passes() -> None:
-    """Real and complex."""
+    """For real and complex inputs."""
     for fn, x in [
         (lambda x: Wrong.apply(x, 1.0), vector(1.0, -2.0)),
         (torch.exp, vector(0.3 + 1j)),
     ]:
         yours = gradcheck(fn, x)
-        assert yours is True, f"this backward is right, at {x.tolist()}: yours returns {yours!r}"
+        assert yours is True, f"this backward is right at {x.tolist()}, but yours returns {yours!r}"
 
 
 @pytest.mark.step(4, "compare")
 def test_a_wrong_backward_is_found() -> None:
-    """By one percent, and where only the imaginary part is wrong."""
+    """It may be wrong by one percent, or only in the imaginary part."""
     refused("mismatch", lambda x: Wrong.apply(x, 1.01), vector(1.0, 2.0))
     refused("mismatch", lambda x: Wrong.apply(x, 1.0), vector(1 + 1j))
-    # Each place has its own tolerance, and a NaN is within none.
+    # Each place has its own tolerance, and NaN is never within it.
     slopes = vector(1000.0, 1.0)
     refused("mismatch", lambda x: Wrong.apply(x, 2.0) * slopes + x * slopes, vector(0.0, 0.1))
     refused("mismatch", torch.sqrt, vector(0.0))
@@ -294,7 +296,7 @@ def test_a_wrong_backward_is_found() -> None:
 @pytest.mark.step(4, "compare")
 @pytest.mark.parametrize(("atol", "rtol"), [(0.0, 0.02), (0.3, 0.0)])
 def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> None:
-    """The slope at 10 is 20 and the backward says 20.2."""
+    """The slope at 10 is 20, and the backward returns 20.2."""
 
     def fn(x: torch.Tensor) -> torch.Tensor:
         return Wrong.apply(x, 1.01)
@@ -302,26 +304,28 @@ def test_tolerances_are_those_that_were_asked_for(atol: float, rtol: float) -> N
     yours = gradcheck(fn, vector(10.0), atol=atol, rtol=rtol)
     assert yours is True, f"0.2 off is within atol {atol}, rtol {rtol}: yours returns {yours!r}"
     refused("mismatch", fn, vector(10.0), atol=atol / 4, rtol=rtol / 4)
-    # The bound itself is allowed: here both are exactly 2.
+    # A difference equal to the bound is allowed: here both are exactly 2.
     exact = gradcheck(lambda x: x * 2, vector(1.0), eps=0.25, atol=0.0, rtol=0.0)
-    assert exact is True, f"no difference is within a tolerance of 0: yours returns {exact!r}"
+    assert exact is True, (
+        f"without a difference, a tolerance of 0 suffices: yours returns {exact!r}"
+    )
 
 
 @pytest.mark.step(4, "compare")
 def test_the_tolerance_is_relative_to_the_differences() -> None:
-    """Not to the backward under suspicion, which may be far too large."""
+    """It is not relative to the backward being checked, which may be far too large."""
     refused("mismatch", lambda x: Wrong.apply(x, 10.0), vector(1.0), rtol=0.95)
 
 
 @pytest.mark.step(4, "compare")
 def test_the_nudge_is_the_one_that_was_asked_for() -> None:
-    """A huge one finds another slope."""
+    """A huge eps gives a different slope."""
     refused("mismatch", torch.exp, vector(1.0), eps=0.5)
 
 
 @pytest.mark.step(4, "compare")
 def test_a_restless_backward_is_found() -> None:
-    """However little it changes: float atomics on a GPU are such a case."""
+    """However little it changes: float atomics on a GPU are an example."""
     refused("not deterministic", Restless.apply, vector(1.0, 2.0))
     both = vector(1.0, 2.0)
     refused("not deterministic", lambda x: Restless.apply(Wrong.apply(x, 2.0)), both)
@@ -329,7 +333,7 @@ def test_a_restless_backward_is_found() -> None:
 
 @pytest.mark.given
 def test_single_precision_is_refused() -> None:
-    """First of all: a difference of 1e-6 is lost in float32."""
+    """Check this first: a difference of 1e-6 is lost in float32."""
     for dtype in (torch.float32, torch.complex64):
         with pytest.raises(ValueError, match=r"."):
             gradcheck(Restless.apply, torch.ones(1, dtype=dtype))
@@ -337,7 +341,7 @@ def test_single_precision_is_refused() -> None:
 
 @pytest.mark.step(4, "compare")
 def test_torch_does_not_do_it() -> None:
-    """Differences run no backward, and the check of torch is not called."""
+    """Differences run no backward, and torch's own gradcheck is not called."""
     checks = ("autograd.gradcheck", "autograd.functional", "func", "autograd.forward_ad")
     names = [f"torch.{name}" for name in checks]
     with forbids(kata, *names) as fresh:

@@ -1,4 +1,4 @@
-"""Tests of k08_function: finite differences of first and second derivatives judge."""
+"""Tests of k08_function: finite differences of first and second derivatives are the oracle."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Operators(TorchDispatchMode):
-    """Counts the operators that are run, by name."""
+    """Counts the operators that run, by name."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(func.overloadpacket.__name__)
         return func(*args, **(kwargs or {}))
 
@@ -46,7 +46,7 @@ def differentiable(function: Callable, *inputs: torch.Tensor, twice: bool = True
             judge(function, inputs)
         except GradcheckError as error:
             raise AssertionError(
-                f"differences{what}, expected, are not what yours says (analytical)\n{error}"
+                f"differences{what} (expected) disagree with yours (analytical)\n{error}"
             ) from None
 
 
@@ -56,39 +56,39 @@ def double(*values: float, grad: bool = True) -> torch.Tensor:
 
 
 def saved(result: torch.Tensor) -> list[torch.Tensor]:
-    """Return the tensors that the function behind `result` saved."""
+    """Return the tensors saved by the function behind `result`."""
     return [tensor for tensor in result.grad_fn.saved_tensors if tensor is not None]
 
 
 def test_exp_has_a_derivative(device: str) -> None:
-    """Which is the result."""
+    """The derivative is the result."""
     x = torch.tensor([0.5, -1.0], device=device, requires_grad=True)
     result = Exp.apply(x)
 
-    torch.testing.assert_close(result, x.exp(), msg="yours is not x.exp()\n".__add__)
+    torch.testing.assert_close(result, x.exp(), msg="yours differs from x.exp()\n".__add__)
     yours = torch.autograd.grad(result.sum(), x)[0]
     says = "the gradient of exp: yours is not x.exp()\n".__add__
     torch.testing.assert_close(yours, x.exp().detach(), msg=says)
 
 
 def test_exp_saves_its_result() -> None:
-    """By ``save_for_backward``: autograd then knows whose result it is."""
+    """It uses ``save_for_backward``, so autograd knows whose result it is."""
     result = Exp.apply(double(1.0))
 
     kept = saved(result)
     assert 1 == len(kept), f"yours saves {len(kept)} tensors by save_for_backward, expected 1"
-    assert result.data_ptr() == kept[0].data_ptr(), "yours saves another tensor than the result"
+    assert result.data_ptr() == kept[0].data_ptr(), "yours saves a tensor other than the result"
 
 
 def test_exp_has_a_second_derivative() -> None:
-    """A result that was kept detached would count as a constant."""
+    """A result kept detached would count as a constant."""
     x = double(0.5, -1.0)
 
     differentiable(Exp.apply, x)
 
 
 def test_exp_is_computed_once() -> None:
-    """For the result, its gradient and the gradient of that."""
+    """One exponential serves the result, its gradient and its second derivative."""
     x = double(1.0)
     with Operators() as log:
         (first,) = torch.autograd.grad(Exp.apply(x), x, create_graph=True)
@@ -106,13 +106,13 @@ def test_mul_has_both_derivatives(device: str) -> None:
 
     yours = [a.grad.tolist(), b.grad.tolist()]
     assert [[5.0, 7.0], [2.0, 3.0]] == yours, (
-        f"yours {yours}, expected [[5, 7], [2, 3]]: the gradient by a is b, and the other way round"
+        f"yours {yours}, expected [[5, 7], [2, 3]]: the gradient of a is b, and vice versa"
     )
 
 
 @pytest.mark.parametrize("needed", [(True, True), (True, False), (False, True)])
 def test_mul_saves_what_is_needed(needed: tuple[bool, bool]) -> None:
-    """The gradient by one factor needs the other factor, and nothing else."""
+    """The gradient of one factor needs only the other factor."""
     a, b = double(2.0, grad=needed[0]), double(3.0, grad=needed[1])
     wanted = [other for other, need in zip((b, a), needed, strict=True) if need]
 
@@ -125,7 +125,7 @@ def test_mul_saves_what_is_needed(needed: tuple[bool, bool]) -> None:
 
 @pytest.mark.parametrize("needed", [(True, True), (True, False), (False, True)])
 def test_mul_computes_what_is_needed(needed: tuple[bool, bool]) -> None:
-    """A gradient that is not needed is None, and costs no multiplication."""
+    """A gradient that is not needed is None and costs no multiplication."""
     inputs = double(2.0, grad=needed[0]), double(3.0, grad=needed[1])
     result = Mul.apply(*inputs)
     with Operators() as log:
@@ -137,7 +137,7 @@ def test_mul_computes_what_is_needed(needed: tuple[bool, bool]) -> None:
 
 
 def test_mul_has_second_derivatives() -> None:
-    """With one factor that needs a gradient, and with two."""
+    """With one or both factors that need a gradient."""
     differentiable(Mul.apply, double(2.0, 3.0), double(5.0, 7.0))
     differentiable(lambda a: Mul.apply(a, a), double(2.0, 3.0))
     differentiable(Mul.apply, double(2.0), double(3.0, grad=False), twice=False)
@@ -145,37 +145,37 @@ def test_mul_has_second_derivatives() -> None:
 
 
 def test_once_has_a_first_derivative() -> None:
-    """By the two kernels."""
+    """The two kernels compute it."""
     differentiable(CubeOnce.apply, double(2.0, -3.0), twice=False)
 
 
 def test_once_saves_its_input() -> None:
-    """And nothing else, by ``save_for_backward``: then a write to it does not go unnoticed."""
+    """It saves only that, with ``save_for_backward``, so that a write to it is noticed."""
     x = double(2.0)
     kept = saved(CubeOnce.apply(x))
 
     assert 1 == len(kept), f"yours saves {len(kept)} tensors by save_for_backward, expected 1"
-    assert x.data_ptr() == kept[0].data_ptr(), "yours saves another tensor than the input"
+    assert x.data_ptr() == kept[0].data_ptr(), "yours saves a tensor other than the input"
 
 
 def test_once_is_an_error_the_second_time() -> None:
-    """Better than a second derivative that leaves out what the kernel did; the first one passes."""
+    """An error is better than a wrong second derivative; the first derivative works."""
     x = double(2.0)
-    # The square gives the incoming gradient a history, without which the result is a constant.
+    # The square gives the incoming gradient a history; without it the result is a constant.
     (first,) = torch.autograd.grad(CubeOnce.apply(x).square(), x, create_graph=True)
 
     assert first.item() == 2 * 2**3 * 3 * 2**2, f"6 x^5 at 2 is 192, yours {first.item()}"
-    assert first.requires_grad, "yours passes for a constant: a second derivative would be wrong"
+    assert first.requires_grad, "yours counts as a constant: a second derivative would be wrong"
     with pytest.raises(RuntimeError, match="once_differentiable"):
         first.backward()
 
 
 @pytest.mark.given
 def test_a_gradient_without_a_history_goes_out_as_a_constant() -> None:
-    """What the decorator does not see: x^3 + (3 x^2)^2 has the slope 300 at 2, and 12 comes out."""
+    """The decorator misses this: x^3 + (3 x^2)^2 has slope 300 at 2, but you get 12."""
 
     class Once(torch.autograd.Function):
-        """The cube, once differentiable."""
+        """The cube, differentiable once."""
 
         @staticmethod
         def forward(ctx, x):  # noqa: ANN001, ANN205
@@ -186,7 +186,7 @@ def test_a_gradient_without_a_history_goes_out_as_a_constant() -> None:
         @staticmethod
         @once_differentiable
         def backward(ctx, grad):  # noqa: ANN001, ANN205
-            """Return the gradient, where nothing is recorded."""
+            """Return the gradient, without recording."""
             (x,) = ctx.saved_tensors
             return 3 * x**2 * grad
 
@@ -200,7 +200,7 @@ def test_a_gradient_without_a_history_goes_out_as_a_constant() -> None:
 
 
 def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call of each: a formula of torch would get around the question."""
+    """Each kernel is called once: a formula in torch would evade the kata."""
     calls: list[str] = []
     for name in ("cube_kernel", "cube_grad_kernel"):
         kernel = getattr(kata, name)
@@ -209,7 +209,7 @@ def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     x = double(2.0)
     result = CubeOnce.apply(x)
-    assert ["cube_kernel"] == calls, f"forward of yours calls {calls}, expected cube_kernel alone"
+    assert ["cube_kernel"] == calls, f"your forward calls {calls}, expected only cube_kernel"
     torch.autograd.grad(result, x, create_graph=True)
 
     assert ["cube_kernel", "cube_grad_kernel"] == calls, (
@@ -222,7 +222,7 @@ FUNCTIONS = {"Exp": Exp, "Mul": Mul, "CubeOnce": CubeOnce}
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_the_caller_has_stays(name: str) -> None:
-    """Inputs, result and incoming gradient, by forward and by a backward that is recorded."""
+    """Forward and a recorded backward leave inputs, result and incoming gradient alone."""
     count = 2 if name == "Mul" else 1
     inputs = [double(0.7, -1.3, 0.0) for _ in range(count)]
     grad = double(2**0.5, -(3**0.5), 0.0)
@@ -234,7 +234,7 @@ def test_what_the_caller_has_stays(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_inputs_are_let_go_after_backward(name: str) -> None:
-    """Autograd lets go of what ``save_for_backward`` got; of attributes of ctx it knows nothing."""
+    """Autograd frees what ``save_for_backward`` got; it knows nothing of attributes on ctx."""
     count = 2 if name == "Mul" else 1
     inputs = [double(0.7) * 1 for _ in range(count)]
     alive = [weakref.ref(x) for x in inputs]
@@ -243,13 +243,15 @@ def test_inputs_are_let_go_after_backward(name: str) -> None:
     del inputs
 
     kept = sum(reference() is not None for reference in alive)
-    assert 0 == kept, f"backward has run, and yours keeps {kept} inputs: what is on ctx stays"
+    assert 0 == kept, (
+        f"backward has run, but yours keeps {kept} inputs: attributes on ctx stay alive"
+    )
     assert result.requires_grad, "yours has cut the result off"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_function_owns_its_result(name: str) -> None:
-    """The result goes with its last owner, and so does its node: by counted references alone."""
+    """Result and node die with their last owner, by reference counting alone."""
     count = 2 if name == "Mul" else 1
 
     freed(

@@ -1,4 +1,4 @@
-"""Tests of k09_double_backward: finite differences of first and second derivatives judge."""
+"""Tests of k09_double_backward: finite differences of both derivatives are the oracle."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Operators(TorchDispatchMode):
-    """Counts the operators that are run, by name."""
+    """Counts the operators that run, by name."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(func.overloadpacket.__name__)
         return func(*args, **(kwargs or {}))
 
@@ -43,7 +43,7 @@ def differentiable(function: Callable, *inputs: torch.Tensor, twice: bool = True
             judge(function, inputs)
         except GradcheckError as error:
             raise AssertionError(
-                f"differences{what}, expected, are not what yours says (analytical)\n{error}"
+                f"differences{what} (expected) disagree with yours (analytical)\n{error}"
             ) from None
 
 
@@ -53,7 +53,7 @@ def double(*values: float, grad: bool = True) -> torch.Tensor:
 
 
 def test_the_derivative_is_a_function_of_two_inputs() -> None:
-    """Of 3 x^2 grad, by `grad` and by `x`."""
+    """3 x^2 grad depends on `grad` and on `x`."""
     grad, x = double(0.5, 1.5), double(2.0, -3.0)
 
     yours = CubeGrad.apply(grad, x).tolist()
@@ -63,7 +63,7 @@ def test_the_derivative_is_a_function_of_two_inputs() -> None:
 
 @pytest.mark.parametrize(("needed", "products"), [((True, False), 3), ((False, True), 3)])
 def test_the_derivative_honours_what_is_needed(needed: tuple[bool, bool], products: int) -> None:
-    """By `grad` alone or by `x` alone: at most three multiplications, not six."""
+    """For only `grad` or only `x`: at most three multiplications, not six."""
     inputs = double(0.5, grad=needed[0]), double(2.0, grad=needed[1])
     result = CubeGrad.apply(*inputs)
     with Operators() as log:
@@ -76,7 +76,7 @@ def test_the_derivative_honours_what_is_needed(needed: tuple[bool, bool], produc
 
 
 def test_cube_has_two_derivatives() -> None:
-    """The second one too, against finite differences, and those of `CubeGrad` go on."""
+    """Both agree with finite differences, and so do further ones of `CubeGrad`."""
     x = double(2.0, -3.0)
 
     differentiable(Cube.apply, x)
@@ -88,7 +88,7 @@ def test_cube_has_two_derivatives() -> None:
 
 
 def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call of each: a formula of torch would get around the question."""
+    """Each kernel is called once: a formula in torch would evade the kata."""
     calls: list[str] = []
     for name in ("cube_kernel", "cube_grad_kernel"):
         kernel = getattr(kata, name)
@@ -101,7 +101,7 @@ def test_the_kernels_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert ["cube_kernel", "cube_grad_kernel"] == calls, (
         f"yours calls {calls}, expected cube_kernel in forward and cube_grad_kernel in backward;"
-        " what comes after is made of operators of torch"
+        " anything after that uses torch operators"
     )
 
 
@@ -111,7 +111,9 @@ def test_the_cube_records_its_derivative() -> None:
     (first,) = torch.autograd.grad(Cube.apply(x), x, create_graph=True)
 
     name = first.grad_fn and first.grad_fn.name()
-    assert "CubeGradBackward" == name, f"behind the first derivative stands {name}: not CubeGrad"
+    assert "CubeGradBackward" == name, (
+        f"the node of the first derivative is {name}, expected CubeGrad"
+    )
 
 
 FUNCTIONS = {"CubeGrad": CubeGrad, "Cube": Cube}
@@ -119,7 +121,7 @@ FUNCTIONS = {"CubeGrad": CubeGrad, "Cube": Cube}
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_the_caller_has_stays(name: str) -> None:
-    """Inputs, result and incoming gradient, by forward and by a backward that is recorded."""
+    """Forward and a recorded backward leave inputs, result and incoming gradient alone."""
     count = 2 if name == "CubeGrad" else 1
     inputs = [double(0.7, -1.3, 0.0) for _ in range(count)]
     grad = double(2**0.5, -(3**0.5), 0.0)
@@ -131,7 +133,7 @@ def test_what_the_caller_has_stays(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_write_to_an_input_is_noticed(name: str) -> None:
-    """Autograd compares the versions of what ``save_for_backward`` got, and of nothing on ctx."""
+    """Autograd compares versions of what ``save_for_backward`` got, not of attributes on ctx."""
     x = double(2.0) * 1
     result = Cube.apply(x) if name == "Cube" else CubeGrad.apply(double(0.5), x)
     x.mul_(3)
@@ -148,7 +150,7 @@ def test_a_write_to_an_input_is_noticed(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_function_owns_its_result(name: str) -> None:
-    """The result goes with its last owner, and so does its node: by counted references alone."""
+    """Result and node die with their last owner, by reference counting alone."""
     count = 2 if name == "CubeGrad" else 1
 
     freed(

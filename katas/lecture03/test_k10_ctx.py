@@ -1,4 +1,4 @@
-"""Tests of k10_ctx: what is alive, and what autograd notices, with PyTorch's operators beside."""
+"""Tests of k10_ctx: what is alive, and what autograd notices, compared with PyTorch's operators."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PYTORCHS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def leaf() -> torch.Tensor:
-    """Return a leaf with values that no rounding hides."""
+    """Return a leaf of irrational values."""
     return (torch.tensor([2.0, 3.0, 0.0], dtype=torch.float64).sqrt() - 1).requires_grad_()
 
 
 def complaint(call: Callable[[], object]) -> str:
-    """Return what a call raises, or that it passes."""
+    """Return the error that a call raises, or say that it passes."""
     try:
         call()
     except RuntimeError as error:
@@ -59,7 +59,7 @@ def test_values_and_gradients_are_right(name: str) -> None:
 
 
 def test_a_result_is_freed_with_its_last_owner() -> None:
-    """By counted references alone: training makes thousands between two collections."""
+    """By reference counting alone: training makes thousands between two collections."""
     freed(
         lambda: Sigmoid.apply(leaf()),
         "ctx owns y, which owns its node, which is ctx: save_for_backward knows a result",
@@ -68,7 +68,7 @@ def test_a_result_is_freed_with_its_last_owner() -> None:
 
 @pytest.mark.parametrize("name", ["Sigmoid", "Square"])
 def test_a_write_to_what_is_kept_is_noticed(name: str) -> None:
-    """PyTorch's operator refuses to go backward: its gradient would be wrong."""
+    """PyTorch's operator refuses to run backward, because its gradient would be wrong."""
     outcomes = []
     for functions in (YOURS, PYTORCHS):
         x = leaf() * 1
@@ -92,7 +92,7 @@ def backward(edge: torch.autograd.graph.GradientEdge, grad: torch.Tensor) -> Non
 
 
 def test_an_input_is_let_go_after_backward() -> None:
-    """The result may live on, in a log say; what backward needed goes."""
+    """The result may stay alive, say in a log, but saved tensors are freed."""
     x = leaf() * 1
     alive = weakref.ref(x)
     y = Square.apply(x)
@@ -101,12 +101,12 @@ def test_an_input_is_let_go_after_backward() -> None:
 
     assert y.requires_grad, "yours has cut the result off"
     assert alive() is None, (
-        "backward has run, and yours still keeps the input alive: PyTorch lets go of what"
-        " save_for_backward got, and knows nothing of attributes of ctx"
+        "backward has run, but yours still keeps the input alive: PyTorch frees "
+        "what save_for_backward got, and knows nothing of attributes of ctx"
     )
 
 
 @pytest.mark.given
 def test_a_number_may_stay_on_ctx() -> None:
-    """It owns nothing."""
+    """A number owns nothing."""
     freed(lambda: Scale.apply(leaf(), 2.0), "a float owns nothing")

@@ -1,4 +1,4 @@
-"""Tests of k11_versions: the same writes are done to PyTorch's operators and to yours."""
+"""Tests of k11_versions: PyTorch's operators and yours see the same writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What makes one tensor from another; the test finds out live which of them share a counter.
+# Ways to make one tensor from another; the test finds out live which share a counter.
 RELATIVES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "itself": lambda x: x,
     "view": lambda x: x[1:],
@@ -38,20 +38,20 @@ RELATIVES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 class Operators(TorchDispatchMode):
-    """Notes the name of every operator that is run."""
+    """Records the name of every operator that runs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(func.name())
         return func(*args, **(kwargs or {}))
 
 
 def error_of(call: Callable[[], object]) -> str:
-    """Return the text of the RuntimeError that a call ends in, or that there was none."""
+    """Return the text of the RuntimeError that a call raises, or say that there was none."""
     try:
         call()
     except NotImplementedError:
@@ -69,7 +69,7 @@ def inference() -> torch.Tensor:
 
 @pytest.mark.parametrize("name", RELATIVES)
 def test_relatives_share_a_counter_or_not(name: str) -> None:
-    """As a real write in place, in either direction, shows."""
+    """A real in-place write, in either direction, is the oracle."""
     x = torch.ones(4)
     y = RELATIVES[name](x)
     before = y._version  # noqa: SLF001
@@ -79,65 +79,67 @@ def test_relatives_share_a_counter_or_not(name: str) -> None:
     fact = f"y = {name} of x: PyTorch's x.zero_() {'moves' if shared else 'leaves'} y._version"
     for question, pair in {"x, y": (x, y), "y, x": (y, x), "x, y once more": (x, y)}.items():
         yours = same_counter(*pair)
-        assert shared is yours, f"{fact}; yours, asked for {question}, says {yours!r}"
+        assert shared is yours, f"{fact}; yours returns {yours!r} for {question}"
 
 
 def test_asking_runs_nothing() -> None:
-    """Adding 0 in place would move the counter too, but a leaf refuses it, and it costs a write."""
+    """Adding 0 in place would increment it too, but a leaf refuses that, and it costs a write."""
     x = torch.ones(2, requires_grad=True)
     with unchanged(x=x, but=("version",)), Operators() as log:
         yours = same_counter(x, x)
 
-    assert yours is True, f"a tensor shares its own counter; yours says {yours!r}"
+    assert yours is True, f"a tensor shares its own counter; yours returns {yours!r}"
     assert [] == log.names, f"yours runs {log.names}; increment_version(a) runs no operator"
-    assert same_counter(x, x.detach()) is True, "x.detach() has the counter of x; yours says no"
+    assert same_counter(x, x.detach()) is True, "x.detach() shares the counter of x; yours says no"
 
 
 def test_inference_tensors_share_nothing() -> None:
-    """They have no counter: that is what makes them cheap."""
+    """They have no counter, which is what makes them cheap."""
     x = inference()
 
     for pair in [(x, torch.ones(2)), (torch.ones(2), x), (x, x)]:
         kinds = " and ".join("inference" if each.is_inference() else "plain" for each in pair)
         yours = same_counter(*pair)
-        assert yours is False, f"{kinds}: no counter, none shared; yours says {yours!r}"
+        assert yours is False, f"{kinds}: no counter, so none is shared; yours returns {yours!r}"
 
 
 def test_what_was_saved_comes_back(device: str) -> None:
-    """The tensor itself, as often as it is asked for."""
+    """The tensor itself comes back, any number of times."""
     x = torch.ones(2, device=device)
     with unchanged(x=x):
         saved = SavedTensor(x)
         first, second = saved.unpack(), saved.unpack()
 
     assert x is first, "yours is another object; PyTorch saves x itself, at no cost"
-    assert x is second, "the second unpack of yours returns another object than the first"
+    assert x is second, "your second unpack returns a different object from the first"
 
 
 def test_an_overwritten_tensor_is_refused(device: str) -> None:
-    """With both versions, counted from where the tensor was when it was saved."""
+    """The error names both versions, the expected one being that at the time of saving."""
     x = torch.ones(2, device=device)
     x.add_(1)
     saved = SavedTensor(x)
-    assert x is saved.unpack(), "what was written before it was saved does not count"
+    assert x is saved.unpack(), "writes before it was saved do not count"
     x.add_(1)
     x.mul_(2)
     other = SavedTensor(torch.ones(2, device=device))
 
     yours = error_of(saved.unpack)
     assert "modified by an inplace operation" in yours, (
-        f"two writes since x was saved: PyTorch refuses; yours: {yours}"
+        f"two writes after x was saved: PyTorch refuses; yours: {yours}"
     )
     assert "is at version 3; expected version 1 instead" in yours, (
         f"one write before x was saved, two after: expected 1, now 3; yours: {yours}"
     )
     again = error_of(saved.unpack)
-    assert yours == again, f"x stays overwritten, whoever asks: yours, the second time: {again}"
-    assert "no error" == error_of(other.unpack), "nobody wrote to another tensor: yours refuses it"
+    assert yours == again, f"x stays overwritten; yours, the second time: {again}"
+    assert "no error" == error_of(other.unpack), (
+        "yours refuses another tensor, which was not written to"
+    )
 
 
 def test_an_output_is_kept_detached() -> None:
-    """Or node and result would own each other."""
+    """Otherwise node and result would own each other."""
     result = torch.ones(2, requires_grad=True).exp()
     with unchanged(result=result):
         unpacked = SavedTensor(result, is_output=True).unpack()
@@ -147,11 +149,11 @@ def test_an_output_is_kept_detached() -> None:
     )
     assert result.data_ptr() == unpacked.data_ptr(), "yours is a copy; an alias shares the memory"
     leaf = torch.ones(2, requires_grad=True)
-    assert leaf is SavedTensor(leaf, is_output=False).unpack(), "an input is saved as it is"
+    assert leaf is SavedTensor(leaf, is_output=False).unpack(), "save an input as it is"
 
 
 def test_a_write_to_an_output_is_seen() -> None:
-    """The alias has the counter of the result, which may have moved before."""
+    """The alias shares the counter of the result, which may already be above 0."""
     result = torch.ones(2).mul_(2)
     saved = SavedTensor(result, is_output=True)
     saved.unpack()
@@ -159,12 +161,12 @@ def test_a_write_to_an_output_is_seen() -> None:
 
     yours = error_of(saved.unpack)
     assert "is at version 2; expected version 1 instead" in yours, (
-        f"result.zero_() came after it was saved; yours: {yours}. Which alias shares the counter?"
+        f"result was zeroed after it was saved; yours: {yours}. Which alias shares the counter?"
     )
 
 
 def test_what_was_released_is_gone() -> None:
-    """Its memory is free, and a second backward has nothing to work with."""
+    """Its memory is freed, and a second backward has nothing to work with."""
     x = torch.ones(2)
     alive = weakref.ref(x)
     saved = SavedTensor(x)
@@ -175,23 +177,23 @@ def test_what_was_released_is_gone() -> None:
     assert alive() is None, "yours still keeps the tensor alive after release()"
     yours = error_of(saved.unpack)
     assert "backward through the graph a second time" in yours, (
-        f"released, and overwritten before: PyTorch names the release; yours: {yours}"
+        f"overwritten, then released: PyTorch reports the release; yours: {yours}"
     )
 
 
 def test_an_inference_tensor_cannot_be_saved() -> None:
-    """It has no counter that would tell whether it was overwritten."""
+    """It has no counter to show whether it was overwritten."""
     for is_output in (False, True):
         yours = error_of(lambda: SavedTensor(inference(), is_output))  # noqa: B023
         assert "Inference tensors cannot be saved" in yours, (
-            f"no counter, nothing to compare: PyTorch refuses; yours ({is_output=}): {yours}"
+            f"no counter, so nothing to compare: PyTorch refuses; yours ({is_output=}): {yours}"
         )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_operators_have_results_and_gradients(device: str, name: str, dtype: torch.dtype) -> None:
-    """As PyTorch's own, and what the caller has stays as it is."""
+    """They agree with PyTorch's, and the caller's tensors are unchanged."""
     x = torch.tensor([0.5, -1.0, 0.0, 3.0], dtype=dtype, device=device).sqrt().nan_to_num(-0.7)
     grad = torch.tensor([3.0, 5.0, 7.0, 0.0], dtype=dtype, device=device).sqrt()
     leaf = x.clone().requires_grad_()
@@ -211,7 +213,7 @@ def test_operators_have_results_and_gradients(device: str, name: str, dtype: tor
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_backward_works_once(name: str) -> None:
-    """It lets go of what was saved."""
+    """It frees what was saved."""
     _, backward = getattr(kata, name)(torch.ones(2))
     backward(torch.ones(2))
 
@@ -223,7 +225,7 @@ def test_backward_works_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_each_saves_one_tensor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output of exp, the input of square: nothing else is kept until backward."""
+    """The output of exp and the input of square are saved, and nothing else."""
     saved: list[tuple[int, bool]] = []
     original = SavedTensor.__init__
 
@@ -244,20 +246,20 @@ def test_each_saves_one_tensor(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_backward_owns_what_it_needs_alone(name: str) -> None:
-    """Not the result, which would own it in turn; and exp does without its input."""
+    """It must not own the result, which would own it in turn; exp needs no input."""
     x = torch.ones(2)
     result, backward = getattr(kata, name)(x)
     results, inputs = weakref.ref(result), weakref.ref(x)
     del result
-    assert results() is None, "backward owns the result: keep what SavedTensor keeps, no more"
+    assert results() is None, "backward owns the result: keep only the SavedTensor"
     if name == "square":
         backward(torch.ones(2))
     del x
 
-    assert inputs() is None, "backward owns the input, which it no longer needs"
+    assert inputs() is None, "backward owns the input, which it does not need"
 
 
-# What somebody does to input and output between forward and backward.
+# Writes to input or output between forward and backward.
 WRITES: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
     "nothing": lambda x, y: None,
     "input": lambda x, y: x.add_(1),
@@ -275,7 +277,7 @@ WRITES: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("name", ["exp", "square"])
 def test_who_complains(name: str, write: str) -> None:
-    """You and PyTorch, or neither; then the gradients agree, and with .data they are both wrong."""
+    """Either both raise or neither; then the gradients agree, and with .data both are wrong."""
     leaf = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
     x = leaf * 1
     y = getattr(torch, name)(x)
@@ -300,7 +302,7 @@ def test_who_complains(name: str, write: str) -> None:
 
 
 def test_autograd_is_not_asked() -> None:
-    """It would do all of this for you."""
+    """Autograd would do all of this for you."""
     engine = ("autograd.grad", "autograd.backward", "autograd.functional", "autograd.forward_ad")
     others = ("autograd.Variable", "autograd.graph._engine_run_backward", "func", "Tensor.backward")
     with forbids(kata, *(f"torch.{name}" for name in (*engine, *others))) as fresh:

@@ -1,4 +1,4 @@
-"""Tests of k12_graph: every program is run, and its graph compared with what you predicted."""
+"""Tests of k12_graph: every program is run, and its graph is compared with your prediction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch.autograd.graph import Node
 
 
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "product": "a node has one child for each tensor that the operator takes",
     "row": "a view has its base's history underneath",
@@ -38,7 +38,7 @@ RULES = {
 
 
 def drawn(node: Node | None) -> str:
-    """Return a node and what is behind it, in the notation of the kata."""
+    """Return a node and its graph, in the notation of the kata."""
     if node is None:
         return "None"
     name = node.name().rpartition("::")[2]
@@ -47,10 +47,10 @@ def drawn(node: Node | None) -> str:
 
 
 def predicted() -> dict[str, tuple[str, bool, bool]]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        # All is read while torch is away, so that nothing is worked out later.
+        # Read everything while torch is hidden, so that nothing is computed later.
         return {
             name: (f"{row.graph}".replace(" ", ""), row.is_leaf, row.requires_grad)
             for name, row in fresh.predictions().items()
@@ -63,14 +63,14 @@ def test_the_two_graphs_of_the_brief() -> None:
     x = torch.ones(2, 2, requires_grad=True) * 2
     mul = "MulBackward0(AccumulateGrad, None)"
 
-    assert mul == drawn(x.grad_fn), f"the brief says {mul}, PyTorch {drawn(x.grad_fn)}"
+    assert mul == drawn(x.grad_fn), f"the brief says {mul}, PyTorch says {drawn(x.grad_fn)}"
     x[0].exp_()
     assert f"CopySlices({mul})" == drawn(x.grad_fn), f"the brief says CopySlices({mul})"
 
 
 @pytest.mark.given
 def test_some_views_keep_their_kind_of_node() -> None:
-    """Strides do not conjugate: after a write to the base, such a view is made anew by conj."""
+    """Strides cannot conjugate: after a write to the base, such a view is recreated by conj."""
     x = torch.ones(2, dtype=torch.complex64, requires_grad=True) * 2
     conjugate, row = x.conj(), x[0]
     x.mul_(3)
@@ -81,7 +81,7 @@ def test_some_views_keep_their_kind_of_node() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == set(PROGRAMS), (

@@ -1,4 +1,4 @@
-"""Tests of k13_inplace_bugs: one test per bug, then what all six must keep."""
+"""Tests of k13_inplace_bugs: one test per bug, then tests of what all six must preserve."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(mended: Callable[..., torch.Tensor], plain: Callable[..., torch.Tensor
     weights = torch.linspace(0.5, 2, wanted.numel(), dtype=wanted.dtype, device=wanted.device)
     weights = weights.reshape(wanted.shape)
     expected = torch.autograd.grad((wanted * weights).sum(), inputs)
-    # Once on leaves, once on tensors with a history.
+    # Once with leaves, once with tensors that have a history.
     for these in (inputs, [value.clone() for value in inputs]):
         try:
             with unchanged(*these):
@@ -44,7 +44,7 @@ def check(mended: Callable[..., torch.Tensor], plain: Callable[..., torch.Tensor
             with unchanged(*these, result=result):
                 actual = torch.autograd.grad((result * weights).sum(), inputs)
         except RuntimeError as error:
-            raise AssertionError(f"autograd refuses yours: {str(error)[:300]}") from error
+            raise AssertionError(f"autograd raises: {str(error)[:300]}") from error
         close = {"rtol": 1e-12, "atol": 1e-12}
         says = "the value: yours is not what the docstring says\n".__add__
         torch.testing.assert_close(result, wanted, **close, msg=says)
@@ -54,15 +54,15 @@ def check(mended: Callable[..., torch.Tensor], plain: Callable[..., torch.Tensor
                 each.detach()[wrong][:6].round(decimals=4).tolist() for each in (value, one, other)
             )
             says = (
-                f"silently wrong: your gradient by input {place} is not PyTorch's where the input"
-                f" is {where}: yours {yours}, expected {theirs}\n"
+                f"silently wrong: your gradient of input {place} differs from PyTorch's where "
+                f"the input is {where}: yours {yours}, expected {theirs}\n"
             )
             torch.testing.assert_close(one, other, msg=says.__add__, **close)
 
 
 @pytest.mark.given
 def test_a_write_through_data_goes_unnoticed() -> None:
-    """The same write is caught by its version, or is not, and then the gradient is wrong."""
+    """The version counter catches an in-place write, but not one through .data."""
     x = torch.tensor([1.0], requires_grad=True)
     y = x.exp()
     y.data.add_(1)
@@ -83,25 +83,25 @@ def test_softplus_keeps_what_exp_saved(device: str) -> None:
 
 
 def test_gated_keeps_its_input(device: str) -> None:
-    """A relu in place writes to the tensor that the product needs, and that the caller owns."""
+    """An in-place relu writes to a tensor that the product needs and the caller owns."""
     check(gated, lambda a, b: a * b + a.relu(), leaf(5).to(device), leaf(5).to(device))
 
 
 def test_limited_tanh_tells_autograd_of_the_limit(device: str) -> None:
-    """Where the value is cut off, the gradient is 0, and elsewhere it is that of tanh."""
+    """Where the value is clipped the gradient is 0, elsewhere it is that of tanh."""
     x = torch.linspace(-3, 3, 13, dtype=torch.float64, device=device, requires_grad=True)
 
     check(lambda x: limited_tanh(x, 0.7), lambda x: x.tanh().clamp(-0.7, 0.7), x)
 
 
 def test_add_bias_has_room_for_every_row(device: str) -> None:
-    """All rows of an expanded bias are one row in memory."""
+    """All rows of an expanded bias are the same row in memory."""
     check(add_bias, lambda rows, bias: rows + bias, leaf(3, 4).to(device), leaf(4).to(device))
 
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
-    """The gradient reaches the start through every step, whatever is logged on the way."""
+    """The gradient reaches x through every step, whatever is logged on the way."""
 
     def plain(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         for _ in range(steps):
@@ -118,7 +118,7 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
         says = f"entry {count} of your log is not h after {count} steps\n".__add__
         torch.testing.assert_close(entry, unroll(x, weight, count)[0].detach(), msg=says)
     assert last.requires_grad, "your last h is cut off from its history"
-    assert [] == unroll(x, weight, 0)[1], "no step, no entry: yours has one"
+    assert [] == unroll(x, weight, 0)[1], "without steps the log must be empty; yours has an entry"
     expected = torch.autograd.grad(last.sum(), x, retain_graph=True)
     for entry in log:
         entry.zero_()
@@ -128,13 +128,14 @@ def test_unroll_logs_without_cutting(device: str, steps: int) -> None:
         assert "modified by an inplace operation" in str(error), f"yours: {error}"  # noqa: PT017
     else:
         says = (
-            "somebody wrote to your log, and the gradient is silently wrong: a write is noticed\n"
+            "after a write to your log the gradient is silently wrong: autograd must notice the "
+            "write\n"
         )
         torch.testing.assert_close(actual, expected, msg=says.__add__)
 
 
 def test_players_move_together(device: str) -> None:
-    """Both gradients belong to the weights before the step, and then both weights move."""
+    """Both gradients are those before the step; then both weights move."""
     first, second = leaf(3, 4).to(device).detach(), leaf(4, 2).to(device).detach()
     x = leaf(5, 3).to(device).detach()
     old = [value.clone().requires_grad_() for value in (first, second)]
@@ -147,7 +148,7 @@ def test_players_move_together(device: str) -> None:
     graph = x @ first @ second
     moved = ("value", "storage", "version")
     try:
-        # The weights move, and that is all: no .grad, no history, no other requires_grad.
+        # Only the weights move: no .grad, no history, no changed requires_grad.
         with unchanged(x=x), unchanged(first=first, second=second, but=moved):
             players(first, second, x, 0.25)
     except RuntimeError as error:
@@ -165,11 +166,11 @@ def test_players_move_together(device: str) -> None:
             f" by {yours}, expected {theirs}\n"
         )
         torch.testing.assert_close(step, expected, msg=says.__add__)
-    assert first.is_leaf, "the update itself is not recorded"
-    assert second.is_leaf, "the update itself is not recorded"
-    assert [first.data_ptr(), second.data_ptr()] == places, "the weights move in place"
+    assert first.is_leaf, "the update must not be recorded"
+    assert second.is_leaf, "the update must not be recorded"
+    assert [first.data_ptr(), second.data_ptr()] == places, "the weights must move in place"
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        # A graph from before has saved the weights: no write to them goes unnoticed.
+        # An earlier graph has saved the weights: autograd must notice every write to them.
         torch.autograd.grad(graph.sum(), first)
 
 
@@ -184,19 +185,19 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_is_differentiable_twice(device: str, name: str) -> None:
-    """Yours agrees with differences, and so does the gradient of its gradient."""
+    """First and second gradients agree with finite differences."""
     x = torch.tensor([[0.3, -0.9], [1.1, 0.2]], dtype=torch.float64, device=device)
     x.requires_grad_()
     try:
         gradcheck(FUNCTIONS[name], x)
         gradgradcheck(FUNCTIONS[name], x)
     except RuntimeError as error:
-        raise AssertionError(f"yours (analytical) is not what differences say\n{error}") from error
+        raise AssertionError(f"yours (analytical) disagrees with differences\n{error}") from error
 
 
 @given(x=tensors([torch.float64, torch.float32, torch.float16, torch.bfloat16], max_dims=3))
 def test_values_that_bite(x: torch.Tensor) -> None:
-    """Infinities, NaN, zeros and denormals, in any layout: what the formulas give for them."""
+    """Infinities, NaN, zeros and denormals, in any layout, as in the formulas."""
     plain = {
         "gated": (lambda x: gated(x, x), lambda x: x * x + x.relu()),
         "limited_tanh": (lambda x: limited_tanh(x, 0.5), lambda x: x.tanh().clamp(-0.5, 0.5)),
@@ -212,7 +213,7 @@ def test_values_that_bite(x: torch.Tensor) -> None:
     with unchanged(x=x):
         result = softplus(x).double()
     exact = (x.double().exp() + 1).log()
-    # Where exp overflows, formulas may differ; half precision rounds in three steps.
+    # Where exp overflows, formulas may differ; half precision rounds three times.
     good = exact.isfinite() & (exact > 1) & (exact < 10)
     close = 1e-5 if x.dtype.itemsize >= torch.float32.itemsize else 0.05
     says = f"your softplus, for {x.dtype}: {x.tolist()}\n".__add__
@@ -221,7 +222,7 @@ def test_values_that_bite(x: torch.Tensor) -> None:
 
 @given(order=st.permutations([0, 1]), step=st.integers(1, 3), rows=st.integers(0, 3))
 def test_views_come_in_and_stay_as_they_are(order: list[int], step: int, rows: int) -> None:
-    """Transposed, stepped, empty, half as wide or twice: a fix is no matter of layout."""
+    """Transposed, stepped or empty, in any dtype: a fix must not depend on layout."""
     base = torch.linspace(-2, 2, 36).reshape(6, 6)
     before = base.clone()
     view = base.permute(order)[:rows, ::step].requires_grad_()
@@ -234,5 +235,5 @@ def test_views_come_in_and_stay_as_they_are(order: list[int], step: int, rows: i
             try:
                 result.float().sum().backward()
             except RuntimeError as error:
-                raise AssertionError(f"autograd refuses yours: {error}") from error
-    assert torch.equal(base, before), "yours has written to its argument"
+                raise AssertionError(f"autograd raises: {error}") from error
+    assert torch.equal(base, before), "yours changes its argument"

@@ -1,4 +1,4 @@
-"""Tests of k14_grad_modes: every program is run, and compared with what you predicted."""
+"""Tests of k14_grad_modes: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MADE = "a result requires grad if an input does and grad mode is on where it is 
 LEAF = "a leaf that requires grad may be written to only where grad mode is off"
 COUNTER = "bases, views and detached aliases share one counter, and .data has its own"
 VIEW = "some views may not be written to: ask where it was made, and with how many others"
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "no_grad_product": MADE,
     "enabled_again": f"{MADE}: the innermost mode counts",
@@ -41,10 +41,10 @@ RULES = {
 
 
 def predicted() -> dict[str, object]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        # All is read while torch is away, so that nothing is worked out later.
+        # Read everything while torch is hidden, so that nothing is computed later.
         return {
             name: row if type(row) is str else (row.requires_grad, row.is_leaf, row.version)
             for name, row in fresh.predictions().items()
@@ -64,17 +64,17 @@ def test_the_three_writes_of_the_brief() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == {program.__name__ for program in PROGRAMS}, (
-        f"yours has rows for {sorted(yours)}; expected: one for each of PROGRAMS"
+        f"yours has rows for {sorted(yours)}; expected one for each of PROGRAMS"
     )
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
-    """Whether it raises, and what the returned tensor says of itself."""
+    """Whether it raises, and the properties of the returned tensor."""
     name = program.__name__
     row = predicted()[name]
     right: object = RAISES
@@ -85,7 +85,7 @@ def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
         pass
     else:
         right = (result.requires_grad, result.is_leaf, result._version)  # noqa: SLF001
-    # True is 1 for Python, and a version is no bool, nor anything that finds itself out later.
+    # In Python True equals 1, but a version is an int, neither a bool nor a lazy object.
     kinds = [type(each) for each in row] if isinstance(row, tuple) else type(row)
     is_right = kinds in ([bool, bool, int], str) and row == right
 

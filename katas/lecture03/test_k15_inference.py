@@ -1,4 +1,4 @@
-"""Tests of k15_inference: every program is run, and compared with what you predicted."""
+"""Tests of k15_inference: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INFERENCE = "what is new in inference mode is an inference tensor, and records nothing"
 NORMAL = "inference mode makes new tensors special, not those that were there, nor their views"
 OUTSIDE = "outside, an inference tensor may be read, not written to, and not saved for backward"
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "inference_product": INFERENCE,
     "inference_view": NORMAL,
@@ -36,10 +36,10 @@ RULES = {
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows as text; they cannot call torch."""
+    """Return your rows as text, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
-        # All is read while torch is away, so that nothing is worked out later.
+        # Read everything while torch is hidden, so that nothing is computed later.
         return {
             name: repr(
                 row
@@ -52,7 +52,7 @@ def predicted() -> dict[str, str]:
 
 @pytest.mark.given
 def test_an_inference_tensor_stays_one() -> None:
-    """Outside inference mode, it cannot be made a leaf that requires grad."""
+    """Outside inference mode, it cannot become a leaf that requires grad."""
     with torch.inference_mode():
         x = torch.ones(2)
 
@@ -62,7 +62,7 @@ def test_an_inference_tensor_stays_one() -> None:
 
 @pytest.mark.given
 def test_the_cache_of_the_brief() -> None:
-    """A sum needs neither of its inputs in backward, a product both."""
+    """A sum needs neither input in backward, a product both."""
     with torch.inference_mode():
         cache = torch.ones(3)
     w = torch.ones(3, requires_grad=True)
@@ -74,24 +74,24 @@ def test_the_cache_of_the_brief() -> None:
 
 @pytest.mark.given
 def test_leaving_inference_mode_turns_grad_mode_on() -> None:
-    """Even within no_grad: it is a switch with two ends, and not as outside."""
+    """Even inside no_grad: mode=False turns grad mode on instead of restoring it."""
     with torch.no_grad(), torch.inference_mode(mode=False):
         assert torch.is_grad_enabled(), "inference_mode(mode=False) turns grad mode on"
-    assert torch.is_grad_enabled(), "and puts back what was there"
+    assert torch.is_grad_enabled(), "and restores the old mode at the end"
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert yours == {program.__name__ for program in PROGRAMS}, (
-        f"yours has rows for {sorted(yours)}; expected: one for each of PROGRAMS"
+        f"yours has rows for {sorted(yours)}; expected one for each of PROGRAMS"
     )
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
-    """Whether it raises, and what the returned tensor says of itself."""
+    """Whether it raises, and the properties of the returned tensor."""
     name = program.__name__
     row = predicted()[name]
     right: object = RAISES
@@ -103,7 +103,7 @@ def test_prediction(device: str, program: Callable[..., torch.Tensor]) -> None:
     else:
         version = None if result.is_inference() else result._version  # noqa: SLF001
         right = (result.requires_grad, result.is_leaf, result.is_inference(), version)
-    # True is 1 for Python, and a version is no bool.
+    # In Python True equals 1, but a version is not a bool.
     is_right = row == repr(right)
 
     assert is_right, (

@@ -1,4 +1,4 @@
-"""Tests of k16_hook_order: every program is run, and compared with what you predicted."""
+"""Tests of k16_hook_order: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from katas.lecture03.k16_hook_order import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "after_write": "a hook belongs to the value that the tensor has when it is registered",
     "first_of_two": "hooks run in the order in which they were registered",
@@ -22,7 +22,7 @@ RULES = {
 
 
 def predicted() -> dict[str, list[float]]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return {name: [float(each) for each in row] for name, row in fresh.predictions().items()}
@@ -30,18 +30,18 @@ def predicted() -> dict[str, list[float]]:
 
 @pytest.mark.given
 def test_a_hook_before_a_write() -> None:
-    """The program of the brief: the gradient of what x was before it was multiplied."""
+    """The program of the brief: the hook sees the gradient of x before it was multiplied."""
     seen: list[list[float]] = []
     x = torch.ones(2, requires_grad=True) * 2
     x.register_hook(lambda grad: seen.append(grad.tolist()))
     x.mul_(3)
     x.sum().backward()
 
-    assert [[3.0, 3.0]] == seen, f"the brief says 3, PyTorch {seen}"
+    assert [[3.0, 3.0]] == seen, f"the brief says 3, PyTorch says {seen}"
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = set(predicted())
 
     assert set(PROGRAMS) == yours, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
@@ -49,7 +49,7 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
-    """What the program returns."""
+    """The prediction is what the program returns."""
     row = predicted()[name]
     is_right = PROGRAMS[name](torch.ones(2, requires_grad=True)) == row
 

@@ -1,4 +1,4 @@
-"""Tests of k17_hooks: what the tools see is compared with what the engine says."""
+"""Tests of k17_hooks: what the tools record is compared with what the engine does."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def test_the_documented_order_of_hooks(device: str) -> None:
     middle.sum().backward()
 
     ours = ["tensor hook", "node pre-hook", "node hook"]
-    assert [*ours, "leaf's hook", "accumulated"] == order, "as the notes on autograd say"
+    assert [*ours, "leaf's hook", "accumulated"] == order, "the order is in the notes on autograd"
 
 
 def test_a_chain_is_logged_in_the_order_it_runs(device: str) -> None:
-    """From the root to the leaf: sin, exp, the product by a constant, and the accumulation."""
+    """From the root to the leaf: sin, exp, the product with a constant, and the accumulation."""
     x = torch.ones(3, device=device, requires_grad=True)
     root = (x * 2).exp().sin()
     log = log_nodes(root)
-    assert [] == log.names, f"no backward yet, and yours has {log.names}"
+    assert [] == log.names, f"no backward has run yet, but yours has {log.names}"
     root.backward(torch.ones_like(root))
 
     expected = ["SinBackward0", "ExpBackward0", "MulBackward0", "torch::autograd::AccumulateGrad"]
@@ -43,19 +43,19 @@ def test_a_chain_is_logged_in_the_order_it_runs(device: str) -> None:
 
 
 def test_a_node_runs_once_however_many_paths_lead_to_it() -> None:
-    """The engine waits for all gradients of a node; a walk that visits it twice logs it twice."""
+    """The engine waits for all gradients of a node; visiting it twice would log it twice."""
     x = torch.ones(3, requires_grad=True)
     shared = x.exp()
     root = (shared * shared + shared).sum()
     log = log_nodes(root)
     root.backward()
 
-    assert 1 == log.names.count("ExpBackward0"), f"exp runs one time; yours {log.names}"
+    assert 1 == log.names.count("ExpBackward0"), f"exp runs once; yours {log.names}"
     assert 5 == len(log.names), f"expected sum, add, mul, exp and the leaf; yours {log.names}"
 
 
 def test_every_backward_is_logged() -> None:
-    """A second run of the same graph runs every node again; gradients are what they were."""
+    """A second backward runs every node again, with the same gradients."""
     x = torch.ones(3, requires_grad=True)
     root = x.exp().sum()
     log = log_nodes(root)
@@ -69,7 +69,7 @@ def test_every_backward_is_logged() -> None:
 
 
 def test_a_node_is_logged_after_it_ran() -> None:
-    """Its pre-hooks find it not yet in the log."""
+    """Its pre-hooks run before it is in the log."""
     x = torch.ones(3, requires_grad=True)
     root = x.exp().sum()
     log = log_nodes(root)
@@ -77,11 +77,11 @@ def test_a_node_is_logged_after_it_ran() -> None:
     root.grad_fn.register_prehook(lambda _: before.append(list(log.names)))
     root.backward()
 
-    assert before == [[]], f"before the first node has run, your log has {before}"
+    assert before == [[]], f"before the first node has run, your log already has {before}"
 
 
 def test_only_nodes_that_run_are_logged() -> None:
-    """A gradient for one input alone leaves the other branch out."""
+    """Asking for one input's gradient leaves the other branch out."""
     x = torch.ones(3, requires_grad=True)
     y = torch.ones(3, requires_grad=True)
     root = (x.exp() + y.sin()).sum()
@@ -90,12 +90,12 @@ def test_only_nodes_that_run_are_logged() -> None:
 
     assert "ExpBackward0" in log.names, f"exp ran; yours {log.names}"
     assert "SinBackward0" not in log.names, (
-        f"sin did not run: x is not behind it; yours {log.names}"
+        f"sin did not run, because x is not behind it; yours {log.names}"
     )
 
 
 def test_deep_graphs_are_walked() -> None:
-    """Ten thousand nodes are more than Python's recursion takes."""
+    """Ten thousand nodes exceed Python's recursion limit."""
     x = torch.ones((), requires_grad=True)
     root = x
     for _ in range(10_000):
@@ -107,11 +107,11 @@ def test_deep_graphs_are_walked() -> None:
 
 
 class Bystander:
-    """Something whose life shows the life of the node that holds it."""
+    """An object that lives as long as the node that holds it."""
 
 
 def test_a_log_owns_no_graph() -> None:
-    """Hooks that were not taken off go with their nodes, by counted references; the log stays."""
+    """Hooks that were not removed die with their nodes, by reference counting; the log stays."""
     logs = []
 
     def made() -> Bystander:
@@ -126,7 +126,7 @@ def test_a_log_owns_no_graph() -> None:
 
 
 def test_a_log_is_removed() -> None:
-    """And only that one: another log on the same graph goes on."""
+    """Only that one: another log on the same graph keeps recording."""
     x = torch.ones(3, requires_grad=True)
     root = x.exp().sum()
     log, other = log_nodes(root), log_nodes(root)
@@ -134,13 +134,13 @@ def test_a_log_is_removed() -> None:
     log.remove()
     root.backward()
 
-    assert [] == log.names, f"its hooks were taken off, and yours has {log.names}"
-    assert 3 == len(other.names), f"the other log stays on: yours {other.names}"
+    assert [] == log.names, f"its hooks were removed, but yours has {log.names}"
+    assert 3 == len(other.names), f"the other log must go on; yours {other.names}"
 
 
 @given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
 def test_any_graph_is_logged_as_profiled(edges: list[tuple[int, int]]) -> None:
-    """Sums and products of earlier values: every node the profiler sees, in its order."""
+    """For random graphs: every node that the profiler sees, in the same order."""
     x = torch.ones(2, requires_grad=True)
     values = [x.sin()]
     for place, (one, other) in enumerate(edges):
@@ -159,7 +159,7 @@ def test_any_graph_is_logged_as_profiled(edges: list[tuple[int, int]]) -> None:
 
 @pytest.mark.parametrize("kind", ["leaf", "not a leaf"])
 def test_a_gradient_is_clipped_before_it_goes_on(device: str, kind: str) -> None:
-    """On both sides, for a leaf before it is added to .grad, for others before their node."""
+    """On both sides: for a leaf before it reaches .grad, for others before their node."""
     x = torch.tensor([1.0, 2.0, 3.0, 4.0], device=device, requires_grad=True)
     middle = x if kind == "leaf" else x * 10
     clip_gradient(middle, 2.5)
@@ -172,7 +172,7 @@ def test_a_gradient_is_clipped_before_it_goes_on(device: str, kind: str) -> None
 
 
 def test_another_result_of_the_node_is_not_clipped() -> None:
-    """A node may have several results, and a gradient for each: one is that of `tensor`."""
+    """A node may have several results, each with a gradient: only that of `tensor` is clipped."""
     x = torch.ones(2, 2, requires_grad=True)
     other, middle = x.unbind()
     clip_gradient(middle, 2.5)
@@ -185,7 +185,7 @@ def test_another_result_of_the_node_is_not_clipped() -> None:
 
 
 def test_other_users_of_the_gradient_see_all_of_it() -> None:
-    """The sum hands one and the same gradient to both terms: clipping must not write to it."""
+    """The sum passes the same gradient to both terms: clipping must not write to it."""
     x = torch.ones(2, requires_grad=True)
     y = torch.ones(2, requires_grad=True)
     clip_gradient(x, 1.0)
@@ -194,11 +194,13 @@ def test_other_users_of_the_gradient_see_all_of_it() -> None:
 
     assert [1.0, -1.0] == x.grad.tolist(), f"x is clipped at 1: yours {x.grad.tolist()}"
     assert [5.0, -7.0] == y.grad.tolist(), f"y is not clipped: yours {y.grad.tolist()}"
-    assert [5.0, -7.0] == gradient.tolist(), f"yours wrote to what backward got: {gradient}"
+    assert [5.0, -7.0] == gradient.tolist(), (
+        f"yours wrote to the gradient passed to backward: {gradient}"
+    )
 
 
 def test_clipping_comes_to_an_end() -> None:
-    """The handle removes the hook; hooks later in line see what is clipped."""
+    """The handle removes the hook; later hooks see the clipped gradient."""
     x = torch.ones(2, requires_grad=True)
     handle = clip_gradient(x, 1.0)
     seen = []
@@ -208,4 +210,6 @@ def test_clipping_comes_to_an_end() -> None:
     (x * 3).sum().backward()
 
     assert [[1.0, 1.0], [3.0, 3.0]] == seen, f"clipped, then removed: a later hook saw {seen}"
-    assert [4.0, 4.0] == x.grad.tolist(), f"1 clipped and 3 in full: yours {x.grad.tolist()}"
+    assert [4.0, 4.0] == x.grad.tolist(), (
+        f"expected 1 (clipped) and 3 (not clipped); yours {x.grad.tolist()}"
+    )

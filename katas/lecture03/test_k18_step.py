@@ -17,7 +17,7 @@ def model_and_data(device: str) -> tuple[nn.Module, torch.Tensor]:
 
 
 def test_parameters_step_in_backward(device: str) -> None:
-    """As torch.optim.SGD would after it, and in place."""
+    """The result is that of torch.optim.SGD after backward, and in place."""
     model, batch = model_and_data(device)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     grads = torch.autograd.grad(model(batch).square().mean(), list(model.parameters()))
@@ -31,12 +31,12 @@ def test_parameters_step_in_backward(device: str) -> None:
     now = [parameter.data_ptr() for parameter in model.parameters()]
     assert places == now, "yours made new tensors: step in place"
     for p in model.parameters():
-        assert p.is_leaf, "yours recorded the step: a parameter is a result now"
+        assert p.is_leaf, "yours recorded the step: the parameter is no longer a leaf"
         assert p.requires_grad, "yours switched requires_grad off"
 
 
 def test_gradients_are_freed_one_by_one(device: str) -> None:
-    """When a later gradient is accumulated, the earlier ones are gone already."""
+    """When a later gradient is accumulated, the earlier ones are already freed."""
     model, batch = model_and_data(device)
     made: list[StorageWeakRef] = []
     for parameter in model.parameters():
@@ -52,28 +52,32 @@ def test_gradients_are_freed_one_by_one(device: str) -> None:
     model(batch).sum().backward()
 
     assert [0, 0, 0, 0] == alive, (
-        f"gradients alive after each step: yours {alive}, expected 0 each time, plain training"
-        " [1, 2, 3, 4]"
+        f"gradients alive after each step: yours {alive}, expected 0 each time; plain training has "
+        "[1, 2, 3, 4]"
     )
     kept = sum(not each.expired() for each in made)
-    assert 0 == kept, f"yours keeps {kept} of {len(made)} gradients elsewhere: let them go"
+    assert 0 == kept, f"yours keeps {kept} of {len(made)} gradients elsewhere: drop them"
 
 
 def test_a_gradient_of_several_uses_is_stepped_once() -> None:
-    """Not once per use: a post-accumulate hook sees the sum."""
+    """It steps once, not once per use: a post-accumulate hook sees the sum."""
     weight = torch.tensor([1.0], requires_grad=True)
     log = step_in_backward([weight], 0.25)
     (weight * 2 + weight * 3).backward()
-    assert [1 - 0.25 * 5] == weight.tolist(), f"a single step by 2 + 3: yours {weight.tolist()}"
+    assert [1 - 0.25 * 5] == weight.tolist(), (
+        f"expected a single step by 2 + 3; yours {weight.tolist()}"
+    )
     log.remove()
     (weight * 2).backward()
 
-    assert [1 - 0.25 * 5] == weight.tolist(), f"removed, so no step: yours {weight.tolist()}"
-    assert [2.0] == weight.grad.tolist(), f"removed, so the gradient stays: yours {weight.grad}"
+    assert [1 - 0.25 * 5] == weight.tolist(), f"hooks removed, so no step; yours {weight.tolist()}"
+    assert [2.0] == weight.grad.tolist(), (
+        f"hooks removed, so the gradient stays; yours {weight.grad}"
+    )
 
 
 def test_each_backward_is_a_step() -> None:
-    """The second one too; and a removed log takes the hooks off every parameter."""
+    """So is the second one; removing the log removes the hooks from every parameter."""
     weights = [torch.tensor([1.0], requires_grad=True) for _ in range(3)]
     log = step_in_backward(weights, 0.25)
     for _ in range(2):
@@ -84,12 +88,12 @@ def test_each_backward_is_a_step() -> None:
     sum(weights).backward()
 
     yours = [weight.item() for weight in weights]
-    assert [0.5] * 3 == yours, f"removed, so nobody steps: yours {yours}"
+    assert [0.5] * 3 == yours, f"hooks removed, so no parameter steps; yours {yours}"
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
 def test_steps_are_not_recorded() -> None:
-    """Not even where backward records itself, which leaves grad mode on in its hooks."""
+    """Not even if backward itself is recorded, which leaves grad mode on in its hooks."""
     weight = torch.tensor([1.0], requires_grad=True)
     step_in_backward([weight], 0.25)
     try:
@@ -98,4 +102,4 @@ def test_steps_are_not_recorded() -> None:
         raise AssertionError(f"with create_graph=True: {error}") from error
 
     assert [1 - 0.25 * 2] == weight.tolist(), f"yours {weight.tolist()}, expected [0.5]"
-    assert weight.is_leaf, "a recorded step would make it a result"
+    assert weight.is_leaf, "a recorded step would make it a non-leaf"

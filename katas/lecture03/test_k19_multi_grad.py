@@ -1,4 +1,4 @@
-"""Tests of k19_multi_grad: what the tools see is compared with what the engine says."""
+"""Tests of k19_multi_grad: what the tools record is compared with what the engine does."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from plugins.kit import unchanged
 
 
 def branches() -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Return a leaf and three results of it, with gradients that no rounding hides."""
+    """Return an irrational leaf and three results computed from it."""
     leaf = torch.tensor([2.0, 3.0], dtype=torch.float64).sqrt().requires_grad_()
     return leaf, [leaf.exp(), leaf.sin(), leaf * 3]
 
 
 def test_one_norm_for_all_tensors() -> None:
-    """A number for a backward, in whatever order they come."""
+    """One number per backward, in whatever order the gradients arrive."""
     leaf, tensors = branches()
     log = log_norms(iter(tensors))
     noted: list[int] = []
@@ -32,11 +32,11 @@ def test_one_norm_for_all_tensors() -> None:
     assert log.norms == pytest.approx([expected], rel=1e-12), (
         f"yours {log.norms}, expected {[expected]}: one norm over three gradients"
     )
-    assert [1] == noted, "all three are there before the leaf's gradient is: yours comes later"
+    assert [1] == noted, "all three gradients arrive before the leaf's; yours comes later"
 
 
 def test_what_is_not_reached_counts_as_zero() -> None:
-    """The next backward goes through one branch alone: that is no reason to wait."""
+    """The next backward goes through only one branch: do not wait for the others."""
     leaf, tensors = branches()
     log = log_norms(tensors)
     (tensors[0] * 7).sum().backward(retain_graph=True)
@@ -49,27 +49,27 @@ def test_what_is_not_reached_counts_as_zero() -> None:
 
 
 def test_every_backward_has_its_number() -> None:
-    """Until the log is removed, and for leaves too."""
+    """Until the log is removed, for leaves too."""
     x = torch.ones(2, requires_grad=True)
     y = torch.ones(2, requires_grad=True)
     log = log_norms([x, y])
     for factor in (1.0, 2.0):
         (factor * (x + y)).sum().backward()
     assert log.norms == pytest.approx([2.0, 4.0]), (
-        f"two backwards: yours {log.norms}, expected [2, 4], .grad of before not included"
+        f"two backwards: yours {log.norms}, expected [2, 4], without the old .grad"
     )
     log.remove()
     (x + y).sum().backward()
 
     assert len(log.norms) == 2, (
-        f"after log.remove() yours noted {log.norms[2:]} all the same: remove() takes off the hooks"
-        " whose handles are in log.handles"
+        f"after log.remove() yours still recorded {log.norms[2:]}: remove() removes the hooks "
+        "whose handles are in log.handles"
     )
-    assert [4.0, 4.0] == x.grad.tolist(), f"gradients stay as they are: yours {x.grad.tolist()}"
+    assert [4.0, 4.0] == x.grad.tolist(), f"gradients must not change; yours {x.grad.tolist()}"
 
 
 def test_shapes_at_a_module(device: str) -> None:
-    """The gradient of the module's input first, that of its output second, per call."""
+    """One pair per call: first the gradient of the module's input, then that of its output."""
     layer = nn.Linear(3, 4).to(device)
     log = inspect_module(layer)
     x = torch.randn(5, 3, device=device, requires_grad=True)
@@ -90,7 +90,7 @@ class Two(nn.Module):
 
 
 def test_absent_gradients_are_none() -> None:
-    """An input that is no tensor, and an output that is not used."""
+    """For an input that is not a tensor, and an output that is not used."""
     module = Two()
     log = inspect_module(module)
     product, _ = module(torch.ones(2, requires_grad=True), 3.0)
@@ -101,7 +101,7 @@ def test_absent_gradients_are_none() -> None:
 
 
 def test_module_hooks_are_removed() -> None:
-    """And a gradient passes through unchanged as long as they are there."""
+    """While they are registered, gradients pass through unchanged."""
     layer = nn.Tanh()
     log = inspect_module(layer)
     x = torch.linspace(-1, 1, 5, requires_grad=True)
@@ -112,6 +112,6 @@ def test_module_hooks_are_removed() -> None:
     layer(x).sum().backward()
 
     assert 1 == len(log.shapes), (
-        f"one backward, then log.remove(), then another: yours {log.shapes}, expected the first"
-        " alone; remove() takes off the hooks whose handles are in log.handles"
+        f"one backward, then log.remove(), then another: yours {log.shapes}, expected only "
+        "the first; remove() removes the hooks whose handles are in log.handles"
     )

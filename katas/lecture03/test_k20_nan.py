@@ -1,4 +1,4 @@
-"""Tests of k20_nan: anomaly mode says who was the first, on the very graph."""
+"""Tests of k20_nan: anomaly mode names the first culprit in the same graph."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_culprit_is_that_of_anomaly_mode(name: str) -> None:
-    """One node got numbers and returned NaN; what follows only passes it on."""
+    """One node got numbers and returned NaN; later nodes only pass it on."""
     root = PROGRAMS[name](leaf(0.0, 1.0))
     theirs = accused(root)
     with unchanged(root=root):
@@ -59,7 +59,7 @@ def test_the_culprit_is_that_of_anomaly_mode(name: str) -> None:
 
 
 def test_each_branch_may_have_one() -> None:
-    """Anomaly mode stops at the first; you see all, in the order in which they ran."""
+    """Anomaly mode stops at the first; yours finds all, in the order in which they ran."""
     x, y = leaf(0.0), leaf(0.0)
     first, second = x.sqrt() * 0, y.log() * 0
     root = (first + second).sum()
@@ -71,7 +71,7 @@ def test_each_branch_may_have_one() -> None:
 
 
 def test_what_comes_in_has_no_culprit() -> None:
-    """A NaN in the gradient that backward is given was made elsewhere."""
+    """A NaN in the gradient passed to backward comes from elsewhere."""
     root = leaf(1.0) * 2
     yours = kata.watch(root)
     root.backward(torch.tensor([torch.nan]))
@@ -83,7 +83,7 @@ def test_each_backward_is_watched() -> None:
     """A second one extends the list."""
     root = (leaf(0.0).sqrt() * 0).sum()
     yours = kata.watch(root)
-    assert [] == yours, f"no backward has run, and yours has {yours}"
+    assert [] == yours, f"no backward has run, but yours has {yours}"
     root.backward(retain_graph=True)
     root.backward()
 
@@ -91,7 +91,7 @@ def test_each_backward_is_watched() -> None:
 
 
 def test_gradients_stay() -> None:
-    """Hooks look, and return nothing."""
+    """Hooks only look and return nothing."""
     x = leaf(0.3, 0.7)
     root = x.exp().sum()
     kata.watch(root)
@@ -110,11 +110,11 @@ def test_gradients_stay() -> None:
 
 
 class Bystander:
-    """Something whose life shows the life of the node that holds it."""
+    """An object that lives as long as the node that holds it."""
 
 
 def test_the_graph_is_freed() -> None:
-    """With its last tensor, by counted references."""
+    """It dies with its last tensor, by reference counting."""
 
     def made() -> Bystander:
         bystander = Bystander()
@@ -127,7 +127,7 @@ def test_the_graph_is_freed() -> None:
 
 
 def test_anomaly_mode_is_not_asked() -> None:
-    """It stops at the first NaN, and slows each operator of forward down."""
+    """It stops at the first NaN, and slows down every operator of forward."""
     anomaly = ("autograd.detect_anomaly", "autograd.set_detect_anomaly", "autograd.anomaly_mode")
     with forbids(kata, *(f"torch.{name}" for name in anomaly)) as fresh:
         root = (leaf(0.0).sqrt() * 0).sum()

@@ -1,4 +1,4 @@
-"""Tests of k21_anomaly: PyTorch's anomaly mode names node and line of the same program."""
+"""Tests of k21_anomaly: PyTorch's anomaly mode must name the same node and line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def leaf(*values: float) -> torch.Tensor:
 
 
 def roots(x: torch.Tensor) -> torch.Tensor:
-    """Take two roots, in two lines; the second one is at 0."""
+    """Take two roots in two lines; the second is at 0."""
     a = (x + 1).sqrt()
     b = x.sqrt()
     return (a + b * 0).sum()
@@ -43,18 +43,18 @@ def power(x: torch.Tensor) -> torch.Tensor:
 
 
 def two_results(x: torch.Tensor) -> torch.Tensor:
-    """Make two results with a call."""
+    """Make two results with one call."""
     sign, log = torch.linalg.slogdet((x * 0).diag())
     return sign + log
 
 
 def infinite(x: torch.Tensor) -> torch.Tensor:
-    """Let a root return infinity, which is no NaN."""
+    """Let a root return infinity, which is not NaN."""
     return x.sqrt().sum()
 
 
 def from_outside(x: torch.Tensor) -> torch.Tensor:
-    """Let a hook make the NaN, which the node then gets and returns."""
+    """Let a hook make the NaN, which the node then receives and returns."""
     y = x.exp()
     y.register_hook(lambda grad: grad * torch.nan)
     return y.sum()
@@ -66,7 +66,7 @@ def fine(x: torch.Tensor) -> torch.Tensor:
 
 
 def outcome(call: Callable[[], object]) -> str:
-    """Return the text of the RuntimeError that a call ends in, or that there was none."""
+    """Return the text of the RuntimeError that a call raises, or say that there was none."""
     try:
         call()
     except NotImplementedError:
@@ -85,7 +85,7 @@ def accused(program: Callable[[torch.Tensor], torch.Tensor]) -> tuple[str, str] 
     if text == "no error":
         return None
     trace = next(str(w.message) for w in caught if "Traceback of forward call" in str(w.message))
-    # `**` runs a line of torch's own Python: the last line of this file is meant.
+    # `**` runs a line of torch's own Python: take the last line in this file.
     mine = re.findall(rf'File "{re.escape(__file__)}", line (\d+), in', trace)
     name = re.findall("Function '(.*)' returned nan", text)[0]
     return name, f"{Path(__file__).name}:{mine[-1]}"
@@ -95,7 +95,7 @@ def accused(program: Callable[[torch.Tensor], torch.Tensor]) -> tuple[str, str] 
 def test_node_and_line_are_those_of_anomaly_mode(
     program: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
-    """The forward call that made the node, in the file of the program."""
+    """They name the forward call that made the node, in the file of the program."""
     theirs = accused(program)
     with Anomaly():
         loss = program(leaf(0.0, 1.0))
@@ -106,26 +106,26 @@ def test_node_and_line_are_those_of_anomaly_mode(
 
 
 def composite(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Return a result with several nodes behind it: for the mode it is a single call."""
+    """Return a result with several nodes behind it, which the mode sees as a single call."""
     if has_torch_function((x, other)):
         return handle_torch_function(composite, (x, other), x, other)
     return (other + x.sqrt() * 0 + other).exp()
 
 
 def test_a_call_may_leave_several_nodes() -> None:
-    """The mode sees the outer call alone; the node that fails lies behind the result's."""
+    """The mode sees only the outer call; the failing node is behind that of the result."""
     with Anomaly():
         y = composite(leaf(0.0), leaf(1.0).exp())
     yours = outcome(y.sum().backward)
 
     assert "SqrtBackward0 returned NaN" in yours, (
-        f"yours: {yours}; behind the result of a call are other new nodes, on every branch, beside"
-        " marked ones too: mark them all"
+        f"yours: {yours}; a call's result may have other new nodes behind it, on every branch, "
+        "next to marked ones: mark them all"
     )
 
 
 def test_a_node_keeps_its_first_line() -> None:
-    """Uses of a result come later, and made nothing of it."""
+    """Later uses of a result did not make its node."""
     with Anomaly():
         y = leaf(0.0).sqrt()
         first = y.grad_fn.metadata.get("line")
@@ -137,7 +137,7 @@ def test_a_node_keeps_its_first_line() -> None:
 
 
 def test_other_notes_stay() -> None:
-    """The dict is shared with others."""
+    """Other code uses the dict too."""
     x = leaf(1.0)
     y = x.exp()
     y.grad_fn.metadata["mine"] = 1
@@ -148,18 +148,18 @@ def test_other_notes_stay() -> None:
 
 
 def test_outside_nothing_is_watched() -> None:
-    """A graph that was built before or after goes on as ever."""
+    """A graph that was built before or after works as usual."""
     before = (leaf(0.0).sqrt() * 0).sum()
     with Anomaly():
         leaf(0.0).exp()
     after = (leaf(0.0).sqrt() * 0).sum()
     for name, loss in {"before": before, "after": after}.items():
         yours = outcome(loss.backward)
-        assert yours == "no error", f"a graph built {name} the with: yours raises {yours}"
+        assert yours == "no error", f"for a graph built {name} the with block yours raises {yours}"
 
 
 def test_values_and_gradients_stay() -> None:
-    """Whatever the call returns is returned, numbers and lists too."""
+    """Every result of a call is returned, numbers and lists too."""
     x = leaf(0.3, 0.7)
     with Anomaly(), unchanged(x=x):
         y = x.exp()
@@ -173,7 +173,7 @@ def test_values_and_gradients_stay() -> None:
 
 
 def test_every_backward_is_checked() -> None:
-    """Also the second one over a graph."""
+    """Even the second backward of a graph."""
     with Anomaly():
         loss = roots(leaf(0.0))
     for count in ("first", "second"):
@@ -182,7 +182,7 @@ def test_every_backward_is_checked() -> None:
 
 
 def test_a_long_program() -> None:
-    """Five thousand calls: each marks what is new, and does not walk all that was before."""
+    """Five thousand calls: each marks only the new nodes and does not walk all the old ones."""
     x = leaf(1.0)
     start = time.process_time()
     with Anomaly():
@@ -197,7 +197,7 @@ def test_a_long_program() -> None:
 
 
 def test_a_long_graph_of_before() -> None:
-    """Its nodes lie behind the first result, and are more than Python's recursion takes."""
+    """Its nodes are behind the first result, and exceed Python's recursion limit."""
     x = leaf(1.0)
     y = x
     for _ in range(5000):
@@ -206,18 +206,18 @@ def test_a_long_graph_of_before() -> None:
         with Anomaly():
             y = y.exp()
     except RecursionError:
-        raise AssertionError("yours walks by recursion, and the graph is 5000 deep") from None
+        raise AssertionError("yours uses recursion, but the graph is 5000 nodes deep") from None
     y.backward()
 
     assert x.grad is not None, "backward reached the leaf"
 
 
 class Bystander:
-    """Something whose life shows the life of the node that holds it."""
+    """An object that lives as long as the node that holds it."""
 
 
 def test_the_graph_is_freed() -> None:
-    """With its last tensor, by counted references."""
+    """It dies with its last tensor, by reference counting."""
 
     def made() -> Bystander:
         bystander = Bystander()
@@ -230,7 +230,7 @@ def test_the_graph_is_freed() -> None:
 
 
 def test_pytorchs_mode_is_not_asked() -> None:
-    """It is what you build."""
+    """The kata builds anomaly mode, so it must not call it."""
     anomaly = ("autograd.detect_anomaly", "autograd.set_detect_anomaly", "autograd.anomaly_mode")
     frames = ("sys._getframe",)
     with forbids(kata, *(f"torch.{name}" for name in anomaly), allow=frames) as fresh:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def vector(size: int = 3, device: str = "cpu") -> torch.Tensor:
-    """Return numbers between 0 and 1 that are no leaf and require grad."""
+    """Return numbers between 0 and 1 that are not leaves and require grad."""
     return torch.rand(size, device=device, requires_grad=True).clone()
 
 
 def packed(function: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Call a function and return its result with all tensors that were saved meanwhile."""
+    """Call a function, and return its result and all tensors saved during the call."""
     seen: list[torch.Tensor] = []
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
@@ -41,7 +41,7 @@ def packed(function: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, list[tor
 
 
 def test_a_product_saves_both_factors() -> None:
-    """Each factor's gradient is the other factor; the tensors are the factors themselves."""
+    """Each factor's gradient is the other factor; the saved tensors are the factors themselves."""
     x, y = vector(), vector()
     found = saved((x * y).grad_fn)
 
@@ -51,12 +51,12 @@ def test_a_product_saves_both_factors() -> None:
 
 
 def test_exp_saves_its_result_and_a_sum_nothing() -> None:
-    """Sizes are saved by a sum, but these are no tensors; what is not needed is None."""
+    """A sum saves sizes, which are not tensors; what is not needed is None."""
     x = vector()
 
     leaf = torch.ones(1, requires_grad=True).view(1).grad_fn.next_functions[0][0]
     cases = {"exp": (x.exp().grad_fn, {"result"}), "sum": (x.sum().grad_fn, set())}
-    # The gradient of the first factor alone is asked for, and needs the second.
+    # Only the gradient of the first factor is needed, which needs the second factor.
     cases["x * ones"] = ((x * torch.ones(3)).grad_fn, {"other"})
     for name, (node, expected) in {**cases, "a leaf": (leaf, set())}.items():
         yours = set(saved(node))
@@ -64,7 +64,7 @@ def test_exp_saves_its_result_and_a_sum_nothing() -> None:
 
 
 def test_lists_are_numbered() -> None:
-    """Indexing saves its index tensors in a list, in which None stands for a full slice."""
+    """Indexing saves its index tensors in a list, where None means a full slice."""
     x = torch.ones(3, 4, 5, requires_grad=True)
     rows, columns = torch.tensor([0, 1]), torch.tensor([2, 3])
     found = saved(x[rows, :, columns].grad_fn)
@@ -75,7 +75,7 @@ def test_lists_are_numbered() -> None:
 
 
 def test_nodes_of_any_operator_are_read() -> None:
-    """By their attributes, whatever these are called: as many as the hooks see."""
+    """By their attributes, whatever their names: as many tensors as the hooks see."""
     square = torch.rand(3, 3, dtype=torch.float64) + 3 * torch.eye(3, dtype=torch.float64)
     for call in (
         lambda x: torch.linalg.solve(x, x),
@@ -90,7 +90,7 @@ def test_nodes_of_any_operator_are_read() -> None:
         yours = sum(map(len, found.values()))
 
         names = {name: list(each) for name, each in found.items()}
-        assert len(tensors) == yours, f"the hooks saw {len(tensors)} tensors, yours are {names}"
+        assert len(tensors) == yours, f"the hooks saw {len(tensors)} tensors; yours found {names}"
 
 
 class Keeps(torch.autograd.Function):
@@ -98,22 +98,22 @@ class Keeps(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x):  # noqa: ANN001, ANN205
-        """Return the double."""
+        """Return twice x."""
         double = x * 2
         ctx.save_for_backward(x, None, double)
         return double.clone()
 
     @staticmethod
     def backward(ctx, gradient):  # noqa: ANN001, ANN205
-        """Return the gradient of the double."""
+        """Return twice the gradient."""
         return gradient * 2
 
 
 def test_functions_of_your_own_save_too() -> None:
-    """By ctx.save_for_backward, in which None may stand."""
+    """With ctx.save_for_backward, which may contain None."""
     x = vector()
-    # Held until its node was read: before torch 2.13 the Python object of such a node points
-    # weakly to the node proper, which the graph alone keeps (pytorch/pytorch#181390).
+    # Held until its node is read: before torch 2.13 the Python object of such a node points weakly
+    # to the node proper, which only the graph keeps alive (pytorch/pytorch#181390).
     y = Keeps.apply(x)
     found = saved(y.grad_fn)
 
@@ -122,7 +122,7 @@ def test_functions_of_your_own_save_too() -> None:
 
 
 def test_a_node_that_has_run_has_let_go() -> None:
-    """Backward frees what was saved; PyTorch's own error says so."""
+    """Backward frees what was saved, and PyTorch's own error says so."""
     y = vector().exp()
     y.sum().backward()
     with pytest.raises(RuntimeError, match="already been freed"):
@@ -144,7 +144,7 @@ def test_bytes_of_one_saved_tensor(device: str) -> None:
 
 
 def test_a_storage_counts_once() -> None:
-    """However many nodes save it, and through whatever view."""
+    """However many nodes save it, through whatever view."""
     x = torch.ones(10, requires_grad=True)
     y = x * x + x.view(5, 2).sin().sum()
 
@@ -153,7 +153,7 @@ def test_a_storage_counts_once() -> None:
 
 
 def test_a_view_keeps_its_whole_storage() -> None:
-    """Two elements of a thousand keep a thousand alive."""
+    """A view of two elements keeps all thousand alive."""
     x = torch.ones(1000, requires_grad=True)
 
     yours = saved_bytes(x[:2].sin())
@@ -175,7 +175,7 @@ def test_own_storages_do_not_count() -> None:
 
 
 def test_a_node_with_many_paths_is_visited_once() -> None:
-    """Forty doublings have a trillion paths; and ten thousand nodes in a row are no recursion."""
+    """Forty doublings have a trillion paths; ten thousand nodes exceed the recursion limit."""
     x = torch.ones((), requires_grad=True)
     y = x.exp()
     for _ in range(40):
@@ -189,7 +189,7 @@ def test_a_node_with_many_paths_is_visited_once() -> None:
 
 @given(width=st.integers(1, 5), depth=st.integers(1, 3), batch=st.integers(0, 4))
 def test_bytes_of_a_model_are_those_its_hooks_see(width: int, depth: int, batch: int) -> None:
-    """Layers of any size: the storages that pass through the hooks, parameters aside."""
+    """For layers of any size: the storages that the hooks see, without parameters."""
     torch.manual_seed(0)
     layers = [nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(depth)]
     model = nn.Sequential(*layers, nn.LayerNorm(width))
@@ -236,11 +236,11 @@ OPERATORS: dict[str, tuple[int, Callable[..., torch.Tensor]]] = {
 
 
 def depends(number: int, count: int, function: Callable[..., torch.Tensor]) -> bool:
-    """Say whether backward misses its input (or result, for -1) as it was: by the version."""
+    """Return whether backward needs this input (or, for -1, the result) unchanged."""
     inputs = [vector() for _ in range(count)]
     result = function(*inputs)
     touched = [*inputs, result][number].detach()
-    # The values stay; the version counter, which a detached tensor shares, moves on.
+    # The values stay; the version counter, which a detached tensor shares, is incremented.
     touched.copy_(touched.clone())
     try:
         result.sum().backward()
@@ -251,7 +251,7 @@ def depends(number: int, count: int, function: Callable[..., torch.Tensor]) -> b
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_roles(name: str) -> None:
-    """What is saved may not be overwritten: each input and the result is, and backward tells."""
+    """Saved tensors must not be overwritten: overwrite each input and the result, run backward."""
     count, function = OPERATORS[name]
     expected = {f"input {number}" for number in range(count) if depends(number, count, function)}
     inputs = [vector() for _ in range(count)]
@@ -270,19 +270,21 @@ def test_roles(name: str) -> None:
 
 
 def test_an_input_comes_before_the_result() -> None:
-    """Whether it requires grad or not, and the first one if two lie in one storage."""
+    """Whether it requires grad or not, and the first if two inputs share a storage."""
     x = vector(4)
 
     yours = roles(lambda x: x.exp_().view(2, 2), x)
-    assert {"input 0"} == yours, f"yours {yours}: exp_ saves its result, which lies in x"
+    assert {"input 0"} == yours, f"yours {yours}: exp_ saves its result, which is stored in x"
     yours = roles(lambda x, y: x * y, x, x.view(2, 2).view(4))
-    assert {"input 0"} == yours, f"yours {yours}: both inputs lie in one storage, the first counts"
+    assert {"input 0"} == yours, (
+        f"yours {yours}: both inputs share one storage, so the first counts"
+    )
     yours = roles(torch.mul, vector(), torch.rand(3))
     assert {"input 1"} == yours, f"yours {yours}, expected input 1: only the first requires grad"
 
 
 def test_the_graph_is_read_and_no_hook_is_set() -> None:
-    """And the function is called once."""
+    """The function is called once."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -294,12 +296,12 @@ def test_the_graph_is_read_and_no_hook_is_set() -> None:
             roles(function, vector())
             saved_bytes(vector().exp())
         except RuntimeError as error:
-            raise AssertionError(f"yours sets hooks: {error}") from error
+            raise AssertionError(f"yours uses hooks: {error}") from error
     assert 1 == len(calls), f"yours calls the function {len(calls)} times, expected 1"
 
 
 def test_what_is_looked_at_stays() -> None:
-    """Inputs with a gradient, what the graph has saved, and every state."""
+    """Inputs with a gradient, saved tensors and global state are unchanged."""
     x, y = vector(), vector()
     x.grad, y.grad = torch.ones_like(x), torch.ones_like(y)
     result = x.exp() * y

@@ -1,4 +1,4 @@
-"""Tests of k23_saved_tensors: gradients stay, what the graph holds changes."""
+"""Tests of k23_saved_tensors: gradients stay the same; what the graph holds changes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Bystander:
-    """Something whose life shows the life of the node that holds it."""
+    """An object that lives as long as the node that holds it."""
 
 
 def outlives(context: AbstractContextManager[None]) -> bool:
-    """Say whether a graph saved under `context` outlives its last user."""
+    """Return whether a graph saved under `context` outlives its last user."""
     x = torch.ones(3, requires_grad=True)
     with context:
         y = x.exp() * x
@@ -46,14 +46,14 @@ def outlives(context: AbstractContextManager[None]) -> bool:
 
 @pytest.mark.given
 def test_a_result_that_is_kept_with_its_graph_is_a_cycle() -> None:
-    """Packing a tensor as it is leaks the graph; a detached one does not."""
+    """Keeping a tensor as it is leaks the graph; keeping it detached does not."""
     assert outlives(saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor))
     assert not outlives(saved_tensors_hooks(lambda tensor: tensor.detach(), lambda tensor: tensor))
 
 
 @pytest.mark.given
 def test_pack_is_called_without_grad_mode() -> None:
-    """What it computes has no graph; what it is given has one, and what it gives back as it is."""
+    """Tensors computed in pack have no graph; its argument has one, even if returned as it is."""
     seen: list[tuple[bool, bool, bool, bool]] = []
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
@@ -70,7 +70,7 @@ def test_pack_is_called_without_grad_mode() -> None:
 
 @pytest.mark.given
 def test_a_number_is_not_packed() -> None:
-    """The 2 becomes a tensor, which the product saves, and no hook is asked."""
+    """The 2 becomes a tensor, which the product saves without calling a hook."""
     seen: list[torch.Size] = []
     x = torch.ones(3, requires_grad=True)
     with saved_tensors_hooks(lambda tensor: seen.append(tensor.shape), lambda packed: packed):
@@ -83,31 +83,32 @@ def test_a_number_is_not_packed() -> None:
 
 @pytest.mark.step(1, "count the bytes")
 def test_bytes_are_counted_as_they_are_saved(device: str) -> None:
-    """Both factors, a view's own elements, and nothing for a sum."""
+    """Both factors count, a view by its own elements, and a sum saves nothing."""
     x = torch.ones(10, device=device, requires_grad=True)
     y = torch.ones(10, 1, dtype=torch.float64, device=device, requires_grad=True)
     sizes: list[int] = []
     with counting(sizes):
-        assert [] == sizes, f"nothing is saved yet, and yours has {sizes}"
+        assert [] == sizes, f"nothing is saved yet, but yours has {sizes}"
         (x * y).sum()
         assert [40, 80] == sorted(sizes), f"x and y are saved, 40 and 80 bytes; yours {sizes}"
         x[:3].sin()
     x.sin()
 
     assert [40, 80, 12] == [*sorted(sizes[:2]), *sizes[2:]], (
-        f"yours {sizes}, expected 40 and 80, then 12: in the context alone, and elements alone"
+        f"yours {sizes}, expected 40 and 80, then 12: count only within the context, and only "
+        "elements"
     )
 
 
 @pytest.mark.step(1, "count the bytes")
 def test_counting_changes_nothing(device: str) -> None:
-    """Saved tensors are the very memory they were, and gradients too."""
+    """Saved tensors keep their memory, and gradients their values."""
     x = torch.linspace(0, 1, 5, device=device, requires_grad=True)
     sizes: list[int] = []
     with counting(sizes):
         y = x.exp()
     saved = y.grad_fn._saved_result  # noqa: SLF001
-    assert saved.data_ptr() == y.data_ptr(), "yours keeps a copy, and counting is to change nothing"
+    assert saved.data_ptr() == y.data_ptr(), "yours keeps a copy, but counting must change nothing"
     (grad,) = torch.autograd.grad(y.sum(), x)
 
     says = "yours is not exp's gradient\n".__add__
@@ -123,10 +124,10 @@ def test_counting_leaks_no_graph() -> None:
 
 @pytest.mark.step(2, "keep them on disk")
 def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
-    """One file each; what comes back comes from there."""
+    """Each has its own file, and comes back from it."""
     x = torch.linspace(0, 1, 1000, device=device, requires_grad=True)
     with on_disk(tmp_path):
-        assert [] == list(tmp_path.iterdir()), "nothing is saved yet, and yours wrote a file"
+        assert [] == list(tmp_path.iterdir()), "nothing is saved yet, but yours wrote a file"
         hidden = x.exp()
         y = hidden.sin()
     count = len(list(tmp_path.iterdir()))
@@ -135,7 +136,7 @@ def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
     assert size >= 4000, f"1000 float32 take 4000 bytes; yours wrote {size}"
     saved, again = y.grad_fn._saved_self, y.grad_fn._saved_self  # noqa: SLF001
 
-    assert saved.data_ptr() != again.data_ptr(), "yours keeps in memory what it has read"
+    assert saved.data_ptr() != again.data_ptr(), "yours keeps the tensor in memory after reading it"
     assert saved.data_ptr() != hidden.data_ptr(), "yours comes from memory, not from the file"
     says = "from the file: yours is not what was saved\n".__add__
     torch.testing.assert_close(saved, hidden, rtol=0, atol=0, msg=says)
@@ -145,7 +146,7 @@ def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
 
 @pytest.mark.step(2, "keep them on disk")
 def test_files_go_with_the_graph(tmp_path: Path) -> None:
-    """Not before: a retained graph unpacks twice. And not only after a backward."""
+    """Not earlier, because a retained graph unpacks twice; and even without a backward."""
     x = torch.ones(3, requires_grad=True)
     with on_disk(tmp_path):
         y = (x * x).exp()
@@ -155,19 +156,19 @@ def test_files_go_with_the_graph(tmp_path: Path) -> None:
     assert 3 == count, f"a retained graph needs its 3 files again, yours has {count}"
     assert torch.equal(first, second), f"two backwards: yours {first.tolist()}, {second.tolist()}"
     left = len(list(tmp_path.iterdir()))
-    assert 0 == left, f"backward has let go of what was saved, and {left} files of yours are left"
+    assert 0 == left, f"backward has freed what was saved, but {left} files of yours are left"
     with on_disk(tmp_path):
         y = (x * x).exp()
     count = len(list(tmp_path.iterdir()))
     assert 3 == count, f"yours wrote {count} files, expected 3"
     del y
     left = len(list(tmp_path.iterdir()))
-    assert 0 == left, f"the graph is gone without a backward, and {left} files of yours are left"
+    assert 0 == left, f"the graph is gone without a backward, but {left} files of yours are left"
 
 
 @pytest.mark.step(2, "keep them on disk")
 def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
-    """Also after the files of another graph are gone."""
+    """Even after the files of another graph are deleted."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with on_disk(tmp_path):
         first, second = (x * 1).sin(), (x * 2).sin()
@@ -177,16 +178,16 @@ def test_each_graph_has_files_of_its_own(tmp_path: Path) -> None:
     (yours,) = torch.autograd.grad(second.sum(), x)
     (other,) = torch.autograd.grad(third.sum(), x)
 
-    assert count == 2, f"one tensor of each graph is saved, {count} files are there"
+    assert count == 2, f"each graph saves one tensor, but there are {count} files"
     expected = [2 * (2 * x).cos().detach(), 3 * (3 * x).cos().detach()]
     torch.testing.assert_close(
-        [yours, other], expected, msg=lambda text: f"a file holds another's tensor: {text}"
+        [yours, other], expected, msg=lambda text: f"a file holds another graph's tensor: {text}"
     )
 
 
 @pytest.mark.step(2, "keep them on disk")
 def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
-    """The saved tensor itself dies with its last user, though the graph lives."""
+    """The saved tensor itself dies with its last user, although the graph lives."""
     x = torch.ones(3, requires_grad=True)
     with on_disk(tmp_path):
         hidden = x.exp()
@@ -196,7 +197,7 @@ def test_writing_to_disk_leaves_nothing_in_memory(tmp_path: Path) -> None:
 
     assert alive() is None, "what your pack returns holds the tensor"
     assert not outlives(on_disk(tmp_path)), "what your pack returns holds the node"
-    assert y.requires_grad, "the graph is still there"
+    assert y.requires_grad, "the graph must still be alive"
 
 
 @pytest.mark.step(2, "keep them on disk")
@@ -214,7 +215,7 @@ def test_a_view_is_saved_without_its_storage(tmp_path: Path) -> None:
 @pytest.mark.step(2, "keep them on disk")
 @given(shape=st.lists(st.integers(0, 3), max_size=3), order=st.randoms())
 def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
-    """Permuted and empty ones, in their own shape, for any dtype."""
+    """Permuted and empty tensors come back in their own shape, in any dtype."""
     dims = list(range(len(shape)))
     order.shuffle(dims)  # type: ignore[attr-defined]
     for dtype in (torch.float64, torch.bfloat16, torch.complex64):
@@ -230,7 +231,7 @@ def test_layouts_come_back_from_disk(shape: list[int], order: object) -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
-    """From `least` elements on; they come back in their own dtype, rounded."""
+    """From `least` elements up; they come back in their own dtype, rounded."""
     x = torch.linspace(0.1, 1, 7, dtype=torch.float32, device=device, requires_grad=True)
     with compressed(torch.bfloat16, 7):
         y = x.sin()
@@ -256,7 +257,7 @@ def test_large_tensors_are_kept_as_another_dtype(device: str) -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_what_is_compressed_is_let_go(device: str) -> None:
-    """The memory of the tensor goes with its last user: the graph has the small copy."""
+    """The tensor's memory is freed with its last user: the graph has only the small copy."""
     x = torch.ones(7, device=device, requires_grad=True)
     with compressed(torch.bfloat16, 7):
         hidden = x.exp()
@@ -265,12 +266,12 @@ def test_what_is_compressed_is_let_go(device: str) -> None:
     del hidden
 
     assert alive.expired(), "what your pack returns holds the tensor in its own dtype"
-    assert y.requires_grad, "the graph is still there"
+    assert y.requires_grad, "the graph must still be alive"
 
 
 @pytest.mark.step(3, "another dtype")
 def test_indices_and_masks_are_left_alone() -> None:
-    """A rounded index is another row."""
+    """A rounded index would select another row."""
     x = torch.rand(300, requires_grad=True)
     index = torch.arange(299, -1, -1)
     with compressed(torch.bfloat16, 1):
@@ -285,7 +286,7 @@ def test_indices_and_masks_are_left_alone() -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_complex_numbers_are_left_alone() -> None:
-    """They are no floating-point tensors for PyTorch, and bfloat16 has no imaginary part."""
+    """PyTorch does not count them as floating-point, and bfloat16 has no imaginary part."""
     z = torch.tensor([0.3 + 1.7j, -2.1 + 0.4j], requires_grad=True)
     with compressed(torch.bfloat16, 1):
         result = z * z
@@ -298,44 +299,50 @@ def test_complex_numbers_are_left_alone() -> None:
 
 @pytest.mark.step(3, "another dtype")
 def test_own_storages_are_not_copied(device: str) -> None:
-    """A linear layer saves a transposed view of its weight: that is alive anyway."""
+    """A linear layer saves a transposed view of its weight, which is alive anyway."""
     layer = torch.nn.Linear(5, 5).to(device)
     x = torch.rand(3, 5, device=device, requires_grad=True)
     with compressed(torch.bfloat16, 1, iter(layer.parameters())):
         y, z = layer(x), layer(x)
     for result in (y, z):
         weight, batch = result.grad_fn._saved_mat2, result.grad_fn._saved_mat1  # noqa: SLF001
-        assert weight.data_ptr() == layer.weight.data_ptr(), "yours copies the weight, an own one"
-        assert batch.data_ptr() != x.data_ptr(), "the batch is not own: yours leaves it alone"
+        assert weight.data_ptr() == layer.weight.data_ptr(), (
+            "yours copies the weight, which is in own"
+        )
+        assert batch.data_ptr() != x.data_ptr(), (
+            "the batch is not in own, but yours leaves it alone"
+        )
         rounded = x.detach().to(torch.bfloat16).to(torch.float32)
         assert torch.equal(batch, rounded), "the batch of yours did not go through bfloat16"
 
 
 @pytest.mark.step(3, "another dtype")
 def test_a_part_of_an_own_storage_is_not_copied() -> None:
-    """It starts elsewhere, and is alive anyway; so is the whole if a part is own."""
+    """It starts elsewhere but is alive anyway; so is the whole if a part is in own."""
     weight = torch.rand(5, requires_grad=True)
     for own in (weight, weight.detach()[:1]):
         with compressed(torch.bfloat16, 1, [own]):
             result = weight[2:].sin()
         back = result.grad_fn._saved_self  # noqa: SLF001
 
-        assert back.data_ptr() == weight[2:].data_ptr(), "a copy of a part of an own storage"
+        assert back.data_ptr() == weight[2:].data_ptr(), "yours copies a part of a storage in own"
 
 
 @pytest.mark.step(3, "another dtype")
 def test_compressing_leaks_no_graph() -> None:
-    """Neither where it compresses nor where it leaves alone."""
+    """Neither for tensors that it compresses nor for those that it leaves alone."""
     assert not outlives(compressed(torch.bfloat16, 1)), "a tensor is kept with its graph"
-    assert not outlives(compressed(torch.bfloat16, 100)), "what is left alone is kept detached too"
+    assert not outlives(compressed(torch.bfloat16, 100)), (
+        "keep tensors that are left alone detached too"
+    )
     assert not outlives(compressed(torch.float32, 1)), (
-        "where x has that dtype already, x.to(dtype) is x itself, with its graph: detach it"
+        "if x already has that dtype, x.to(dtype) is x itself, with its graph: detach it"
     )
 
 
 @pytest.mark.step(4, "two contexts in one, and all four")
 def test_contexts_do_not_compose_but_stacked_does() -> None:
-    """Inner packs first and unpacks last; outer sees what inner made."""
+    """Inner packs first and unpacks last; outer sees the result of inner."""
     calls = []
 
     def pair(name: str) -> tuple:
@@ -364,7 +371,7 @@ def test_contexts_do_not_compose_but_stacked_does() -> None:
 @pytest.mark.step(4, "two contexts in one, and all four")
 @pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
 def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
-    """Packing, unpacking and going backward write to nothing, and leave nothing switched."""
+    """Packing, unpacking and backward write to nothing, and change no global state."""
     same = (lambda tensor: tensor.detach(), lambda tensor: tensor)
     contexts = {
         "counting": lambda: counting([]),
@@ -385,7 +392,7 @@ def test_what_is_saved_stays_as_it_is(name: str, tmp_path: Path) -> None:
 @pytest.mark.step(4, "two contexts in one, and all four")
 @pytest.mark.parametrize("name", ["counting", "on_disk", "compressed", "stacked"])
 def test_derivatives_are_right_twice(name: str, tmp_path: Path) -> None:
-    """Gradients agree with differences under each context, and so do second gradients."""
+    """First and second gradients agree with differences under each context."""
     same = (lambda tensor: tensor.detach(), lambda tensor: tensor)
     contexts = {
         "counting": lambda: counting([]),
@@ -404,5 +411,5 @@ def test_derivatives_are_right_twice(name: str, tmp_path: Path) -> None:
         gradgradcheck(function, x)
     except GradcheckError as error:
         raise AssertionError(
-            f"{name}: yours (analytical) is not what differences say\n{error}"
+            f"{name}: yours (analytical) disagrees with differences\n{error}"
         ) from None

@@ -1,4 +1,4 @@
-"""Tests of k24_checkpoint: values, gradients, random numbers, and what is saved."""
+"""Tests of k24_checkpoint: values, gradients, random numbers, and saved tensors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def leaf(*sizes: int, device: str = "cpu") -> torch.Tensor:
 
 
 def backward(result: torch.Tensor, **settings: bool) -> None:
-    """Go backward from the sum of a result."""
+    """Run backward from the sum of a result."""
     try:
         result.sum().backward(**settings)
     except LookupError as error:
@@ -51,19 +51,25 @@ def backward(result: torch.Tensor, **settings: bool) -> None:
 
 
 def test_the_value_is_that_of_the_function(device: str) -> None:
-    """One tensor, with a graph if the input requires grad."""
+    """It is one tensor, with a graph if the input requires grad."""
     x = leaf(3, device=device)
     result = checkpoint(chain, x)
 
-    torch.testing.assert_close(result, chain(x), msg="yours is not the function's value\n".__add__)
-    assert result.requires_grad, "x requires grad, and your result has no graph"
-    assert not checkpoint(chain, x.detach()).requires_grad, "x requires no grad, yours does"
+    torch.testing.assert_close(
+        result, chain(x), msg="yours differs from the function's value\n".__add__
+    )
+    assert result.requires_grad, "x requires grad, but your result has no graph"
+    assert not checkpoint(chain, x.detach()).requires_grad, (
+        "x requires no grad, but your result does"
+    )
     with torch.no_grad():
-        assert not checkpoint(chain, x).requires_grad, "under no_grad there is no graph, yours has"
+        assert not checkpoint(chain, x).requires_grad, (
+            "under no_grad there must be no graph; yours has one"
+        )
 
 
 def test_the_gradient_is_that_of_the_function(device: str) -> None:
-    """For two inputs, one of which is no leaf, and a third that requires no grad."""
+    """For two inputs, one of which is not a leaf, and a third that requires no grad."""
     x, y, z = leaf(3, device=device), leaf(3, device=device), leaf(3, device=device).detach()
 
     def function(x: torch.Tensor, z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -74,19 +80,19 @@ def test_the_gradient_is_that_of_the_function(device: str) -> None:
     for name, yours, theirs in [("x", x.grad, expected[0]), ("y", y.grad, expected[1])]:
         says = f"the gradient by {name}: yours is not that of the plain function\n".__add__
         torch.testing.assert_close(yours, theirs, msg=says)
-    assert z.grad is None, "z requires no grad, and yours gave it one"
-    assert not z.requires_grad, "yours made z require grad: it is the caller's"
+    assert z.grad is None, "z requires no grad, but yours gave it one"
+    assert not z.requires_grad, "yours made z require grad, but z belongs to the caller"
 
 
 class Made(TorchDispatchMode):
-    """Notes the float64 tensors that operators make meanwhile, copies too."""
+    """Records the float64 tensors that operators create, copies too."""
 
     def __init__(self) -> None:
         super().__init__()
         self.storages: set[StorageWeakRef] = set()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note what comes out."""
+        """Record the results."""
         result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor) and result.dtype == torch.float64:
             self.storages.add(StorageWeakRef(result.untyped_storage()))
@@ -94,7 +100,7 @@ class Made(TorchDispatchMode):
 
 
 def alive_after(call: Callable[[Callable, torch.Tensor], torch.Tensor]) -> int:
-    """Return how many tensors a graph of ten steps keeps alive, result and input aside."""
+    """Return how many tensors a graph of ten steps keeps alive, besides result and input."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         for _ in range(10):
@@ -106,23 +112,23 @@ def alive_after(call: Callable[[Callable, torch.Tensor], torch.Tensor]) -> int:
         result = call(function, x)
     known = [StorageWeakRef(each.untyped_storage()) for each in (x, result)]
     count = sum(not each.expired() and each not in known for each in made.storages)
-    assert result.requires_grad, "the result has a graph"
+    assert result.requires_grad, "the result must have a graph"
     return count
 
 
 def test_nothing_made_within_is_kept() -> None:
-    """Ten steps save ten results; a checkpoint keeps numbers."""
+    """Ten steps save ten results; a checkpoint keeps only numbers."""
     plain = alive_after(lambda function, x: function(x))
     yours = alive_after(checkpoint)
 
     assert plain == 10, f"the plain graph keeps {plain} of 10 results"
     assert yours == 0, (
-        f"yours keeps {yours} tensors alive between forward and backward, copies of the 10 or they"
+        f"yours keeps {yours} tensors alive between forward and backward, the 10 or copies of them"
     )
 
 
 def test_the_function_runs_again_when_backward_asks() -> None:
-    """A single time for all that it saved, not for each tensor; with grad mode on."""
+    """It runs once for all saved tensors, not once for each, and with grad mode on."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -137,7 +143,7 @@ def test_the_function_runs_again_when_backward_asks() -> None:
 
 
 def test_other_arguments_are_handed_on() -> None:
-    """Numbers and strings, before, between and behind the tensors, twice."""
+    """Numbers and strings, before, between and after the tensors, in both runs."""
     seen = []
     tensors = []
 
@@ -149,18 +155,18 @@ def test_other_arguments_are_handed_on() -> None:
     x, y = leaf(3), leaf(3)
     backward(checkpoint(function, 3, x, "name", y, None))
 
-    assert [(3, "name", None)] * 2 == seen, (
-        f"forward and backward: the function of yours got {seen}"
-    )
+    assert [(3, "name", None)] * 2 == seen, f"forward and backward: your function got {seen}"
     theirs = [each is expected for each, expected in zip(tensors, [x, y] * 2, strict=True)]
-    assert theirs == [True] * 4, f"x and y as they came, forward and backward: yours {theirs}"
+    assert theirs == [True] * 4, (
+        f"x and y must be passed unchanged, in forward and backward; yours {theirs}"
+    )
     for yours, theirs in [(x.grad, 3 * x**2 * y), (y.grad, x**3)]:
         says = "x**3 * y: yours is not the gradient\n".__add__
         torch.testing.assert_close(yours, theirs.detach(), msg=says)
 
 
 def test_parameters_get_their_gradients(device: str) -> None:
-    """Though they are not handed to the function: they are in the new graph."""
+    """Even though they are not passed to the function: they are in the new graph."""
     layer = nn.Linear(3, 2).to(device)
     x = torch.rand(4, 3, device=device, requires_grad=True)
     expected = torch.autograd.grad(layer(x).square().sum(), (layer.weight, layer.bias, x))
@@ -168,7 +174,7 @@ def test_parameters_get_their_gradients(device: str) -> None:
 
     for tensor, grad in zip((layer.weight, layer.bias, x), expected, strict=True):
         assert tensor.grad is not None, (
-            "parameters are leaves of the graph; yours gave one no gradient"
+            "parameters are leaves of the graph, but yours gave one no gradient"
         )
         says = "a layer within: yours is not the gradient of the plain function\n".__add__
         torch.testing.assert_close(tensor.grad, grad, msg=says)
@@ -178,7 +184,7 @@ def test_parameters_get_their_gradients(device: str) -> None:
 
 
 def test_dropout_drops_the_same_elements_again() -> None:
-    """Where the value is 0 the gradient is 0, though random numbers were drawn in between."""
+    """Where the value is 0 the gradient is 0, even if random numbers were drawn in between."""
     x = torch.ones(1000, requires_grad=True)
     torch.rand(7)
     result = checkpoint(lambda x: nn.functional.dropout(x, 0.5), x)
@@ -186,11 +192,11 @@ def test_dropout_drops_the_same_elements_again() -> None:
     backward(result)
 
     wrong = int((x.grad != result.detach()).sum())
-    assert wrong == 0, f"yours drops {wrong} of 1000 elements otherwise the second time"
+    assert wrong == 0, f"yours drops {wrong} of 1000 elements differently the second time"
 
 
 def test_the_random_state_survives_an_error() -> None:
-    """Also if the function raises the second time."""
+    """Even if the function raises the second time."""
     calls = []
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -210,14 +216,16 @@ def test_the_random_state_survives_an_error() -> None:
 
 
 def test_the_value_draws_from_the_state_as_it_is() -> None:
-    """Forward is not special: the same numbers as without a checkpoint."""
+    """Forward draws the same numbers as without a checkpoint."""
     x = torch.ones(100, requires_grad=True)
     state = torch.get_rng_state()
     expected = nn.functional.dropout(x, 0.5)
     torch.set_rng_state(state)
 
     yours = checkpoint(lambda x: nn.functional.dropout(x, 0.5), x)
-    assert torch.equal(expected, yours), "yours draws other numbers in forward than the function"
+    assert torch.equal(expected, yours), (
+        "yours draws different numbers in forward than the plain function"
+    )
 
 
 def test_checkpoints_nest() -> None:
@@ -233,11 +241,13 @@ def test_checkpoints_nest() -> None:
     result = checkpoint(outer, x)
     backward(result)
 
-    assert torch.equal(x.grad, result.detach()), "nested: yours drops others the second time"
+    assert torch.equal(x.grad, result.detach()), (
+        "nested: yours drops different elements the second time"
+    )
 
 
 def test_a_retained_graph_runs_twice() -> None:
-    """With the same numbers both times, not twice as large ones."""
+    """Both times the gradients are the same, not doubled."""
     x = torch.ones(100, requires_grad=True)
     calls = []
 
@@ -253,25 +263,25 @@ def test_a_retained_graph_runs_twice() -> None:
 
     assert torch.equal(first, x.grad), f"yours {first[:5]} first, then {x.grad[:5]}"
     assert 3 == len(calls), (
-        f"forward, and again in each backward: yours calls it {len(calls)} times, expected 3. What"
-        " has been used goes"
+        f"forward, and again in each backward: yours calls it {len(calls)} times, expected 3. Drop "
+        "a tensor once it is used"
     )
 
 
 class Bystander:
-    """Something whose life shows the life of the node that holds it."""
+    """An object that lives as long as the node that holds it."""
 
 
 def test_backward_lets_go() -> None:
-    """Of the inputs when it has run, though the result lives, and of the second run's graph."""
+    """After it, the inputs and the second run's graph are freed, although the result lives."""
     x = leaf(3) * 1
     result = checkpoint(chain, x)
     alive = weakref.ref(x)
     backward(result)
     del x
-    assert alive() is None, "backward has run, and yours still keeps the input alive"
-    assert result.requires_grad, "the result is still there"
-    # A backward to y alone leaves what x needs.
+    assert alive() is None, "backward has run, but yours still keeps the input alive"
+    assert result.requires_grad, "the result must still be alive"
+    # A backward to only y leaves what x needs.
     seen: list[weakref.ref[Bystander]] = []
 
     def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -287,11 +297,11 @@ def test_backward_lets_go() -> None:
 
     assert 2 == len(seen), f"a forward and a backward: yours calls the function {len(seen)} times"
     assert seen[1]() is None, "yours collects tensors with their graph: keep them detached"
-    assert result.requires_grad, "the result is still there"
+    assert result.requires_grad, "the result must still be alive"
 
 
 def test_nothing_ready_made_is_called() -> None:
-    """PyTorch's checkpoint is what is being written here."""
+    """The kata rebuilds PyTorch's checkpoint, so it must not call it."""
     with forbids(kata, "torch.utils.checkpoint", "torch.distributed") as fresh:
         x = leaf(3)
         backward(fresh.checkpoint(chain, x))
@@ -299,7 +309,7 @@ def test_nothing_ready_made_is_called() -> None:
 
 @pytest.mark.given
 def test_pytorch_recommends_another_way() -> None:
-    """Its reentrant checkpoint refuses `torch.autograd.grad`; the other spares parameters in it."""
+    """Its reentrant checkpoint refuses `torch.autograd.grad`; the other one supports it."""
     layer, x = nn.Linear(3, 2), torch.rand(4, 3, requires_grad=True)
     result = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=True)
     with pytest.raises(RuntimeError, match="incompatible with"):
@@ -311,7 +321,7 @@ def test_pytorch_recommends_another_way() -> None:
 
 
 def test_forward_and_backward_leave_all_else_alone() -> None:
-    """Inputs, result, incoming gradient and every state, with dropout in the function."""
+    """Inputs, result, incoming gradient and global state, with dropout in the function."""
     x, y = leaf(2, 3), leaf(2, 3) * 1
     grad = leaf(2, 3).detach()
 
@@ -326,7 +336,7 @@ def test_forward_and_backward_leave_all_else_alone() -> None:
 
 
 def test_gradients_agree_with_differences() -> None:
-    """First and second ones: autograd attaches its history to what comes back."""
+    """First and second gradients: autograd attaches its history to unpacked tensors."""
 
     def through(x: torch.Tensor) -> torch.Tensor:
         return checkpoint(lambda x, y: chain(x) * y.cos(), x, x * 2)
@@ -336,4 +346,4 @@ def test_gradients_agree_with_differences() -> None:
         gradcheck(through, x)
         gradgradcheck(through, x)
     except GradcheckError as error:
-        raise AssertionError(f"yours (analytical) is not what differences say\n{error}") from None
+        raise AssertionError(f"yours (analytical) disagrees with differences\n{error}") from None

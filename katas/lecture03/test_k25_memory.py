@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Blocks:
-    """Blocks whose results are counted: how many are alive at a time, and how often each ran."""
+    """Blocks that count how many results are alive at once, and how often each block ran."""
 
     def __init__(self, count: int) -> None:
         self.made: list[StorageWeakRef] = []
@@ -46,7 +46,7 @@ def leaf() -> torch.Tensor:
 
 
 def trained(how: Callable, count: int) -> Blocks:
-    """Run blocks forward and backward, and return them with what was counted."""
+    """Run blocks forward and backward, and return them with their counts."""
     blocks = Blocks(count)
     how(blocks.blocks, leaf()).sum().backward()
     return blocks
@@ -54,7 +54,7 @@ def trained(how: Callable, count: int) -> Blocks:
 
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 17])
 def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
-    """For any number of blocks, each with a factor of its own; and their list stays."""
+    """For any number of blocks, each with a factor of its own; their list is unchanged."""
     blocks = Blocks(count).blocks
     given = list(blocks)
     x = leaf()
@@ -78,26 +78,26 @@ def test_values_and_gradients_are_those_of_the_chain(count: int) -> None:
 
 
 def test_random_blocks_draw_again_what_they_drew() -> None:
-    """Where dropout has dropped, the gradient is 0."""
+    """Where dropout has dropped an element, the gradient is 0."""
     x = torch.ones(100, requires_grad=True)
     result = run([torch.nn.Dropout(0.3)] * 4, x)
     torch.rand(3)
     result.sum().backward()
 
     wrong = int((x.grad != result.detach()).sum())
-    assert wrong == 0, f"yours drops {wrong} of 100 elements otherwise the second time"
+    assert wrong == 0, f"yours drops {wrong} of 100 elements differently the second time"
 
 
 def test_no_blocks() -> None:
-    """Then nothing is done."""
+    """Then x comes back."""
     x = leaf()
     yours = run([], x)
-    torch.testing.assert_close(yours, x, msg="no blocks: yours is not x\n".__add__)
+    torch.testing.assert_close(yours, x, msg="no blocks: yours differs from x\n".__add__)
 
 
 @pytest.mark.parametrize("count", [16, 100, 625])
 def test_few_results_are_alive_at_a_time(count: int) -> None:
-    """An input for each segment, and the inside of one."""
+    """Alive are an input for each segment, and the inside of one."""
     plain = trained(chain, count).peak
     yours = trained(run, count).peak
     bar = round(2.5 * count**0.5) + 2
@@ -109,10 +109,11 @@ def test_few_results_are_alive_at_a_time(count: int) -> None:
 
 
 def test_each_block_runs_twice_at_most() -> None:
-    """In forward, and once more in backward: memory is bought with a third more time."""
+    """Once in forward and once more in backward: memory is bought with a third more time."""
     runs = trained(run, 16).runs
 
     assert max(runs.values()) <= 2, f"runs of each block: yours {dict(runs)}, expected at most 2"
     assert sum(runs.values()) >= 20, (
-        f"runs of each block: yours {dict(runs)}; who computes nothing again has kept it, as a copy"
+        f"runs of each block: yours {dict(runs)}; if yours recomputes nothing, it must have kept "
+        "copies"
     )

@@ -1,4 +1,4 @@
-"""Tests of k26_leaks: weak references tell who is still alive, with the collector switched off."""
+"""Tests of k26_leaks: weak references show what is still alive, with the garbage collector off."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Bystander:
-    """Something whose life shows the life of the node that holds it."""
+    """An object that lives as long as the node that holds it."""
 
 
 def bystander(tensor: torch.Tensor) -> weakref.ref[Bystander]:
@@ -44,7 +44,7 @@ def bystander(tensor: torch.Tensor) -> weakref.ref[Bystander]:
 
 @pytest.fixture(autouse=True)
 def no_collector() -> Iterator[None]:
-    """Switch the garbage collector off: counted references must do."""
+    """Switch the garbage collector off: reference counting must suffice."""
     gc.disable()
     yield
     gc.enable()
@@ -58,7 +58,7 @@ def x() -> torch.Tensor:
 
 @pytest.mark.given
 def test_a_graph_dies_with_its_last_owner(x: torch.Tensor) -> None:
-    """At once, by counted references; and a tensor further on owns it."""
+    """Immediately, by reference counting; a later tensor owns it."""
     y = x.exp()
     alive = bystander(y)
     z = y.sum()
@@ -79,25 +79,25 @@ class Forgetful(torch.autograd.Function):
 
 
 def kept_on_ctx() -> torch.Tensor:
-    """Make a circle of a result and its own node."""
+    """Make a cycle of a result and its own node."""
     return Forgetful.apply(torch.ones(2, requires_grad=True))
 
 
 def kept_by_a_hook() -> torch.Tensor:
-    """Make a circle of a result and a hook on it."""
+    """Make a cycle of a result and a hook on it."""
     y = torch.ones(2, requires_grad=True) * 2
     y.register_hook(lambda _: y.norm())
     return y
 
 
 def kept_by_pack() -> torch.Tensor:
-    """Make a circle of a result and what pack returns."""
+    """Make a cycle of a result and what pack returns."""
     with saved_tensors_hooks(lambda tensor: [tensor], lambda kept: kept[0]):
         return torch.ones(2, requires_grad=True).exp()
 
 
 def kept_by_grad() -> torch.Tensor:
-    """Make a circle of a leaf and its gradient's graph."""
+    """Make a cycle of a leaf and its gradient's graph."""
     leaf = torch.ones(2, requires_grad=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -114,7 +114,7 @@ def test_some_circles_are_found_by_the_collector(
     make: Callable[[], torch.Tensor],
     is_found: bool,  # noqa: FBT001
 ) -> None:
-    """None goes by counted references alone, and what C++ owns the collector does not see."""
+    """Reference counting frees none of them, and the collector does not see what C++ owns."""
     y = make()
     alive = weakref.ref(y)
     del y
@@ -125,7 +125,7 @@ def test_some_circles_are_found_by_the_collector(
 
 
 def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
-    """The sum is right, requires no grad, and the loss can still be used."""
+    """The sum is right and requires no grad, and the loss can still be used."""
     meter = Meter()
     loss = x.square().sum()
     alive = bystander(loss)
@@ -154,7 +154,7 @@ def test_a_meter_keeps_numbers_only(x: torch.Tensor) -> None:
 
 
 def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
-    """The values go on, the graph of the last step does not."""
+    """The value is carried on, the graph of the last step is not."""
     running = Running(x)
     ones = torch.ones(3, requires_grad=True)
     with unchanged(x=x, ones=ones):
@@ -175,18 +175,18 @@ def test_a_state_leaves_its_history_behind(x: torch.Tensor) -> None:
 
 
 def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
-    """It notes the ratio at each gradient, and dies with the tensor, which dies at once."""
+    """It records the ratio at each gradient, and dies with the tensor, immediately."""
     log: list[float] = []
     y = x * 2
     alive, tensor = bystander(y), weakref.ref(y)
     watch(y, log)
-    assert [] == log, f"no gradient has come, and yours noted {log}"
+    assert [] == log, f"no gradient has arrived, but yours recorded {log}"
     with unchanged(x=x, y=y, but=("grad",)):
         (y * 3).sum().backward(retain_graph=True)
     (y * 6).sum().backward()
     ratio = 3 * 3**0.5 / float((2 * x.detach()).norm())
     assert log == pytest.approx([ratio, 2 * ratio]), (
-        f"yours noted {log}, expected {[ratio, 2 * ratio]}"
+        f"yours recorded {log}, expected {[ratio, 2 * ratio]}"
     )
     del y
 
@@ -195,7 +195,7 @@ def test_a_hook_does_not_own_its_tensor(x: torch.Tensor) -> None:
 
 
 def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
-    """Not when the gradient comes, after a step may have changed it."""
+    """Not when the gradient arrives, because a step may have changed the tensor by then."""
     log: list[float] = []
     watch(x, log)
     norm = float(x.detach().norm())
@@ -209,27 +209,27 @@ def test_a_watched_tensor_is_measured_when_watched(x: torch.Tensor) -> None:
 
     assert ratios == [torch.inf], f"over a norm of 0, PyTorch's ratio is inf: yours {ratios}"
     assert log == pytest.approx([3**0.5 / norm]), (
-        f"yours noted {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
+        f"yours recorded {log}, expected {3**0.5 / norm}: the norm that the tensor had when watched"
     )
 
 
 def test_a_result_is_saved_as_a_result(x: torch.Tensor) -> None:
-    """The node of Exp dies with its result, used or unused in a backward."""
+    """The node of Exp dies with its result, whether backward has run or not."""
     y = Exp.apply(x)
     alive = bystander(y)
-    torch.testing.assert_close(y, x.exp(), msg="yours is not exp\n".__add__)
+    torch.testing.assert_close(y, x.exp(), msg="yours differs from exp\n".__add__)
     del y
-    assert alive() is None, "yours: ctx owns the result, which owns the node, which is ctx"
+    assert alive() is None, "in yours ctx owns the result, which owns the node, which is ctx"
     double = x.detach().double().requires_grad_()
     try:
         gradcheck(Exp.apply, double)
         gradgradcheck(Exp.apply, double)
     except GradcheckError as error:
-        raise AssertionError(f"yours (analytical) is not what differences say\n{error}") from None
+        raise AssertionError(f"yours (analytical) disagrees with differences\n{error}") from None
 
 
 def test_a_saved_result_may_not_be_overwritten(x: torch.Tensor) -> None:
-    """What is saved is protected by its version; an attribute is not, and gives wrong numbers."""
+    """A saved tensor is protected by its version; an attribute is not, and gives wrong numbers."""
     y = Exp.apply(x)
     y.detach().mul_(2)
     try:
@@ -240,12 +240,13 @@ def test_a_saved_result_may_not_be_overwritten(x: torch.Tensor) -> None:
         message = "no error"
 
     assert "modified by an inplace operation" in message, (
-        f"the result was written to: yours goes backward ({message}). save_for_backward notices"
+        f"the result was written to, but your backward runs ({message}). save_for_backward would "
+        "notice"
     )
 
 
 def test_a_penalty_makes_no_circle(device: str) -> None:
-    """The parameters die with their last owner, after a backward through the penalty, too."""
+    """The parameters die with their last owner, even after a backward through the penalty."""
     one = torch.tensor([2.0], device=device, requires_grad=True)
     other = torch.tensor([5.0], device=device, requires_grad=True)
     one.grad = torch.tensor([7.0], device=device)
@@ -267,19 +268,19 @@ def test_a_penalty_makes_no_circle(device: str) -> None:
     alive = weakref.ref(one)
     del loss, result, one, other, gradient
 
-    assert alive() is None, "yours: p.grad has a graph, and the graph owns p"
+    assert alive() is None, "in yours p.grad has a graph, and the graph owns p"
     assert node() is None, "the node of the loss is still alive"
 
 
 class Box:
-    """What the graph holds in place of a tensor."""
+    """What the graph holds instead of a tensor."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
 
 
 def test_a_kept_loss_keeps_nothing_else(x: torch.Tensor) -> None:
-    """The direction is minus the gradient; what the graph has saved is freed on the way."""
+    """The direction is minus the gradient; saved tensors are freed on the way."""
     boxes: list[weakref.ref[Box]] = []
 
     def pack(tensor: torch.Tensor) -> Box:
@@ -303,4 +304,4 @@ def test_a_kept_loss_keeps_nothing_else(x: torch.Tensor) -> None:
         says = f"the direction of {name}: yours is not minus the gradient\n".__add__
         torch.testing.assert_close(move, -grad.detach(), msg=says)
     left = sum(box() is not None for box in boxes)
-    assert 0 == left, f"{left} of {len(boxes)} saved tensors are left: who needs them?"
+    assert 0 == left, f"{left} of {len(boxes)} saved tensors are left, but nothing needs them"

@@ -1,4 +1,4 @@
-"""Tests of k27_formulas: the formulas that torchgen brings along, and the graph itself."""
+"""Tests of k27_formulas: torchgen's formulas and the graph itself are the oracle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BACKENDS = ("CPU",)
 AUTOGRAD = Path(torchgen.__file__).parent / "packaged" / "autograd"
-# How _dispatch_dump_table says by which rule an entry was chosen.
+# How _dispatch_dump_table names the rule that chose an entry.
 MARKS = {
     "kernel": "autograd",
     "autograd kernel": "autograd",
@@ -41,7 +41,7 @@ MARKS = {
 
 @cache
 def chosen(name: str) -> dict[str, str]:
-    """Return what the dispatcher has chosen for each backend, by its own table."""
+    """Return which kernel the dispatcher's table has for each backend."""
     lines = torch._C._dispatch_dump_table(name).splitlines()  # noqa: SLF001
     entries = dict(line.split(": ", 1) for line in lines)
     return {
@@ -58,7 +58,7 @@ def overload(name: str) -> OpOverload:
 
 @cache
 def formulas() -> dict[str, dict[str, str]]:
-    """Return what derivatives.yaml, which torchgen brings along, says: by operator and argument."""
+    """Return what derivatives.yaml, shipped with torchgen, says, by operator and argument."""
     found: dict[str, dict[str, str]] = {}
     entry: dict[str, str] = {}
     for line in (AUTOGRAD / "derivatives.yaml").read_text("utf-8").splitlines():
@@ -73,7 +73,7 @@ def formulas() -> dict[str, dict[str, str]]:
 
 @cache
 def without_derivative() -> set[str]:
-    """Return the operators that the code generator is told to leave alone."""
+    """Return the operators that the code generator must leave alone."""
     tree = ast.parse((AUTOGRAD / "gen_variable_type.py").read_text("utf-8"))
     name = "DONT_REQUIRE_DERIVATIVE"
     return next(
@@ -84,9 +84,9 @@ def without_derivative() -> set[str]:
 
 
 def declared(op: OpOverload, argument: str, results: Any) -> str:
-    """Return what the source says about an argument of an operator that is not composite."""
+    """Return what the source says about an argument of a non-composite operator."""
     base, _, suffix = op.name().removeprefix("aten::").partition(".")
-    # An operator in place uses the formula of the one that is not, unless it has one.
+    # An in-place operator uses the formula of the out-of-place one, unless it has its own.
     names = [".".join(filter(None, (each, suffix))) for each in (base, base.removesuffix("_"))]
     entry = next((formulas()[name] for name in names if name in formulas()), None)
     results = results if isinstance(results, (tuple, list)) else [results]
@@ -144,7 +144,7 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_gradients(name: str) -> None:
-    """Each argument has a formula, or there is none for one of three reasons."""
+    """Each argument has a formula, or lacks one for one of three reasons."""
     op, args = overload(name), CALLS[name]()
     names = [argument.name for argument in op._schema.arguments]  # noqa: SLF001
     results = op(*(arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args))
@@ -158,8 +158,8 @@ def test_gradients(name: str) -> None:
         yours = gradients(op, *args)
 
     assert yours == expected, (
-        f"{name}: yours {yours}; tools/autograd/derivatives.yaml declares {expected}, by "
-        f"{formulas().get(name, 'having no entry')}"
+        f"{name}: yours {yours}; tools/autograd/derivatives.yaml declares {expected}: "
+        f"{formulas().get(name, 'no entry')}"
     )
 
 
@@ -167,7 +167,7 @@ def test_gradients(name: str) -> None:
     ("name", "number"), [("exp_", 1), ("mul_.Tensor", 2), ("copy_", 2), ("atanh_", 1)]
 )
 def test_operators_in_place_have_gradients_too(name: str, number: int) -> None:
-    """And write to a copy, not to what you were given."""
+    """Write to a copy, not to the argument."""
     args = [rand(3) / 2 for _ in range(number)]
     op = overload(name)
     # copy_ is written by hand, in torch/csrc/autograd/VariableTypeManual.cpp.
@@ -183,7 +183,7 @@ def test_operators_in_place_have_gradients_too(name: str, number: int) -> None:
 
 
 def test_what_the_arguments_require_makes_no_difference() -> None:
-    """One is asked at a time, and none gets a gradient."""
+    """Each is tried on its own, and no argument gets a gradient."""
     args = [rand(3, requires_grad=True) for _ in range(2)]
     op = overload("igamma")
     expected = {name: declared(op, name, args) for name in ("self", "other")}
@@ -197,7 +197,7 @@ def test_what_the_arguments_require_makes_no_difference() -> None:
 
 
 def test_other_errors_pass_through() -> None:
-    """Shapes that do not fit say nothing of derivatives, in forward or in backward."""
+    """Mismatched shapes say nothing about derivatives, in forward or backward."""
     with pytest.raises(RuntimeError, match="must match the size"):
         gradients(overload("mul.Tensor"), rand(3), rand(2))
     with pytest.raises(RuntimeError, match="not implemented for 'Half'"):
@@ -205,14 +205,14 @@ def test_other_errors_pass_through() -> None:
 
 
 def test_an_error_in_backward_passes_through() -> None:
-    """A backward that breaks is another error than a missing formula."""
+    """A backward that fails is different from a missing formula."""
     hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, broken)
     with hooks, pytest.raises(RuntimeError, match="the disk is full"):
         gradients(overload("sin"), rand(3))
 
 
 def broken(_packed: torch.Tensor) -> torch.Tensor:
-    """Unpack nothing."""
+    """Fail to unpack."""
     raise RuntimeError("the disk is full")
 
 
@@ -231,7 +231,7 @@ COMPOSITES: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 
 def test_an_operator_with_a_kernel_of_its_own_is_its_only_part() -> None:
-    """What its kernel calls is hidden from autograd."""
+    """Operators that its kernel calls are hidden from autograd."""
     one, other = rand(3), rand(3)
     with unchanged(one, other):
         product, largest = parts(overload("mul.Tensor"), one, other), parts(overload("argmax"), one)
@@ -241,7 +241,7 @@ def test_an_operator_with_a_kernel_of_its_own_is_its_only_part() -> None:
 
 
 def node_name(operator: str) -> str:
-    """Return the class name of an operator's node, as the code generator makes it."""
+    """Return the class name of an operator's node, as the code generator spells it."""
     base = operator.removeprefix("aten::").partition(".")[0]
     same = [name for name in formulas() if name.partition(".")[0] == base]
     words = "".join(word.title() for word in f"{base}_backward".split("_"))
@@ -249,7 +249,7 @@ def node_name(operator: str) -> str:
 
 
 def history(result: torch.Tensor) -> list[str]:
-    """Return the names of a graph's nodes in the order of forward, leaves aside."""
+    """Return the names of a graph's nodes in forward order, without leaves."""
     found, stack = set(), [result.grad_fn]
     while stack:
         node = stack.pop()
@@ -261,34 +261,36 @@ def history(result: torch.Tensor) -> list[str]:
 
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_each_part_leaves_a_node(name: str) -> None:
-    """A composite operator has no node; the graph holds those of its parts, in their order."""
+    """A composite operator has no node; the graph holds the nodes of its parts, in order."""
     op, args = overload(name), COMPOSITES[name]()
     found = parts(op, *args)
     leaves = [arg.requires_grad_() if isinstance(arg, torch.Tensor) else arg for arg in args]
     nodes = history(op(*leaves))
 
     assert {"autograd"} == {chosen(part)["CPU"] for part in found}, (
-        f"{name}: yours {found}; those made of others fall apart"
+        f"{name}: yours {found}; composites must be decomposed"
     )
-    assert nodes == [node_name(part) for part in found], f"{name}: yours {found}, the graph {nodes}"
+    assert nodes == [node_name(part) for part in found], (
+        f"{name}: yours {found}, the graph has {nodes}"
+    )
 
 
 class Names(TorchDispatchMode):
-    """Notes the names of what comes by."""
+    """Records the names of the operators it sees."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(func.name())
         return func(*args, **(kwargs or {}))
 
 
 @pytest.mark.given
 def test_inference_mode_leaves_composites_whole() -> None:
-    """They fall apart on the way past autograd, which inference mode leaves out."""
+    """They are decomposed on the way through autograd, which inference mode skips."""
     x = rand(3)
     with Names() as below:
         torch.nn.functional.relu6(x)
@@ -299,7 +301,7 @@ def test_inference_mode_leaves_composites_whole() -> None:
 
 
 def test_parts_without_a_gradient_are_parts() -> None:
-    """What is not differentiable is run, and leaves no node."""
+    """A part that is not differentiable runs, but leaves no node."""
     x = rand(3)
     found = parts(overload("isclose"), x, x)
 
@@ -309,7 +311,7 @@ def test_parts_without_a_gradient_are_parts() -> None:
 
 
 def test_no_list_is_asked() -> None:
-    """Neither derivatives.yaml nor the code generator: autograd knows."""
+    """Use neither derivatives.yaml nor the code generator: autograd knows."""
     with forbids(kata, "torchgen", "pathlib", "builtins.open") as fresh:
         yours = fresh.gradients(overload("igamma"), rand(3), rand(3))
         fresh.parts(overload("mul.Tensor"), rand(3), rand(3))

@@ -1,4 +1,4 @@
-"""Tests of k28_batched_jacobian: values first, then how often the engine runs, then the time."""
+"""Tests of k28_batched_jacobian: values, then the number of engine runs, then the time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIZE = 2
 def row_by_row(
     function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, chunk: int | None = None
 ) -> torch.Tensor:
-    """Return the Jacobian by one backward per row: the baseline."""
+    """Return the Jacobian, computed by one backward per row: the baseline."""
     x = x.detach().requires_grad_()
     y = function(x)
     rows = [torch.autograd.grad(entry, x, retain_graph=True)[0] for entry in y.reshape(-1)]
@@ -41,28 +41,30 @@ def row_by_row(
 
 
 def test_a_jacobian_of_vectors(device: str) -> None:
-    """Of x ↦ A x it is A itself: one row per output."""
+    """The Jacobian of x ↦ A x is A itself: one row per output."""
     matrix = torch.arange(6.0, device=device).reshape(2, 3)
     result = jacobian(lambda x: matrix @ x, torch.ones(3, device=device))
 
-    assert (2, 3) == tuple(result.shape), f"yours {tuple(result.shape)}, expected (2, 3): y, then x"
-    assert torch.equal(result, matrix), f"row i is the gradient of output i; yours {result}"
+    assert (2, 3) == tuple(result.shape), (
+        f"yours has shape {tuple(result.shape)}, expected (2, 3): y, then x"
+    )
+    assert torch.equal(result, matrix), f"row i must be the gradient of output i; yours is {result}"
 
 
 def test_a_jacobian_lies_where_x_lies() -> None:
-    """Wherever that is: meta tensors have a shape, a dtype and no data."""
+    """On any device: meta tensors have a shape, a dtype and no data."""
     result = jacobian(lambda x: x.sin(), torch.empty(2, 3, device="meta", dtype=torch.float64))
 
     yours = (result.device.type, result.dtype, tuple(result.shape))
     expected = ("meta", torch.float64, (2, 3, 2, 3))
-    assert expected == yours, f"yours {yours}, expected {expected}, as x"
+    assert expected == yours, f"yours {yours}, expected {expected}, like x"
 
 
 def test_x_stays_as_it_is() -> None:
     """Neither .grad nor requires_grad changes, and J has no graph."""
 
     def square(z: torch.Tensor) -> torch.Tensor:
-        assert z.is_leaf, "yours calls the function on a result, expected: a leaf of your own"
+        assert z.is_leaf, "yours calls the function on a non-leaf; use a leaf of your own"
         return z * z
 
     for x in (torch.ones(2), torch.ones(2, requires_grad=True), torch.ones(2).requires_grad_() * 2):
@@ -79,7 +81,7 @@ def test_x_stays_as_it_is() -> None:
     chunk=st.none() | st.integers(1, 30),
 )
 def test_any_shape(shape: list[int], order: object, chunk: int | None) -> None:
-    """Shapes with and without dims, permuted, in runs of any size: as row by row."""
+    """Shapes with and without dims, permuted, in chunks of any size: the same as row by row."""
     dims = list(range(len(shape)))
     order.shuffle(dims)  # type: ignore[attr-defined]
     x = torch.linspace(0.1, 1, torch.Size(shape).numel(), dtype=torch.float64)
@@ -97,7 +99,7 @@ def test_any_shape(shape: list[int], order: object, chunk: int | None) -> None:
 
 
 class Runs(TorchDispatchMode):
-    """A function that counts its calls, and the rows that each run of the engine carries."""
+    """A function that counts its calls, and the rows in each run of the engine."""
 
     def __init__(self, outputs: int) -> None:
         super().__init__()
@@ -111,7 +113,7 @@ class Runs(TorchDispatchMode):
         return x.exp().sum() * torch.arange(1.0, self.outputs + 1)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
-        """Note how many gradients of exp are worked out in one go: vmap's dim is in the shape."""
+        """Record how many gradients of exp are computed at once: vmap's dim is in the shape."""
         result = func(*args, **(kwargs or {}))
         if func is torch.ops.aten.mul.Tensor and result.shape[-1] == SIZE:
             self.rows.append(result.numel() // SIZE)
@@ -119,7 +121,7 @@ class Runs(TorchDispatchMode):
 
 
 def test_the_engine_runs_once() -> None:
-    """Not once for each of seven outputs; and forward runs once as well."""
+    """Not once for each of seven outputs; forward also runs once."""
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE))
 
@@ -129,7 +131,7 @@ def test_the_engine_runs_once() -> None:
 
 @pytest.mark.parametrize(("chunk", "runs"), [(3, 3), (7, 1), (1, 7), (99, 1)])
 def test_chunks_bound_the_rows_of_a_run(chunk: int, runs: int) -> None:
-    """Never more than chunk, and no more runs than that takes."""
+    """Never more rows than chunk, and no more runs than needed."""
     with Runs(7) as function:
         jacobian(function, torch.zeros(SIZE), chunk)
 
@@ -141,7 +143,7 @@ def test_chunks_bound_the_rows_of_a_run(chunk: int, runs: int) -> None:
 
 
 def test_a_hessian(device: str) -> None:
-    """Of x² y: the matrix of second derivatives; for a matrix x, four dims."""
+    """For x² y it is the matrix of second derivatives; for a matrix x it has four dims."""
     x = torch.tensor([3.0, 5.0], device=device)
     result = hessian(lambda x: x[0] ** 2 * x[1], x)
 
@@ -150,11 +152,13 @@ def test_a_hessian(device: str) -> None:
     x = torch.rand(2, 3, dtype=torch.float64, device=device)
     expected = torch.autograd.functional.hessian(lambda x: x.prod() + x.sin().sum(), x)
     yours = hessian(lambda x: x.prod() + x.sin().sum(), x)
-    torch.testing.assert_close(yours, expected, msg="x of (2, 3): yours is not PyTorch's\n".__add__)
+    torch.testing.assert_close(
+        yours, expected, msg="x of (2, 3): yours differs from PyTorch's\n".__add__
+    )
 
 
 def test_no_ready_made_jacobian_is_called() -> None:
-    """They have a Jacobian ready, by whatever mode."""
+    """PyTorch has several ready-made Jacobians; the kata builds one."""
     ready = ("func.jacrev", "func.jacfwd", "func.hessian", "autograd.functional")
     with forbids(kata, "functorch", *(f"torch.{name}" for name in ready)) as fresh:
         fresh.jacobian(lambda x: x.sin(), torch.ones(2))
@@ -176,7 +180,7 @@ def test_a_hessian_takes_two_runs(size: int) -> None:
 
     with unchanged(weight=weight, but=("torch.get_rng_state()",)), watched_operators() as names:
         hessian(function, torch.rand(size))
-    # Each run through the backward of the sine works out one cosine.
+    # Each run through the backward of the sine computes one cosine.
     runs = names.count("aten::cos")
 
     assert len(calls) == 1, f"yours calls the function {len(calls)} times, expected 1"
@@ -197,7 +201,7 @@ def net() -> Callable[[torch.Tensor], torch.Tensor]:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Take one thread: these matrices are too small to share, and the machine may be busy."""
+    """Use one thread: these matrices are too small to split, and the machine may be busy."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -223,12 +227,12 @@ def speedup(candidate: Callable[..., torch.Tensor]) -> float:
 
 @pytest.mark.given
 def test_row_by_row_misses_the_bar(one_thread: None) -> None:
-    """The baseline against itself: about 1, whatever the machine does meanwhile."""
-    assert any(speedup(row_by_row) < BAR for _ in range(2)), "row by row is as fast as itself"
+    """The baseline against itself is about 1, even on a busy machine."""
+    assert any(speedup(row_by_row) < BAR for _ in range(2)), "row by row must be as fast as itself"
 
 
 def test_the_batched_jacobian_is_faster(one_thread: None) -> None:
-    """At least the bar; a busy machine may take a few tries."""
+    """It reaches the bar; a busy machine may need a few tries."""
     ratios = []
     for _ in range(TRIES):
         ratios.append(speedup(jacobian))
@@ -237,5 +241,6 @@ def test_the_batched_jacobian_is_faster(one_thread: None) -> None:
             return
 
     raise AssertionError(
-        f"row by row takes {max(ratios):.1f} times as long as yours, the bar is {BAR}; itself: 1"
+        f"row by row takes {max(ratios):.1f} times as long as yours, the bar is {BAR}; against "
+        "itself it takes 1"
     )

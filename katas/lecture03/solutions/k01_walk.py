@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def nodes(tensor: torch.Tensor) -> list[Node]:
-    """Return each node behind `tensor` one time, in any order; none for a tensor without history.
+    """Return each node behind `tensor` once, in any order; none for a tensor without history.
 
     ``next_functions`` holds a pair for each input of the operator: a node, and which of its
     results that input was. The node is None where the input needs no gradient. Paths may meet
     again, and be thousands of nodes long.
     """
-    # The set holds the nodes themselves: their Python objects are made on demand, and an id may
-    # come back.
+    # The set holds the nodes themselves: their Python objects are made on demand, so an id may be
+    # reused.
     found: set[Node] = set()
     waiting = [tensor.grad_fn]
     while waiting:

@@ -1,4 +1,4 @@
-"""Five more formulas: those that choose, read and join."""
+"""Five more formulas, for operators that choose, read and join."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def div_vjp(
     grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``a / b``, which broadcast."""
+    """Return the gradients of ``a / b`` with respect to `a` and `b`, which broadcast."""
     by_a = grad / b
     return by_a.sum_to_size(a.shape), (-by_a * a / b).sum_to_size(b.shape)
 
@@ -25,15 +25,15 @@ def where_vjp(
     a_shape: Sequence[int],
     b_shape: Sequence[int],
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the gradients by `a` and by `b` of ``torch.where(condition, a, b)``."""
-    # Choosing, where multiplying by the condition would make NaN of an infinite gradient.
+    """Return the gradients of ``torch.where(condition, a, b)`` with respect to `a` and `b`."""
+    # Select: multiplying by the condition would turn an infinite gradient into NaN.
     by_a = grad.where(condition, 0)
     by_b = grad.where(~condition, 0)
     return by_a.sum_to_size(a_shape), by_b.sum_to_size(b_shape)
 
 
 def amax_vjp(grad: torch.Tensor, x: torch.Tensor, result: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return the gradient by `x` of ``result = x.amax(dim, keepdim=True)``."""
+    """Return the gradient of ``result = x.amax(dim, keepdim=True)`` with respect to `x`."""
     largest = x == result
     return grad * largest / largest.sum(dim, keepdim=True)
 
@@ -41,11 +41,11 @@ def amax_vjp(grad: torch.Tensor, x: torch.Tensor, result: torch.Tensor, dim: int
 def index_select_vjp(
     grad: torch.Tensor, shape: Sequence[int], dim: int, index: torch.Tensor
 ) -> torch.Tensor:
-    """Return the gradient by `x`, of that shape, of ``x.index_select(dim, index)``."""
-    # index_add adds for every occurrence; an assignment would keep the last one only.
+    """Return the gradient of ``x.index_select(dim, index)`` for an x of that shape."""
+    # index_add adds for every occurrence; an assignment would keep only the last.
     return grad.new_zeros(shape).index_add(dim, index, grad)
 
 
 def cat_vjp(grad: torch.Tensor, sizes: Sequence[int], dim: int) -> tuple[torch.Tensor, ...]:
-    """Return the gradients by the tensors of ``torch.cat(tensors, dim)``."""
+    """Return the gradients of ``torch.cat(tensors, dim)`` with respect to the tensors."""
     return grad.split(list(sizes), dim)

@@ -1,4 +1,4 @@
-"""Undo a broadcast: the gradient of everything that repeats."""
+"""Undo a broadcast: sum the gradient of everything that was repeated."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
 
 
 def sum_to_size(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Return `tensor` summed over all that expanding from `shape` to its shape repeats."""
+    """Return `tensor` summed over the dims that expanding from `shape` repeats."""
     if not is_expandable_to(shape, tensor.shape):
         raise ValueError(f"{tuple(shape)} is not expandable to {tuple(tensor.shape)}")
     new = tensor.dim() - len(shape)
     grown = [dim for dim, size in enumerate(shape, new) if size != tensor.shape[dim]]
     dims = [*range(new), *grown]
-    # Without this a sum over no dims would be a sum over all of them.
+    # Without this check, a sum over an empty list of dims would sum over all.
     if not dims:
         return tensor
-    # The view puts back, as ones, the dims that had grown from 1.
+    # The view restores, with size 1, the dims that had grown from 1.
     return tensor.sum(dims).view(shape)
 
 
@@ -39,13 +39,13 @@ class Expand(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-        """Return `x` expanded, a view, and note on ctx what backward needs."""
+        """Return `x` expanded, as a view, and keep on ctx what backward needs."""
         ctx.shape = x.shape
         return x.expand(shape)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Return the gradient by `x`, in its shape, and None for the shape."""
+        """Return the gradient of `x`, in its shape, and None for the shape argument."""
         return sum_to_size(grad, ctx.shape), None
 
 
@@ -54,13 +54,13 @@ class Add(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        """Return the sum, and note on ctx what backward needs."""
+        """Return the sum, and keep on ctx what backward needs."""
         ctx.shapes = a.shape, b.shape
         return a + b
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `a` and by `b`; None, and no sum, for one that is not needed."""
+        """Return the gradients with respect to `a` and `b`; None, without a sum, if not needed."""
         by_a, by_b = (
             sum_to_size(grad, shape) if needed else None
             for shape, needed in zip(ctx.shapes, ctx.needs_input_grad, strict=True)

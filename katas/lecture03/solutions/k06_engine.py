@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def count_dependencies(roots: Sequence[tuple[Node, int]]) -> dict[Node, int]:
-    """Return each node that can be reached from `roots`, and how many edges lead to it."""
+    """Return each node reachable from `roots`, and how many edges lead to it."""
     dependencies: dict[Node, int] = {}
     edges = list(roots)
     while edges:
@@ -32,10 +32,10 @@ def count_dependencies(roots: Sequence[tuple[Node, int]]) -> dict[Node, int]:
 
 @torch.no_grad()
 def run_backward(roots: Sequence[tuple[Node, int]], grads: Sequence[torch.Tensor]) -> list[Node]:
-    """Send each gradient along its root, run what can be reached, and return the nodes in order."""
+    """Send each gradient along its root, run the reachable nodes, and return them in order."""
     dependencies = count_dependencies(roots)
     buffers = {node: [None] * len(node._input_metadata) for node in dependencies}  # noqa: SLF001
-    # The position breaks ties, since nodes have no order.
+    # The position breaks ties, because nodes cannot be compared.
     ready: list[tuple[int, int, Node]] = []
     order: list[Node] = []
 

@@ -1,4 +1,4 @@
-"""Does this backward fit its forward? gradcheck from nothing."""
+"""Does this backward match its forward? gradcheck from scratch."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class GradcheckError(Exception):
 
 
 def not_deterministic() -> GradcheckError:
-    """Return the error of a backward that is another one the second time."""
+    """Return the error for a backward that differs from run to run."""
     return GradcheckError("backward is not deterministic")
 
 
 def mismatch(numerical: torch.Tensor, analytical: torch.Tensor) -> GradcheckError:
-    """Return the error of Jacobians that do not agree."""
+    """Return the error for Jacobians that do not agree."""
     return GradcheckError(f"mismatch: numerical {numerical}, analytical {analytical}")
 
 
@@ -32,9 +32,9 @@ def mismatch(numerical: torch.Tensor, analytical: torch.Tensor) -> GradcheckErro
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a row of the real numbers in `tensor`: a view if its strides are row-major."""
+    """Return a flat tensor of the real numbers in `tensor`: a view if it is row-major."""
     if tensor.is_complex():
-        # conj() is lazy: it only marks the tensor, and a marked one has no real view.
+        # conj() is lazy: it only sets a bit, and a tensor with that bit has no real view.
         tensor = torch.view_as_real(tensor.resolve_conj())
     return tensor.flatten()
 
@@ -48,7 +48,7 @@ def numerical_jacobian(
     numbers = _real(nudged)
     columns = []
     for place, before in enumerate(numbers.tolist()):
-        # Clones, since the result may be a view of what is nudged next.
+        # Clone, because the result may be a view of what is nudged next.
         numbers[place] = before + eps
         above = _real(fn(nudged)).clone()
         numbers[place] = before - eps

@@ -9,12 +9,12 @@ from torch.autograd.function import once_differentiable
 
 
 def cube_kernel(x: torch.Tensor) -> torch.Tensor:
-    """Return ``x ** 3``. Given, do not change: it computes where autograd sees nothing."""
+    """Return ``x ** 3``. Given, do not change: autograd does not see what it computes."""
     return torch.from_numpy(x.detach().numpy() ** 3)
 
 
 def cube_grad_kernel(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return ``3 * x ** 2 * grad``. Given, do not change: nor does it see this."""
+    """Return ``3 * x ** 2 * grad``. Given, do not change: autograd does not see this either."""
     return torch.from_numpy(3 * x.detach().numpy() ** 2 * grad.detach().numpy())
 
 
@@ -25,19 +25,19 @@ class Exp(torch.autograd.Function):
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
         """Return ``x.exp()``."""
         result = x.exp()
-        # Saved as an output, it comes back with this very node as its history.
+        # Because it is saved as an output, it comes back with this node as its history.
         ctx.save_for_backward(result)
         return result
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
+        """Return the gradient with respect to `x`."""
         (result,) = ctx.saved_tensors
         return grad * result
 
 
 class Mul(torch.autograd.Function):
-    """``Mul.apply(a, b)`` is ``a * b`` for tensors of one shape."""
+    """``Mul.apply(a, b)`` is ``a * b`` for tensors of equal shape."""
 
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -48,23 +48,23 @@ class Mul(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `a` and by `b`: a product each, or None if it is not needed."""
+        """Return the gradients with respect to `a` and `b`: one product each, or None."""
         b, a = ctx.saved_tensors
         return None if b is None else grad * b, None if a is None else grad * a
 
 
 class CubeOnce(torch.autograd.Function):
-    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; a recorded second one raises."""
+    """``CubeOnce.apply(x)`` is x cubed, with a first derivative; recording a second raises."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return x cubed, by `cube_kernel`."""
+        """Return x cubed, computed by `cube_kernel`."""
         ctx.save_for_backward(x)
         return cube_kernel(x)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`, by `cube_grad_kernel`."""
+        """Return the gradient of `x`, computed by `cube_grad_kernel`."""
         (x,) = ctx.saved_tensors
         return cube_grad_kernel(grad, x)

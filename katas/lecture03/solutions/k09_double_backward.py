@@ -1,4 +1,4 @@
-"""A gradient that has a gradient, for a kernel that autograd cannot see."""
+"""Make a gradient differentiable, for a kernel that autograd cannot see."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 
 
 def cube_kernel(x: torch.Tensor) -> torch.Tensor:
-    """Return ``x ** 3``. Given, do not change: it computes where autograd sees nothing."""
+    """Return ``x ** 3``. Given, do not change: autograd does not see what it computes."""
     return torch.from_numpy(x.detach().numpy() ** 3)
 
 
 def cube_grad_kernel(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return ``3 * x ** 2 * grad``. Given, do not change: nor does it see this."""
+    """Return ``3 * x ** 2 * grad``. Given, do not change: autograd does not see this either."""
     return torch.from_numpy(3 * x.detach().numpy() ** 2 * grad.detach().numpy())
 
 
@@ -22,7 +22,7 @@ class CubeGrad(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """Return ``3 * x ** 2 * grad``, by `cube_grad_kernel`."""
+        """Return ``3 * x ** 2 * grad``, computed by `cube_grad_kernel`."""
         ctx.save_for_backward(grad, x)
         return cube_grad_kernel(grad, x)
 
@@ -30,7 +30,7 @@ class CubeGrad(torch.autograd.Function):
     def backward(
         ctx: Any, gradgrad: torch.Tensor
     ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """Return the gradients by `grad` and by `x`, None for one that is not needed."""
+        """Return the gradients of `grad` and `x`, None for one that is not needed."""
         grad, x = ctx.saved_tensors
         for_grad, for_x = ctx.needs_input_grad
         by_grad = 3 * x * x * gradgrad if for_grad else None
@@ -43,13 +43,13 @@ class Cube(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Return x cubed, by `cube_kernel`."""
+        """Return x cubed, computed by `cube_kernel`."""
         ctx.save_for_backward(x)
         return cube_kernel(x)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`, in a way that autograd records."""
+        """Return the gradient of `x`, in a way that autograd records."""
         (x,) = ctx.saved_tensors
         # The kernel alone would leave no history for a second derivative.
         return CubeGrad.apply(grad, x)

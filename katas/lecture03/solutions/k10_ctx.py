@@ -1,4 +1,4 @@
-"""Debug: memory that waits for the garbage collector, and a gradient silently wrong."""
+"""Debug: memory that waits for the garbage collector, and a gradient that is silently wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Sigmoid(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
+        """Return the gradient with respect to `x`."""
         (y,) = ctx.saved_tensors
         return grad * y * (1 - y)
 
@@ -35,7 +35,7 @@ class Square(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        """Return the gradient by `x`."""
+        """Return the gradient with respect to `x`."""
         (x,) = ctx.saved_tensors
         return 2 * x * grad
 

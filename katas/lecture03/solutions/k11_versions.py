@@ -20,7 +20,7 @@ def no_counter() -> RuntimeError:
 
 
 def overwritten(now: int, expected: int) -> RuntimeError:
-    """Return the error for needing a tensor that was written to since it was saved."""
+    """Return the error for a needed tensor that was written to after it was saved."""
     return RuntimeError(
         "a tensor that backward needs has been modified by an inplace operation: "
         f"it is at version {now}; expected version {expected} instead"
@@ -28,7 +28,7 @@ def overwritten(now: int, expected: int) -> RuntimeError:
 
 
 def released() -> RuntimeError:
-    """Return the error for needing a tensor that has been let go."""
+    """Return the error for a needed tensor that has been released."""
     return RuntimeError("Trying to go backward through the graph a second time")
 
 
@@ -36,14 +36,14 @@ def released() -> RuntimeError:
 
 
 def same_counter(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Return whether a write to `a` in place moves the version of `b`.
+    """Return whether an in-place write to `a` changes the version of `b`.
 
-    ``increment_version`` of ``torch.autograd.graph`` moves a counter and does nothing else: no
+    ``increment_version`` of ``torch.autograd.graph`` increments a counter and does nothing else: no
     operator runs, no element changes, and leaves that need a gradient allow it. The counter may
-    stay moved. Inference tensors have none, so they share none, not even with themselves; for
-    them ``_version`` is an error (ask ``is_inference()``).
+    stay incremented. Inference tensors have no counter, so they share none, not even with
+    themselves; reading their ``_version`` raises (check ``is_inference()``).
     """
-    # To move the counter of an inference tensor is allowed, and does nothing.
+    # Incrementing the counter of an inference tensor is allowed, and does nothing.
     if b.is_inference():
         return False
     before = b._version  # noqa: SLF001
@@ -66,10 +66,10 @@ class SavedTensor:
         self.version = tensor._version  # noqa: SLF001
 
     def unpack(self) -> torch.Tensor:
-        """Return the very tensor that was saved, or the alias of an output: not a copy.
+        """Return the same tensor that was saved, or the alias of an output, not a copy.
 
         Raise `released` after `release`, whatever the versions are, and `overwritten` if the
-        counter has moved since the tensor was saved.
+        counter has changed since the tensor was saved.
         """
         if self.tensor is None:
             raise released()
@@ -79,12 +79,12 @@ class SavedTensor:
         return self.tensor
 
     def release(self) -> None:
-        """Let go of the tensor, so that its memory can be freed."""
+        """Drop the tensor, so that its memory can be freed."""
         self.tensor = None
 
 
 def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x * x`` and its backward, for a single run. Given: it saves its input."""
+    """Return ``x * x`` and its backward, which runs once. Given: it saves its input."""
     saved = SavedTensor(x)
 
     def backward(grad: torch.Tensor) -> torch.Tensor:
@@ -96,9 +96,9 @@ def square(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torc
 
 
 def exp(x: torch.Tensor) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    """Return ``x.exp()`` and its backward, for a single run: it saves its output alone."""
+    """Return ``x.exp()`` and its backward, which runs once: it saves only its output."""
     result = x.exp()
-    # Only `saved` is kept: with `result` in the function, nothing would be let go.
+    # The closure holds only `saved`: with `result` in it, nothing would be freed.
     saved = SavedTensor(result, is_output=True)
 
     def backward(grad: torch.Tensor) -> torch.Tensor:

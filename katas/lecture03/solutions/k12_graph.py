@@ -1,4 +1,4 @@
-"""What is behind this tensor? Predict it, after views and writes in place."""
+"""Predict the graph behind a tensor, after views and in-place writes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def row(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def detached(leaf: torch.Tensor) -> torch.Tensor:
-    """Begin a new history."""
+    """Start a new history."""
     return (leaf * 2).detach().requires_grad_()
 
 
 def without_grad_mode(leaf: torch.Tensor) -> torch.Tensor:
-    """Write in place where nothing is recorded."""
+    """Write in place without grad mode."""
     x = leaf * 2
     with torch.no_grad():
         x.mul_(3)
@@ -65,14 +65,14 @@ def into_a_constant(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def base_of_written_view(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to a view, look at its base."""
+    """Write to a view, and return its base."""
     x = leaf * 2
     x[0].exp_()
     return x
 
 
 def written_view(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to a view, look at it."""
+    """Write to a view, and return it."""
     x = leaf * 2
     view = x.t()
     view.exp_()
@@ -80,7 +80,7 @@ def written_view(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def view_of_written_base(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to the base, look at a view that was made before."""
+    """Write to the base, and return a view made before."""
     x = leaf * 2
     view = x[0]
     x.mul_(3)
@@ -88,14 +88,14 @@ def view_of_written_base(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def assigned_row(leaf: torch.Tensor) -> torch.Tensor:
-    """Fill a buffer row by row, as often done in loops."""
+    """Fill a buffer row by row, as loops often do."""
     x = torch.zeros(2, 2)
     x[0] = leaf[1]
     return x
 
 
 def other_view(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to one view, look at another."""
+    """Write to one view, and return another."""
     x = leaf * 2
     first, second = x[0], x[1]
     first.exp_()
@@ -103,14 +103,14 @@ def other_view(leaf: torch.Tensor) -> torch.Tensor:
 
 
 def detached_write(leaf: torch.Tensor) -> torch.Tensor:
-    """Write to what shares the memory, but not the history."""
+    """Write to a tensor that shares the memory, but not the history."""
     x = leaf * 2
     x.detach()[0].zero_()
     return x
 
 
 def view_without_grad_mode(leaf: torch.Tensor) -> torch.Tensor:
-    """Make a view where nothing is recorded."""
+    """Make a view without grad mode."""
     x = leaf * 2
     with torch.no_grad():
         return x[0]
@@ -145,7 +145,7 @@ def predictions() -> dict[str, Prediction]:
         "product": Prediction(twice, no, yes),
         "row": Prediction(f"SelectBackward0({twice})", no, yes),
         "detached": Prediction("None", yes, yes),
-        # Recorded as if the write had not been: the gradient is wrong, and there is no error.
+        # The graph ignores the write: the gradient is wrong, and there is no error.
         "without_grad_mode": Prediction(twice, no, yes),
         "index_of_largest": Prediction("None", yes, no),
         "in_place": Prediction(f"ExpBackward0({twice})", no, yes),

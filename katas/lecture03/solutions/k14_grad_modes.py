@@ -1,4 +1,4 @@
-"""Which writes does autograd allow, and which does it notice? A table, on paper."""
+"""Fill in a table on paper: the writes that autograd allows, and those that it notices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the returned tensor says of itself: a leaf has no ``grad_fn``."""
+    """Properties of the returned tensor: a leaf has no ``grad_fn``."""
 
     requires_grad: bool
     is_leaf: bool
@@ -46,7 +46,7 @@ def switched_off(x: Tensor, w: Tensor) -> Tensor:
 
 
 def new_leaf_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
-    """Ask a result to require grad where grad mode is off."""
+    """Call requires_grad_ on a result while grad mode is off."""
     with torch.no_grad():
         return (x * w).requires_grad_()
 
@@ -57,7 +57,7 @@ def leaf_written(x: Tensor, w: Tensor) -> Tensor:
 
 
 def leaf_written_in_no_grad(x: Tensor, w: Tensor) -> Tensor:
-    """Write to a leaf where grad mode is off, as an optimizer does, twice."""
+    """Write to a leaf twice while grad mode is off, as an optimizer does."""
     with torch.no_grad():
         x.add_(w)
         return x.add_(w)
@@ -94,7 +94,7 @@ def view_written(x: Tensor, w: Tensor) -> Tensor:
 
 
 def no_grad_view_written(x: Tensor, w: Tensor) -> Tensor:
-    """Make a view where grad mode is off, and write to it where it is on."""
+    """Make a view while grad mode is off, and write to it while it is on."""
     y = x * w
     with torch.no_grad():
         view = y[0]
@@ -139,7 +139,7 @@ def predictions() -> dict[str, Outcome | str]:
         "no_grad_product": Outcome(no, yes, 0),
         "enabled_again": Outcome(yes, no, 0),
         "switched_off": Outcome(no, yes, 0),
-        # requires_grad_ makes a leaf of it, in any mode.
+        # requires_grad_ makes it a leaf that requires grad, in any mode.
         "new_leaf_in_no_grad": Outcome(yes, yes, 0),
         "leaf_written": RAISES,
         "leaf_written_in_no_grad": Outcome(yes, yes, 2),

@@ -1,4 +1,4 @@
-"""Inference mode: faster than no_grad, and what you give up for it. A table, on paper."""
+"""Fill in a table on paper: what inference mode, faster than no_grad, gives up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the returned tensor says of itself."""
+    """Properties of the returned tensor."""
 
     requires_grad: bool
     is_leaf: bool
@@ -46,7 +46,7 @@ def grad_in_inference(x: Tensor, w: Tensor) -> Tensor:
 
 
 def inference_off_again(x: Tensor, w: Tensor) -> Tensor:
-    """Leave inference mode within it."""
+    """Switch inference mode off inside it."""
     with torch.inference_mode(), torch.inference_mode(mode=False):
         return x * w
 
@@ -64,22 +64,22 @@ def normal_written_inside(x: Tensor, w: Tensor) -> Tensor:
 
 
 def inference_written_outside(x: Tensor, w: Tensor) -> Tensor:
-    """Write to an inference tensor outside."""
+    """Write to an inference tensor outside the mode."""
     return inference_product(x, w).add_(1)
 
 
 def inference_added(x: Tensor, w: Tensor) -> Tensor:
-    """Add an inference tensor to a leaf: the formula of a sum needs neither."""
+    """Add an inference tensor to a leaf: the formula of a sum needs neither input."""
     return inference_product(x, w) + x
 
 
 def inference_multiplied(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor with a leaf: the formula needs the other factor."""
+    """Multiply an inference tensor by a leaf: the formula needs the other factor."""
     return inference_product(x, w) * x
 
 
 def inference_read(x: Tensor, w: Tensor) -> Tensor:
-    """Multiply an inference tensor outside with a tensor that requires no grad."""
+    """Multiply an inference tensor with a tensor that requires no grad, outside the mode."""
     return inference_product(x, w) * w
 
 

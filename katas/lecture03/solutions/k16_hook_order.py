@@ -23,7 +23,7 @@ def after_write(leaf: torch.Tensor) -> list[float]:
 
 
 def first_of_two(leaf: torch.Tensor) -> list[float]:
-    """Look, then let another hook make it ten times as large."""
+    """Record the gradient, then let another hook multiply it by ten."""
     seen: list[list[float]] = []
     x = leaf * 2
     x.register_hook(lambda grad: seen.append(grad.tolist()))
@@ -33,7 +33,7 @@ def first_of_two(leaf: torch.Tensor) -> list[float]:
 
 
 def second_of_two(leaf: torch.Tensor) -> list[float]:
-    """Look after another hook has made it ten times as large."""
+    """Record the gradient after another hook has multiplied it by ten."""
     seen: list[list[float]] = []
     x = leaf * 2
     x.register_hook(lambda grad: grad * 10)
@@ -43,7 +43,7 @@ def second_of_two(leaf: torch.Tensor) -> list[float]:
 
 
 def used_twice(leaf: torch.Tensor) -> list[float]:
-    """Use the tensor two times."""
+    """Use the tensor twice."""
     seen: list[list[float]] = []
     x = leaf * 2
     x.register_hook(lambda grad: seen.append(grad.tolist()))
@@ -62,7 +62,7 @@ def written_view(leaf: torch.Tensor) -> list[float]:
 
 
 def retained(leaf: torch.Tensor) -> list[float]:
-    """Ask for .grad first, then register a hook, then write."""
+    """Call retain_grad first, then register a hook, then write."""
     x = leaf * 2
     x.retain_grad()
     x.register_hook(lambda grad: grad * 10)
@@ -85,14 +85,14 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], list[float]]] = {
 
 
 def predictions() -> dict[str, list[float]]:
-    """Return what each of `PROGRAMS` returns, two floats by name."""
+    """Return a dict from each name in `PROGRAMS` to the two floats that it returns."""
     return {
         "after_write": [1.0, 1.0],
         "first_of_two": [1.0, 1.0],
         "second_of_two": [10.0, 10.0],
         "used_twice": [4.0, 4.0],
-        # The write is one to the base: its first element was multiplied by 5 afterwards.
+        # The write goes to the base: its first element was later multiplied by 5.
         "written_view": [5.0, 1.0],
-        # The hook has stayed with the value before the write, retain_grad has not.
+        # The hook stays with the value before the write, retain_grad does not.
         "retained": [1.0, 1.0],
     }

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """What hooks have seen, and how to take them off. Given: do not change."""
+    """Records of hooks, and how to remove them. Given: do not change."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.handles: list[RemovableHandle] = []
 
     def remove(self) -> None:
-        """Take the hooks off; a second time it does nothing."""
+        """Remove the hooks; a second call does nothing."""
         while self.handles:
             self.handles.pop().remove()
 
@@ -29,7 +29,7 @@ def log_nodes(root: torch.Tensor) -> Log:
     log = Log()
 
     def watch(node: Node) -> None:
-        # The hook knows a name: with the node in it, node and hook would own each other.
+        # The hook holds only a name: if it held the node, they would own each other.
         name = node.name()
         log.handles.append(node.register_hook(lambda *_: log.names.append(name)))
 
@@ -37,7 +37,7 @@ def log_nodes(root: torch.Tensor) -> Log:
     stack = [root.grad_fn]
     while stack:
         node = stack.pop()
-        # None stands where an input needs no gradient.
+        # None means that an input needs no gradient.
         if node not in seen:
             seen.add(node)
             watch(node)
@@ -46,5 +46,5 @@ def log_nodes(root: torch.Tensor) -> Log:
 
 
 def clip_gradient(tensor: torch.Tensor, limit: float) -> RemovableHandle:
-    """Cut the gradient of `tensor` off at -limit and limit, before it goes on or into ``.grad``."""
+    """Clip the gradient of `tensor` to -limit and limit, before it goes on or into ``.grad``."""
     return tensor.register_hook(lambda grad: grad.clamp(-limit, limit))

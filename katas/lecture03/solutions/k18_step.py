@@ -1,4 +1,4 @@
-"""Perf: don't hold all gradients of a model at a time."""
+"""Perf: don't hold all gradients of a model at once."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """How to take hooks off. Given: do not change."""
+    """How to remove hooks. Given: do not change."""
 
     def __init__(self) -> None:
         self.handles: list[RemovableHandle] = []
 
     def remove(self) -> None:
-        """Take the hooks off; a second time it does nothing."""
+        """Remove the hooks; a second call does nothing."""
         while self.handles:
             self.handles.pop().remove()
 
 
 def step_in_backward(parameters: Iterable[torch.Tensor], rate: float) -> Log:
-    """Let each leaf take a step, ``p -= rate * p.grad``, when its gradient is there."""
+    """Make each leaf take a step, ``p -= rate * p.grad``, when its gradient arrives."""
     log = Log()
 
     def step(parameter: torch.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Act when all gradients are there."""
+"""Act when all gradients have arrived."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """What hooks have seen, and how to take them off. Given: do not change."""
+    """Records of hooks, and how to remove them. Given: do not change."""
 
     def __init__(self) -> None:
         self.shapes: list[tuple[tuple[tuple[int, ...] | None, ...], ...]] = []
@@ -24,7 +24,7 @@ class Log:
         self.handles: list[RemovableHandle] = []
 
     def remove(self) -> None:
-        """Take the hooks off."""
+        """Remove the hooks."""
         while self.handles:
             self.handles.pop().remove()
 

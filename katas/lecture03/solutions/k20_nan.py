@@ -37,7 +37,7 @@ def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
 
 
 def watch(root: torch.Tensor) -> list[str]:
-    """Return a list that each backward through `root` extends by the names of culprits."""
+    """Return a list; each backward through `root` appends the names of culprits to it."""
     found: list[str] = []
 
     def look(name: str, inputs: Iterable, results: Iterable) -> None:
@@ -45,6 +45,6 @@ def watch(root: torch.Tensor) -> list[str]:
             found.append(name)
 
     for node in nodes(root):
-        # The name, not the node: a hook that names its node is owned by it, and owns it.
+        # Bind the name, not the node: a hook that refers to its node forms a cycle with it.
         node.register_hook(partial(look, node.name()))
     return found

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def forward_line() -> str:
-    """Return "file.py:12", the line that is being run outside of this file and of torch."""
+    """Return "file.py:12", the line being run outside this file and torch."""
     frame = sys._getframe()  # noqa: SLF001 - what traceback uses
     while frame.f_back and frame.f_globals["__name__"].startswith((__name__, "torch.")):
         frame = frame.f_back
@@ -41,7 +41,7 @@ def has_nan(grads: Iterable[torch.Tensor | None]) -> bool:
 
 
 def tensors_in(result: object) -> list[torch.Tensor]:
-    """Return the tensors that a call has returned: it, or those in a tuple or list."""
+    """Return the tensors in the result of a call, one or in a tuple or list."""
     every = result if isinstance(result, tuple | list) else [result]
     return [each for each in every if isinstance(each, torch.Tensor)]
 
@@ -60,7 +60,7 @@ def check(name: str, line: str) -> Callable[[Sequence, Sequence], None]:
 
 
 def mark(node: Node | None, line: str) -> None:
-    """Note ``metadata["line"]`` on `node` and what is behind it, and register `check` on each."""
+    """Set ``metadata["line"]`` on `node` and those behind it, and register `check` on each."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -71,7 +71,7 @@ def mark(node: Node | None, line: str) -> None:
 
 
 class Anomaly(TorchFunctionMode):
-    """Within it, nodes that calls of torch make are marked with the line of the call."""
+    """A mode that marks the nodes of tensors returned by torch calls with the call's line."""
 
     def __torch_function__(
         self,

@@ -33,7 +33,7 @@ def nodes(root: torch.Tensor) -> list[Node]:
 
 
 def place(tensor: torch.Tensor) -> int:
-    """Return the address of a tensor's storage, by which storages are told apart."""
+    """Return the address of a tensor's storage, which identifies the storage."""
     return tensor.untyped_storage().data_ptr()
 
 
@@ -41,12 +41,12 @@ def place(tensor: torch.Tensor) -> int:
 
 
 def saved(node: Node) -> dict[str, torch.Tensor]:
-    """Return the tensors that a node saves, by the name behind ``_raw_saved_``."""
+    """Return the tensors that a node saves, by the name after ``_raw_saved_``."""
     found = {}
     for attribute in dir(node):
         if attribute.startswith(_RAW):
             name = attribute.removeprefix(_RAW)
-            # Generated nodes and those of a Function spell the unpacked tensors differently.
+            # Generated nodes and those of a Function name the unpacked tensors differently.
             value = getattr(node, "saved_tensors" if name == "tensors" else f"_saved_{name}")
             if isinstance(value, tuple):
                 found |= {f"{name}[{number}]": tensor for number, tensor in enumerate(value)}
@@ -68,10 +68,10 @@ def saved_bytes(root: torch.Tensor, own: Iterable[torch.Tensor] = ()) -> int:
 
 
 def roles(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> set[str]:
-    """Return what the graph of ``function(*inputs)`` saves; call it a single time."""
+    """Return what the graph of ``function(*inputs)`` saves; call the function once."""
     result = function(*inputs)
     owners = {place(result): "result"}
-    # From the last to the first, so that the first input with a storage has the last word.
+    # From the last to the first, so that the first input with a storage wins.
     for number, tensor in reversed(list(enumerate(inputs))):
         owners[place(tensor)] = f"input {number}"
     return {owners.get(place(t), "hidden") for node in nodes(result) for t in saved(node).values()}

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def counting(sizes: list[int]) -> AbstractContextManager[None]:
-    """Append the bytes of each tensor that is saved to `sizes`, and change nothing."""
+    """Append the bytes of each saved tensor to `sizes`, and change nothing."""
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
         sizes.append(tensor.nbytes)
-        # A result that is kept with its graph would own the node that owns it.
+        # A result kept with its graph would own the node that owns it.
         return tensor.detach()
 
     return saved_tensors_hooks(pack, lambda tensor: tensor)
@@ -52,7 +52,7 @@ def on_disk(folder: Path) -> AbstractContextManager[None]:
 def compressed(
     dtype: torch.dtype, least: int, own: Iterable[torch.Tensor] = ()
 ) -> AbstractContextManager[None]:
-    """Keep floating-point tensors of at least `least` elements as `dtype`, until they come back."""
+    """Keep floating-point tensors of at least `least` elements as `dtype` until unpacked."""
     alive = {tensor.untyped_storage().data_ptr() for tensor in own}
 
     def pack(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
@@ -69,7 +69,7 @@ def stacked(
     outer: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     inner: tuple[Callable[[Any], Any], Callable[[Any], Any]],
 ) -> AbstractContextManager[None]:
-    """Pack by `inner`, then `outer` on what inner returned; unpack the other way round."""
+    """Pack with `inner`, then pack the result with `outer`; unpack in reverse."""
     return saved_tensors_hooks(
         lambda tensor: outer[0](inner[0](tensor)),
         lambda packed: inner[1](outer[1](packed)),

@@ -1,4 +1,4 @@
-"""Checkpointing: forget activations in forward, compute them again in backward."""
+"""Checkpointing: drop activations in forward, recompute them in backward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def checkpoint(function: Callable[..., torch.Tensor], *inputs: Any) -> torch.Tensor:
-    """Return ``function(*inputs)``, with a graph that keeps no tensor made within it."""
+    """Return ``function(*inputs)``, with a graph that keeps no tensor made inside the function."""
     state = torch.get_rng_state()
     again: dict[int, torch.Tensor] = {}
 

@@ -21,28 +21,28 @@ class Meter:
         self.total = torch.zeros(())
 
     def add(self, loss: Tensor) -> None:
-        """Add one loss; the new total has the wider dtype, and one that was read before stays."""
+        """Add one loss; the total gets the wider dtype, and one read earlier does not change."""
         # A sum of tensors with graphs owns all of the graphs.
         self.total = self.total + loss.detach()
 
 
 class Running:
-    """A state carried along: ``state = tanh(state * weight + x)``, from 0."""
+    """A state carried from step to step: ``state = tanh(state * weight + x)``, from 0."""
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
         self.state = torch.zeros_like(weight)
 
     def step(self, x: Tensor) -> Tensor:
-        """Return the next state, with the graph of this step alone."""
-        # What is carried over is a number, not its history.
+        """Return the next state, with the graph of only this step."""
+        # Carry the value over, not its history.
         state = torch.tanh(self.state * self.weight + x)
         self.state = state.detach()
         return state
 
 
 def watch(tensor: Tensor, log: list[float]) -> None:
-    """At each gradient of `tensor`, append its norm over that of `tensor` when this was called."""
+    """At each gradient, append its norm over the norm that `tensor` had when this was called."""
     # The closure owns a number, not the tensor that owns the hook.
     norm = tensor.detach().norm()
     tensor.register_hook(lambda grad: log.append(float(grad.norm() / norm)))
@@ -67,13 +67,13 @@ class Exp(torch.autograd.Function):
 
 
 def penalty(loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the sum of the squares of all gradients of `loss` by `parameters`, with a graph."""
+    """Return the sum of squares of the gradients of `loss` for `parameters`, with a graph."""
     # A .grad with a graph owns, through the graph, the leaf that owns it.
     grads = torch.autograd.grad(loss, parameters, create_graph=True)
     return torch.stack([grad.square().sum() for grad in grads]).sum()
 
 
 def direction(loss: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
-    """Return minus the gradients of `loss` by `parameters`."""
-    # One run for all of them frees what was saved as it goes.
+    """Return minus the gradients of `loss` for `parameters`."""
+    # A single run for all of them frees saved tensors as it goes.
     return [-grad for grad in torch.autograd.grad(loss, parameters)]

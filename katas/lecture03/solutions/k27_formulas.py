@@ -1,4 +1,4 @@
-"""Explore: who has a derivative formula, who is made of parts, who has none."""
+"""Explore: operators with a derivative formula, composites, and operators without either."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def asking(args: tuple[Any, ...], position: int) -> list[Any]:
-    """Return copies of `args`, of which the one at `position` alone requires grad.
+    """Return copies of `args`, of which only the one at `position` requires grad.
 
-    It is no leaf, so the operator may write to it.
+    It is not a leaf, so the operator may write to it.
     """
     inputs = [arg.detach().clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     inputs[position] = inputs[position].requires_grad_().clone()
@@ -27,13 +27,13 @@ def asking(args: tuple[Any, ...], position: int) -> list[Any]:
 
 
 def recorded(results: object) -> list[torch.Tensor]:
-    """Return the tensors among `results`, one or a tuple or list, that require grad."""
+    """Return the tensors in `results` (one, or a tuple or list) that require grad."""
     every = results if isinstance(results, tuple | list) else [results]
     return [each for each in every if isinstance(each, torch.Tensor) and each.requires_grad]
 
 
 def gradients(op: OpOverload, *args: Any) -> dict[str, str]:
-    """Return what `gradient` says for each floating-point tensor in `args`, by argument name."""
+    """Return what `gradient` returns for each floating-point tensor in `args`, by argument."""
     return {
         argument.name: gradient(op, asking(args, position))
         for position, argument in enumerate(op._schema.arguments[: len(args)])  # noqa: SLF001
@@ -64,7 +64,7 @@ def gradient(op: OpOverload, inputs: list[Any]) -> str:
 
 
 class _Seen(TorchDispatchMode):
-    """Notes the operators that come out below autograd."""
+    """Records the operators that arrive below autograd."""
 
     def __init__(self) -> None:
         super().__init__()

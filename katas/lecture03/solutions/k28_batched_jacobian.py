@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def jacobian(
     function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, chunk: int | None = None
 ) -> torch.Tensor:
-    """Return J of shape ``y.shape + x.shape``: J[i..., j...] is that of y[i...] by x[j...]."""
+    """Return J of shape ``y.shape + x.shape``: J[i..., j...] is d y[i...] / d x[j...]."""
     x = x.detach().requires_grad_()
     y = function(x)
-    # Row i of the identity asks for the gradient of entry i alone.
+    # Row i of the identity gives the gradient of only entry i.
     identity = torch.eye(y.numel(), device=y.device)
     parts = []
     for rows in identity.split(chunk or y.numel()):

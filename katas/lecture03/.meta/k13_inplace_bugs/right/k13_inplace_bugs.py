@@ -1,4 +1,4 @@
-"""Debug: six functions, each broken by a single write in place. With other operators."""
+"""Debug: six functions, each broken by a single in-place write. With other operators."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def softplus(x: Tensor) -> Tensor:
 
 def gated(a: Tensor, b: Tensor) -> Tensor:
     """Return a * b + relu(a), element by element."""
-    # The product needs a for the gradient of b, and a is the caller's.
+    # The product needs a for the gradient of b, and a belongs to the caller.
     product = a * b
     return product + a.relu()
 
 
 def limited_tanh(x: Tensor, limit: float) -> Tensor:
-    """Return tanh(x) cut off at -limit and limit; no gradient flows where it is cut off."""
+    """Return tanh(x) clipped to -limit and limit; no gradient flows where it is clipped."""
     y = x.tanh()
     return torch.nn.functional.hardtanh(y, -limit, limit)
 
@@ -35,8 +35,8 @@ def add_bias(rows: Tensor, bias: Tensor) -> Tensor:
 def unroll(x: Tensor, weight: Tensor, steps: int) -> tuple[Tensor, list[Tensor]]:
     """Apply h = tanh(h @ weight) `steps` times, from h = x (n, m); weight is (m, m).
 
-    Return the last h, and a log of every h after a step, in order, that requires no grad.
-    The gradient flows through all steps, back to x; the log does not change what flows.
+    Return the last h, and a log of the h after every step, in order, that requires no grad. The
+    gradient flows through all steps, back to x; the log does not change it.
     """
     h = x
     log = []
@@ -50,13 +50,13 @@ def players(first: Tensor, second: Tensor, x: Tensor, rate: float) -> None:
     """Let two players take a step of gradient descent together, in place.
 
     With out = x @ first @ second, `second` wants mean(out²) to be small, and `first` wants
-    mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate
-    times the gradient of its own loss, and both gradients are taken before anyone moves.
+    mean((out - 1)²) to be small. Each weight (two leaves that require grad) moves by -rate times
+    the gradient of its own loss, and both gradients are computed before either moves.
     """
     out = x @ first @ second
     mine = (out - 1).square().mean()
     yours = out.square().mean()
-    # The gradient of first flows through second: take both before either is written.
+    # The gradient of first flows through second: compute both before writing either.
     (move_second,) = torch.autograd.grad(yours, second, retain_graph=True)
     (move_first,) = torch.autograd.grad(mine, first)
     with torch.no_grad():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def chain(blocks: Sequence[Block], x: torch.Tensor) -> torch.Tensor:
-    """Return what the blocks make of `x`, one after the other. Given."""
+    """Apply the blocks to `x` one after another. Given."""
     for block in blocks:
         x = block(x)
     return x

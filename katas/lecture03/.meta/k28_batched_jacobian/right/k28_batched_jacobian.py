@@ -17,7 +17,7 @@ def jacobian(
     """Return the derivatives of all entries of ``function(x)`` by all entries of `x`."""
     x = x.detach().requires_grad_()
     y = function(x)
-    # Row i of the identity asks for the gradient of entry i alone.
+    # Row i of the identity gives the gradient of only entry i.
     identity = torch.eye(y.numel(), device=y.device)
     parts = []
     for rows in identity.split(chunk or y.numel()):
