@@ -1,18 +1,18 @@
-"""Debug: the kernels are right, and their schemas lie.
+"""Debug: the kernels are right, but their schemas lie.
 
-A schema is a promise. Tensor(a!) is written to; two that share a letter may share memory; all
-else is read, or new. PyTorch never looks into your kernel to see whether that is true:
+A schema is a promise. Tensor(a!) is written to; two tensors with the same letter may share memory;
+all others are only read, or new. PyTorch never looks into your kernel to check:
 
     def f(x, total):
         torch.ops.lecture04_k03.add_to(x, total)    # a write that its schema hides
     graph = make_fx(f)(x, total).graph
     graph.eliminate_dead_code()                     # and the call is gone
 
-Of the five schemas below, three hide something, and one promises too much. Mend those four.
+Of the five schemas below, three hide something and one promises too much. Fix those four.
 
 Begin with negate_: compare its schema with that of torch.ops.aten.neg_.default.
 Afterwards read opcheck in torch/library.py, in site-packages: its test_schema finds three of the
-four. Which does it let pass?
+four. Which one does it accept?
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def negate_(self: Tensor) -> Tensor:
-    """Given, as all kernels are."""
+    """Negate each element in place. All kernels are given."""
     return self.neg_()
 
 
@@ -35,7 +35,7 @@ def first_half(self: Tensor) -> Tensor:
 
 
 def add_to(x: Tensor, total: Tensor) -> None:
-    """Add up."""
+    """Add x to the total."""
     total.add_(x)
 
 
@@ -45,7 +45,7 @@ def halved(self: Tensor) -> Tensor:
 
 
 def keep_max_(self: Tensor, other: Tensor) -> Tensor:
-    """Keep the larger ones."""
+    """Keep the larger of each pair of elements."""
     return self.copy_(self.maximum(other))
 
 

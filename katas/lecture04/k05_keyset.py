@@ -1,12 +1,12 @@
-"""A set of dispatch keys in one integer: put two keys in, and find four.
+"""Store a set of dispatch keys in one integer: put two keys in, and find four.
 
     from torch._C import DispatchKey, DispatchKeySet
     print(DispatchKeySet(DispatchKey.CPU) | DispatchKeySet(DispatchKey.AutogradCUDA))
     # DispatchKeySet(CPU, CUDA, AutogradCPU, AutogradCUDA)
 
-That is no mistake. A key such as AutogradCUDA is a functionality and a backend. There are too many
-pairs for the 64 bits of an integer, so a set has a bit for each functionality and one for each
-backend, and a key is in it if both of its bits are:
+That is not a mistake. A key such as AutogradCUDA combines a functionality and a backend. There are
+too many pairs for the 64 bits of an integer, so a set has one bit for each functionality and one
+for each backend, and contains a key if both of its bits are set:
 
     bit    0    1    2      3      4     5   ...  12         13
          CPU CUDA Meta  Dense Sparse   ...      Autograd-  AutocastCPU
@@ -15,13 +15,13 @@ backend, and a key is in it if both of its bits are:
     AutogradCUDA = AutogradFunctionality and CUDA    bits 12 and 1
     Python       = Python                            bit 6
 
-Write the five operations of `KeySet`, about 18 lines. The tests ask PyTorch's own set.
+Write the five operations of `KeySet`, about 18 lines. The tests compare with PyTorch's own set.
 
-- Minus takes functionalities away, and no backend: a tensor of the CPU stays one.
+- Minus removes functionalities, but no backend: a CPU tensor stays a CPU tensor.
 
 Begin on paper: which keys are left of the four above, minus AutogradCPU?
 Afterwards open ``torch/include/c10/core/DispatchKeySet.h`` in site-packages: its long comment on
-internals is this picture in words.
+internals explains this picture.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FUNCTIONALITIES: Final = (
     *("ADInplaceOrView", "AutogradOther", "AutogradFunctionality", "AutocastCPU"),
     "PythonTLSSnapshot",
 )
-# The functionalities that each backend has for itself, and how their keys begin: SparseCUDA.
+# The functionalities that exist per backend, and the prefixes of their keys: SparseCUDA.
 PREFIXES: Final = {"Dense": "", "Sparse": "Sparse", "AutogradFunctionality": "Autograd"}
 # The bit of each backend and functionality.
 BITS: Final = {part: 1 << place for place, part in enumerate((*BACKENDS, *FUNCTIONALITIES))}
@@ -52,7 +52,7 @@ EVERY_BACKEND: Final = (1 << len(BACKENDS)) - 1
 
 @dataclass(frozen=True)
 class KeySet:
-    """A set of dispatch keys; `bits` has those of the parts of all keys."""
+    """A set of dispatch keys; `bits` has the bits of all parts of its keys."""
 
     bits: int = 0
 
@@ -63,7 +63,7 @@ class KeySet:
         raise NotImplementedError("KeySet.of")
 
     def __contains__(self, key: str) -> bool:
-        """Whether all parts of a key are there."""
+        """Whether the set has all parts of a key."""
         # TODO
         raise NotImplementedError("KeySet.__contains__")
 
@@ -78,7 +78,7 @@ class KeySet:
 
     @property
     def highest(self) -> str:
-        """The key of the highest functionality: if it is of a backend, of the highest one.
+        """The key of the highest functionality, and of the highest backend if it is per backend.
 
         "Undefined" if there is no functionality.
         """
@@ -86,6 +86,6 @@ class KeySet:
         raise NotImplementedError("KeySet.highest")
 
     def below(self, key: str) -> KeySet:
-        """Return what a kernel for `key` passes on: lower functionalities, all its backends."""
+        """Return what a kernel for `key` passes on: the lower functionalities and all backends."""
         # TODO
         raise NotImplementedError("KeySet.below")

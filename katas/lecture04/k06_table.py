@@ -1,14 +1,14 @@
-"""Which kernel runs? The row of an operator's table, by six rules.
+"""Which kernel runs? Compute a row of an operator's dispatch table, by six rules.
 
-Register a kernel for CPU, and the gradient of your operator may be gone. Look at an operator of
-PyTorch, where each line ends in the rule that filled it:
+Register a kernel for CPU, and the gradient of your operator may be gone. Look at a PyTorch
+operator; each line ends with the rule that filled it:
 
     print(torch._C._dispatch_dump_table("aten::silu"))
 
 `lookup` goes down this list until a rule has a kernel; an alias key stands for many (ALIASES):
 
     a kernel for ...              serves ...                    says
-    the very key                  that key                      kernel
+    the key itself                that key                      kernel
     CompositeExplicitAutograd     backends                      default backend kernel
     CompositeImplicitAutograd     backends and autograd keys    math kernel
     Autograd                      autograd keys                 autograd kernel
@@ -16,13 +16,13 @@ PyTorch, where each line ends in the rule that filled it:
     none of these                                               missing
 
 1. Write these rules, in order: about 12 lines.
-2. For autograd keys the third is skipped where the backend has a kernel of its own, or there is one
-   for CompositeExplicitAutograd: it would differentiate what does not run.
+2. For autograd keys skip the third rule if the backend has a kernel of its own, or if there is one
+   for CompositeExplicitAutograd: autograd would differentiate code that does not run.
 
 Real life differs: CompositeExplicitAutogradNonFunctional comes before the second rule, and fills
 most rows of silu.
 
-Begin with the first four rules for CPU and AutogradCPU; the tests find the exception.
+Begin with the first four rules for CPU and AutogradCPU; the tests lead you to the exception.
 Afterwards read ``computeDispatchTableEntryWithDebug`` in
 ``aten/src/ATen/core/dispatch/OperatorEntry.cpp``.
 """
@@ -34,7 +34,7 @@ from typing import Final
 
 
 BACKENDS: Final = ("CPU", "CUDA", "Meta", "SparseCPU")
-# The keys of autograd, each with the backends that it is for.
+# The autograd keys, each with its backends.
 AUTOGRAD: Final = {
     "AutogradCPU": {"CPU"},
     "AutogradCUDA": {"CUDA"},
@@ -50,18 +50,18 @@ ALIASES: Final = {
 
 
 def ambiguous(*_: Any) -> Any:
-    """Stands where a kernel for AutogradOther could mean two things. Given."""
+    """Refuse: a kernel for AutogradOther would be ambiguous. Given."""
     raise RuntimeError("ambiguous: register a kernel for AutogradOther")
 
 
 def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tuple[Any, str]:
-    """Return the kernel that the table has for a key, and the rule that says so.
+    """Return the kernel that the table has for a key, and the rule that chose it.
 
     `kernels` has an operator's kernels by key or alias key, `fallbacks` those for all operators.
     Without a kernel return ``(None, "missing")``.
 
-    AutogradOther stands for many backends: if one of them has a kernel of its own and the operator
+    AutogradOther serves many backends: if one of them has a kernel of its own and the operator has
     one for CompositeImplicitAutograd, return ``(ambiguous, "ambiguous autogradother")``.
     """
-    # TODO: down the list; each rule returns, or leaves it to the next.
+    # TODO: go down the list; each rule returns, or leaves it to the next.
     raise NotImplementedError("lookup")

@@ -1,4 +1,4 @@
-"""A call travels: from Python's key past autograd down to the CPU.
+"""Follow a call through the dispatcher: past autograd down to the CPU.
 
     x.add(1)      the keys of x            CPU, ADInplaceOrView, AutogradCPU, AutocastCPU
                   the thread includes      + BackendSelect, ...
@@ -7,19 +7,19 @@
                   the highest left         AutogradCPU: its kernel records, and redispatches
                                            CPU: its kernel adds
 
-That is what PyTorch's dispatcher does in a call. You write it, about 22 lines:
+That is what PyTorch's dispatcher does in a call. Write it, in about 22 lines:
 
-1. `include` and `exclude`: what a mode does to its thread, and takes back.
+1. `include` and `exclude`: what a mode changes in its thread, and restores.
 2. `Operator.redispatch`: drop what falls through, run the kernel of the highest key left.
-3. `Operator.call`: unite, include, exclude; then as in 2.
+3. `Operator.call`: take the union, include, exclude; then continue as in 2.
 
-Begin with the third step for a single tensor and no mode: it is one line with the second.
+Begin with the third step for a single tensor and no mode: given the second, it is one line.
 Afterwards find your third step in ``aten/src/ATen/core/dispatch/DispatchKeyExtractor.h``
 (``computeDispatchKeySet``); the wheel has it below ``torch/include/ATen``.
 
 Real life differs: a set is one integer (k05), and the table is computed when a kernel is registered
-(k06), so a call looks up one row. A call alone drops what falls through: ``redispatch`` relies on
-it, and ends in an internal assert where the key of a fallthrough is the highest.
+(k06), so a call looks up one row. Only a call drops fallthrough keys: ``redispatch`` relies on
+that, and fails an internal assert if a fallthrough key is the highest.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def below(keys: Keys, key: str) -> Keys:
 
 
 def fallthrough(*_: Any) -> Any:
-    """Stand in the place of a kernel, for a key that is to be passed over. Given."""
+    """Take the place of a kernel, for a key to skip. Given."""
     raise AssertionError("a fallthrough kernel is not called")
 
 
@@ -70,7 +70,7 @@ class Tensor:
 
 
 class Tls(threading.local):
-    """The keys that each thread adds to its calls, and takes from them. Given."""
+    """The keys that each thread adds to its calls, and removes from them. Given."""
 
     def __init__(self) -> None:
         self.included: Keys = frozenset()
@@ -82,7 +82,7 @@ tls: Final = Tls()
 
 @contextmanager
 def include(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.included`` while the block lasts; then put back what was there before."""
+    """Add keys to ``tls.included`` inside the block; then restore what was there before."""
     # TODO
     raise NotImplementedError("include")
     yield
@@ -90,7 +90,7 @@ def include(*keys: str) -> Iterator[None]:
 
 @contextmanager
 def exclude(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.excluded`` while the block lasts; then put back what was there before."""
+    """Add keys to ``tls.excluded`` inside the block; then restore what was there before."""
     # TODO
     raise NotImplementedError("exclude")
     yield
@@ -104,16 +104,17 @@ class Operator:
     kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
     def redispatch(self, keys: Keys, *args: Any) -> Any:
-        """Return ``kernel(keys, *args)`` of the highest of `keys`, without those that fall through.
+        """Call the kernel of the highest of `keys` that does not fall through; return its result.
 
-        The kernel gets the keys that are left, its own among them: it may go on below that. Raise
-        NotImplementedError, with the operator's name and the key, where there is no kernel.
+        Call ``kernel(keys, *args)`` with the keys that are left, including its own: it may
+        redispatch below that. If there is no kernel, raise NotImplementedError with the operator's
+        name and the key.
         """
         # TODO
         raise NotImplementedError("Operator.redispatch")
 
     def call(self, *args: Any) -> Any:
-        """Call the operator: tensors stand among the arguments, and in lists among them.
+        """Call the operator; arguments are tensors, lists that contain tensors, or other values.
 
         A key that the thread both includes and excludes is excluded.
         """

@@ -1,8 +1,8 @@
-"""A log of every operator below autograd: ``__torch_dispatch__``.
+"""Log every operator below autograd with ``__torch_dispatch__``.
 
-You call ``linear``, and the profiler shows ``addmm``; backward runs, and you have called nothing. A
-mode with ``__torch_dispatch__`` stands at the key Python, below autograd, and sees what kernels are
-asked for. Yours writes it down:
+You call ``linear``, and the profiler shows ``addmm``; backward runs operators that you never
+called. A mode with ``__torch_dispatch__`` sits at the key Python, below autograd, and sees every
+operator that is called there. Yours logs them:
 
     with OperatorLog() as log:
         y = torch.mul(a, b)
@@ -16,14 +16,14 @@ asked for. Yours writes it down:
     $2 = aten.add_.Tensor($2, 1)
     $3: float32[6] = aten.view.default($2, [6])  # alias of $2
 
-1. `number`: a tensor that is new to the log gets the next number, from 0 on.
-2. ``__torch_dispatch__``: a line for each input that is new, the call, a line for the call. About
-   20 lines with the first step; how arguments are written is given.
+1. `number`: a tensor that is new to the log gets the next number, starting from 0.
+2. ``__torch_dispatch__``: log a line for each new input, make the call, log a line for it. About 20
+   lines with the first step; the format of arguments is given.
 
-- The log keeps no tensor alive, and a dead tensor's number is never given again.
+- The log keeps no tensor alive, and never reuses a dead tensor's number.
 - Compute nothing with tensors while you log.
 
-Begin with a line for the call alone. Why may ``id(tensor)`` not be the key of a dictionary?
+Begin with only a line for the call. Why must ``id(tensor)`` not be a dictionary key?
 Afterwards open ``torch/utils/_python_dispatch.py`` in site-packages (``TorchDispatchMode``).
 """
 
@@ -52,7 +52,7 @@ def about(tensor: torch.Tensor) -> str:
 
 
 def share(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors lie in one storage, be it empty or on meta. Given."""
+    """Whether two tensors share one storage, even if it is empty or on meta. Given."""
     storages = one.untyped_storage(), other.untyped_storage()
     return storages[0]._cdata == storages[1]._cdata  # noqa: SLF001 - it has no public name
 
@@ -63,19 +63,19 @@ class OperatorLog(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
-        # TODO: what does a log have to remember about tensors, without keeping them alive?
+        # TODO: what must a log remember about tensors, without keeping them alive?
 
     def __str__(self) -> str:
         """Return the lines of the log, joined by newlines. Given."""
         return "\n".join(self.lines)
 
     def number(self, tensor: torch.Tensor) -> str:
-        """Return "$2" for a tensor that has a number; "$2: float32[3]" where this gives it one."""
+        """Return "$2" for a tensor that has a number; "$2: float32[3]" if this call assigns it."""
         # TODO
         raise NotImplementedError("number")
 
     def text(self, value: Any) -> str:
-        """Return how an argument or a result is written: tensors by `number`. Given."""
+        """Return the text of an argument or a result: tensors by `number`. Given."""
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(self.text(item) for item in value)}]"
         return self.number(value) if isinstance(value, torch.Tensor) else str(value)
@@ -87,15 +87,15 @@ class OperatorLog(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Run the operator `func`, log it, and return its result as it is.
+        """Run the operator `func`, log it, and return its result unchanged.
 
-        Inputs come first, each with a line of its own if it has no number yet: positional ones
-        before those by keyword, which are written ``name=value`` in the call. Several results, or
-        a list of them, are joined by ", "; for the result None there is no " = ". A call that
-        raises leaves no line of its own.
+        Inputs come first, each on a line of its own if it has no number yet: positional inputs
+        before keyword ones, which the call shows as ``name=value``. Join several results, or a list
+        of them, by ", "; for the result None leave out " = ". A call that raises adds no line for
+        itself.
 
-        The remark names the first input in whose storage a new result lies, if there is one.
+        The remark names the first input whose storage a new result shares, if there is one.
         """
         kwargs = kwargs or {}
-        # TODO: number the inputs, go on to the kernel, then write the line.
+        # TODO: number the inputs, call the kernel, then write the line.
         raise NotImplementedError("__torch_dispatch__")

@@ -1,9 +1,9 @@
-"""Read an operator's schema: the line that says what it takes, returns, aliases and writes.
+"""Parse an operator's schema, which says what it takes, returns, aliases and writes.
 
     aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 
-PyTorch checks calls and drops dead code by such lines. Write the parser, a function for each line;
-x* is any number of x, x? is one or none:
+PyTorch uses such lines to check calls and to drop dead code. Write the parser, one function for
+each line; x* is any number of x, x? is one or none:
 
     sets      "*"  or  name ("|" name)*
     alias     "(" sets "!"? ("->" sets)? ")"
@@ -20,11 +20,11 @@ x* is any number of x, x? is one or none:
     list      "(" ")"  or  "(" item ("," item)* ")"   the last item may be "..."
 
 1. Alias annotations: `parse_sets`, `parse_alias`.
-2. Types: `parse_type`. A suffix wraps what has been read before it.
+2. Types: `parse_type`. A suffix wraps the type read so far.
 3. Arguments and returns, then lists of them.
-4. Every schema of PyTorch; head, printer, sizes and default values are given.
+4. Every schema of PyTorch; name, printer, sizes and default values are given.
 
-Each function steps over its own tokens and leaves the cursor on the next.
+Each function consumes its own tokens and leaves the cursor on the next.
 
 Begin with ``parse_sets(Tokens("a|b)"))``, on paper: where is the cursor afterwards?
 Afterwards open ``FunctionSchema.parse`` in ``torchgen/model.py``, in site-packages.
@@ -42,7 +42,7 @@ from typing import NamedTuple
 # Types whose parentheses hold types: Dict(str, Tensor). After any other name, and after these
 # parentheses, a parenthesis opens an alias annotation: Tensor(a!), Dict(str, t)(a!).
 GENERIC: Final = frozenset({"Dict", "Future", "RRef", "Await"})
-# The default of an argument that has none; None will not do: it is a default like others.
+# The default of an argument that has none; None cannot mark that: it is a valid default.
 NO_DEFAULT: Final = "no default"
 
 
@@ -67,7 +67,7 @@ class Type:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument, or a return value: that has no default, and its name may be empty."""
+    """An argument or a return value; the latter has no default, and its name may be empty."""
 
     type: Type
     name: str = ""
@@ -88,7 +88,7 @@ class Schema:
 
 
 class SchemaError(ValueError):
-    """The text is no schema; `position` is the index in it of the first thing at fault."""
+    """The text is not a schema; `position` is the index of the first token that is wrong."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"{message} at position {position}")
@@ -104,7 +104,7 @@ class Token(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a text, and a cursor. Given: nothing to change here."""
+    """The tokens of a text, and a cursor. Given: do not change."""
 
     PATTERN = re.compile(
         r"\s*(?:(?P<name>[A-Za-z_]\w*)"
@@ -126,7 +126,7 @@ class Tokens:
         return self.tokens[self.cursor]
 
     def accept(self, mark: str) -> bool:
-        """Step over the next token if its text is `mark`, and say whether it was."""
+        """Step over the next token if its text is `mark`, and return whether it was."""
         found = self.next.text == mark
         self.cursor += found
         return found
@@ -153,7 +153,7 @@ def parse_default(tokens: Tokens, type_: Type) -> Any:
         return _parse_constant(tokens, type_)
     (element,) = type_.params
     if type_.size is not None and tokens.next.text != "[":
-        # One value stands for all of a list whose length is known: int[2] stride=1.
+        # One value fills a list of known length: int[2] stride=1.
         return [_parse_constant(tokens, element)] * type_.size
     tokens.expect("[")
     values = []
@@ -182,7 +182,7 @@ def parse_schema(text: str) -> Schema:
     Raises
     ------
     SchemaError
-        If the text is no schema, with the position of the first token that does not fit.
+        If the text is not a schema, with the position of the first wrong token.
     """
     tokens = Tokens(text)
     name = tokens.expect("name")
@@ -214,7 +214,7 @@ def parse_params(tokens: Tokens) -> tuple[Type, ...]:
 def parse_size(tokens: Tokens) -> int | None:
     """Read the size of a list, the 2 of ``int[2]``, if there is one. Given.
 
-    PyTorch cuts ``int[2.5]`` down to 2; here it is an error.
+    PyTorch truncates ``int[2.5]`` to 2; here it is an error.
     """
     kind, text, position = tokens.next
     if kind != "number":
@@ -228,15 +228,16 @@ def parse_size(tokens: Tokens) -> int | None:
 
 
 def parse_sets(tokens: Tokens) -> frozenset[str]:
-    """Read the names of alias sets: ``a|b``, or ``*`` alone."""
+    """Read the names of alias sets: ``a|b``, or only ``*``."""
     # TODO
     raise NotImplementedError("parse_sets")
 
 
 def parse_alias(tokens: Tokens) -> Alias | None:
-    """Read an alias annotation, ``(a! -> *)``; return None if the next token opens none.
+    """Read an alias annotation, ``(a! -> *)``; return None if the next token is not "(".
 
-    ``!`` says that it is written to. Without ``->`` the sets after the call are those before.
+    ``!`` means that it is written to. Without ``->`` the sets after the call are the same as
+    before.
     """
     # TODO
     raise NotImplementedError("parse_alias")
@@ -245,8 +246,8 @@ def parse_alias(tokens: Tokens) -> Alias | None:
 def parse_type(tokens: Tokens) -> Type:
     """Read a type, its alias annotations included: ``Tensor(a!)[]?``.
 
-    An annotation belongs to what stands directly before it: in ``Tensor(a!)[]`` to the tensors in
-    the list, in ``Tensor[](a!)`` to the list.
+    An annotation belongs to what is directly before it: in ``Tensor(a!)[]`` to the tensors in the
+    list, in ``Tensor[](a!)`` to the list.
     """
     # TODO
     raise NotImplementedError("parse_type")
@@ -267,7 +268,8 @@ def parse_return(tokens: Tokens) -> Argument:
 def parse_list(tokens: Tokens, *, returns: bool) -> tuple[list[Argument], bool]:
     """Read a list in parentheses, of arguments or of returns, and whether it ends with ``...``.
 
-    Arguments after a ``*`` are `kwarg_only`; the star itself is none. Nothing follows ``...``.
+    Arguments after a ``*`` are `kwarg_only`; the star itself is not an argument. Nothing follows
+    ``...``.
     """
     # TODO
     raise NotImplementedError("parse_list")
@@ -284,7 +286,7 @@ def format_default(value: Any, type_: Type) -> str:
             return str(value[0])
         return f"[{', '.join(format_default(each, type_) for each in value)}]"
     if isinstance(value, float):
-        # 17 digits tell every float64 from its neighbours; a whole number ends in a point.
+        # 17 digits distinguish every float64 from its neighbours; a whole number ends in a point.
         text = format(value, ".17g")
         return f"{text}." if text.lstrip("-").isdigit() else text
     if isinstance(value, str):
@@ -311,7 +313,7 @@ def format_schema(schema: Schema) -> str:
     if schema.varret:
         returns.append("...")
     result = ", ".join(returns)
-    # One tuple in parentheses of its own: bare, it would be read as a list of returns.
+    # A single tuple gets parentheses of its own: bare, it would be read as a list of returns.
     if len(returns) != 1 or result.startswith("("):
         result = f"({result})"
     return f"{schema.name}{overload}({', '.join(arguments)}) -> {result}"

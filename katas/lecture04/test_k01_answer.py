@@ -1,4 +1,4 @@
-"""Tests of k01_answer: an operator, and what PyTorch gives it unasked."""
+"""Tests of k01_answer: an operator, and what PyTorch gives it for free."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.backend("cxx")
 
 
 class Names(TorchDispatchMode):
-    """The operators that arrive below autograd, by name: what a compiler records."""
+    """Records the operators that arrive below autograd, by name, as a compiler does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Names(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(func.name().partition(".")[0])
         return func(*args, **(kwargs or {}))
 
@@ -56,7 +56,7 @@ def test_the_answer(extension: Extension) -> None:
 
 @given(x=tensors((torch.float64, torch.float32, torch.int64)))
 def test_any_tensor(extension: Extension, x: torch.Tensor) -> None:
-    """Of any shape, strides and dtype: the operators that you call can do it."""
+    """Any shape, strides and dtype: the operators that you call handle them."""
     with unchanged(x=x):
         yours = extension.op("answer")(x)
 
@@ -67,13 +67,13 @@ def test_any_tensor(extension: Extension, x: torch.Tensor) -> None:
 
 
 def test_a_gradient_comes_along(extension: Extension) -> None:
-    """Your function calls operators that have one."""
+    """Your function calls operators that have gradients."""
     x = torch.tensor([6.0, 0.5, -3.0], dtype=torch.float64, requires_grad=True)
     y = extension.op("answer")(x)
 
     assert y.requires_grad, (
-        "yours has no grad_fn: autograd records the operators that your function calls, as long as"
-        " nothing cuts the graph"
+        "yours has no grad_fn: autograd records the operators that your function calls, "
+        "unless something cuts the graph"
     )
     (yours,) = torch.autograd.grad(y.sum(), x)
     says = "the gradient of (x + 1) * (2 * x - 6) is 4 * x - 4\n".__add__
@@ -81,7 +81,7 @@ def test_a_gradient_comes_along(extension: Extension) -> None:
 
 
 def test_a_shape_without_memory_comes_along(extension: Extension) -> None:
-    """On the device meta a tensor has a shape and no elements: compilers plan so."""
+    """On the meta device a tensor has a shape but no elements, which compilers use to plan."""
     yours = extension.op("answer")(torch.empty(2**40, device="meta"))  # m.impl for CPU has none
 
     found = yours.device.type, tuple(yours.shape)
@@ -89,7 +89,7 @@ def test_a_shape_without_memory_comes_along(extension: Extension) -> None:
 
 
 def test_it_is_made_of_operators(extension: Extension) -> None:
-    """The profiler, a compiler and vmap see what it is made of."""
+    """The profiler, a compiler and vmap see the operators inside."""
     with watched_operators() as names:
         extension.op("answer")(torch.ones(2))
     found = {"lecture04_k01::answer", "aten::add", "aten::mul", "aten::sub"} - set(names)
@@ -99,8 +99,9 @@ def test_it_is_made_of_operators(extension: Extension) -> None:
     with Names() as below:
         extension.op("answer")(x)
     assert set(below.names) == {"aten::add", "aten::mul", "aten::sub"}, (
-        f"a compiler finds {below.names}, expected the operators that yours is made of. It is one"
-        " piece if a key has a kernel of its own: m.def with a function is for all keys"
+        f"a compiler finds {below.names}, expected the operators that yours calls. It appears as "
+        "one "
+        "operator if a key has its own kernel: m.def with a function serves all keys"
     )
     mapped = torch.vmap(extension.op("answer"))(torch.tensor([6.0, 1.0]))
     assert mapped.tolist() == [42.0, -8.0], f"under torch.vmap yours returns {mapped}"

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.backend("cxx")
 
 NAME = "lecture04_k02::leaky_clamp"
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001 - asks the dispatcher
-# What calculates with elements, by any name: PyTorch's own tags for it, and what they leave out.
-# What makes, moves and copies elements is free (clone has the tag, and copies).
+# Operators that calculate with elements: those with PyTorch's tags, and some without. Operators
+# that create, move or copy elements are free (clone has the tag, and copies).
 ALSO = (
     *("addr", "outer", "ger", "cumsum", "cummax", "nonzero", "bincount", "histc", "bucketize"),
     *("index_put", "index_put_", "scatter_add", "scatter_reduce", "masked_scatter", "sort", "topk"),
@@ -51,13 +51,13 @@ ALSO = (
 
 @cache
 def arithmetic() -> set[str]:
-    """Return the operators that do what is to be written here: `aten::clamp`, `aten::where`."""
+    """Return the operators that would do the kata's work: `aten::clamp`, `aten::where`."""
     found = {f"aten::{name}" for name in ALSO}
     wanted = {torch.Tag.pointwise, torch.Tag.reduction}
     for full in torch._C._dispatch_get_all_op_names():  # noqa: SLF001 - it has no other name
         name, _, overload = full.partition(".")
         if name.startswith("aten::") and name != "aten::clone":
-            # torch.ops would make an object of each, which takes four times as long.
+            # torch.ops would make an object for each, which takes four times as long.
             parts = torch._C._get_operation_overload(name, overload)  # noqa: SLF001
             if parts and wanted & {*parts[2]}:
                 found.add(name)
@@ -67,7 +67,7 @@ def arithmetic() -> set[str]:
 def reference(
     x: torch.Tensor, low: float, high: float, below: float = 0.0, above: float = 0.0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what the brief says, computed by PyTorch; finite elements only."""
+    """Return the result in the brief's terms, computed by PyTorch; finite elements only."""
     y = x.double()
     output = torch.where(y < low, low + below * (y - low), y)
     output = torch.where(y > high, high + above * (y - high), output)
@@ -75,7 +75,7 @@ def reference(
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare two lists, and say whose they are."""
+    """Compare two lists, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
@@ -89,13 +89,13 @@ def test_each_key_has_a_kernel(extension: Extension, key: str) -> None:
     )
     for composite in ("CompositeImplicitAutograd", "CompositeExplicitAutograd"):
         assert not has_kernel(NAME, composite), (
-            f"yours is registered for {composite} too: it would run for backends of which it has"
-            " never heard"
+            f"yours is registered for {composite} too: it would run for backends that "
+            "it does not support"
         )
 
 
 def test_values_between_the_bounds_stay(extension: Extension) -> None:
-    """The bounds themselves included."""
+    """They stay, and so do the bounds themselves."""
     x = torch.tensor([-1.0, -0.5, 0.0, 2.0])
     output, _ = extension.op("leaky_clamp")(x, -1.0, 2.0, below=0.5, above=0.5)
 
@@ -106,7 +106,7 @@ def test_values_between_the_bounds_stay(extension: Extension) -> None:
 
 
 def test_values_beyond_a_bound_are_compressed(extension: Extension) -> None:
-    """By the slope of that side, measured from the bound."""
+    """With the slope of that side, measured from the bound."""
     x = torch.tensor([-5.0, -3.0, 4.0, 10.0], dtype=torch.float64)
     output, _ = extension.op("leaky_clamp")(x, -1.0, 2.0, below=0.25, above=0.5)
 
@@ -116,7 +116,7 @@ def test_values_beyond_a_bound_are_compressed(extension: Extension) -> None:
 
 
 def test_values_beyond_a_bound_are_counted(extension: Extension) -> None:
-    """An element at a bound is inside, and NaN is nowhere."""
+    """An element at a bound is inside, and NaN is not counted."""
     x = torch.tensor([-9.0, 1.0, 2.0, 2.5, nan, 7.0, 3.0, inf])
     _, clipped = extension.op("leaky_clamp")(x, 1.0, 2.0)
 
@@ -137,7 +137,7 @@ def test_without_slopes_it_is_a_clamp(extension: Extension) -> None:
 
 
 def test_bounds_are_doubles(extension: Extension) -> None:
-    """The float32 that is nearest to 0.1 is greater than 0.1: that is how they compare."""
+    """The float32 nearest to 0.1 is greater than 0.1, and must compare so."""
     x = torch.tensor([0.1], dtype=torch.float32)
     _, clipped = extension.op("leaky_clamp")(x, 0.0, 0.1)
 
@@ -172,7 +172,7 @@ def strided(draw: st.DrawFn) -> torch.Tensor:
 def test_any_strides_will_do(
     extension: Extension, x: torch.Tensor, bounds: list[float], below: float, above: float
 ) -> None:
-    """The elements are those that indexing gives, wherever they are in memory."""
+    """The elements are those that indexing returns, wherever they are in memory."""
     with unchanged(self=x):
         output, clipped = extension.op("leaky_clamp")(x, *bounds, below=below, above=above)
     expected, counts = reference(x, *bounds, below=below, above=above)
@@ -186,7 +186,7 @@ def test_any_strides_will_do(
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)], ids=str)
 def test_any_shape_will_do(extension: Extension, shape: tuple[int, ...]) -> None:
-    """One element without dims, and no elements at all."""
+    """A single element without dims, and no elements at all."""
     output, clipped = extension.op("leaky_clamp")(torch.full(shape, 5.0), 0.0, 1.0)
 
     expect(shape, tuple(output.shape), "the shape of output is that of self")
@@ -207,7 +207,7 @@ def test_the_result_is_new_and_contiguous(extension: Extension) -> None:
 
 
 def test_the_meta_kernel_has_shapes_and_dtypes(extension: Extension) -> None:
-    """Those of the CPU kernel's results, and their strides; even for 8 TB of elements."""
+    """They match the CPU kernel's results, strides included; even for 8 TB of elements."""
     for x in (torch.rand(2, 3).double(), torch.rand(4, 3).t(), torch.rand(()), torch.rand(0, 2)):
         planned = extension.op("leaky_clamp")(x, 0.0, 0.5)
         found = extension.op("leaky_clamp")(x.to("meta"), 0.0, 0.5)
@@ -220,14 +220,14 @@ def test_the_meta_kernel_has_shapes_and_dtypes(extension: Extension) -> None:
 
 
 def test_symbols_stay_symbols(extension: Extension) -> None:
-    """A size that is asked for as an int makes a guard, and every other size a new compilation."""
+    """Reading a size as an int makes a guard, so every other size is compiled again."""
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x = mode.from_tensor(torch.rand(5, 3))
     extension.op("leaky_clamp")(torch.rand(5, 3, device="meta"), 0.0, 1.0)
     output, _ = extension.op("leaky_clamp")(x, 0.0, 1.0)
 
     guards = mode.shape_env.guards
-    assert not guards, f"yours asked for a size as an int: guards {[g.expr for g in guards]}"
+    assert not guards, f"yours read a size as an int: guards {[g.expr for g in guards]}"
     assert x.shape == output.shape, f"yours has the shape {output.shape}, expected {x.shape}"
 
 
@@ -243,7 +243,7 @@ REFUSED: dict[str, tuple[torch.dtype, tuple[float, ...], type[Exception], str]] 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_both_kernels_refuse(extension: Extension, place: str, case: str) -> None:
-    """By the given checks: what fails on the CPU must fail while a compiler plans."""
+    """With the given checks: what fails on the CPU must also fail while a compiler plans."""
     dtype, (low, high, below, above), error, text = REFUSED[case]
     leaky_clamp = extension.op("leaky_clamp")
     with pytest.raises(error, match=re.escape(f"leaky_clamp: expected {text}")):
@@ -254,7 +254,7 @@ def test_the_kernel_does_the_arithmetic(extension: Extension) -> None:
     """Calling at::clamp or at::where would skip the kata: a kernel is the bottom of the stack."""
     leaky_clamp = extension.op("leaky_clamp")
     x = torch.linspace(-3, 3, 20).reshape(4, 5)
-    # The profiler sees no operator that is entered in the middle.
+    # The profiler does not see an operator that is entered in the middle.
     file = source("katas.lecture04", "csrc/k02_clamp.cpp")
     forbids_tokens(file, "redispatch", "redispatchBoxed", "at::redispatch")
     every = x, x.t().double()
@@ -272,7 +272,7 @@ def test_the_kernel_does_the_arithmetic(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """PyTorch examines it too: the schema, fake tensors, tracing with sizes that are symbols."""
+    """PyTorch checks it too: the schema, fake tensors, tracing with symbolic sizes."""
     leaky_clamp = extension.op("leaky_clamp").default
     slopes = {"below": 0.5, "above": 0.25}
     for x in (torch.randn(3, 4), torch.randn(3, 4).double().t(), torch.randn(0, 3)):

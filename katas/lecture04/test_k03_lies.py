@@ -1,4 +1,4 @@
-"""Tests of k03_lies: each operator runs, and what it did is held against its schema."""
+"""Tests of k03_lies: each operator runs, and its effects are compared with its schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def registered() -> torch.library.Library:
     library = torch.library.Library("lecture04_k03", "FRAGMENT")
     names = [schema.partition("(")[0] for schema in SCHEMAS]
     expected = [kernel.__name__ for kernel in KERNELS]
-    assert expected == names, f"yours      {names}\nexpected   {expected}: a schema each, in order"
+    assert expected == names, (
+        f"yours      {names}\nexpected   {expected}: one schema each, in order"
+    )
     for schema, kernel in zip(SCHEMAS, KERNELS, strict=True):
         library.define(schema)
         library.impl(kernel.__name__, kernel, "CPU")
@@ -32,13 +34,13 @@ def op(name: str) -> Any:
 
 
 def inputs(name: str) -> list[torch.Tensor]:
-    """Return arguments for an operator, as many as it takes."""
+    """Return as many arguments as an operator takes."""
     x = torch.tensor([2.0, 3.0, 5.0, 7.0], dtype=torch.float64).sqrt()
     return [x, 1 + x.flip(0)] if name in {"add_to", "keep_max_"} else [x]
 
 
 def did(operator: Any, name: str) -> tuple[set[str], set[str]]:
-    """Run it, and return which arguments it wrote to, and which share memory with the result."""
+    """Run it; return which arguments it wrote to, and which share memory with the result."""
     tensors = inputs(name)
     before = [x.clone() for x in tensors]
     result = operator(*tensors)
@@ -56,7 +58,7 @@ def did(operator: Any, name: str) -> tuple[set[str], set[str]]:
 
 
 def says(operator: Any) -> tuple[set[str], set[str]]:
-    """Read the same from its schema."""
+    """Read the same facts from its schema."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
     letters: set[str] = set()
     for each in schema.returns:
@@ -69,7 +71,7 @@ def says(operator: Any) -> tuple[set[str], set[str]]:
 
 
 def strays(operator: Any) -> list[str]:
-    """Return what in its annotations does not fit the rest."""
+    """Return annotations that contradict the rest of the schema."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
     arguments = [each.alias_info for each in schema.arguments if each.alias_info]
     results = [each.alias_info for each in schema.returns if each.alias_info]
@@ -92,7 +94,7 @@ def hold(operator: Any, name: str) -> None:
     """Compare what the schema says with what the kernel does."""
     schema = operator._schema  # noqa: SLF001 - it has no other name
     named = [each.name for each in schema.returns if each.name]
-    assert named == [], f"{schema}\nends in a name for what is returned, {named}: it had none"
+    assert named == [], f"{schema}\nnames its result {named}; it had no name"
     for what, claim, fact in zip(
         ("written to", "in one memory with the result"),
         says(operator),
@@ -108,13 +110,13 @@ def hold(operator: Any, name: str) -> None:
 
 @pytest.mark.given
 def test_a_true_schema_stays() -> None:
-    """One of the five has told the truth from the beginning."""
+    """One of the five is correct as given."""
     hold(op("keep_max_").default, "keep_max_")
 
 
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to", "halved"])
 def test_the_schema_says_what_the_kernel_does(name: str) -> None:
-    """No less than it does, and no more."""
+    """It says no less and no more."""
     hold(op(name).default, name)
 
 
@@ -132,14 +134,15 @@ def test_a_write_is_no_dead_code() -> None:
     yours, expected = traced(*inputs("add_to")), program(*inputs("add_to"))
 
     assert torch.equal(yours, expected), (
-        f"without dead code the program returns\n{yours}\nexpected\n{expected}\nThe call of add_to"
-        f" is gone, as its schema says that it only reads: {operator.default._schema}"  # noqa: SLF001
+        f"after dead code elimination the program returns\n{yours}\nexpected\n{expected}\nThe call "
+        "of add_to was removed, "
+        f"because its schema says that it only reads: {operator.default._schema}"  # noqa: SLF001
     )
 
 
 @pytest.mark.given
 def test_opcheck_lets_too_large_a_promise_pass() -> None:
-    """Memory that may be shared need not be: `halved` of the brief is no lie to it."""
+    """Memory that may be shared need not be: for opcheck `halved` does not lie."""
     with torch.library._scoped_library("lecture04_k03_test", "DEF") as library:  # noqa: SLF001
         library.define("halved(Tensor(a) self) -> Tensor(a)")
         library.impl("halved", KERNELS[3], "CPU")
@@ -155,7 +158,7 @@ def test_opcheck_lets_too_large_a_promise_pass() -> None:
 
 @pytest.mark.parametrize("name", ["negate_", "first_half", "add_to"])
 def test_opcheck_agrees(name: str) -> None:
-    """PyTorch's own lie detector, for operators of your own."""
+    """PyTorch's own checker for custom operators."""
     found = torch.library.opcheck(
         op(name).default, inputs(name), test_utils="test_schema", raise_exception=False
     )

@@ -1,5 +1,5 @@
-"""Tests of k04_modes: what the installed PyTorch does while a mode is entered."""
-# ruff: noqa: SLF001 - only torch._C knows these sets
+"""Tests of k04_modes: the installed PyTorch's sets inside a mode are the oracle."""
+# ruff: noqa: SLF001 - only torch._C has these sets
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def keys() -> dict[str, set[str]]:
 
 
 def compare(yours: Any, theirs: Any, why: str) -> set[str]:
-    """Compare your effect of one mode with what the sets say in another of its kind."""
+    """Compare your effect of one mode with the sets inside another of its kind."""
     before = keys()
     with theirs:
         within = keys()
@@ -43,13 +43,13 @@ def compare(yours: Any, theirs: Any, why: str) -> set[str]:
     }
     with unchanged():
         found = kata.effect(yours)
-    assert keys() == before, f"the sets are not what they were: now {keys()}, before {before}"
+    assert keys() == before, f"the sets must be restored: now {keys()}, before {before}"
     assert found == expected, f"yours      {sorted(found)}\nPyTorch's  {sorted(expected)}\n{why}"
     return found
 
 
 def test_no_grad() -> None:
-    """A flag that autograd's kernels read: they run, and record nothing."""
+    """It is a flag that autograd's kernels read: they run, but record nothing."""
     why = "no_grad leaves the dispatcher alone: autograd's kernel runs, and asks is_grad_enabled()"
     compare(torch.no_grad(), torch.no_grad(), why)
 
@@ -63,20 +63,20 @@ def test_inference_mode() -> None:
 
 
 def test_autocast() -> None:
-    """Every tensor of the CPU carries AutocastCPU; a thread hides it until it is wanted."""
+    """Every CPU tensor has AutocastCPU; a thread excludes it until autocast is on."""
     why = "look at the excluded set before: its autocast keys are there from the start"
     for dtype in (torch.bfloat16, torch.float16):
         compare(torch.autocast("cpu", dtype=dtype), torch.autocast("cpu", dtype=dtype), why)
 
 
 def test_a_python_mode() -> None:
-    """No tensor carries the key Python for it: the thread adds it to each call."""
+    """No tensor has the key Python for it: the thread adds it to each call."""
     why = "a TorchDispatchMode is a key that the thread includes"
     compare(TorchDispatchMode(), TorchDispatchMode(), why)
 
 
 def test_a_mode_within_a_mode() -> None:
-    """What counts is what the inner one changes."""
+    """Return only what the inner mode changes."""
     with torch.inference_mode(), torch.autocast("cpu"):
         why = "within inference_mode and autocast; compare with the sets at that moment"
         compare(torch.inference_mode(mode=False), torch.inference_mode(mode=False), why)
@@ -88,7 +88,7 @@ def test_a_mode_within_a_mode() -> None:
 
 
 def test_a_mode_is_left() -> None:
-    """It is entered a single time, and left again."""
+    """It is entered once and left again."""
     seen: list[str] = []
 
     @contextmanager

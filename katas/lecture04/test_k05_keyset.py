@@ -34,7 +34,7 @@ def in_real(keys: torch._C.DispatchKeySet) -> set[str]:
 def compare(yours: KeySet, theirs: torch._C.DispatchKeySet, what: str) -> None:
     """Compare the keys in two sets."""
     assert isinstance(yours, KeySet), f"{what}: yours is a {type(yours).__name__}"
-    # A backend without a functionality is no key, until a functionality comes along.
+    # A backend without a functionality is not a key until a functionality is added.
     for more in ((), ("CPU",), ("Meta",)):
         united, expected = yours | KeySet.of(*more), in_real(theirs | real(*more))
         found = {key for key in PARTS if key in united}
@@ -45,7 +45,7 @@ def compare(yours: KeySet, theirs: torch._C.DispatchKeySet, what: str) -> None:
 
 
 def test_a_key_is_a_bit_or_two() -> None:
-    """One for its functionality, and one for its backend if it has one."""
+    """It has one bit for its functionality, and one for its backend if it has one."""
     for keys in (("CPU",), ("AutogradCUDA",), ("Python",), ("CPU", "Python"), ("CPU", "CPU"), ()):
         yours = KeySet.of(*keys).bits
         expected = 0
@@ -62,7 +62,7 @@ def test_two_keys_make_four() -> None:
     yours = KeySet.of("CPU", "AutogradCUDA")
 
     for key in ("CPU", "CUDA", "AutogradCPU", "AutogradCUDA"):
-        assert key in yours, f"{key} is not in yours, and its bits are: {yours.bits:016b}"
+        assert key in yours, f"{key} is not in yours, but its bits are: {yours.bits:016b}"
     for key in ("Meta", "SparseCPU", "Python"):
         assert key not in yours, f"{key} is in yours, without all its bits: {yours.bits:016b}"
 
@@ -70,12 +70,12 @@ def test_two_keys_make_four() -> None:
 @given(keys=SETS)
 @example(keys={"SparseMeta", "CPU", "AutocastCPU"})
 def test_a_set_has_the_keys_that_pytorch_finds(keys: set[str]) -> None:
-    """Those that were put in, and their relatives."""
+    """The keys that were put in, and their combinations."""
     compare(KeySet.of(*keys), real(*keys), f"KeySet.of of {sorted(keys)}")
 
 
 def test_a_tensor_has_the_keys_that_pytorch_finds() -> None:
-    """The sets of real tensors."""
+    """The key sets of real tensors are the oracle."""
     x = torch.ones(2)
     tensors = {
         "torch.ones(2)": x,
@@ -89,7 +89,7 @@ def test_a_tensor_has_the_keys_that_pytorch_finds() -> None:
 
 
 def test_minus_takes_no_backend_away() -> None:
-    """What autograd passes on still has to find the kernel for CUDA."""
+    """The keys that autograd passes on must still find the CUDA kernel."""
     one, other = ("CPU", "CUDA", "AutogradCPU"), ("AutogradCPU",)
     left = KeySet.of(*one) - KeySet.of(*other)
 
@@ -116,7 +116,7 @@ def highest(keys: torch._C.DispatchKeySet) -> str:
 @example(keys={"CUDA", "AutogradCPU"})
 @example(keys={"Meta", "AutocastCPU"})
 def test_the_highest_key_is_that_of_pytorch(keys: set[str]) -> None:
-    """A call runs the kernel of that one."""
+    """A call runs the kernel of the highest key."""
     yours, theirs = KeySet.of(*keys).highest, highest(real(*keys))
 
     assert yours == theirs, f"the highest of {sorted(keys)}: yours {yours}, PyTorch's {theirs}"
@@ -125,7 +125,7 @@ def test_the_highest_key_is_that_of_pytorch(keys: set[str]) -> None:
 @given(left=SETS, right=SETS)
 @example(left={"CPU", "CUDA"}, right={"CPU"})
 def test_backends_alone_are_undefined(left: set[str], right: set[str]) -> None:
-    """Without a functionality there is nothing to call."""
+    """Without a functionality there is no kernel to call."""
     yours = (KeySet.of(*left) - KeySet.of(*right)).highest
     theirs = highest(real(*left) - real(*right))
 
@@ -138,7 +138,7 @@ def test_backends_alone_are_undefined(left: set[str], right: set[str]) -> None:
 @example(keys={"CPU", "AutogradCUDA", "AutocastCPU"}, key="AutogradCPU")
 @example(keys={"Python", "AutogradCUDA"}, key="AutogradCPU")
 def test_below_a_key_is_what_its_kernel_passes_on(keys: set[str], key: str) -> None:
-    """Of this set, the functionalities below that of the key; the backends stay."""
+    """The functionalities of this set below that of the key; the backends stay."""
     after = torch._C._dispatch_keyset_full_after(torch._C._parse_dispatch_key(key))
 
     compare(KeySet.of(*keys).below(key), real(*keys) & after, f"{sorted(keys)} below {key}")
@@ -146,7 +146,7 @@ def test_below_a_key_is_what_its_kernel_passes_on(keys: set[str], key: str) -> N
 
 @given(keys=SETS, away=SETS, key=st.sampled_from(sorted(PARTS)))
 def test_a_set_does_not_change(keys: set[str], away: set[str], key: str) -> None:
-    """A call hands its set on to several kernels, so each operation returns another one."""
+    """A call passes its set on to several kernels, so each operation returns a new set."""
     one, other = KeySet.of(*keys), KeySet.of(*away)
     before = one.bits, other.bits
     _ = one | other, one - other, one.below(key), one.highest, key in one
@@ -156,7 +156,7 @@ def test_a_set_does_not_change(keys: set[str], away: set[str], key: str) -> None
 
 
 def test_the_bits_are_your_own() -> None:
-    """Worked out with integers, without anything of torch."""
+    """They are computed with integers, without torch."""
     with forbids(kata) as fresh:
         keys = fresh.KeySet.of("CPU", "AutogradCUDA", "Python")
         left = keys - fresh.KeySet.of("Python")

@@ -54,12 +54,12 @@ def kernels(registered: set[str]) -> dict[str, Any]:
 
 
 def compare(registered: set[str], *keys: str, why: str = "") -> None:
-    """Hold your rows for these keys against those of an operator of PyTorch."""
+    """Compare your rows for these keys with those of a PyTorch operator."""
     table = real_table(registered)
     for key in keys:
         mine, theirs = kernels(registered), table.get(key, "missing")
         kernel, rule = kata.lookup(mine, dict(FALLBACKS), key)
-        assert mine == kernels(registered), f"{key}: yours has changed the kernels to {mine}"
+        assert mine == kernels(registered), f"{key}: yours changes the kernels to {mine}"
         expected = {
             "kernel": mine.get(key),
             "default backend kernel": mine.get(EXPLICIT),
@@ -77,54 +77,54 @@ def compare(registered: set[str], *keys: str, why: str = "") -> None:
 
 
 def test_a_kernel_serves_its_own_key() -> None:
-    """And no other: where nothing is registered, a key has a fallback or misses a kernel."""
+    """It serves no other: without a kernel, a key has a fallback or nothing."""
     compare({"CPU"}, "CPU", "CUDA", why="CUDA has neither a kernel nor a fallback")
     compare({"AutogradCPU"}, "AutogradCPU", "Undefined")
 
 
 def test_a_fallback_serves_every_operator() -> None:
-    """Where the operator has no kernel of its own."""
+    """If the operator has no kernel of its own."""
     why = "PyTorch has registered a fallback for Negative"
     compare({"CPU"}, "Negative", "ADInplaceOrView", "AutocastCPU", why=why)
     compare({"Negative"}, "Negative", why="a kernel of its own goes first")
-    # PyTorch has none for a backend; a backend of your own may have one.
+    # PyTorch has none for a backend, but a custom backend may have one.
     yours = kata.lookup({"CPU": "a kernel"}, {"CUDA": "a fallback"}, "CUDA")
     expected = "a fallback", "backend fallback"
     assert yours == expected, f"CUDA, with a fallback: yours {yours}, expected {expected}"
 
 
 def test_a_composite_explicit_kernel_serves_backends() -> None:
-    """But no autograd key: its derivative is registered apart. A backend's own goes first."""
+    """But no autograd key: its derivative is registered separately. A backend's own goes first."""
     compare({EXPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD)
     compare({EXPLICIT, "CUDA"}, "CPU", "CUDA", why="CUDA has a kernel of its own")
 
 
 def test_a_composite_implicit_kernel_serves_autograd_too() -> None:
-    """It calls operators that have derivatives: its own comes along."""
+    """It calls operators that have derivatives, so it has one too."""
     compare({IMPLICIT}, *BACKENDS, "Undefined", *AUTOGRAD, "AutocastCPU")
 
 
 def test_an_autograd_kernel_serves_autograd_keys() -> None:
-    """Every one of them, and no backend."""
+    """It serves all of them, and no backend."""
     compare({"Autograd", "CPU"}, *AUTOGRAD, "CPU", "CUDA")
     compare({"Autograd", "AutogradCPU"}, "AutogradCPU", "AutogradCUDA")
 
 
 def test_a_backend_kernel_turns_the_implicit_one_off() -> None:
-    """For its own autograd key: else autograd would differentiate what does not run."""
+    """For its own autograd key: autograd would differentiate code that does not run."""
     why = "CPU has a kernel, so AutogradCPU must not have the decomposition; CUDA has none"
     compare({IMPLICIT, "CPU"}, "CPU", "AutogradCPU", "CUDA", "AutogradCUDA", why=why)
     compare({IMPLICIT, "CPU", "Autograd"}, "AutogradCPU", "AutogradCUDA", why=why)
 
 
 def test_an_explicit_kernel_turns_the_implicit_one_off() -> None:
-    """For all autograd keys: each backend runs the explicit one."""
+    """For all autograd keys: each backend runs the explicit kernel."""
     compare({IMPLICIT, EXPLICIT}, "CPU", "Undefined", *AUTOGRAD)
     compare({IMPLICIT, EXPLICIT, "Autograd"}, "CPU", *AUTOGRAD)
 
 
 def test_autograd_other_is_ambiguous() -> None:
-    """Its backends share it: the kernel of one does not speak for the rest."""
+    """Several backends share it, and the kernel of one says nothing about the others."""
     compare({IMPLICIT, "SparseCPU"}, "AutogradOther", "AutogradCPU", "SparseCPU")
     compare({IMPLICIT, "SparseCPU", "AutogradOther"}, "AutogradOther")
 
@@ -142,7 +142,7 @@ def test_the_table_is_that_of_pytorch(registered: set[str]) -> None:
 
 
 def test_a_lookup_remembers_nothing() -> None:
-    """Asked again after other kernels, it answers as if for the first time, and changes nothing."""
+    """A second lookup, with other kernels, does not depend on the first and changes nothing."""
     mine, fallbacks = {"CPU": "first"}, {"Negative": "fallback"}
     first = kata.lookup(mine, fallbacks, "CPU"), kata.lookup(mine, fallbacks, "Negative")
     fallbacks["Negative"] = "other"
@@ -157,11 +157,11 @@ def test_a_lookup_remembers_nothing() -> None:
     expected = (("second", "kernel"), ("other", "backend fallback"))
     assert then == expected, f"with other kernels: yours {then}, expected {expected}"
     found = mine, fallbacks
-    assert found == ({"CPU": "second"}, {"Negative": "other"}), f"yours has left {found}"
+    assert found == ({"CPU": "second"}, {"Negative": "other"}), f"yours leaves {found} behind"
 
 
 def test_the_rules_are_your_own() -> None:
-    """Worked out on the dicts, without anything of torch."""
+    """They are computed from the dicts, without torch."""
     with forbids(kata) as fresh:
         found = fresh.lookup({IMPLICIT: 1, "CPU": 2, "Autograd": 3}, {}, "AutogradCPU")
 
@@ -170,6 +170,6 @@ def test_the_rules_are_your_own() -> None:
 
 @pytest.mark.given
 def test_the_ambiguous_kernel_refuses() -> None:
-    """It stands in the table, and its message says what to do."""
+    """It is in the table, and its message says what to do."""
     with pytest.raises(RuntimeError, match="register a kernel for AutogradOther"):
         kata.ambiguous()

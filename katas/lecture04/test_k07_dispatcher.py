@@ -1,4 +1,4 @@
-"""Tests of k07_dispatcher: which kernels a call runs, and the same call of a real operator."""
+"""Tests of k07_dispatcher: which kernels a call runs, compared with a real operator."""
 # ruff: noqa: SLF001 - only torch._C knows the keys of a call
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ numbers = count()
 
 
 def kernel(name: str) -> Any:
-    """Return a kernel that answers with its name."""
+    """Return a kernel that returns its name."""
     return lambda keys, *args: name
 
 
@@ -36,12 +36,12 @@ def on(*keys: str) -> Tensor:
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare, and say whose is whose."""
+    """Compare, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
 def test_the_highest_key_decides() -> None:
-    """Of one tensor."""
+    """The highest key of a single tensor decides."""
     operator = Operator("f", {key: kernel(key) for key in ("CPU", "AutogradCPU")})
 
     expect("CPU", operator.call(on("CPU")), "a tensor with the key CPU alone")
@@ -51,7 +51,7 @@ def test_the_highest_key_decides() -> None:
 
 
 def test_all_tensors_are_asked() -> None:
-    """Those in lists, too; numbers and their kind have no keys."""
+    """Those in lists too; numbers and the like have no keys."""
     kernels = {key: kernel(key) for key in ("CPU", "CUDA", "AutogradCPU", "Undefined")}
     operator = Operator("f", kernels)
 
@@ -63,7 +63,7 @@ def test_all_tensors_are_asked() -> None:
 
 
 def test_a_kernel_gets_the_keys_and_the_arguments() -> None:
-    """And its result is that of the call."""
+    """Its result is that of the call."""
     operator = Operator("f", {"CUDA": lambda *args: args})
     one, other = on("CPU"), on("CUDA")
     yours = operator.call(one, [other], 5)
@@ -72,7 +72,7 @@ def test_a_kernel_gets_the_keys_and_the_arguments() -> None:
 
 
 def test_a_missing_kernel_is_named() -> None:
-    """With the operator and the key that the call came to."""
+    """The error names the operator and the key that the call reached."""
     operator = Operator("mine::f", {"CPU": kernel("cpu")})
 
     with pytest.raises(NotImplementedError, match=r"mine::f(.|\n)*CUDA"):
@@ -82,12 +82,12 @@ def test_a_missing_kernel_is_named() -> None:
         raise KeyError(keys)
 
     operator.kernels["CUDA"] = fails
-    with pytest.raises(KeyError):  # the kernel is there: what it raises is the caller's to see
+    with pytest.raises(KeyError):  # the kernel exists, so its error must reach the caller
         operator.call(on("CPU", "CUDA"))
 
 
 def test_a_kernel_redispatches_below_itself() -> None:
-    """Autograd records, then the backend computes; no tensor and no thread is asked again."""
+    """Autograd records, then the backend computes; tensors and thread are not consulted again."""
     seen: list[Keys] = []
 
     def autograd(keys: Keys, x: Tensor) -> str:
@@ -133,7 +133,7 @@ def test_what_falls_through_may_leave_nothing() -> None:
 
 
 def test_a_thread_takes_keys_away() -> None:
-    """As inference_mode does; and gives them back."""
+    """As inference_mode does, and restores them."""
     operator = Operator("f", {key: kernel(key) for key in ("CPU", "AutogradCPU")})
     tensor = on("CPU", "AutogradCPU")
 
@@ -158,7 +158,7 @@ def test_a_thread_adds_keys() -> None:
 
 @pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])
 def test_blocks_nest(change: Any, name: str) -> None:
-    """A block puts back what was there before, also if that was the same key."""
+    """A block restores what was there before, even if that was the same key."""
     other = "excluded" if name == "included" else "included"
     with (exclude if change is include else include)("Python"), change("Python"):
         yours = getattr(tls, other)
@@ -175,7 +175,7 @@ def test_blocks_nest(change: Any, name: str) -> None:
 
 @pytest.mark.parametrize(("change", "name"), [(include, "included"), (exclude, "excluded")])
 def test_an_exception_restores_the_thread(change: Any, name: str) -> None:
-    """Otherwise one failed call would change all that come after."""
+    """Otherwise one failed call would change all later ones."""
     with change("Python"):
         with pytest.raises(KeyError), change("CPU"):
             raise KeyError
@@ -184,7 +184,7 @@ def test_an_exception_restores_the_thread(change: Any, name: str) -> None:
 
 
 def test_other_threads_are_left_alone() -> None:
-    """What a block includes and excludes holds for its own thread."""
+    """A block's keys apply only to its own thread."""
     seen = []
     operator = Operator("f", {key: kernel(key) for key in ("CPU", "Python")})
     with include("Python"), exclude("CPU"):
@@ -197,7 +197,7 @@ def test_other_threads_are_left_alone() -> None:
 
 
 def test_a_call_remembers_nothing() -> None:
-    """Asked twice, and with other kernels in between, it answers as if for the first time."""
+    """A second call, with other kernels in between, does not depend on the first."""
     operator = Operator("f", {"CPU": kernel("first")})
     arguments = [on("CPU"), 3]
 
@@ -209,7 +209,7 @@ def test_a_call_remembers_nothing() -> None:
 
 
 def test_the_dispatcher_is_your_own() -> None:
-    """Made of sets and dicts, without anything of torch."""
+    """It is made of sets and dicts, without torch."""
     with forbids(kata) as fresh:
         operator = fresh.Operator("f", {"CPU": kernel("cpu")})
         tensor = fresh.Tensor(frozenset({"CPU", "Python"}))
@@ -228,7 +228,7 @@ def real(*keys: str) -> torch._C.DispatchKeySet:
 
 
 def test_a_call_takes_the_way_it_takes_in_pytorch() -> None:
-    """The same kernels on a PyTorch operator are hit in the same order."""
+    """The same kernels on a PyTorch operator run in the same order."""
     ways: dict[str, list[list[str]]] = {"ours": [], "theirs": []}
     keys = ("Python", "AutogradCPU", "Negative", "CPU")
     library = torch.library.Library("lecture04_k07_dispatcher", "FRAGMENT")

@@ -16,7 +16,7 @@ from plugins.kit import watched_operators
 
 
 class Names(TorchDispatchMode):
-    """What the dispatcher hands to a mode, by name: the oracle for which operators run."""
+    """Records what the dispatcher passes to a mode, by name: the oracle for which operators run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,19 +29,19 @@ class Names(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the name and go on."""
+        """Record the name and run the operator."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
 def called(log: OperatorLog) -> list[str]:
-    """Return the operators of a log, inputs left out."""
+    """Return the operators in a log, without the inputs."""
     calls = [line for line in log.lines if not line.endswith(" = input")]
     return [line.partition("(")[0].rpartition(" ")[2] for line in calls]
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare lines of a log, and say whose they are."""
+    """Compare lines of a log, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
@@ -60,7 +60,7 @@ def test_an_operator_is_one_line() -> None:
 
 
 def test_a_tensor_keeps_its_number() -> None:
-    """Used twice, or a result used again: it is introduced once."""
+    """Used twice, or a result used again: the log introduces it once."""
     a = torch.ones(2)
     with OperatorLog() as log:
         b = torch.add(a, a)
@@ -88,7 +88,7 @@ def test_the_log_keeps_no_tensor_alive() -> None:
 
 
 def test_a_number_is_never_given_again() -> None:
-    """Python gives the address of a dead object to the next one; the log must not."""
+    """Python reuses the address of a dead object; the log must not reuse its number."""
     with OperatorLog() as log:
         for size in range(200):
             torch.empty(size)
@@ -98,12 +98,12 @@ def test_a_number_is_never_given_again() -> None:
 
 
 def test_an_in_place_operator_returns_what_it_was_given() -> None:
-    """The result is no new tensor, in the log and in Python."""
+    """The result is not a new tensor, in the log or in Python."""
     a = torch.ones(2)
     with OperatorLog() as log:
         b = a.add_(1)
 
-    assert b is a, "yours returns another tensor: hand the result on as it is"
+    assert b is a, "yours returns another tensor: return the result unchanged"
     expect("$0 = aten.add_.Tensor($0, 1)", log.lines[-1], "the result has a number already")
     expect([2.0, 2.0], a.tolist(), "ones plus 1: the kernel runs, and runs one time")
 
@@ -113,7 +113,7 @@ def test_an_in_place_operator_returns_what_it_was_given() -> None:
 
 
 def test_a_view_is_marked() -> None:
-    """It is a new tensor on a storage that is not new, also where there is no element."""
+    """It is a new tensor on an old storage, even without elements."""
     a, empty = torch.ones(2, 3), torch.ones(0)
     with OperatorLog() as log:
         a.view(6)
@@ -136,7 +136,7 @@ def test_a_view_is_marked() -> None:
 
 
 def test_an_alias_names_the_first_argument_that_it_shares() -> None:
-    """Of two tensors on one storage; an argument on another storage does not count."""
+    """The first of two tensors on one storage; an argument with another storage does not count."""
     a, index = torch.ones(4), torch.ones(4)
     b = a.view(2, 2)
     with OperatorLog() as log:
@@ -167,7 +167,7 @@ def test_an_alias_names_the_first_argument_that_it_shares() -> None:
 
 
 def test_lists_are_looked_into() -> None:
-    """Tensors in a list of arguments are inputs too; other items are written in brackets."""
+    """Tensors in a list of arguments are inputs too; other items appear in brackets."""
     a, b = torch.ones(2), torch.ones(3)
     with OperatorLog() as log:
         torch.cat([a, b, a])
@@ -188,7 +188,7 @@ def test_lists_are_looked_into() -> None:
 
 
 def test_keyword_arguments_are_written_with_their_names() -> None:
-    """Behind the positional ones, as inputs too."""
+    """After the positional ones; they are inputs too."""
     a, out = torch.ones(2, dtype=torch.int64), torch.empty(2, dtype=torch.int64)
     with OperatorLog() as log:
         torch.ops.aten.sum.dim_IntList(a, [0], dtype=torch.float64)
@@ -204,7 +204,7 @@ def test_keyword_arguments_are_written_with_their_names() -> None:
 
 
 def test_results_may_be_several_or_none() -> None:
-    """Each tensor has its own dtype, and a number is written by str."""
+    """Each tensor has its own dtype, and a number is written with str."""
     a = torch.ones(4)
     with OperatorLog() as log:
         torch.ops.aten.sort(a)
@@ -225,7 +225,7 @@ def test_results_may_be_several_or_none() -> None:
 
 
 def test_composite_operators_are_decomposed() -> None:
-    """``linear`` has no kernel for the CPU: there it is written with others."""
+    """``linear`` has no kernel for the CPU: there it is made of others."""
     x, layer = torch.ones(2, 3), nn.Linear(3, 4)
     with OperatorLog() as log, torch.no_grad():
         layer(x).relu_()
@@ -243,7 +243,7 @@ $4 = aten.relu_.default($4)""",
 
 
 def test_a_backward_pass_is_seen() -> None:
-    """Autograd has done its work above: what is left of a derivative are plain operators."""
+    """Autograd has done its work above: a derivative arrives as plain operators."""
     x = torch.ones(3, requires_grad=True)
     with OperatorLog() as log:
         x.sin().sum().backward()
@@ -256,7 +256,7 @@ def test_a_backward_pass_is_seen() -> None:
 
 
 def test_nothing_is_missing_and_nothing_is_added() -> None:
-    """A model, forward and backward: exactly what the dispatcher hands to a mode."""
+    """A model, forward and backward: exactly what the dispatcher passes to a mode."""
     model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 1))
     x = torch.ones(2, 3)
     with Names() as oracle:
@@ -269,7 +269,7 @@ def test_nothing_is_missing_and_nothing_is_added() -> None:
 
 
 def test_a_mode_around_the_log_sees_the_same() -> None:
-    """Going on to the kernel passes by the modes that were entered before."""
+    """The call passes through the modes that were entered earlier."""
     a = torch.ones(2)
     with Names() as outer, OperatorLog() as log:
         torch.neg(a)
@@ -282,7 +282,7 @@ def test_a_mode_around_the_log_sees_the_same() -> None:
 
 
 def test_a_call_that_raises_leaves_no_line() -> None:
-    """And the error is the learner's to see."""
+    """The error must reach the caller."""
     a, b = torch.ones(2, 3), torch.ones(2, 3)
     with OperatorLog() as log:
         with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
@@ -295,7 +295,7 @@ def test_a_call_that_raises_leaves_no_line() -> None:
 
 
 def test_two_logs_number_on_their_own() -> None:
-    """What one has seen is an input to the other, even of the same tensor."""
+    """A tensor that one has seen is an input to the other."""
     a = torch.ones(2)
     with OperatorLog() as first:
         b = torch.neg(a)

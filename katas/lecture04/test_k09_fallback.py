@@ -45,7 +45,7 @@ def _counting_ends_with_the_test() -> Iterator[None]:
 
 @contextmanager
 def counting(extension: Extension, *, inner: bool = False) -> Iterator[None]:
-    """Count what is called inside."""
+    """Count the operators called inside the block."""
     extension.op("start")(inner)
     try:
         yield
@@ -61,7 +61,7 @@ def keys() -> tuple[int, int]:
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare counts, and say whose they are."""
+    """Compare counts, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
@@ -79,7 +79,7 @@ def test_a_call_counts_once(extension: Extension) -> None:
 
 
 def test_calls_add_up(extension: Extension) -> None:
-    """One count for each overload, in whatever order they come."""
+    """One count for each overload, in whatever order the calls come."""
     x = torch.ones(3)
     with counting(extension):
         torch.neg(torch.add(torch.neg(torch.add(x, x)), x))
@@ -90,7 +90,7 @@ def test_calls_add_up(extension: Extension) -> None:
 
 
 def test_the_operator_runs(extension: Extension) -> None:
-    """The stack reaches it whole and comes back whole: one value, several, a list, none."""
+    """It gets and returns the whole stack: one value, several, a list, none."""
     x = torch.arange(6.0).view(2, 3).t()
     out = torch.empty(0)
     with counting(extension):
@@ -128,7 +128,7 @@ def test_what_an_operator_calls_is_not_counted(extension: Extension) -> None:
 
 
 def test_inner_calls_are_counted_on_request(extension: Extension) -> None:
-    """However deep: ``t`` calls ``transpose``, which calls ``as_strided``."""
+    """At any depth: ``t`` calls ``transpose``, which calls ``as_strided``."""
     x, weight, bias = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4)
     with counting(extension, inner=True):
         nn.functional.linear(x, weight, bias)
@@ -140,7 +140,7 @@ def test_inner_calls_are_counted_on_request(extension: Extension) -> None:
 
 
 def test_nothing_is_counted_before_and_after(extension: Extension) -> None:
-    """The counts stay, and the thread's keys are what they were."""
+    """The counts stay, and the thread's keys are restored."""
     before = keys()
     x = torch.relu(torch.ones(3))
     with counting(extension):
@@ -175,7 +175,7 @@ def test_its_own_operators_are_not_counted(extension: Extension) -> None:
 
 @pytest.mark.parametrize("inner", [False, True])
 def test_a_call_that_throws_counts(extension: Extension, *, inner: bool) -> None:
-    """It was called; it returned nothing."""
+    """It was called, but returned nothing."""
     x = torch.ones(2, 3)
     with counting(extension, inner=inner), pytest.raises(RuntimeError, match="shapes"):
         torch.mm(x, x)
@@ -208,7 +208,7 @@ def test_counting_goes_on_after_an_error(extension: Extension, *, inner: bool) -
 
 
 def test_returned_tensors_are_counted(extension: Extension) -> None:
-    """Each value that is a tensor, of each call; a number is none."""
+    """Every returned tensor counts; a number does not."""
     x = torch.arange(6.0).view(2, 3)
     with counting(extension):
         torch.max(x, dim=1)
@@ -243,7 +243,7 @@ def test_each_tensor_of_a_list_counts(extension: Extension) -> None:
 
 
 def test_an_operator_defined_later_is_counted(extension: Extension) -> None:
-    """A fallback belongs to the key, not to a list of operators that exist today."""
+    """A fallback belongs to the key, not to a list of existing operators."""
     with torch.library._scoped_library("lecture04_k09_test", "DEF") as library:  # noqa: SLF001
         library.define("twice(Tensor x, *, int[]? sizes=None) -> (Tensor, Tensor)")
         library.impl("twice", lambda x, sizes=None: (x + x, x), "CompositeExplicitAutograd")
@@ -277,7 +277,7 @@ def test_other_threads_are_not_counted(extension: Extension) -> None:
 
 def profiled(step: Callable[[], None], *, inner: bool) -> Counter[str]:
     """Return how often the profiler sees each operator, outermost calls only unless `inner`."""
-    # Not torch.profiler: it imports a great deal the first time.
+    # Not torch.profiler: it imports a lot the first time.
     with torch.autograd.profiler.profile() as profile:
         step()
     if inner:
@@ -297,7 +297,7 @@ def profiled(step: Callable[[], None], *, inner: bool) -> Counter[str]:
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: bool) -> None:
-    """Forward, backward and update, call for call what the profiler has seen."""
+    """Forward, backward and update: exactly the calls that the profiler has seen."""
     model, shape = MODELS[name]
     x = torch.randn(shape)
 
@@ -319,12 +319,13 @@ def test_a_training_step_is_counted(extension: Extension, name: str, *, inner: b
 
     expected = profiled(step, inner=inner)
     assert expected == counted, (
-        f"seen by the profiler alone: {expected - counted}; counted alone: {counted - expected}"
+        f"seen only by the profiler: {expected - counted}; counted only by yours: "
+        f"{counted - expected}"
     )
 
 
 def test_the_stack_may_hold_more(extension: Extension) -> None:
-    """Its end is the call's: below lies what the caller needs later."""
+    """The call's values are at its end; below them are values that the caller needs later."""
     with torch.library._scoped_library("lecture04_k09_test", "DEF") as library:  # noqa: SLF001
         library.define("plus(Tensor x, Tensor y) -> Tensor")
         library.impl("plus", lambda x, y: x + y, "CompositeExplicitAutograd")

@@ -36,7 +36,7 @@ four = pytest.mark.step(4, "every schema of your PyTorch")
 
 TENSOR = Type("Tensor")
 INT = Type("int")
-# Types that the schema tells apart and TorchScript does not.
+# Types that schemas distinguish and TorchScript does not.
 ERASED = {
     "Scalar": "number",
     "SymInt": "int",
@@ -56,7 +56,7 @@ MALFORMED = [
 def registry() -> dict[str, torch._C.FunctionSchema]:
     """Return every registered schema by its text; sets of more than one name sorted.
 
-    PyTorch keeps those in a hash set and prints them in whichever order it has.
+    PyTorch keeps those in a hash set and prints them in any order.
     """
 
     def in_order(found: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ def erased(type_: Type) -> str:
 
 
 def position_in_torch(text: str) -> int | None:
-    """Return where PyTorch's own parser stops: it underlines that token; None if it does not."""
+    """Return the position that PyTorch's own parser underlines; None if it accepts the text."""
     try:
         torch._C.parse_schema(text)
     except RuntimeError as error:
@@ -88,13 +88,13 @@ def position_in_torch(text: str) -> int | None:
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare what was read, and say whose it is."""
+    """Compare what was read, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
 @pytest.mark.given
 def test_the_printer_writes_what_pytorch_prints() -> None:
-    """It is given: a schema as dataclasses becomes a line, and PyTorch prints the same."""
+    """It is given: it turns a schema into the line that PyTorch prints."""
     pair = Type("Tuple", (INT, TENSOR))
     listed = Type("Optional", (Type("List", (INT,), 2),))
     schema = Schema(
@@ -110,7 +110,7 @@ def test_the_printer_writes_what_pytorch_prints() -> None:
 
 @one
 def test_sets_are_names_or_a_star() -> None:
-    """The cursor stands behind them."""
+    """The cursor is after them."""
     for text, names in {"a)": "a", "a|b)": "ab", "a | c | b)": "abc", "*)": "*"}.items():
         tokens = Tokens(text)
         expect(frozenset(names), parse_sets(tokens), f"the sets of {text!r}")
@@ -138,7 +138,7 @@ def test_alias_annotations(text: str, wanted: Alias) -> None:
 
 @one
 def test_no_annotation_is_none() -> None:
-    """Nothing is read."""
+    """Then nothing is read."""
     tokens = Tokens("self")
 
     expect(None, parse_alias(tokens), "the next token opens no annotation")
@@ -162,7 +162,7 @@ def test_no_annotation_is_none() -> None:
     ],
 )
 def test_types_nest(text: str, wanted: Type) -> None:
-    """A suffix wraps all that stands before it."""
+    """A suffix wraps everything before it."""
     tokens = Tokens(f"{text} name")
 
     expect(wanted, parse_type(tokens), f"the type {text}: a suffix wraps what was read before")
@@ -172,7 +172,7 @@ def test_types_nest(text: str, wanted: Type) -> None:
 @two
 @pytest.mark.parametrize("size", ["2.5", "1e3", "2."])
 def test_the_size_of_a_list_is_a_whole_number(size: str) -> None:
-    """PyTorch reads 2 of 2.5 and 1 of 1e3; here that is an error, at the number."""
+    """PyTorch reads 2 in 2.5 and 1 in 1e3; here that is an error, at the number."""
     assert position_in_torch(f"f(int[{size}] a) -> int") is None, "PyTorch takes it"
     found: object
     try:
@@ -186,7 +186,7 @@ def test_the_size_of_a_list_is_a_whole_number(size: str) -> None:
 
 @two
 def test_an_annotation_belongs_to_what_stands_before_it() -> None:
-    """A list whose tensors are written to is not a list that is written to."""
+    """A list whose tensors are written to is not itself written to."""
     write, read = alias("a", write=True), alias("b")
     inner, outer = Type("Tensor", alias=write), Type("List", (TENSOR,), alias=write)
     cases = {
@@ -202,7 +202,7 @@ def test_an_annotation_belongs_to_what_stands_before_it() -> None:
 
 @st.composite
 def types(draw: st.DrawFn, depth: int = 2) -> Type:
-    """Draw a type, alias annotations and all."""
+    """Draw a type, alias annotations included."""
     sets = st.sets(st.sampled_from("abc"), min_size=1).map(frozenset) | st.just(frozenset("*"))
     aliases = st.none() | st.builds(Alias, sets, sets, st.booleans())
     name = draw(st.sampled_from(["Tensor", "int", "t", "List", "Optional", "Dict", "Tuple"]))
@@ -222,7 +222,7 @@ def types(draw: st.DrawFn, depth: int = 2) -> Type:
 @two
 @given(type_=types())
 def test_what_is_written_can_be_read(type_: Type) -> None:
-    """For any type that can be put together."""
+    """For any type."""
     text = format_type(type_)
 
     expect(type_, parse_type(Tokens(text)), f"the type {text}")
@@ -239,7 +239,7 @@ def test_the_smallest_schema() -> None:
 
 @three
 def test_an_argument_has_a_type_and_a_name() -> None:
-    """And a return value has a name or none."""
+    """A return value may have a name."""
     schema = parse_schema("f(Tensor self, int n) -> (Tensor values, Tensor)")
 
     wanted = Argument(TENSOR, "self"), Argument(INT, "n")
@@ -251,7 +251,7 @@ def test_an_argument_has_a_type_and_a_name() -> None:
 
 @three
 def test_one_return_needs_no_parentheses() -> None:
-    """It may have a name all the same."""
+    """It may still have a name."""
     cases = {
         "Tensor": (Argument(TENSOR),),
         "Tensor out": (Argument(TENSOR, "out"),),
@@ -264,7 +264,7 @@ def test_one_return_needs_no_parentheses() -> None:
 
 @three
 def test_arguments_after_the_star_are_keyword_only() -> None:
-    """The star is no argument; defaults may stand on both sides of it."""
+    """The star is not an argument; defaults may occur on both sides of it."""
     schema = parse_schema("f(int a, int b=2, *, int c=3, int? d=None) -> ()")
 
     wanted = (
@@ -293,7 +293,7 @@ def test_dots_take_the_rest() -> None:
 
 @three
 def test_blanks_do_not_matter() -> None:
-    """Only the tokens do."""
+    """Only the tokens matter."""
     yours = format_schema(parse_schema(" f ( int [ 2 ]a= 1)->int "))
     expect("f(int[2] a=1) -> int", yours, "the same tokens")
 
@@ -312,7 +312,7 @@ def test_every_registered_schema_is_read_and_written_back() -> None:
 
 @four
 def test_the_fields_are_those_that_pytorch_finds() -> None:
-    """Names, types, sizes, defaults and keyword-only of each argument of each schema."""
+    """Names, types, sizes, defaults and keyword-only flags of every argument of every schema."""
     for text, theirs in registry().items():
         mine = parse_schema(text)
         pairs = [(mine.arguments, theirs.arguments), (mine.returns, theirs.returns)]
@@ -327,7 +327,7 @@ def test_the_fields_are_those_that_pytorch_finds() -> None:
 
 @four
 def test_the_aliases_are_those_that_pytorch_finds() -> None:
-    """For what an argument is itself; PyTorch does not show Python what its elements are."""
+    """Those of arguments themselves; PyTorch does not show those of their elements to Python."""
     for text, theirs in registry().items():
         mine = parse_schema(text)
         pairs = zip(
@@ -344,26 +344,26 @@ def test_the_aliases_are_those_that_pytorch_finds() -> None:
 @four
 @pytest.mark.parametrize("text", MALFORMED)
 def test_a_missing_token_is_found_where_pytorch_finds_it(text: str) -> None:
-    """Each token in turn is left out; the error stands at the first one that does not fit."""
+    """Leave out each token in turn: the error is at the first token that does not fit."""
     assert position_in_torch(text) is None
     before = parse_schema(text)
     for token in Tokens(text).tokens:
         rest = text[token.position + len(token.text) :]
         cut = text[: token.position] + " " * len(token.text) + rest
         wanted = position_in_torch(cut)
-        # `(a!)` in the place of a type is a tuple to PyTorch, which knows `Tensor!` too.
+        # PyTorch reads `(a!)` in place of a type as a tuple, and accepts `Tensor!` too.
         if wanted is None or not rest or token.text == "Tensor":
             continue
         with pytest.raises(SchemaError) as caught:
             parse_schema(cut)
         assert wanted == caught.value.position, f"{cut}\n{'^':>{wanted + 1}} is where it breaks"
-        assert before == parse_schema(text), f"after the error in {cut!r} it reads differently"
+        assert before == parse_schema(text), f"after the error in {cut!r} yours parses differently"
 
 
 @four
 @pytest.mark.parametrize("text", MALFORMED)
 def test_text_that_breaks_off_is_refused(text: str) -> None:
-    """At its end, wherever that is, as long as something is missing."""
+    """The error is at the end, wherever that is, if something is missing."""
     for token in Tokens(text).tokens[:-1]:
         cut = text[: token.position].rstrip()
         if position_in_torch(cut) == len(cut):
@@ -387,13 +387,13 @@ def test_text_that_breaks_off_is_refused(text: str) -> None:
         "f(int a) -> int b c",
         "f(int a) -> (*, int)",
         "f(int @a) -> int",
-        # Names like others, whatever the kinds of tokens are called.
+        # These are ordinary names, although kinds of tokens have the same names.
         "f(int[number] a) -> int",
         "f(int a) -> int b end",
     ],
 )
 def test_what_does_not_fit_is_refused(text: str) -> None:
-    """The position is that of the first token that cannot be there."""
+    """The position is that of the first token that is not allowed."""
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)
 

@@ -15,11 +15,11 @@ from plugins.kit import forbids
 
 
 def torchgens(schema: Any) -> str:
-    """Return the kind that torchgen finds, with views told from the functional ones."""
+    """Return the kind that torchgen finds, with views separated from functional operators."""
     found = FunctionSchema.parse(str(schema).removeprefix("aten::"))
     if found.kind().name != "functional":
         return str(found.kind().name)
-    # An operator that writes to self without an underscore is functional to torchgen.
+    # For torchgen, an operator that writes to self without an underscore is functional.
     if any(each.annotation and each.annotation.is_write for each in found.arguments.flat_all):
         return "mutable"
     return "view" if any(each.annotation for each in found.returns) else "functional"
@@ -34,7 +34,7 @@ def registry() -> dict[str, tuple[Any, str]]:
             try:
                 found[str(schema)] = schema, torchgens(schema)
             except (AssertionError, ValueError, RuntimeError):
-                continue  # an operator of TorchScript, with types that torchgen does not have
+                continue  # a TorchScript operator, with types that torchgen does not have
     return found
 
 
@@ -72,13 +72,13 @@ def test_a_view() -> None:
 
 
 def test_a_mutable_operator() -> None:
-    """It writes to an argument, and no underscore tells."""
+    """It writes to an argument, without an underscore in its name."""
     schema = torch.ops.aten._native_batch_norm_legit.default._schema
     compare(schema, "Tensor(a!) running_mean: no star before it, no _ at the end of the name")
 
 
 def test_every_operator_of_aten() -> None:
-    """Thousands of them, each as torchgen sees it."""
+    """Thousands of them, each compared with torchgen."""
     wrong = [
         (text, yours, expected)
         for text, (schema, expected) in registry().items()
@@ -92,7 +92,7 @@ def test_every_operator_of_aten() -> None:
 
 
 def test_the_kinds_are_your_own() -> None:
-    """Read from the schema's arguments, not from torchgen; of operators of your own, too."""
+    """They are read from the schema's arguments, not from torchgen, even for custom operators."""
     with forbids(kata, "torchgen") as fresh:
         found = fresh.kind(torch.ops.aten.relu_.default._schema)
 
@@ -110,7 +110,7 @@ def test_the_kinds_are_your_own() -> None:
 
 @pytest.mark.given
 def test_every_kind_is_there() -> None:
-    """All five in the installed PyTorch."""
+    """The installed PyTorch has all five."""
     kinds = {kind for _, kind in registry().values()}
 
     assert kinds >= {"functional", "inplace", "out", "view", "mutable"}, kinds

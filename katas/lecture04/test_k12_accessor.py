@@ -1,4 +1,4 @@
-"""Tests of k12_accessor: strides and bounds of a kernel that looks at single elements."""
+"""Tests of k12_accessor: strides and bounds of a kernel that reads single elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BAND = [[nan, 2.0, 4.0, 7.0], [1.0, 5.0, 6.0, 9.0], [3.0, 8.0, 1.0, nan]]
 
 
 def matrix(band: torch.Tensor, lower: int, upper: int) -> torch.Tensor:
-    """Return the whole matrix, made of its diagonals."""
+    """Return the whole matrix, built from its diagonals."""
     n = band.shape[1]
     whole = torch.zeros(n, n, dtype=band.dtype)
     for row, offset in enumerate(range(upper, -lower - 1, -1)):
@@ -41,7 +41,7 @@ def matrix(band: torch.Tensor, lower: int, upper: int) -> torch.Tensor:
 
 
 def expect(expected: list[float], yours: torch.Tensor, why: str) -> None:
-    """Compare a result that is exact, element by element."""
+    """Compare an exact result, element by element."""
     found = yours.tolist()
     wrong = [i for i, (a, b) in enumerate(zip(expected, found, strict=True)) if a != b]
     assert not wrong, (
@@ -50,7 +50,7 @@ def expect(expected: list[float], yours: torch.Tensor, why: str) -> None:
 
 
 def test_a_diagonal_matrix_scales(extension: Extension) -> None:
-    """No diagonals below or above: one row, every element meets its own."""
+    """With no diagonals below or above, every element is multiplied by its own."""
     band, vec = torch.tensor([[2.0, 3.0, 4.0]]), torch.tensor([1.0, 10.0, 100.0])
 
     yours = extension.op("banded_mv")(band, vec, 0, 0)
@@ -58,7 +58,7 @@ def test_a_diagonal_matrix_scales(extension: Extension) -> None:
 
 
 def test_the_example_of_the_brief(extension: Extension) -> None:
-    """One diagonal below and one above; what stands in the corners is nowhere in the result."""
+    """One diagonal below and one above; the corners do not affect the result."""
     band, vec = torch.tensor(BAND), torch.tensor([1.0, 10.0, 100.0, 1000.0])
     yours = extension.op("banded_mv")(band, vec, 1, 1)
 
@@ -78,7 +78,7 @@ def test_the_sides_may_differ(extension: Extension, lower: int, upper: int) -> N
 
 
 def test_rows_beyond_the_matrix_are_not_read(extension: Extension) -> None:
-    """A matrix of 2 x 2 has one diagonal on each side; rows for more hold nothing of it."""
+    """A 2 x 2 matrix has one diagonal on each side; further rows of band are unused."""
     band = torch.tensor([[nan, nan], [nan, nan], [nan, 2.0], [1.0, 4.0], [3.0, nan], [nan, nan]])
     yours = extension.op("banded_mv")(band, torch.tensor([1.0, 10.0]), 2, 3)
 
@@ -87,7 +87,7 @@ def test_rows_beyond_the_matrix_are_not_read(extension: Extension) -> None:
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_elements_and_one(extension: Extension, n: int) -> None:
-    """Nothing is read where nothing is."""
+    """Nothing is read outside the matrix."""
     band = torch.full((3, n), nan, dtype=torch.float64)
     band[1] = 3.0
     yours = extension.op("banded_mv")(band, torch.full((n,), 2.0, dtype=torch.float64), 1, 1)
@@ -96,7 +96,7 @@ def test_no_elements_and_one(extension: Extension, n: int) -> None:
 
 
 def test_int64_is_exact(extension: Extension) -> None:
-    """No detour over floating point, which has no odd numbers beyond 2**53."""
+    """No detour through floating point, which has no odd numbers beyond 2**53."""
     band, vec = torch.tensor([[2**53 + 1, 1]]), torch.tensor([1, 3])
 
     yours = extension.op("banded_mv")(band, vec, 0, 0)
@@ -104,7 +104,7 @@ def test_int64_is_exact(extension: Extension) -> None:
 
 
 def test_infinity_times_zero_is_nan(extension: Extension) -> None:
-    """So a zero in vec may not be passed over."""
+    """So a zero in vec must not be skipped."""
     band = torch.tensor([[inf, 3.0]])
     yours = extension.op("banded_mv")(band, torch.tensor([0.0, 0.0]), 0, 0)
 
@@ -113,7 +113,7 @@ def test_infinity_times_zero_is_nan(extension: Extension) -> None:
 
 
 def test_in_place_adds(extension: Extension) -> None:
-    """To what is there: self is not overwritten."""
+    """It adds to self instead of overwriting it."""
     y = torch.tensor([100.0, 200.0])
     extension.op("banded_addmv_")(y, torch.tensor([[2.0, 3.0]]), torch.tensor([1.0, 10.0]), 0, 0)
 
@@ -121,7 +121,7 @@ def test_in_place_adds(extension: Extension) -> None:
 
 
 def test_a_transposed_band_is_read_by_its_strides(extension: Extension) -> None:
-    """The same elements in another order in memory, and an expanded vector of one element."""
+    """The same elements in another memory order, and an expanded vector of one element."""
     band = torch.tensor(BAND)
     vec = torch.tensor([1.0, 10.0, 100.0, 1000.0])
     banded_mv = extension.op("banded_mv")
@@ -162,7 +162,7 @@ def inside(draw: st.DrawFn, *sizes: int, dtype: torch.dtype) -> tuple[torch.Tens
     around = torch.full(shape[::-1] if flip else shape, bad, dtype=dtype)
     inner = (around.t() if flip else around)[tuple(view)]
     generator = torch.Generator().manual_seed(draw(st.integers(0, 1000)))
-    # Whole numbers, but for float64: there each bit counts.
+    # Whole numbers, except for float64, where each bit counts.
     factor = 2**0.5 if dtype == torch.float64 else 1
     inner.copy_(torch.randint(-9, 10, sizes, generator=generator) * factor)
     return inner, around
@@ -170,7 +170,7 @@ def inside(draw: st.DrawFn, *sizes: int, dtype: torch.dtype) -> tuple[torch.Tens
 
 @given(data=st.data())
 def test_any_strides_and_any_band(extension: Extension, data: st.DataObject) -> None:
-    """In the middle of larger tensors of NaN: a read beside an element finds one."""
+    """Inside larger tensors of NaN: a wrong read finds a NaN."""
     n, lower, upper = (data.draw(st.integers(0, 4), name) for name in ("n", "lower", "upper"))
     dtype = data.draw(st.sampled_from([torch.float32, torch.float64, torch.int64]), "dtype")
     band, _ = data.draw(inside(lower + upper + 1, n, dtype=dtype), "band")
@@ -196,7 +196,7 @@ def test_any_strides_and_any_band(extension: Extension, data: st.DataObject) -> 
     )
 
 
-# What the given checks refuse: dtypes, sizes of self, band and vec, lower, upper; and how.
+# What the given checks refuse (dtypes, sizes, lower, upper), and with which message.
 F, D, H, I4, C = torch.float32, torch.float64, torch.float16, torch.int32, torch.complex64
 ONE, SIZES = "one dtype, got ", "elements of vec and of self, got "
 DIMS = "band of 2 dims, vec and self of 1, got "
@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_given_checks_refuse(extension: Extension, case: str, place: str) -> None:
-    """Before any element is read: an accessor knows neither its bounds nor other dtypes."""
+    """Before any element is read, because an accessor checks neither bounds nor dtypes."""
     dtypes, *sizes, lower, upper, error, message = REFUSED[case]
     y, band, vec = (
         torch.ones(size, dtype=dtype, device=place)
@@ -241,7 +241,7 @@ def test_the_given_checks_refuse(extension: Extension, case: str, place: str) ->
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
 def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None:
-    """Neither one that multiplies, nor one that copies: strides are what accessors are for."""
+    """Neither one that multiplies nor one that copies: accessors handle strides."""
     forbids_tokens(source("katas.lecture04", "csrc/k12_accessor.cpp"))
     banded_addmv_ = extension.op("banded_addmv_")
     for dtype in (torch.float32, torch.float64, torch.int64):
@@ -259,15 +259,15 @@ def test_the_kernel_calls_no_operator(extension: Extension, layout: str) -> None
 
 
 def test_inputs_are_read_and_no_more(extension: Extension) -> None:
-    """A pointer to elements that are not const counts as a write, and a lazy copy is made."""
+    """A pointer to non-const elements counts as a write, and makes a lazy copy real."""
     band, vec = torch.ones(3, 4), torch.ones(4)
     lazy = torch._lazy_clone(band), torch._lazy_clone(vec)  # noqa: SLF001 - it has no other name
     extension.op("banded_addmv_")(torch.zeros(4), *lazy, 1, 1)
 
     for name, tensor in zip(("band", "vec"), lazy, strict=True):
         assert torch._C._is_cow_tensor(tensor), (  # noqa: SLF001 - nor this
-            f"yours has made PyTorch copy {name}, a lazy clone, as if it were written to:"
-            " read it through accessor<const scalar_t, N>()"
+            f"yours has made PyTorch copy {name}, a lazy clone, as "
+            "if it were written to: read it through accessor<const scalar_t, N>()"
         )
 
 
@@ -277,7 +277,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
 )
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "empty"])
 def test_opcheck_agrees(extension: Extension, check: str, layout: str) -> None:
-    """The schemas tell the truth: one operator writes to self, and nothing else is written to."""
+    """The schemas are true: one operator writes to self, and nothing else is written to."""
     n = 0 if layout == "empty" else 4
     band = torch.rand(n, 3).t() if layout == "transposed" else torch.rand(3, n)
     arguments = (band, torch.rand(n), 1, 1)

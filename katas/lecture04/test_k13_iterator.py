@@ -39,7 +39,7 @@ def reference(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def pointwise(names: list[str]) -> list[str]:
-    """Return those of these operators that PyTorch itself tags as elementwise."""
+    """Return the operators among these that PyTorch itself tags as elementwise."""
     found = []
     for name in names:
         packet = getattr(torch.ops.aten, name.removeprefix("aten::"), None)
@@ -69,12 +69,12 @@ def two_threads() -> Iterator[None]:
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare, and say whose is whose."""
+    """Compare, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
 def test_equal_shapes_and_dtypes(extension: Extension) -> None:
-    """One element each makes one element."""
+    """Elements are combined one by one."""
     x = torch.tensor([1.0, 0.0, -3.0, 4.0, inf, 5.0, nan])
     y = torch.tensor([-2.0, 0.0, 3.0, 4.0, inf, 0.0, 1.0])
     found = extension.op("relative_error")(x, y)
@@ -82,7 +82,7 @@ def test_equal_shapes_and_dtypes(extension: Extension) -> None:
     expect([1.5, 0.0, 2.0, 0.0, 0.0, inf], found[:-1].tolist(), f"|x - y| / |y| of\n{x}\n{y}")
     assert found[-1].isnan(), f"NaN and 1: yours {found[-1]}, expected NaN"
     expect(torch.float32, found.dtype, "the dtype of two float32 tensors")
-    # The last difference is too large for a float32, not for a float64.
+    # The last difference overflows float32, but not float64.
     x = torch.tensor([1.0, inf, inf, -0.0, nan, nan, 3e38])
     y = torch.tensor([inf, -inf, 1.0, 0.0, nan, 0.0, -3e38])
     found = extension.op("relative_error")(x, y)
@@ -97,7 +97,7 @@ def test_equal_shapes_and_dtypes(extension: Extension) -> None:
 
 
 def test_shapes_broadcast(extension: Extension) -> None:
-    """A column against a row: all pairs."""
+    """A column and a row give all pairs."""
     x, y = torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 2.0, 4.0])
     found = extension.op("relative_error")(x, y)
 
@@ -107,7 +107,7 @@ def test_shapes_broadcast(extension: Extension) -> None:
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes_are_promoted(extension: Extension, place: str, dtype: torch.dtype) -> None:
-    """As true_divide promotes them: a quotient is no integer."""
+    """As in true_divide, because a quotient is not an integer."""
     for other in DTYPES:
         x = torch.tensor([1, 0, 1], device=place).to(dtype)
         y = torch.tensor([4, 0, 1], device=place).to(other)
@@ -121,7 +121,7 @@ def test_dtypes_are_promoted(extension: Extension, place: str, dtype: torch.dtyp
 
 @pytest.mark.usefixtures("double_by_default")
 def test_integers_become_the_default_dtype(extension: Extension) -> None:
-    """Whatever that is."""
+    """Whichever dtype that is."""
     found = extension.op("relative_error")(torch.tensor([1]), torch.tensor([3]))
 
     expect(torch.float64, found.dtype, "integers, while the default dtype is float64")
@@ -172,14 +172,14 @@ def operands(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def layout(x: torch.Tensor) -> tuple[object, ...]:
-    """Return shape, dtype and strides; the stride of a dim of size 1 says nothing."""
+    """Return shape, dtype and strides, without strides of dims of size 1."""
     strides = [step for n, step in zip(x.shape, x.stride(), strict=True) if n != 1]
     return tuple(x.shape), x.dtype, strides
 
 
 @given(pair=operands())
 def test_any_operands(extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]) -> None:
-    """Values, shape, dtype and strides; the strides are those that true_divide gives."""
+    """Values, shape, dtype and strides; the strides are those of true_divide."""
     with unchanged(*pair):
         found = extension.op("relative_error")(*pair)
     planned = extension.op("relative_error")(*(x.to("meta") for x in pair))
@@ -195,7 +195,7 @@ def test_any_operands(extension: Extension, pair: tuple[torch.Tensor, torch.Tens
 
 
 def test_a_permuted_layout_is_kept(extension: Extension) -> None:
-    """Two images in channels-last order make a third one."""
+    """Two channels-last inputs give a channels-last result."""
     x, y = (torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last) for _ in range(2))
     found = extension.op("relative_error")(x, y)
 
@@ -204,7 +204,7 @@ def test_a_permuted_layout_is_kept(extension: Extension) -> None:
 
 
 def test_out_is_written_and_returned(extension: Extension) -> None:
-    """By its own strides: the other elements of the tensor around it stay."""
+    """Through its own strides: the other elements of the tensor around it stay."""
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([4.0, 2.0])
     around = torch.full((2, 3), 7.0)
     out = around[:, 1]
@@ -231,7 +231,7 @@ def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]
 
 
 def test_out_may_have_a_wider_dtype(extension: Extension) -> None:
-    """What is computed in float32 is then converted; computing follows the inputs."""
+    """The result is computed in float32, the dtype of the inputs, and then converted."""
     x, y = torch.tensor([1.0]), torch.tensor([3.0])
     out = torch.empty(1, dtype=torch.float64)
     extension.op("relative_error")(x, y, out=out)
@@ -246,7 +246,7 @@ def test_out_may_have_a_wider_dtype(extension: Extension) -> None:
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_out_of_a_lesser_kind_is_an_error(extension: Extension, place: str) -> None:
-    """A fraction does not fit an integer, and no error would tell."""
+    """A fraction does not fit into an integer, and would be lost silently."""
     x, out = torch.ones(2, device=place), torch.ones(2, dtype=torch.int64, device=place)
     message = "^result type Float can't be cast to the desired output type Long$"
     with pytest.raises(RuntimeError, match=message):
@@ -255,7 +255,7 @@ def test_out_of_a_lesser_kind_is_an_error(extension: Extension, place: str) -> N
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2)], ids=str)
 def test_no_dims_and_no_elements(extension: Extension, shape: tuple[int, ...]) -> None:
-    """One element without dims, or nothing to do."""
+    """One element without dims, or no elements."""
     counts = extension.op("counts")
     counts()
     found = extension.op("relative_error")(torch.ones(shape), torch.full(shape, 4.0))
@@ -267,12 +267,12 @@ def test_no_dims_and_no_elements(extension: Extension, shape: tuple[int, ...]) -
 
 @pytest.mark.parametrize("variant", ["functional", "out"])
 def test_the_formula_runs_once_for_each_element(extension: Extension, variant: str) -> None:
-    """Of the result. Operators of ATen would use an iterator of their own."""
+    """Once per element of the result. ATen operators would use an iterator of their own."""
     counts = extension.op("counts")
     counts()
     forbids_tokens(source("katas.lecture04", "csrc/k13_iterator.cpp"), allow=("at::native",))
     out: dict[str, Any] = {"out": torch.empty(0)} if variant == "out" else {}
-    # Equal numbers, zeros and a division by zero are elements as well.
+    # Equal numbers, zeros and divisions by zero are elements too.
     x, y = torch.arange(7.0)[:, None], torch.arange(5.0)
     with watched_operators() as names:
         extension.op("relative_error")(x, y, **out)
@@ -281,7 +281,7 @@ def test_the_formula_runs_once_for_each_element(extension: Extension, variant: s
     assert 35 == elements, f"note() was called {elements} times for 35 elements"
     assert 1 == threads, "35 elements are not worth a second thread"
     called = pointwise(names)
-    assert not called, f"your kernel calls {called}: the formula is yours to write"
+    assert not called, f"your kernel calls {called}: write the formula yourself"
 
 
 @pytest.mark.usefixtures("two_threads")
@@ -299,13 +299,15 @@ def test_large_tensors_are_shared_by_threads(extension: Extension) -> None:
 
 
 def test_inputs_are_read_and_no_more(extension: Extension) -> None:
-    """An input that may be written to is copied first, if its memory is shared lazily."""
+    """A non-const input is copied first if its memory is lazily shared."""
     x, y = torch.ones(4), torch.ones(4)
     lazy = torch._lazy_clone(x), torch._lazy_clone(y)  # noqa: SLF001 - it has no other name
     extension.op("relative_error")(*lazy)
 
     kept = [torch._C._is_cow_tensor(tensor) for tensor in lazy]  # noqa: SLF001 - nor this
-    assert [True, True] == kept, f"still lazy: {kept}; PyTorch copies what is not added as const"
+    assert [True, True] == kept, (
+        f"still lazy: {kept}; PyTorch copies inputs that are not added as const"
+    )
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def test_inputs_are_read_and_no_more(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """With static sizes: TensorIterator asks for ints, so another size is compiled again."""
+    """With static sizes: TensorIterator needs ints, so a new size is compiled again."""
     relative_error = extension.op("relative_error")
     for pair in (
         (torch.rand(3, 1), torch.rand(4)),

@@ -1,4 +1,4 @@
-"""Tests of k14_structured: three variants of an operator that agree, because they share."""
+"""Tests of k14_structured: three variants of an operator that agree, because they share code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DTYPES = [torch.int32, torch.int64, torch.float32, torch.float64]
 
 
 def reference(self: torch.Tensor, row: torch.Tensor, col: torch.Tensor) -> torch.Tensor:
-    """Return what the brief says, in operators of PyTorch: convert, add, then compare."""
+    """Return the expected result, in PyTorch operators: convert, add, then compare."""
     dtype = torch.maximum(self, row[:, None] + col).dtype
     return torch.maximum(self.to(dtype), row.to(dtype)[:, None] + col.to(dtype))
 
@@ -42,12 +42,12 @@ def refusal(call: Callable[[], object]) -> tuple[type[Exception], str]:
 
 
 def expect(expected: object, yours: object, why: str) -> None:
-    """Compare, and say whose is whose."""
+    """Compare, and label both sides."""
     assert expected == yours, f"yours      {yours}\nexpected   {expected}\n{why}"
 
 
 def test_the_larger_one_wins(extension: Extension) -> None:
-    """What is known, or the sum of a row's and a column's number."""
+    """Either the element of self, or the sum of row and column."""
     known = torch.tensor([[0.0, 25.0, 0.0], [10.0, 0.0, 100.0]])
     found = extension.op("tropical_addr")(
         known, torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0, 30.0])
@@ -62,8 +62,8 @@ def test_the_larger_one_wins(extension: Extension) -> None:
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1), (1, 3), (2, 1), (2, 3)], ids=str)
 def test_self_is_expanded(extension: Extension, shape: tuple[int, ...]) -> None:
-    """From any shape that broadcasts to a row for each of row and a column for each of col."""
-    # In column order: that of self is not that of the result.
+    """From any shape that broadcasts to len(row) rows and len(col) columns."""
+    # In column-major order: self's order must not become the result's.
     known = 2 * torch.randn(shape[::-1], dtype=torch.float64)
     known = known.permute(list(range(len(shape)))[::-1])
     row, col = torch.randn(2, dtype=torch.float64), torch.randn(3, dtype=torch.float64)
@@ -79,7 +79,7 @@ def test_self_is_expanded(extension: Extension, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("rows", "cols"), [(0, 0), (0, 3), (2, 0), (1, 1)])
 def test_no_elements_and_one(extension: Extension, rows: int, cols: int) -> None:
-    """The shape is right all the same, in every variant."""
+    """The shape is still right, in every variant."""
     known = torch.zeros(rows, cols)
     row, col = torch.ones(rows), torch.ones(cols)
     out = torch.empty(5)
@@ -94,7 +94,7 @@ def test_no_elements_and_one(extension: Extension, rows: int, cols: int) -> None
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_dtypes_are_promoted(extension: Extension, place: str) -> None:
-    """As by maximum and +: self without dims has less say."""
+    """As in maximum and +: a self without dims has lower priority."""
     row = torch.tensor([1], device=place)
     for shape in ((), (1, 1)):
         for dtypes in ((a, b, c) for a in DTYPES for b in DTYPES for c in DTYPES):
@@ -111,7 +111,7 @@ def test_dtypes_are_promoted(extension: Extension, place: str) -> None:
 
 
 def test_in_place_writes_to_self(extension: Extension) -> None:
-    """By its strides, and returns it; the tensor around it stays as it is."""
+    """Through its strides, and returns it; the tensor around it is unchanged."""
     around = torch.full((3, 4), 7.0)
     known = around.t()[1:3, :2]
     found = extension.op("tropical_addr_")(known, torch.tensor([1, 10]), torch.tensor([1.0, 2.0]))
@@ -122,7 +122,7 @@ def test_in_place_writes_to_self(extension: Extension) -> None:
 
 
 def test_out_is_written_and_returned(extension: Extension) -> None:
-    """An out of the right shape keeps its strides, and its memory."""
+    """An out of the right shape keeps its strides and its memory."""
     around = torch.zeros(3, 4)
     out = around.t()[1:3, :2]
     pointer, strides = out.data_ptr(), out.stride()
@@ -139,7 +139,7 @@ def test_out_is_written_and_returned(extension: Extension) -> None:
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("shape", [(0,), (7,), (3, 2)], ids=str)
 def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]) -> None:
-    """If its shape is another one."""
+    """If its shape differs."""
     out = torch.empty(shape, device=place)
     row, col = torch.zeros(2, device=place), torch.zeros(3, device=place)
     found = extension.op("tropical_addr")(torch.tensor(5.0, device=place), row, col, out=out)
@@ -160,7 +160,7 @@ def test_out_may_be_self(extension: Extension) -> None:
 
 @pytest.mark.parametrize("variant", ["out", "in place"])
 def test_impl_writes_to_what_was_asked_for(extension: Extension, variant: str) -> None:
-    """A second result, to be copied afterwards, would take its memory and its time again."""
+    """A temporary result that is copied later would cost memory and time."""
     known, row, col = torch.ones(2, 3), torch.ones(2), torch.ones(3)
     with watched_operators() as names:
         if variant == "out":
@@ -179,7 +179,7 @@ def test_impl_writes_to_what_was_asked_for(extension: Extension, variant: str) -
 def test_in_place_refuses_to_expand(
     extension: Extension, place: str, shape: tuple[int, ...], text: str
 ) -> None:
-    """The result would not fit; self stays as it was."""
+    """The result would not fit; self is unchanged."""
     known = torch.ones(shape, device=place)
     row, col = torch.ones(2, device=place), torch.ones(3, device=place)
     message = f"Bad in-place call: input tensor size {text} and output tensor size [2, 3]"
@@ -192,7 +192,7 @@ def test_in_place_refuses_to_expand(
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_in_place_refuses_to_change_the_dtype(extension: Extension, place: str) -> None:
-    """Before the shape is looked at; operands of a lesser dtype are welcome."""
+    """It checks this before the shape; operands of a lower dtype are fine."""
     known, row, col = (torch.ones(size, device=place) for size in ((1, 3), 2, 3))
     dtypes = "input tensor dtype float and output tensor dtype double"
     with pytest.raises(RuntimeError, match=f"^Bad in-place call: {dtypes} should match$"):
@@ -202,7 +202,7 @@ def test_in_place_refuses_to_change_the_dtype(extension: Extension, place: str) 
 
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 def test_out_must_have_the_dtype(extension: Extension, place: str) -> None:
-    """Neither a wider nor a narrower one; what is refused is not resized either."""
+    """Neither a wider nor a narrower dtype; a refused out is not resized either."""
     single, double = torch.ones(2, device=place), torch.ones(2, device=place).double()
     cases = (single, double, "float, but got double"), (double, single, "double, but got float")
     for x, y, names in cases:
@@ -214,7 +214,7 @@ def test_out_must_have_the_dtype(extension: Extension, place: str) -> None:
 
 
 def test_out_must_be_on_the_device(extension: Extension) -> None:
-    """After the dtype. A call with one meta tensor goes to the Meta kernel."""
+    """It checks this after the dtype. A call with one meta tensor goes to the Meta kernel."""
     x = torch.ones(2, device="meta")
     out = torch.empty(5)
     message = "^Expected out tensor to have device meta, but got cpu instead$"
@@ -251,11 +251,11 @@ REFUSED = {
 @pytest.mark.parametrize("place", ["cpu", "meta"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_all_variants_refuse_alike(extension: Extension, place: str, case: str) -> None:
-    """With one type and one text, on both keys: there is one meta function."""
+    """With the same type and text, on both keys, because there is one meta function."""
     *operands, expected = REFUSED[case]
     known, row, col = (torch.ones(size, dtype=dtype, device=place) for size, dtype in operands)
     tropical_addr, tropical_addr_ = extension.op("tropical_addr"), extension.op("tropical_addr_")
-    # Wrong in dtype and shape itself: that must not be noticed first.
+    # Also wrong in dtype and shape, which must not be noticed first.
     out = torch.empty(5, dtype=torch.int16, device=place)
 
     expect(expected, refusal(lambda: tropical_addr(known, row, col)), "functional")
@@ -265,7 +265,7 @@ def test_all_variants_refuse_alike(extension: Extension, place: str, case: str) 
 
 
 def test_the_meta_key_computes_nothing(extension: Extension) -> None:
-    """A result of 4 TB is planned in no time and no memory."""
+    """A result of 4 TB takes no time and no memory."""
     x = torch.empty(2**20, device="meta")
     found = extension.op("tropical_addr")(torch.empty((), device="meta"), x, x)
 
@@ -281,7 +281,7 @@ def test_the_meta_key_computes_nothing(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """With static sizes: meta asks for ints, so another size is compiled again."""
+    """With static sizes: meta needs ints, so a new size is compiled again."""
     tropical_addr = extension.op("tropical_addr")
     for known in (torch.rand(2, 3), torch.rand(3, 2).t(), torch.rand(()), torch.rand(1, 3).long()):
         operands = known, torch.rand(2), torch.rand(3)

@@ -1,4 +1,4 @@
-"""Tests of k15_vectorized: against the scalar loops, at the edges of memory, and against time."""
+"""Tests of k15_vectorized: compared with scalar loops, at the edges of memory, and timed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(extension: Extension, name: str, out: int, start: int, count: int) -> No
 
 
 def silu(extension: Extension, x: torch.Tensor, suffix: str = "") -> torch.Tensor:
-    """Return silu of a contiguous tensor; there is room behind it, should too much be written."""
+    """Return silu of a contiguous tensor, with room after it in case too much is written."""
     out = torch.full((x.numel() + 64,), 123.0)
     run(extension, f"silu{suffix}", out.data_ptr(), x.data_ptr(), x.numel())
     return out[: x.numel()]
@@ -66,7 +66,7 @@ def sizes(extension: Extension) -> list[int]:
 
 
 def test_silu_of_whole_vectors(extension: Extension) -> None:
-    """One vector, and four: what torch's own silu says."""
+    """One vector and four vectors, compared with torch's own silu."""
     for n in (width(extension), 4 * width(extension)):
         x = torch.linspace(-6, 6, n)
         expected = torch.nn.functional.silu(x)
@@ -75,7 +75,7 @@ def test_silu_of_whole_vectors(extension: Extension) -> None:
 
 
 def test_silu_of_any_size(extension: Extension) -> None:
-    """What is left after the last whole vector counts as well."""
+    """The rest after the last whole vector counts too."""
     for n in sizes(extension):
         x = torch.randn(n) * 4
         message = f"{n} elements, {width(extension)} to a vector"
@@ -86,7 +86,7 @@ def test_silu_of_any_size(extension: Extension) -> None:
 
 
 def test_silu_writes_its_elements_only(extension: Extension) -> None:
-    """The floats on both sides of the result stay as they are."""
+    """The floats on both sides of the result do not change."""
     for n in sizes(extension):
         x, out = torch.randn(n), torch.full((n + 64,), 123.0)
         run(extension, "silu", out[32:].data_ptr(), x.data_ptr(), n)
@@ -95,7 +95,7 @@ def test_silu_writes_its_elements_only(extension: Extension) -> None:
 
 
 def test_silu_in_place(extension: Extension) -> None:
-    """The result may stand where the argument stood."""
+    """The result may overwrite the argument."""
     x = torch.randn(3 * width(extension) + 64)[: 3 * width(extension) + 1]
     expected = torch.nn.functional.silu(x)
     run(extension, "silu", x.data_ptr(), x.data_ptr(), x.numel())
@@ -105,7 +105,7 @@ def test_silu_in_place(extension: Extension) -> None:
 
 
 def test_silu_of_special_values(extension: Extension) -> None:
-    """NaN, infinities, zeros, and where exp overflows or vanishes: as the scalar loop has it."""
+    """NaN, infinities, zeros, and where exp overflows or vanishes: like the scalar loop."""
     values = [NAN, INFINITY, -INFINITY, 0.0, -0.0, 80.0, -80.0, 100.0, -100.0, 1e-40, 3e38, -3e38]
     for shift in range(width(extension)):
         x = torch.tensor(values[shift:] + values[:shift] + values)
@@ -116,14 +116,14 @@ def test_silu_of_special_values(extension: Extension) -> None:
 
 @pytest.mark.given
 def test_a_sum_of_squares(extension: Extension) -> None:
-    """Of any size, as float64 has it; nothing sums to 0."""
+    """For any size, compared with float64; an empty sum is 0."""
     for n in sizes(extension):
         x = torch.randn(n)
         expected = x.double().square().sum().item()
         assert reduced(extension, "sum_of_squares", x) == pytest.approx(expected, rel=1e-5), (
             f"the sum over {n} elements"
         )
-    # Powers of two show which element is missing or comes twice.
+    # Powers of two show which element is missing or added twice.
     for n in range(1, 25):
         x = torch.tensor([2.0 ** (i / 2) for i in range(n)], dtype=torch.float64).float()
         got = reduced(extension, "sum_of_squares", x)
@@ -147,7 +147,7 @@ def test_a_sum_of_special_values(extension: Extension) -> None:
 
 
 def test_the_largest_element(extension: Extension) -> None:
-    """Of any size, exactly."""
+    """For any size, exactly."""
     for n in sizes(extension)[1:]:
         x = torch.randn(n).abs()
         yours, expected = reduced(extension, "max", x), x.max().item()
@@ -155,7 +155,7 @@ def test_the_largest_element(extension: Extension) -> None:
 
 
 def test_the_largest_element_may_be_anywhere(extension: Extension) -> None:
-    """In any lane of any vector, and in what is left over; of several vectors in one step, too."""
+    """In any lane of any vector, and in the rest, even if a step takes several vectors."""
     for n in (2 * width(extension) + 3, 16 * width(extension) + 3):
         for i in range(n):
             x = torch.zeros(n)
@@ -176,7 +176,7 @@ def test_the_largest_element_may_be_negative(extension: Extension) -> None:
 
 
 def test_the_largest_of_nothing(extension: Extension) -> None:
-    """There is a number below all others; of infinities the largest is one of them."""
+    """The result is -infinity; of infinities it is one of them."""
     lanes = 2 * width(extension)
     cases = {-INFINITY: [torch.full((n,), -INFINITY) for n in (0, 5, lanes)]}
     cases[INFINITY] = [torch.tensor([1.0, INFINITY, 3e38])]
@@ -187,7 +187,7 @@ def test_the_largest_of_nothing(extension: Extension) -> None:
 
 
 def test_nan_is_the_largest(extension: Extension) -> None:
-    """Wherever it stands, whatever comes after it, as in torch.max."""
+    """Wherever it is, whatever comes after it, as in torch.max."""
     for n in (3, 3 * width(extension) + 1, 16 * width(extension) + 3):
         for i in range(n):
             x = torch.arange(float(n))
@@ -198,7 +198,7 @@ def test_nan_is_the_largest(extension: Extension) -> None:
 
 @contextmanager
 def fenced() -> Iterator[tuple[int, int]]:
-    """Return where a page of memory begins and ends that has pages without access around it."""
+    """Return the bounds of a memory page that is surrounded by inaccessible pages."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
     anchor = ctypes.c_char.from_buffer(memory)
@@ -215,12 +215,12 @@ def fenced() -> Iterator[tuple[int, int]]:
 
 
 def ended_by(function: Callable[[], None]) -> str:
-    """Return the signal that ended `function` in a fork of this process, empty if none did."""
+    """Return the signal that ended `function` in a fork of this process, or ""."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        # The signal is to end the child, not to be reported by it.
+        # The signal must end the child; the child must not report it.
         signal.signal(signal.SIGSEGV, signal.SIG_DFL)
         signal.signal(signal.SIGBUS, signal.SIG_DFL)
         try:
@@ -252,7 +252,7 @@ def test_nothing_is_touched_outside(extension: Extension, name: str) -> None:
 
 
 def test_what_is_timed_is_computed(extension: Extension) -> None:
-    """Speed is measured at 8192 elements: all of them are computed, up to the last one."""
+    """Speed is measured at 8192 elements: all of them are computed, including the last."""
     x = torch.linspace(-6, 6, 8192)
     total = x.double().square().sum().item()
 
@@ -266,7 +266,7 @@ def test_what_is_timed_is_computed(extension: Extension) -> None:
 
 
 def test_the_vectors_are_your_own(extension: Extension) -> None:
-    """ATen has functions that do all of this in one call; here they are what is to be learnt."""
+    """ATen has functions that do all of this in one call; the kata builds them."""
     run(extension, "silu", 0, 0, 0)
     path = source("katas.lecture04", "csrc/k15_vectorized.cpp")
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -277,9 +277,9 @@ def test_the_vectors_are_your_own(extension: Extension) -> None:
 
 
 def speed(library: str, name: str) -> float:
-    """Return how many times as fast as its scalar loop a kernel of a library is.
+    """Return the speedup of a library's kernel over its scalar loop.
 
-    Both run in turns, so that what else the machine does hits them alike; the medians count.
+    Both run in turns, so that other load on the machine affects them alike; the medians count.
     """
     x, out = torch.randn(8192), torch.empty(8192)
     calls, seconds = {}, {}
@@ -299,10 +299,10 @@ def speed(library: str, name: str) -> float:
 
 
 def best_speed(library: str, name: str, bar: float) -> float:
-    """Return the best of four attempts; the last two have a process of their own.
+    """Return the best of four attempts; the last two run in processes of their own.
 
-    Some processes load a library where its loop is slow until they end: one in hundreds had 0.82
-    where all others have 3.3.
+    Some processes load a library where its loop stays slow: one in hundreds had 0.82 where all
+    others have 3.3.
     """
     best = 0.0
     for attempt in range(4):
@@ -318,7 +318,7 @@ def best_speed(library: str, name: str, bar: float) -> float:
 
 @pytest.mark.parametrize(("name", "bar"), [("silu", 1.7), ("max", 2.0)])
 def test_vectors_are_faster(extension: Extension, name: str, bar: float) -> None:
-    """By a ratio, in one run."""
+    """The ratio is measured in one process."""
     x, out = torch.ones(1), torch.empty(1)
     run(extension, name, out.data_ptr(), x.data_ptr(), 1)
     ratio = best_speed(str(extension.path), name, bar)

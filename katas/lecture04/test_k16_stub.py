@@ -1,4 +1,4 @@
-"""Tests of k16_stub: which kernel a stub finds, told by the name that each kernel notes."""
+"""Tests of k16_stub: which kernel a stub finds, by the name that each kernel records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(extension: Extension, name: str, *arguments: object) -> tuple[list[float
 
 
 def test_the_stub_finds_a_kernel(extension: Extension) -> None:
-    """Of shift, which has one that this processor can run; the four of scale are not asked for."""
+    """The stub of shift has a kernel for this processor; the four kernels of scale are not used."""
     values, ran = run(extension, "shift", X, 3.0)
 
     assert values == [4.0, 1.0], f"yours {values}, expected [4.0, 1.0]: shift adds 3 to 1 and -2"
@@ -40,7 +40,7 @@ def test_the_stub_finds_a_kernel(extension: Extension) -> None:
 
 
 def test_the_highest_level_of_the_processor_wins(extension: Extension) -> None:
-    """It has AVX2; scale has a kernel for each level."""
+    """The processor has AVX2; scale has a kernel for each level."""
     values, ran = run(extension, "scale", X, 3.0)
 
     assert values == [3.0, -6.0], f"yours {values}, expected [3.0, -6.0]: 1 and -2 times 3"
@@ -51,7 +51,7 @@ def test_the_highest_level_of_the_processor_wins(extension: Extension) -> None:
 
 
 def test_the_processor_is_asked_once_for_each_stub(extension: Extension) -> None:
-    """Two stubs have two kernels to choose; later calls find them chosen."""
+    """Two stubs choose two kernels; later calls reuse the choice."""
     for _ in range(3):
         run(extension, "scale", X, 3.0)
         run(extension, "shift", X, 3.0)
@@ -64,7 +64,7 @@ def test_the_processor_is_asked_once_for_each_stub(extension: Extension) -> None
 
 
 def test_another_device_has_its_own_kernel(extension: Extension) -> None:
-    """The pointer is there because the object was constructed when the library was loaded."""
+    """The pointer is set because the object was constructed when the library was loaded."""
     values, ran = run(extension, "scale_on", torch.device("cuda"), X, 3.0)
 
     assert values == [3.0, -6.0], f"yours {values}, expected [3.0, -6.0]"
@@ -74,7 +74,7 @@ def test_another_device_has_its_own_kernel(extension: Extension) -> None:
 
 
 def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
-    """Levels are those of a CPU."""
+    """Only a CPU has levels."""
     run(extension, "scale", X, 3.0)
     run(extension, "shift", X, 3.0)
     before = extension.op("asked")()
@@ -88,7 +88,7 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
 
 @pytest.mark.parametrize(("level", "name"), list(enumerate(["DEFAULT", "AVX2", "AVX512"])))
 def test_each_processor_has_its_kernel(extension: Extension, level: int, name: str) -> None:
-    """At the first call of a stub: scale has a kernel for each of them."""
+    """At the first call of a stub: scale has a kernel for each processor."""
     extension.op("ran")()
     _, asked = extension.op("scale_there")(level, torch.device("cpu"), X, 3.0)
     ran, expected = extension.op("ran")(), f"scale_{name.lower()}"
@@ -104,14 +104,14 @@ def test_each_processor_has_its_kernel(extension: Extension, level: int, name: s
     ("name", "place"), [("shift", "cuda"), ("scale", "xpu"), ("scale", "meta")]
 )
 def test_a_device_without_a_kernel_is_refused(extension: Extension, name: str, place: str) -> None:
-    """A library that is not loaded has filled nothing."""
+    """A library that is not loaded has not filled in its pointer."""
     op = extension.op(f"{name}_on")
     with pytest.raises(RuntimeError, match=f"stub: no kernel for {place}"):
         op(torch.device(place), X, 3.0)
 
 
 def test_the_dispatcher_has_a_row_for_cuda(extension: Extension) -> None:
-    """On a build without CUDA too: a key is a number, and a kernel a pointer."""
+    """Even in a build without CUDA: a key is a number, and a kernel is a pointer."""
     extension.op("scale")
 
     found = torch._C._dispatch_has_kernel_for_dispatch_key("lecture04_k16::scale", "CUDA")  # noqa: SLF001 - asks the dispatcher

@@ -1,4 +1,4 @@
-"""Tests of k17_guard: eight devices without a GPU, and which of them is the current one."""
+"""Tests of k17_guard: eight devices without a GPU, and which one is current."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def chips(extension: Extension) -> Iterator[Any]:
 
 @pytest.mark.given
 def test_a_launch_on_another_device_fails(chips: Any) -> None:
-    """So ends a kernel without a guard, on every device but the current one."""
+    """A kernel without a guard fails on every device but the current one."""
     ops = chips()
     x = ops.upload(torch.ones(2), 1)
 
@@ -69,7 +69,7 @@ def test_a_kernel_runs_on_the_device_of_its_tensor(chips: Any) -> None:
 
 
 def test_the_callers_device_comes_back(chips: Any) -> None:
-    """Which need not be maia:0."""
+    """The caller's device need not be maia:0."""
     ops = chips()
     for before in (0, 3):
         ops.set_current(before)
@@ -80,7 +80,7 @@ def test_the_callers_device_comes_back(chips: Any) -> None:
 
 
 def test_the_callers_device_comes_back_after_an_error(chips: Any) -> None:
-    """The kernel fails: no statement behind the launch runs."""
+    """The kernel fails, so no statement after the launch runs."""
     ops = chips()
     ops.set_current(3)
     with pytest.raises(RuntimeError, match="launch: the kernel has failed"):
@@ -91,7 +91,7 @@ def test_the_callers_device_comes_back_after_an_error(chips: Any) -> None:
 
 
 def test_a_mean_over_several_devices(chips: Any) -> None:
-    """A launch for each tensor, on the device of that tensor."""
+    """One launch for each tensor, on that tensor's device."""
     ops = chips()
     xs = [ops.upload(torch.full((n,), 10.0**n), i) for n, i in ((2, 2), (1, 0), (3, 2), (4, 2))]
     ops.set_current(4)
@@ -107,7 +107,7 @@ def test_a_mean_over_several_devices(chips: Any) -> None:
 
 
 def test_a_mean_of_nothing(chips: Any) -> None:
-    """No tensor, no device, no launch."""
+    """Without tensors there is no device and no launch."""
     ops = chips()
     ops.set_current(3)
     yours = ops.mean([])

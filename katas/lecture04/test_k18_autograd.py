@@ -27,7 +27,7 @@ SCAN = "lecture04_k18.linear_scan.default"
 
 
 class Log(TorchDispatchMode):
-    """Notes every operator that reaches a kernel below autograd."""
+    """Records every operator that reaches a kernel below autograd."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,14 +40,14 @@ class Log(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Note the name and go on; saving and unpacking a tensor detaches it, which is no work."""
+        """Record the name and run the operator; saving and unpacking only detach, which is free."""
         if func is not torch.ops.aten.detach.default:
             self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
 def scan(decay: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return what the brief says, one step at a time, in operators that autograd knows."""
+    """Return the recurrence, one step at a time, in operators that autograd knows."""
     steps: list[torch.Tensor] = []
     for t in range(len(x)):
         steps.append(x[t] if t == 0 else decay[t] * steps[-1] + x[t])
@@ -55,7 +55,7 @@ def scan(decay: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def leaves(*shape: int, decay: bool = True, x: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return random decays and inputs, in float64, that require grad or not."""
+    """Return random float64 decays and inputs, which require grad or not."""
     return (
         torch.rand(shape, dtype=torch.float64).requires_grad_(decay),
         torch.randn(shape, dtype=torch.float64).requires_grad_(x),
@@ -63,13 +63,13 @@ def leaves(*shape: int, decay: bool = True, x: bool = True) -> tuple[torch.Tenso
 
 
 def expect(expected: list[float], yours: torch.Tensor | None, why: str) -> None:
-    """Compare a result that is exact with what it should be."""
+    """Compare an exact result with the expected one."""
     found = None if yours is None else yours.tolist()
     assert expected == found, f"yours      {found}\nexpected   {expected}\n{why}"
 
 
 def test_the_values_are_the_operators(extension: Extension) -> None:
-    """An autograd kernel changes no result: 1, then half of it and 2, then half of that and 4."""
+    """An autograd kernel changes no result: 1, then half of it plus 2, then half of that plus 4."""
     decay = torch.tensor([9.0, 0.5, 0.5], requires_grad=True)
     output = extension.op("linear_scan")(decay, torch.tensor([1.0, 2.0, 4.0]))
 
@@ -86,7 +86,7 @@ def test_an_input_lives_on_in_later_outputs(extension: Extension) -> None:
 
 
 def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
-    """So its gradient is that output times what is carried back to its step; the first has none."""
+    """Its gradient is that output times the carried gradient of its step; the first has none."""
     decay = torch.tensor([9.0, 0.5, 0.25], requires_grad=True)
     x = torch.tensor([1.0, 2.0, 4.0])
     extension.op("linear_scan")(decay, x).sum().backward()
@@ -97,7 +97,7 @@ def test_a_decay_multiplies_the_output_before(extension: Extension) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradients_are_those_of_the_steps(extension: Extension, dtype: torch.dtype) -> None:
-    """As when autograd follows the recurrence one step at a time; in the dtype of the inputs."""
+    """They equal autograd's when it follows the recurrence step by step, in the inputs' dtype."""
     decay, x = (leaf.detach().to(dtype).requires_grad_() for leaf in leaves(5, 3))
     weight = torch.randn(5, 3, dtype=dtype)
     found = torch.autograd.grad((extension.op("linear_scan")(decay, x) * weight).sum(), (decay, x))
@@ -110,7 +110,7 @@ def test_gradients_are_those_of_the_steps(extension: Extension, dtype: torch.dty
 
 @pytest.mark.parametrize("shape", [(0,), (0, 2), (3, 0), (1,), (1, 2)], ids=str)
 def test_no_steps_and_one_step(extension: Extension, shape: tuple[int, ...]) -> None:
-    """Nothing is carried: the inputs' gradient is the outputs', that of the decay is 0."""
+    """Nothing is carried: the input's gradient is the output's, and that of the decay is 0."""
     decay, x = leaves(*shape)
     output = extension.op("linear_scan")(decay, x)
     of_decay, of_x = torch.autograd.grad(output, (decay, x), torch.full(shape, 3.0).double())
@@ -122,7 +122,7 @@ def test_no_steps_and_one_step(extension: Extension, shape: tuple[int, ...]) -> 
 
 
 def test_the_first_decay_is_not_read(extension: Extension) -> None:
-    """NaN there spoils no gradient: 0 times NaN would. Nor does the last output."""
+    """NaN there must not spoil a gradient, as 0 times NaN would; nor may the last output."""
     for last in (4.0, float("inf")):
         decay = torch.tensor([float("nan"), 0.5, 0.5], requires_grad=True)
         x = torch.tensor([1.0, 2.0, last], requires_grad=True)
@@ -156,7 +156,7 @@ def strided(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
 def test_gradgradcheck_agrees(
     extension: Extension, pair: tuple[torch.Tensor, torch.Tensor]
 ) -> None:
-    """Finite differences; and backward is made of operators that have derivatives themselves."""
+    """It compares with finite differences; backward consists of differentiable operators."""
     linear_scan = extension.op("linear_scan")
     inputs = [x.detach().requires_grad_() for x in pair]
     assert torch.autograd.gradcheck(linear_scan, inputs), "gradcheck disagrees"
@@ -165,7 +165,7 @@ def test_gradgradcheck_agrees(
 
 @pytest.mark.parametrize("strides", ["contiguous", "expanded", "permuted", "stepped"])
 def test_incoming_gradients_have_any_strides(extension: Extension, strides: str) -> None:
-    """Those of a sum have strides of 0, others come as they were made; all stay as they are."""
+    """Those of a sum have strides of 0; none may be changed."""
     decay, x = leaves(3, 4)
     incoming = {
         "contiguous": torch.randn(3, 4).double(),
@@ -184,14 +184,14 @@ def test_incoming_gradients_have_any_strides(extension: Extension, strides: str)
 
 
 def test_the_graph_has_one_node(extension: Extension) -> None:
-    """And none without gradients: nothing is recorded, nothing is kept."""
+    """Without gradients there is none: nothing is recorded or kept."""
     linear_scan = extension.op("linear_scan")
     decay, x = leaves(3)
     node = linear_scan(decay, x).grad_fn
 
     assert node is not None, "the output has no grad_fn: apply Scan"
     assert "Scan" in node.name(), (
-        f"the node is {node.name()}: operators that autograd follows one by one leave a node each"
+        f"the node is {node.name()}: operators that autograd records one by one leave one node each"
     )
     found = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert [id(decay), id(x)] == [id(leaf) for leaf in found], f"before it stand {found}"
@@ -202,7 +202,7 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
 
 
 def test_forward_calls_the_kernel_below(extension: Extension) -> None:
-    """One time, and nothing else, whatever the strides: that kernel copes with them."""
+    """Once, and nothing else, whatever the strides: that kernel handles them."""
     decay, x = (leaf.detach().t().requires_grad_() for leaf in leaves(3, 2))
     with Log() as log:
         extension.op("linear_scan")(decay, x)
@@ -225,7 +225,7 @@ def test_what_backward_needs_is_saved(
     x_needs: bool,  # noqa: FBT001 - a case
     expected: list[str],
 ) -> None:
-    """And no more: input is not, output for the gradient of decay alone."""
+    """Nothing else: not input, and output only for the gradient of decay."""
     decay, x = leaves(3, decay=decay_needs, x=x_needs)
     saved: list[int] = []
 
@@ -252,7 +252,7 @@ def test_what_backward_needs_is_saved(
 
 @pytest.mark.parametrize("changed", ["decay", "output"])
 def test_a_saved_tensor_must_not_change(extension: Extension, changed: str) -> None:
-    """Its version counter tells, if it was saved by save_for_backward."""
+    """Its version counter shows it, if it was saved with save_for_backward."""
     decay, x = leaves(3)
     output = extension.op("linear_scan")(decay, x)
     result = output.sum()
@@ -275,7 +275,7 @@ def test_backward_scans_once(extension: Extension) -> None:
 
 
 def test_what_is_not_asked_for_is_not_computed(extension: Extension) -> None:
-    """For the input's gradient alone backward needs fewer operators, and no output."""
+    """For only the input's gradient, backward needs fewer operators and no output."""
     linear_scan = extension.op("linear_scan")
     decay, x = leaves(3)
     counts = {}
@@ -285,13 +285,13 @@ def test_what_is_not_asked_for_is_not_computed(extension: Extension) -> None:
             torch.autograd.grad(output, inputs)
         counts[name] = len(log.names)
 
-    message = f"operators that backward called: {counts}. ctx->needs_input_grad(0) tells"
+    message = f"operators that backward called: {counts}. check ctx->needs_input_grad(0)"
     assert counts["input"] < counts["both"], message
     assert counts["input"] == counts["constant decay"], message
 
 
 class Blocked(torch.autograd.Function):
-    """Passes its input on, and no gradient back."""
+    """Passes its input on, but no gradient back."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -304,7 +304,7 @@ class Blocked(torch.autograd.Function):
 
 
 def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
-    """Not a tensor of zeros: then all nodes before this one would work on zeros too."""
+    """It is not a tensor of zeros, or all nodes before this one would work on zeros too."""
     decay, x = leaves(3)
     output = Blocked.apply(extension.op("linear_scan")(decay, x))
     with Log() as log:
@@ -320,7 +320,7 @@ def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
     ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"],
 )
 def test_opcheck_agrees(extension: Extension, check: str) -> None:
-    """PyTorch examines it too: backward is traced with sizes that are symbols."""
+    """PyTorch checks it too: backward is traced with symbolic sizes."""
     linear_scan = extension.op("linear_scan").default
     for shape in ((4, 3), (0, 3), (3,)):
         for arguments in (leaves(*shape), leaves(*shape, decay=False), leaves(*shape, x=False)):

@@ -1,4 +1,4 @@
-"""Tests of k19_formula: PyTorch's own formulas, and what its graph has kept by them."""
+"""Tests of k19_formula: PyTorch's own formulas, and what its graph keeps."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def expect(expected: list[str], arguments: list[str], formulas: list[str], why: str) -> None:
-    """Compare what is kept by these formulas with what should be; the lists stay as they are."""
+    """Compare what these formulas keep with the expected names; the lists must not change."""
     given = list(arguments), list(formulas)
     yours = saved_names(arguments, formulas)
     assert given == (arguments, formulas), (
-        f"yours has changed the lists that it was given\nnow        {arguments}; {formulas}\n"
+        f"yours has changed its arguments\nnow        {arguments}; {formulas}\n"
         f"before     {given[0]}; {given[1]}"
     )
     assert expected == yours, (
@@ -34,19 +34,19 @@ def expect(expected: list[str], arguments: list[str], formulas: list[str], why: 
 
 
 def test_what_a_formula_mentions_is_kept() -> None:
-    """The two of the brief."""
+    """The two formulas of the brief."""
     expect(["result"], ["self"], ["grad * result.conj()"], "exp is its own derivative.")
     expect(["self"], ["self"], ["grad * -self.sin().conj()"], "sin and conj are members of self.")
 
 
 def test_what_none_mentions_is_not_kept() -> None:
-    """The gradient arrives by itself, and -x needs nothing else."""
+    """-x needs only the incoming gradient."""
     expect([], ["self"], ["-grad"], "grad is neither an argument nor the result.")
     expect(["alpha"], ["self", "other", "alpha"], ["grad", "grad * alpha"], "So does x + 2 * y.")
 
 
 def test_the_order_is_that_of_the_arguments() -> None:
-    """Each one time, whatever the formulas say first; the result comes last."""
+    """Each once, in whatever order the formulas name them; the result comes last."""
     why = "Walk over the arguments, and over result after them."
     expect(["self", "other"], ["self", "other"], ["grad * other", "grad * self"], why)
     expect(
@@ -69,7 +69,7 @@ def test_a_member_is_no_variable() -> None:
 
 
 def test_a_name_in_another_is_not_that_name() -> None:
-    """And a letter in a number is none."""
+    """A letter in a number is not a name."""
     why = "A name begins and ends where no letter, digit or underscore is next to it."
     expect(["self_scale"], ["self", "self_scale"], ["grad * self_scale"], why)
     expect([], ["self", "e5", "scale"], ["grad * 1e5 * selfish * my_scale"], why)
@@ -90,7 +90,7 @@ def test_metadata_needs_no_tensor() -> None:
 
 X, Y = (torch.rand(3, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
 INDEX = torch.tensor([0, 2])
-# Entries of derivatives.yaml, and a call of each.
+# Entries of derivatives.yaml, with a call for each.
 CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "abs": X.abs,
     "add.Tensor": lambda: X + Y,
@@ -134,7 +134,7 @@ def formulas() -> dict[str, tuple[list[str], list[str]]]:
                 part.partition("=")[0].split()[-1] for part in head[2].split(", ") if part != "*"
             ]
             lines = re.findall(r"^  (\w+(?:, \w+)*): (.*)$", entry, re.MULTILINE)
-            # The one of the result is for forward mode, in which nothing is kept.
+            # The formula of the result is for forward mode, which keeps nothing.
             of_inputs = [formula for inputs, formula in lines if inputs != "result"]
             found[head[1]] = arguments, of_inputs
     return found
@@ -142,7 +142,7 @@ def formulas() -> dict[str, tuple[list[str], list[str]]]:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_pytorch_keeps_the_same(name: str) -> None:
-    """The formulas of the file that comes with your PyTorch, and the nodes generated from it."""
+    """The formulas in your PyTorch's file agree with the nodes generated from it."""
     arguments, of_inputs = formulas()[name]
     node = CALLS[name]().grad_fn
     kept = {attribute.removeprefix("_saved_") for attribute in dir(node)}

@@ -1,4 +1,4 @@
-"""Tests of k20_codegen: the generated C++ is compiled, and gradcheck judges it."""
+"""Tests of k20_codegen: the generated C++ is compiled and checked with gradcheck."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMESPACE = "lecture04_k20"
 SELF, OTHER = ("Tensor", "self"), ("Tensor", "other")
 MUL = Entry("mul", (SELF, OTHER), {"self": "grad * other", "other": "grad * self"})
 ADD = Entry("add", (SELF, OTHER, ("Scalar", "alpha")), {"self": "grad", "other": "grad * alpha"})
-# Its alpha stands in no formula, so it was not saved.
+# No formula mentions its alpha, so it was not saved.
 SUB = Entry("sub", (SELF, OTHER, ("Scalar", "alpha")), {"self": "grad"})
 EXP = Entry("exp", (SELF,), {"self": "grad * result"})
 POW = Entry(
@@ -53,7 +53,7 @@ STD = Entry(
     (SELF, ("bool", "unbiased")),
     {"self": "grad * (self - self.mean()) / (result * (self.numel() - (unbiased ? 1 : 0)))"},
 )
-# An argument may stand after a Tensor that has no derivative, and after one that has.
+# An argument may come after a Tensor without a derivative, and after one with a derivative.
 WHERE = Entry(
     "where",
     (("Tensor", "condition"), SELF, OTHER),
@@ -65,7 +65,7 @@ WHERE = Entry(
 )
 SIGN = Entry("sign", (SELF,), {})
 ROUND = Entry("round", (SELF,), {"self": NO_DERIVATIVE})
-# The second argument alone has no formula.
+# Only the second argument has no formula.
 HYPOT = Entry("hypot", (SELF, OTHER), {"self": "grad * self / result"})
 ENTRIES = [MUL, ADD, SUB, EXP, POW, POW_SCALAR, SELECT, STD, WHERE, SIGN, ROUND, HYPOT]
 
@@ -74,7 +74,7 @@ cxx = pytest.mark.backend("cxx")
 
 @cache
 def built(config: pytest.Config, text: str, folder: Path) -> None:
-    """Build the text and load it, once in a process."""
+    """Build the text and load it, once per process."""
     source = folder / "generated.cpp"
     source.write_text(text, encoding="utf-8")
     try:
@@ -94,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def operators(request: pytest.FixtureRequest, folder: Path) -> Any:
-    """Return a function that gives the generated operators, built when it is first called."""
+    """Return a function that returns the generated operators, built at its first call."""
 
     def get() -> Any:
         built(request.config, source_text(ENTRIES, NAMESPACE), folder)
@@ -104,12 +104,12 @@ def operators(request: pytest.FixtureRequest, folder: Path) -> Any:
 
 
 def leaf(*sizes: int) -> torch.Tensor:
-    """Return a float64 tensor of positive numbers that wants a gradient, not contiguous."""
+    """Return a non-contiguous float64 tensor of positive numbers that requires a gradient."""
     return torch.rand(*sizes, dtype=torch.double).add_(0.5).mT.requires_grad_()
 
 
 class Counter(TorchDispatchMode):
-    """Counts operators by their name."""
+    """Counts operators by name."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class Counter(TorchDispatchMode):
 
 
 def test_a_formula_stands_as_it_is() -> None:
-    """In the C++ of backward, for which forward has kept the result."""
+    """In the C++ of backward, for which forward has saved the result."""
     yours = backward_text(EXP)
 
     for line in ("grad * result", "variable_list backward(AutogradContext*"):
@@ -129,13 +129,13 @@ def test_a_formula_stands_as_it_is() -> None:
 
 
 def test_the_text_depends_on_the_entry_alone() -> None:
-    """One text for one entry, another for other formulas; the entry stays as it was."""
+    """Equal entries give equal text, other formulas different text; the entry is unchanged."""
     arguments = ("Tensor", "x"), ("Tensor", "y"), ("Tensor", "z")
     formulas = {"x": "grad * x / result", "y": NO_DERIVATIVE}
     entry = Entry("f", arguments, formulas.copy())
     text = backward_text(entry)
 
-    assert entry.formulas == formulas, f"yours has changed it: {entry}"
+    assert entry.formulas == formulas, f"yours has changed the entry: {entry}"
     assert text == backward_text(entry), "two calls with one entry give two texts"
     yours = backward_text(Entry("f", arguments, {"y": "grad * y / result"}))
     assert "grad * y / result" in yours, f"yours is the text of another entry\n{yours}"
@@ -144,7 +144,7 @@ def test_the_text_depends_on_the_entry_alone() -> None:
 @cxx
 @pytest.mark.parametrize("sizes", [(2, 3), (0, 3), (1, 1)])
 def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
-    """Two tensors, each in the other's formula; empty ones too."""
+    """Two tensors, each in the other's formula; they may be empty."""
     inputs = (leaf(*sizes), leaf(*sizes))
     mul = operators().mul
 
@@ -156,14 +156,14 @@ def test_a_product(operators: Any, sizes: tuple[int, ...]) -> None:
 
 @cxx
 def test_the_result_in_a_formula(operators: Any) -> None:
-    """It is saved as the node's own output: twice differentiable, and no cycle."""
+    """It is saved as the node's own output: twice differentiable, without a cycle."""
     assert gradcheck(operators().exp, (leaf(2, 3),))
     assert gradgradcheck(operators().exp, (leaf(2, 3),))
 
 
 @cxx
 def test_a_scalar_behind_a_tensor(operators: Any) -> None:
-    """It is saved apart from the tensors, and gets no gradient."""
+    """It is saved separately from the tensors, and gets no gradient."""
     x = leaf(2, 3)
 
     assert gradcheck(lambda x: operators().pow(x, 3.5), (x,))
@@ -176,7 +176,7 @@ def test_a_scalar_behind_a_tensor(operators: Any) -> None:
 
 @cxx
 def test_a_scalar_before_a_tensor(operators: Any) -> None:
-    """The second argument is the first tensor: places and edges differ."""
+    """The second argument is the first tensor: argument and edge numbers differ."""
     x = leaf(2, 3)
 
     assert gradcheck(lambda x: operators().pow_Scalar(2.5, x), (x,))
@@ -185,7 +185,7 @@ def test_a_scalar_before_a_tensor(operators: Any) -> None:
 
 @cxx
 def test_an_index_has_no_gradient(operators: Any) -> None:
-    """An int is saved, a tensor of integers too, and neither is differentiated."""
+    """An int and an integer tensor are saved, and neither is differentiated."""
     index = torch.tensor([1, 0, 1])
 
     def select(x: torch.Tensor) -> torch.Tensor:
@@ -201,7 +201,7 @@ def test_an_index_has_no_gradient(operators: Any) -> None:
 @cxx
 @pytest.mark.parametrize("unbiased", [True, False])
 def test_a_bool_in_a_formula(operators: Any, unbiased: bool) -> None:  # noqa: FBT001
-    """With the result and the argument, all three kept."""
+    """With the result and the argument: all three are saved."""
 
     def std(x: torch.Tensor) -> torch.Tensor:
         return operators().std(x, unbiased)
@@ -215,7 +215,7 @@ def test_a_bool_in_a_formula(operators: Any, unbiased: bool) -> None:  # noqa: F
 
 @cxx
 def test_tensors_behind_one_without_a_derivative(operators: Any) -> None:
-    """It has an edge all the same."""
+    """It still has an edge."""
     condition = torch.tensor([[True, False], [False, True], [True, True]])
 
     def where(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -231,13 +231,13 @@ def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
     x, y = leaf(2, 3), leaf(2, 3)
     (operators().round(x) * y).sum().backward()
 
-    assert x.grad is None, f"non_differentiable means no gradient, yours is {x.grad}"
+    assert x.grad is None, f"non_differentiable means no gradient; yours is {x.grad}"
     assert y.grad is not None, "the other factor has a gradient, and yours gives none"
 
 
 @cxx
 def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
-    """As in PyTorch: silence is for what was declared non_differentiable."""
+    """As in PyTorch: only arguments declared non_differentiable are silent."""
     x, y = leaf(2, 3), leaf(2, 3)
     plain = y.detach()
 
@@ -252,7 +252,7 @@ def test_without_a_formula_a_call_that_needs_one_fails(operators: Any) -> None:
 
 @cxx
 def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
-    """And what is saved may not: the version counter says so."""
+    """Saved tensors must not be: the version counter shows it."""
     x, y = leaf(2, 3), leaf(2, 3)
     copies = x.clone(), y.clone()
     total = operators().add(*copies, 2).sum()
@@ -270,26 +270,24 @@ def test_what_is_not_saved_may_be_written_to(operators: Any) -> None:
 
 @cxx
 def test_only_wanted_gradients_are_computed(operators: Any) -> None:
-    """One product for one gradient, whichever, two for two."""
+    """One product for either gradient, two for both."""
     for places in ((0,), (1,), (0, 1)):
         inputs = [leaf(2, 3).requires_grad_(place in places) for place in range(2)]
         result = operators().mul(*inputs).sum()
         asked = [inputs[place] for place in places]
         with Counter() as counter:
             found = torch.autograd.grad(result, asked, allow_unused=True)
-        assert all(x is not None for x in found), (
-            f"the gradients of the arguments {places}, yours {found}"
-        )
+        assert all(x is not None for x in found), f"gradients of arguments {places}: yours {found}"
         wanted, yours = len(places), counter.names.count("mul.Tensor")
         assert wanted == yours, (
-            f"{wanted} gradient(s) asked for, {wanted} product(s) expected, yours computes {yours}:"
-            " ask ctx->needs_input_grad before each formula"
+            f"{wanted} gradient(s) needed, {wanted} product(s) expected; yours computes "
+            "{yours}: check ctx->needs_input_grad before each formula"
         )
 
 
 @cxx
 def test_an_undefined_gradient_stays_undefined(operators: Any) -> None:
-    """It costs nothing, and ends as None."""
+    """It costs nothing and becomes None."""
 
     class Nothing(torch.autograd.Function):
         @staticmethod

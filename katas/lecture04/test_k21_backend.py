@@ -33,7 +33,7 @@ SECONDS = 30
 
 
 def own_process(test: Test) -> Test:
-    """Run a test in a fork; what it raises there is raised here, as text."""
+    """Run a test in a fork; an error there is raised here, as text."""
 
     @functools.wraps(test)
     def forked(unloaded: Extension, **arguments: object) -> None:
@@ -78,7 +78,7 @@ def outcome(test: Test, library: Extension, arguments: dict[str, object]) -> str
 
 
 def same(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Compare a tensor, wherever it is, with one of the processor's, bit by bit."""
+    """Compare a tensor on any device with a CPU tensor, bit by bit."""
     found = yours.cpu()
     assert (expected.shape, expected.dtype) == (found.shape, found.dtype), (
         f"{what}: yours {found.dtype} of {tuple(found.shape)}, expected {expected.dtype} of"
@@ -89,7 +89,7 @@ def same(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
 
 
 def count(library: Extension, name: str, expected: object, why: str) -> None:
-    """Compare what the chip has counted with what it should have."""
+    """Compare the chip's counts with the expected ones."""
     yours = library.op(name)()
     assert expected == yours, f"{name}: yours {yours}, expected {expected}. {why}"
 
@@ -97,7 +97,7 @@ def count(library: Extension, name: str, expected: object, why: str) -> None:
 @pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_an_empty_tensor_is_on_the_chip(unloaded: Extension) -> None:
-    """Its memory is the chip's: 24 bytes for six floats."""
+    """Its memory is on the chip: 24 bytes for six floats."""
     count(unloaded, "memory", 0, "no tensor has been made")
     x = torch.empty(2, 3, device=CHIP)
 
@@ -124,7 +124,7 @@ def test_memory_is_freed_with_its_tensor(unloaded: Extension) -> None:
 @pytest.mark.step(1, "tensors on the chip")
 @own_process
 def test_options_of_empty_are_heeded(unloaded: Extension) -> None:
-    """Dtype, default dtype, memory format and strides."""
+    """That is, dtype, default dtype, memory format and strides."""
     x = torch.empty(2, 3, 4, 5, device=CHIP, memory_format=torch.channels_last)
     y = torch.empty_strided((2, 3), (1, 4), device=CHIP, dtype=torch.int8)
     torch.set_default_dtype(torch.float64)
@@ -158,7 +158,7 @@ def test_a_tensor_goes_there_and_back(unloaded: Extension) -> None:
 @pytest.mark.step(2, "copies")
 @own_process
 def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
-    """It is on the chip all the same, and copies nothing."""
+    """It is still on the chip, and copies nothing."""
     x = torch.empty(0, 3, device=CHIP)
     y = torch.ones(2, 0).to(CHIP)
 
@@ -174,7 +174,7 @@ def test_a_tensor_without_elements_takes_no_memory(unloaded: Extension) -> None:
 @pytest.mark.step(2, "copies")
 @own_process
 def test_going_where_it_is_copies_nothing(unloaded: Extension) -> None:
-    """The device without a number is the current one, and the guard says which that is."""
+    """A device without an index is the current one, which the guard returns."""
     x = torch.ones(3).to(CHIP)
 
     assert x.to(CHIP) is x, "getDevice() must be the device that tensors are on"
@@ -184,7 +184,7 @@ def test_going_where_it_is_copies_nothing(unloaded: Extension) -> None:
 @pytest.mark.step(2, "copies")
 @own_process
 def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
-    """In all three directions: there, back, and on the chip."""
+    """In all three directions: to the chip, from it, and within it."""
     x = torch.tensor([[1.7, -2.2]])
     wide = torch.zeros(3, 2, dtype=torch.int64).to(CHIP)
     wide.copy_(x)
@@ -205,7 +205,7 @@ def test_a_copy_converts_and_broadcasts(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_any_strides_are_copied(unloaded: Extension) -> None:
-    """From both sides: transposed, with steps, with an offset, expanded."""
+    """On both sides: transposed, with steps, with an offset, expanded."""
     x = torch.arange(24.0).view(4, 6)
     there = x.to(CHIP)
     for view in (
@@ -225,7 +225,7 @@ def test_any_strides_are_copied(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_a_copy_leaves_its_neighbours_alone(unloaded: Extension) -> None:
-    """What lies between the elements of a strided destination is not the copy's to write."""
+    """A copy must not write between the elements of a strided destination."""
     x = torch.arange(12.0).view(3, 4)
     there = x.to(CHIP)
     for tensor in (x, there):
@@ -238,7 +238,7 @@ def test_a_copy_leaves_its_neighbours_alone(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_a_view_is_a_view(unloaded: Extension) -> None:
-    """It shares the chip's memory, and holds on to it: writing to it writes to its base."""
+    """It shares the chip's memory and keeps it alive: writing to it writes to its base."""
     there = torch.zeros(2, 6).to(CHIP)
     bytes_before = unloaded.op("memory")()
     there.view(3, 4)[1].copy_(torch.ones(4))
@@ -258,7 +258,7 @@ def test_a_view_is_a_view(unloaded: Extension) -> None:
 @pytest.mark.step(3, "views")
 @own_process
 def test_a_copy_returns_its_destination(unloaded: Extension) -> None:
-    """And refuses sizes that do not fit, as on the processor."""
+    """It refuses sizes that do not fit, as on the CPU."""
     there = torch.zeros(3).to(CHIP)
     here = torch.zeros(3)
 
@@ -318,7 +318,7 @@ def test_what_falls_back_can_mutate(unloaded: Extension) -> None:
 @pytest.mark.step(4, "all the rest")
 @own_process
 def test_a_view_does_not_fall_back(unloaded: Extension) -> None:
-    """A view that no kernel makes would silently be a copy: it is refused."""
+    """Without a kernel, a view would silently be a copy, so it is refused."""
     with pytest.raises(RuntimeError, match="appears to be a view operator"):
         torch.zeros(6).to(CHIP).unfold(0, 2, 1)
 
@@ -328,7 +328,7 @@ def test_a_view_does_not_fall_back(unloaded: Extension) -> None:
 @pytest.mark.step(5, "relu")
 @own_process
 def test_relu_runs_on_the_chip(unloaded: Extension) -> None:
-    """One launch of the chip's kernel, and nothing fell back to the processor."""
+    """One launch of the chip's kernel, and nothing falls back to the CPU."""
     x = torch.tensor([[1.5, -2.0, 0.0], [float("nan"), float("-inf"), 4.0]])
     there = x.to(CHIP)
     y = torch.relu(there)
@@ -343,7 +343,7 @@ def test_relu_runs_on_the_chip(unloaded: Extension) -> None:
 @pytest.mark.step(5, "relu")
 @own_process
 def test_relu_takes_any_strides(unloaded: Extension) -> None:
-    """The kernel takes one float after another, so the tensor is made so; it is not changed."""
+    """The kernel needs contiguous floats, so make a contiguous tensor; do not change x."""
     x = torch.arange(-6.0, 6.0).view(3, 4)
     there = x.to(CHIP)
     for view in (lambda t: t.t(), lambda t: t[1:, ::2], lambda t: t[1].expand(2, 4)):
@@ -358,7 +358,7 @@ def test_relu_takes_any_strides(unloaded: Extension) -> None:
 @pytest.mark.step(5, "relu")
 @own_process
 def test_relu_of_other_dtypes_falls_back(unloaded: Extension) -> None:
-    """The chip knows float32 only; to read other bytes as floats would be a wrong answer."""
+    """The chip knows only float32; reading other bytes as floats would give wrong answers."""
     for dtype in (torch.float64, torch.int32, torch.bfloat16):
         x = torch.tensor([-1, 2, -3], dtype=dtype)
         y = torch.relu(x.to(CHIP))
@@ -372,7 +372,7 @@ def test_relu_of_other_dtypes_falls_back(unloaded: Extension) -> None:
 @pytest.mark.step(5, "relu")
 @own_process
 def test_nothing_leaks(unloaded: Extension) -> None:
-    """What falls back takes memory on the way, and gives it back."""
+    """A fallback allocates memory on the way, and frees it."""
     x = torch.arange(6.0).view(2, 3)
     there = x.to(CHIP)
     total = torch.relu(there.t() @ there - 10).sum().item()

@@ -1,4 +1,4 @@
-"""Tests of k22_holder: who owns a C++ object, told by counts and weak references."""
+"""Tests of k22_holder: who owns a C++ object, by counts and weak references."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.backend("cxx")
 
 
 def family(extension: Extension, *names: str) -> list[Any]:
-    """Return nodes of these names, each the child of the one before."""
+    """Return nodes with these names, each the child of the one before."""
     node = extension.cls("Node")
     nodes = [node(name) for name in names]
     for parent, child in pairwise(nodes):
@@ -43,7 +43,7 @@ def test_a_new_node_has_nothing(extension: Extension) -> None:
 
 @pytest.mark.given
 def test_a_node_dies_with_its_last_owner(extension: Extension) -> None:
-    """An alias in Python is no further C++ owner, but keeps the one that there is."""
+    """A second Python name adds no C++ owner, but keeps the existing one alive."""
     node = extension.cls("Node")
     live = extension.op("live")
     before = live()
@@ -58,9 +58,9 @@ def test_a_node_dies_with_its_last_owner(extension: Extension) -> None:
 
 
 def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
-    """In their order, and not copies: another Python object, the same C++ object."""
+    """In order, and not copies: a different Python object, the same C++ object."""
     root, *made = (extension.cls("Node")(name) for name in ("root", "a", "b", "a", "c"))
-    # Neither sorted by name nor by age, and two of one name.
+    # Sorted neither by name nor by age, and two have the same name.
     added = [made[i] for i in (1, 3, 2, 0)]
     for child in added:
         root.add(child)
@@ -73,7 +73,7 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
 
 
 def test_a_parent_owns_its_children(extension: Extension) -> None:
-    """Python may let go of them."""
+    """Python may drop them."""
     live = extension.op("live")
     before = live()
     root, child = family(extension, "root", "child")
@@ -84,7 +84,7 @@ def test_a_parent_owns_its_children(extension: Extension) -> None:
 
 
 def test_a_child_knows_its_parent(extension: Extension) -> None:
-    """As long as it has an owner."""
+    """As long as the parent has an owner."""
     root, branch, leaf = family(extension, "root", "branch", "leaf")
 
     assert leaf.parent() is not None, "leaf has been added to branch, and knows no parent"
@@ -94,9 +94,9 @@ def test_a_child_knows_its_parent(extension: Extension) -> None:
 
 
 def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
-    """Python holds the child only: the parent is gone, whatever the child remembers."""
+    """Python holds only the child: the parent is gone, although the child refers to it."""
     root, child = family(extension, "root", "child")
-    # Whoever asks for the parent owns it only while holding the answer.
+    # The caller of parent() owns the result only while holding it.
     child.parent()
     del root
 
@@ -105,7 +105,7 @@ def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
 
 
 def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
-    """Children hold weak pointers to their parent, and these hold back its destructor."""
+    """Children hold weak pointers to their parent, which delay its destructor."""
     live = extension.op("live")
     before = live()
     root = family(extension, "root", "branch", "leaf")[0]
@@ -114,13 +114,13 @@ def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
     del root
 
     assert before == live(), (
-        f"{live() - before} nodes are left: a destructor that waits for weak pointers lets go of "
-        "nothing, release_resources() does"
+        f"{live() - before} nodes are left: a destructor that waits for weak "
+        "pointers frees nothing, but release_resources() does"
     )
 
 
 def test_the_depth_of_a_node(extension: Extension) -> None:
-    """As many as are above it; of a tree whose root has died, those that are left."""
+    """The number of nodes above it; if the root has died, of those that are left."""
     nodes = family(extension, "root", "branch", "leaf")
     yours = [node.depth() for node in nodes]
     assert yours == [0, 1, 2], f"root, branch and leaf: yours {yours}, expected [0, 1, 2]"
@@ -132,7 +132,7 @@ def test_the_depth_of_a_node(extension: Extension) -> None:
 
 
 def test_uses_counts_owners(extension: Extension) -> None:
-    """A parent is one more, and so is each Python object that C++ has made around a node."""
+    """A parent adds one, and so does each Python object around the node."""
     node = extension.cls("Node")
     root, child = node("root"), node("child")
     alone = child.uses()
@@ -151,7 +151,7 @@ def test_uses_counts_owners(extension: Extension) -> None:
 
 
 def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> None:
-    """A child in Python's hands has a weak pointer to it: it must not hold a big tensor back."""
+    """A child held by Python has a weak pointer to it, which must not keep a big tensor alive."""
     root, child = family(extension, "root", "child")
     sibling = extension.cls("Node")("sibling")
     root.add(sibling)
@@ -178,7 +178,7 @@ def test_an_orphan_can_be_added_again(extension: Extension) -> None:
 
 
 def test_a_child_has_one_parent(extension: Extension) -> None:
-    """Also if it is that parent twice; a refusal, which is given, changes nothing."""
+    """Even the same parent twice is refused; the refusal, which is given, changes nothing."""
     root, child = family(extension, "root", "child")
     other = extension.cls("Node")("other")
     for node in (other, root):
@@ -192,7 +192,7 @@ def test_a_child_has_one_parent(extension: Extension) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
-    """Not directly and not through others: no count of such a cycle would ever be zero."""
+    """Neither directly nor through others: the counts of such a cycle would never reach zero."""
     live = extension.op("live")
     before = live()
     nodes = family(extension, *"abc"[:depth])
@@ -206,7 +206,7 @@ def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
 
 
 def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
-    """C++ is its only owner for a while; its Python object must not die in that time."""
+    """C++ is its only owner for a while; its Python object must survive that."""
     node = extension.cls("Node")("root")
     x = torch.nn.Parameter(torch.empty(0, 3))
     x.note = ["anything"]
@@ -224,7 +224,7 @@ def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
 
 
 def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
-    """By the next one, by None and by the death of the node."""
+    """It is dropped for the next one, for None, and when the node dies."""
     node = extension.cls("Node")("root")
     for replacement in (torch.ones(2), None):
         x = torch.ones(3)
@@ -233,7 +233,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
         del x
         assert watch() is not None, "a tensor that is kept has died"
         node.keep(replacement)
-        assert watch() is None, f"after keep({replacement}) the tensor before is still alive"
+        assert watch() is None, f"after keep({replacement}) the previous tensor is still alive"
         assert node.kept() is replacement, f"yours {node.kept()}, expected {replacement}"
     x = torch.ones(3)
     node.keep(x)
@@ -244,7 +244,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
 
 
 def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:
-    """A tensor that points back to the node which keeps it: such a cycle is cut by hand."""
+    """If a tensor refers back to the node that keeps it, you must break the cycle by hand."""
     live = extension.op("live")
     before = live()
     node = extension.cls("Node")("root")

@@ -1,4 +1,4 @@
-"""Tests of k23_pickle: what of a C++ object arrives at another place."""
+"""Tests of k23_pickle: which parts of a C++ object survive pickling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.backend("cxx")
 
 
 def family(extension: Extension, *names: str) -> list[Any]:
-    """Return nodes of these names, each the child of the one before."""
+    """Return nodes with these names, each the child of the one before."""
     node = extension.cls("Node")
     nodes = [node(name) for name in names]
     for parent, child in pairwise(nodes):
@@ -34,13 +34,13 @@ def names(nodes: list[Any]) -> list[str]:
 
 
 def there_and_back(node: Any) -> Any:
-    """Return what arrives after a pickle."""
+    """Pickle, unpickle, and return the result."""
     return pickle.loads(pickle.dumps(node))  # noqa: S301 - our own bytes
 
 
 @pytest.mark.given
 def test_a_tree_knows_owners_and_parents(extension: Extension) -> None:
-    """It is the node of the kata before."""
+    """It is the node of the previous kata."""
     live = extension.op("live")
     before = live()
     root, branch, leaf = family(extension, "root", "branch", "leaf")
@@ -52,7 +52,7 @@ def test_a_tree_knows_owners_and_parents(extension: Extension) -> None:
 
 
 def test_a_single_node_arrives(extension: Extension) -> None:
-    """With its name; it is another node."""
+    """It has its name, and is a new node."""
     node = extension.cls("Node")("root")
     yours = there_and_back(node)
 
@@ -63,7 +63,7 @@ def test_a_single_node_arrives(extension: Extension) -> None:
 
 
 def test_children_arrive_in_their_order(extension: Extension) -> None:
-    """And theirs; those that have left keep their place."""
+    """So do their children; the original tree is unchanged."""
     root, branch, _ = family(extension, "root", "branch", "leaf")
     for name in ("twig", "apple", "apple"):
         root.add(extension.cls("Node")(name))
@@ -76,11 +76,11 @@ def test_children_arrive_in_their_order(extension: Extension) -> None:
     assert found == ["leaf"], f"the children of branch, yours {found}, expected ['leaf']"
     assert not yours.children()[0].same(branch), "the child that arrives is the one that left"
     found = names(root.children())
-    assert found == before, f"to pickle root has changed it: {found}"
+    assert found == before, f"pickling root has changed it: {found}"
 
 
 def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
-    """Strides, requires_grad and values; in memory of its own."""
+    """Strides, requires_grad and values are kept, in its own memory."""
     node = extension.cls("Node")("root")
     x = torch.arange(4.0).view(2, 2).t().requires_grad_()
     node.keep(x)
@@ -97,7 +97,7 @@ def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
 
 
 def test_one_tensor_arrives_once(extension: Extension) -> None:
-    """Two nodes keep it: pickle tells by the Python object that it is one."""
+    """Two nodes keep it: pickle recognises it by its Python object."""
     root, child = family(extension, "root", "child")
     x = torch.ones(3)
     root.keep(x)
@@ -112,7 +112,7 @@ def test_one_tensor_arrives_once(extension: Extension) -> None:
 
 
 def test_children_know_their_new_parents(extension: Extension) -> None:
-    """The nodes that have arrived, not those that left; a child that travels alone has none."""
+    """Parents are the new nodes, not the originals; a child pickled alone has none."""
     root, branch, leaf = family(extension, "root", "branch", "leaf")
     yours = there_and_back(root)
     new_branch = yours.children()[0]
@@ -126,7 +126,7 @@ def test_children_know_their_new_parents(extension: Extension) -> None:
 
 
 def test_a_saved_tree_is_loaded_and_freed(extension: Extension) -> None:
-    """torch.save takes it along, and what is loaded dies with its last owner."""
+    """torch.save saves it, and a loaded tree dies with its last owner."""
     live = extension.op("live")
     before = live()
     root = family(extension, "root", "child")[0]
@@ -157,7 +157,7 @@ def test_a_node_travels_through_an_operator(extension: Extension) -> None:
 
 
 def test_the_size_of_a_tree(extension: Extension) -> None:
-    """All nodes below, and the node itself; what has arrived is as large as what has left."""
+    """All nodes below and the node itself; a copy is as large as the original."""
     size = extension.op("size")
     root, branch, leaf = family(extension, "root", "branch", "leaf")
     root.add(extension.cls("Node")("twig"))
@@ -168,7 +168,7 @@ def test_the_size_of_a_tree(extension: Extension) -> None:
 
 
 def test_the_schema_names_the_class(extension: Extension) -> None:
-    """So that nothing but a Node gets in."""
+    """So that only a Node is accepted."""
     name = extension.namespace
     for op, result in (("path", "str"), ("size", "int")):
         yours = str(extension.op(op).default._schema)  # noqa: SLF001 - it has no other name

@@ -21,7 +21,7 @@ RANGE = "element: index 5 is out of range for size 3"
 
 
 def failure(call: Callable[..., Any], *arguments: object) -> tuple[str, str]:
-    """Return the type and the message of the error of a call; a stub's own error passes."""
+    """Return the type and message of a call's error; a stub's own error passes through."""
     try:
         result = call(*arguments)
     except NotImplementedError:
@@ -32,7 +32,7 @@ def failure(call: Callable[..., Any], *arguments: object) -> tuple[str, str]:
 
 
 def expect(expected: tuple[str, str], yours: tuple[str, str], why: str) -> None:
-    """Compare the type and the message of an error with what they should be."""
+    """Compare the type and message of an error with the expected ones."""
     assert expected == yours, (
         f"yours      {yours[0]}: {yours[1]}\nexpected   {expected[0]}: {expected[1]}\n{why}"
     )
@@ -40,7 +40,7 @@ def expect(expected: tuple[str, str], yours: tuple[str, str], why: str) -> None:
 
 @pytest.mark.given
 def test_an_exception_of_the_standard_library_is_translated(extension: Extension) -> None:
-    """By pybind11's table, in which std::out_of_range is an index."""
+    """By pybind11's table, in which std::out_of_range is an IndexError."""
     stoll = extension.op("stoll")
 
     def schema(size: str) -> object:
@@ -57,7 +57,7 @@ def test_an_exception_of_the_standard_library_is_translated(extension: Extension
 
 @pytest.mark.given
 def test_element_tells_its_errors_apart(extension: Extension) -> None:
-    """The macro decides which type Python sees; dtype comes first, then dims, then the index."""
+    """The macro decides which type Python sees; it checks dtype, then dims, then the index."""
     element = extension.op("element")
     x = torch.arange(12, dtype=torch.float64)
 
@@ -77,20 +77,20 @@ def test_element_tells_its_errors_apart(extension: Extension) -> None:
     "text", ["0", "12", "-7", "+5", " 3", "010", "9223372036854775807", "-9223372036854775808"]
 )
 def test_a_whole_number_is_read(extension: Extension, text: str) -> None:
-    """As std::stoll reads it, up to the ends of 64 bits."""
+    """As std::stoll reads it, up to the limits of 64 bits."""
     yours = extension.op("whole_number")(text)
 
     assert int(text) == yours, f"yours {yours} of {text!r}, expected {int(text)}: base 10"
 
 
 def refused(text: str) -> tuple[str, str]:
-    """Return the error of a text that is no number."""
+    """Return the error for a text that is not a number."""
     return "ValueError", f"whole_number: '{text}' is not a whole number of 64 bits"
 
 
 @pytest.mark.parametrize("text", ["", "twelve", "-"])
 def test_no_number_is_a_value_error(extension: Extension, text: str) -> None:
-    """Whose message names what the caller gave, not a function of C++."""
+    """The message names the caller's text, not a C++ function."""
     yours = failure(extension.op("whole_number"), text)
 
     expect(refused(text), yours, "std::stoll throws std::invalid_argument; catch it, and refuse.")
@@ -98,7 +98,7 @@ def test_no_number_is_a_value_error(extension: Extension, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["9223372036854775808", "-" + "9" * 30])
 def test_a_number_too_large_is_a_value_error(extension: Extension, text: str) -> None:
-    """It would arrive as an IndexError: nothing was indexed here."""
+    """Otherwise it would arrive as an IndexError, although nothing was indexed."""
     yours = failure(extension.op("whole_number"), text)
 
     expect(refused(text), yours, "std::stoll throws two types: std::out_of_range is the other one.")
@@ -108,21 +108,21 @@ def test_a_number_too_large_is_a_value_error(extension: Extension, text: str) ->
 
 @pytest.mark.parametrize("text", ["12a", "1.5", "7 ", "0x10"])
 def test_a_number_and_more_is_a_value_error(extension: Extension, text: str) -> None:
-    """std::stoll stops where the number ends, and is content."""
+    """std::stoll stops where the number ends, without an error."""
     yours = failure(extension.op("whole_number"), text)
 
     expect(refused(text), yours, "The second argument of std::stoll says where it has stopped.")
 
 
 def test_a_number_and_a_nul_is_a_value_error(extension: Extension) -> None:
-    """A text of Python goes on behind it, and so does a std::string."""
+    """A Python string continues after it, and so does a std::string."""
     yours = failure(extension.op("whole_number"), "12\0")
 
     assert yours[0] == "ValueError", f"yours {yours}, expected a ValueError for '12\\0'"
 
 
 def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
-    """Then Python never hears of it."""
+    """Then Python never sees it."""
     element_or = extension.op("element_or")
     x = torch.tensor([4.0, 5.0])
 
@@ -150,14 +150,14 @@ def test_an_index_error_is_caught_in_cpp(extension: Extension) -> None:
 def test_other_errors_are_not_caught(
     extension: Extension, x: torch.Tensor, expected: tuple[str, str]
 ) -> None:
-    """A wrong dtype is no missing element; to hide it would hide a bug."""
+    """A wrong dtype is not a missing element; hiding it would hide a bug."""
     yours = failure(extension.op("element_or"), x, 5, -1.0)
 
     expect(expected, yours, "Catch c10::IndexError, not c10::Error and not all.")
 
 
 def test_elements_are_read(extension: Extension) -> None:
-    """One for each index, in that order; none for none."""
+    """One for each index, in that order; none for no indices."""
     elements = extension.op("elements")
     x = torch.tensor([4.0, 5.0, 6.0, 7.0])[::2]
 
@@ -168,7 +168,7 @@ def test_elements_are_read(extension: Extension) -> None:
 
 @pytest.mark.parametrize(("position", "indices"), [(0, [5, 0]), (1, [0, 5]), (2, [0, 1, 5])])
 def test_the_message_says_where(extension: Extension, position: int, indices: list[int]) -> None:
-    """The caller learns which index it was, and nothing of the C++ stack."""
+    """The caller learns which index it was, and sees no C++ stack."""
     yours = failure(extension.op("elements"), torch.ones(3), indices)[1]
 
     expected = f"{RANGE} (at position {position} of indices)"
@@ -189,10 +189,10 @@ def test_the_message_says_where(extension: Extension, position: int, indices: li
 def test_an_error_with_context_keeps_its_type(
     extension: Extension, x: torch.Tensor, expected: str
 ) -> None:
-    """``throw error`` copies what the variable's type says, and slices off the rest."""
+    """``throw error`` copies with the variable's type, and slices off the rest."""
     found, message = failure(extension.op("elements"), x, [5])
 
     assert message.endswith("(at position 0 of indices)"), f"without its position: {message}"
     assert expected == found, (
-        f"yours {found}, expected {expected}: a bare `throw;` goes on with the exception itself"
+        f"yours {found}, expected {expected}: a bare `throw;` rethrows the exception itself"
     )

@@ -1,4 +1,4 @@
-"""Tests of k25_relay: what arrives after a way through C++, and what is left behind."""
+"""Tests of k25_relay: what survives a pass through C++, and what is left behind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def register(extension: Extension) -> Iterator[Callable[[Kernel], None]]:
 def heard(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, list[str]]]:
     """Return a function that calls an operator and returns its result and the warnings.
 
-    They are looked for where this version of torch sends them, and nowhere else is any.
+    It looks where this version of torch sends them, and checks that there are none elsewhere.
     """
 
     def call(op: Callable[..., Any], *arguments: object) -> tuple[Any, list[str]]:
@@ -78,7 +78,7 @@ def heard(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, list[st
 
 
 class Within(TorchDispatchMode):
-    """Calls a function within each operator; what is called in there is left alone."""
+    """Calls a function within each operator, but not within calls of that function."""
 
     def __init__(self, function: Callable[[], object]) -> None:
         super().__init__()
@@ -109,20 +109,20 @@ def test_cpp_calls_python(extension: Extension, register: Callable[[Kernel], Non
 def test_a_python_error_crosses_cpp(
     extension: Extension, register: Callable[[Kernel], None]
 ) -> None:
-    """C++ holds the exception object while it unwinds: it arrives as it was raised."""
+    """C++ holds the exception object while it unwinds: the same object arrives."""
     error = Refusal("no")
     register(refuse(error))
     with pytest.raises(Exception, match="no") as raised:
         extension.op("relay")(torch.ones(1))
 
     assert error is raised.value, (
-        f"yours raised {raised.value!r}, expected the object that the callback raised: catch"
-        " nothing here, or it is made anew"
+        f"yours raised {raised.value!r}, expected the object that the callback raised: catch "
+        "nothing here, or it is created again"
     )
 
 
 def test_running_counts_calls(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """One more inside, two more inside the inner one, none afterwards."""
+    """One more inside, two more inside a nested call, none afterwards."""
     depth = extension.op("depth")
     before = depth()
     seen = []
@@ -141,18 +141,18 @@ def test_running_counts_calls(extension: Extension, register: Callable[[Kernel],
 def test_running_is_right_after_an_error(
     extension: Extension, register: Callable[[Kernel], None]
 ) -> None:
-    """What stands after a call that throws is skipped; a destructor is not."""
+    """Code after a call that throws is skipped; a destructor is not."""
     before = extension.op("depth")()
     register(refuse(Refusal("no")))
     with pytest.raises(Refusal):
         extension.op("relay")(torch.ones(1))
 
     more = extension.op("depth")() - before
-    assert more == 0, f"relay was left by an exception, and yours counts {more} calls still"
+    assert more == 0, f"relay was left by an exception, but yours still counts {more} calls"
 
 
 def test_running_counts_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """The first to enter is the first to leave; the other one is still counted."""
+    """The first to enter is the first to leave; the other is still counted."""
     depth, relay = extension.op("depth"), extension.op("relay")
     entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
 
@@ -175,14 +175,14 @@ def test_running_counts_threads(extension: Extension, register: Callable[[Kernel
         yours = depth() - before
         assert still_running == yours, (
             f"with {still_running} of 2 threads in relay yours counts {yours}: count up and down,"
-            " do not put an old value back"
+            " do not restore an old value"
         )
 
 
 def test_a_thread_of_its_own_calls_python(
     extension: Extension, register: Callable[[Kernel], None]
 ) -> None:
-    """The result comes from there, once it is done; relay's count has no part in it."""
+    """The result comes from that thread once it is done; relay's count does not change."""
     depth = extension.op("depth")
     before = depth()
     threads = []
@@ -207,7 +207,7 @@ def test_a_thread_of_its_own_calls_python(
 
 
 def test_an_error_crosses_threads(extension: Extension, register: Callable[[Kernel], None]) -> None:
-    """It is caught where it was thrown, and thrown again where the caller is."""
+    """It is caught in the thread, and rethrown in the caller's."""
     error = Refusal("no")
     register(refuse(error))
     with pytest.raises(Exception, match="no") as raised:
@@ -239,16 +239,16 @@ def test_nan_is_warned_of(
 def test_a_handler_collects_warnings(
     extension: Extension, heard: Callable[..., tuple[Any, list[str]]]
 ) -> None:
-    """They are returned, and heard of nowhere else."""
+    """They are returned, and appear nowhere else."""
     quietly = extension.op("zero_nan_quietly")
     (x, messages), others = heard(quietly, torch.tensor([NAN, 1.0]))
 
     assert x.tolist() == [0.0, 1.0], f"yours {x}, expected zero_nan's result"
     expected = ["zero_nan: 1 of 2 elements were NaN"]
     assert expected == messages, f"yours {messages}, expected {expected}"
-    assert others == [], f"your handler should be the only one to hear of it, and not: {others}"
+    assert others == [], f"only your handler should get the warning, but so did {others}"
     again = quietly(torch.tensor([1.0]))[1]
-    assert again == [], f"the next call has no NaN, and yours returns {again}"
+    assert again == [], f"the next call has no NaN, but yours returns {again}"
 
 
 @pytest.mark.parametrize("left_by", ["return", "exception"])
@@ -266,13 +266,13 @@ def test_the_former_handler_comes_back(
     messages = heard(extension.op("zero_nan"), x)[1]
 
     assert len(messages) == 1, (
-        f"after a call that was left by {left_by}, zero_nan is heard to say {messages}, expected"
-        " one message: your handler has stayed"
+        f"after a call left by {left_by}, zero_nan warned {messages}, expected one "
+        "message: your handler is still set"
     )
 
 
 def test_the_former_handler_need_not_be_the_default(extension: Extension) -> None:
-    """Within Tensor.add it is one that makes Python's warnings."""
+    """Within Tensor.add it is one that issues Python warnings."""
     x = torch.tensor([NAN])
 
     def both() -> None:
@@ -286,6 +286,6 @@ def test_the_former_handler_need_not_be_the_default(extension: Extension) -> Non
 
     found = [str(warning.message) for warning in caught if "zero_nan" in str(warning.message)]
     assert len(found) == 1, (
-        f"after zero_nan_quietly, zero_nan warns within Tensor.add, and Python hears {found}: put"
-        " back the handler that was there, not the default one"
+        f"after zero_nan_quietly, zero_nan warns within Tensor.add, and Python gets {found}: "
+        "restore the previous handler, not the default one"
     )

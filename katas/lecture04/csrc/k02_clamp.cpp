@@ -1,27 +1,28 @@
 // tier: small
 //
-// A clamp that leaks: one operator, two kernels.
+// Write a clamp that leaks: one operator, two kernels.
 //
-// torch.clamp forgets how far beyond a bound an element was. This one lets a part of it through:
+// torch.clamp forgets how far an element was beyond a bound. This one lets part of the excess
+// through:
 //
 //                 x    -4    -1    0   0.5   1   3
 //     leaky_clamp of x, low=0, high=1, below=0.5, above=0
 //            output    -2  -0.5    0   0.5   1   1
 //           clipped    2 below, 1 above
 //
-// In k01 one function served every key. Here each has its own: the kernel for CPU computes, and the
-// one for Meta says which shapes would come out, so that torch.compile can plan.
+// In k01 one function served every key. Here each has its own: the CPU kernel computes, and the
+// Meta kernel returns the shapes that would result, so that torch.compile can plan.
 //
-// 1. leaky_clamp_cpu: two new tensors and a loop. AT_DISPATCH_FLOATING_TYPES compiles the loop for
-//    each dtype, which is scalar_t in it.
+// 1. leaky_clamp_cpu: two new tensors and a loop. AT_DISPATCH_FLOATING_TYPES compiles the loop once
+//    per dtype, as scalar_t.
 // 2. leaky_clamp_meta: the same two tensors, without data.
 // 3. Register each for its key. About 25 lines in all; the checks and the schema are given.
 //
 // - Call no operator that calculates: a kernel is the bottom of the stack. at::empty and at::zeros
-//   do not.
-// - The elements of x.t() lie in another order in memory. ATen may make a contiguous copy.
+//   are allowed.
+// - The elements of x.t() are in a different order in memory. ATen can make a contiguous copy.
 //
-// Begin with the third step: the tests then say what else is missing.
+// Begin with the third step: the tests then tell you what else is missing.
 // Afterwards read the comment of aten/src/ATen/Dispatch.h (torch/include/ATen/Dispatch.h in
 // site-packages).
 //
@@ -38,21 +39,21 @@ using at::Tensor;
 
 namespace {
 
-// Refuses other dtypes than float32 and float64, crossed bounds, slopes outside [0, 1]. Given.
+// Refuses dtypes other than float32 and float64, crossed bounds, slopes outside [0, 1]. Given.
 void check(const Tensor& self, double low, double high, double below, double above);
 
-// Returns where x, which lies beyond bound, ends up. Given.
+// Returns the new value of an x beyond bound. Given.
 double compress(double x, double bound, double slope);
 
 // ---- the exercise ------------------------------------------------------------------------
 
 // Returns output and clipped.
-// output has the shape and dtype of self, each element x replaced by compress(x, low, below) if
-// x < low and by compress(x, high, above) if x > high. All else stays: the bounds, -0.0, NaN.
-// clipped has two elements of int64: how many were below low, how many above high.
-// - self has any shape and any strides, and stays as it is.
+// output has the shape and dtype of self, each element x replaced by compress(x, low, below) if x <
+// low and by compress(x, high, above) if x > high. Everything else stays: the bounds, -0.0, NaN.
+// clipped has two int64 elements: how many were below low, how many above high.
+// - self may have any shape and strides; do not change it.
 // - output is new and contiguous, even where nothing changes.
-// - Compare and compute in double: a float has no 0.1. Round when an element is stored.
+// - Compare and compute in double: 0.1 is not a float. Round only when an element is stored.
 std::tuple<Tensor, Tensor> leaky_clamp_cpu(
     const Tensor& self,
     double low,
@@ -64,9 +65,9 @@ std::tuple<Tensor, Tensor> leaky_clamp_cpu(
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: leaky_clamp_cpu");
 }
 
-// Returns two tensors that look like those of the CPU kernel, on self's device, which is meta.
-// While torch.compile traces, a size may be a symbol: at::empty_like(self, ...) keeps it, and
-// self.sizes() makes it the int that it happens to be.
+// Returns two tensors like those of the CPU kernel, on self's device, which is meta. While
+// torch.compile traces, a size may be a symbol: at::empty_like(self, ...) keeps it, but
+// self.sizes() turns it into the int that it happens to be.
 std::tuple<Tensor, Tensor> leaky_clamp_meta(
     const Tensor& self,
     double low,
@@ -86,7 +87,7 @@ void check(const Tensor& self, double low, double high, double below, double abo
       dtype == at::kFloat || dtype == at::kDouble,
       "leaky_clamp: expected float32 or float64, got ",
       dtype);
-  // Written so that NaN, which no comparison likes, is refused.
+  // Written so that NaN, for which every comparison is false, is refused.
   TORCH_CHECK_VALUE(low <= high, "leaky_clamp: expected low <= high, got ", low, " and ", high);
   TORCH_CHECK_VALUE(
       0 <= below && below <= 1, "leaky_clamp: expected below in [0, 1], got ", below);

@@ -1,10 +1,10 @@
 // tier: small
 //
-// One kernel for every operator: it counts, and lets them go on.
+// Write one kernel for every operator: it counts the call and lets it continue.
 //
 // A kernel may be boxed: it takes a stack of values instead of arguments, so it fits any schema and
-// can be the fallback of a dispatch key, even for operators that are not written yet. Yours counts
-// what a program calls:
+// can be the fallback of a dispatch key, even for operators that do not exist yet. Yours counts the
+// operators that a program calls:
 //
 //     start(inner=False)
 //     nn.functional.linear(x, weight, bias)
@@ -14,14 +14,14 @@
 // Its key is kMode. No tensor has it; start includes it for the thread, as in k07.
 //
 // 1. count, about 12 lines: tally the call, let the operator run, then look at its results.
-//    - inner is false: what an operator calls while it runs is not counted. A guard excludes kMode
-//      for as long (c10::impl::ExcludeDispatchKeyGuard), and the operator is called anew.
-//    - inner is true: kMode stays included, so the operator must go on below it (redispatchBoxed),
-//      or it arrives here for ever.
-// 2. Two registrations: count is the fallback of all operators, those of this file fall through.
+//    - inner is false: don't count what an operator calls while it runs. Exclude kMode meanwhile
+//      with a guard (c10::impl::ExcludeDispatchKeyGuard), and call the operator again.
+//    - inner is true: kMode stays included, so the operator must continue below it
+//      (redispatchBoxed), or the call recurses forever.
+// 2. Two registrations: count is the fallback for all operators; those of this file fall through.
 //
 // Begin with the second step, and with a count that only lets the operator run.
-// Afterwards read torch/library.h (fallback, makeFallthrough), and for a real one
+// Afterwards read torch/library.h (fallback, makeFallthrough), and for a real fallback
 // aten/src/ATen/native/CPUFallback.cpp.
 //
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -42,34 +42,34 @@ struct Tally {
   int64_t tensors = 0;
 };
 
-// What one thread counts is its own affair, so there is nothing to lock.
+// Each thread counts for itself, so no lock is needed.
 thread_local std::map<std::string, Tally> tallies;
 thread_local bool count_inner = false;
 
-// Forgets all counts, and includes kMode for this thread until stop().
+// Clears all counts, and includes kMode for this thread until stop().
 void start(bool inner);
 void stop();
 
-// Returns how many tensors a value is or holds. An undefined one, None in Python, is none.
+// Returns how many tensors a value is or holds. An undefined tensor, None in Python, does not
+// count.
 int64_t defined_tensors(const c10::IValue& value);
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// In tallies, under the operator's full name (c10::toString of its operator_name()):
-//   calls     one more for each call, also for one that throws
-//   tensors   how many tensors the call has returned, if it has
-// `keys` are those of the call, kMode among them; c10::DispatchKeySet::FULL_AFTER constructs a set
-// of all that are below one. The stack ends with the arguments before the
-// operator runs, and with its results afterwards, as many as its schema has returns.
+// Adds to tallies, under the operator's full name (c10::toString of its operator_name()):
+//   calls one more for each call, even one that throws tensors how many tensors the call has
+//   returned, if it returned
+// `keys` are those of the call, kMode among them; c10::DispatchKeySet::FULL_AFTER constructs the
+// set of all keys below one. The stack ends with the arguments before the operator runs, and with
+// its results afterwards, one for each return in its schema.
 void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   // TODO: count, let the operator run, look at what it left on the stack.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: count");
 }
 
 // TODO: two blocks TORCH_LIBRARY_IMPL(namespace, TESTING_ONLY_GenericMode, m). One is for the
-// namespace _, which stands for all operators: m.fallback takes CppFunction::makeFromBoxedFunction
-// of count. One
-// is for lecture04_k09: start, stop, calls and tensors fall through.
+// namespace _, which means all operators: m.fallback takes CppFunction::makeFromBoxedFunction of
+// count. One is for lecture04_k09: start, stop, calls and tensors fall through.
 
 // ---- given: do not change ----------------------------------------------------------------
 

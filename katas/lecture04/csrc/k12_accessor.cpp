@@ -2,9 +2,9 @@
 //
 // Read a strided matrix in C++ without a contiguous copy.
 //
-// The obvious kernel reads x.const_data_ptr<float>()[i * n + j]. Of x.t() that is another element,
-// and no error tells you. A TensorAccessor carries the strides, so a[i][j] is right for any view.
-// It checks no bounds: that stays yours.
+// The obvious kernel reads x.const_data_ptr<float>()[i * n + j]. For x.t() that is a different
+// element, without an error. A TensorAccessor carries the strides, so a[i][j] is right for any
+// view. It checks no bounds: that is up to you.
 //
 // You write self += A @ vec for a banded matrix. Only its diagonals are stored, each element in its
 // own column:
@@ -17,9 +17,9 @@
 //   A[i][j] = band[upper + i - j][j]      for i - lower <= j <= i + upper
 //
 // Fill in banded_addmv_cpu, about 10 lines; the checks are given.
-// - One accessor for each tensor, accessor<const scalar_t, N>() for what is only read. That of self
-//   is no const variable: its elements would be const, too.
-// - Leave the corners * alone: the tests put NaN there.
+// - One accessor per tensor, accessor<const scalar_t, N>() for tensors that are only read. Do not
+//   make the accessor of self a const variable: its elements would be const too.
+// - Don't read the corners *: the tests put NaN there.
 // - Call no operator, not even contiguous().
 //
 // Begin on paper: which j exist in rows 0 and 3?
@@ -38,15 +38,15 @@ namespace {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Refuses wrong dtypes, dims, widths and sizes, so that all indices below fit. Given.
+// Refuses wrong dtypes, dims, widths and sizes, so that all indices below are valid. Given.
 void check(const Tensor& self, const Tensor& band, const Tensor& vec, int64_t lower, int64_t upper);
 
 // Adds A @ vec to self. After `check`:
 // - self, band and vec have one dtype, scalar_t: float, double or int64_t (add in that type);
 // - band has lower + upper + 1 rows of n, vec and self have n elements; n may be 0;
-// - any of them may have any strides and offset, in a larger tensor that is to be left alone; band
+// - any of them may have any strides and offset, in a larger tensor, which must not change; band
 //   and vec may be expanded. self overlaps neither itself nor the inputs;
-// - lower or upper may be n or more: rows of band without an element of A hold anything.
+// - lower or upper may be n or more: rows of band without an element of A may hold anything.
 void banded_addmv_cpu(
     const Tensor& self,
     const Tensor& band,
@@ -55,7 +55,7 @@ void banded_addmv_cpu(
     int64_t upper) {
   check(self, band, vec, lower, upper);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kLong, self.scalar_type(), "banded_addmv_", [&] {
-    // TODO: three accessors; then, for each row i, the columns j that it has.
+    // TODO: three accessors; then, for each row i, its columns j.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: banded_addmv_cpu");
   });
 }

@@ -1,25 +1,25 @@
 // tier: iter
 //
-// TensorIterator: everything about an elementwise operator but its formula.
+// TensorIterator does everything in an elementwise operator except its formula.
 //
-// Count what torch.true_divide does beside dividing: it broadcasts, promotes dtypes, resizes out=,
-// keeps channels-last strides, shares the work among threads. It does none of that itself:
+// Besides dividing, torch.true_divide broadcasts, promotes dtypes, resizes out=, keeps
+// channels-last strides and shares the work among threads. It does none of that itself:
 //
 //   operands -> TensorIteratorConfig -> TensorIterator -> cpu_kernel(iterator, one element)
 //               your settings           shape, dtype,     your formula
 //                                       strides, copies
 //
-// The operator is relative_error(self, other): |x - y| / |y|, and 0 where x == y, be they zeros or
-// infinities.
+// The operator is relative_error(self, other): |x - y| / |y|, and 0 where x == y, even for zeros
+// and infinities.
 //
 // 1. plan, about 9 lines: three operands and four settings.
-// 2. compute, about 8 lines: a loop for each dtype, with one call of note() for each element that
-//    it computes: the tests count them.
+// 2. compute, about 8 lines: a loop for each dtype, which calls note() once for each element: the
+//    tests count the calls.
 //
-// The four kernels are given, for CPU and Meta, with out= and without: there is nothing left to do.
+// The four kernels are given, for CPU and Meta, with and without out=.
 //
-// Begin with the operands alone, and let the tests ask for one setting after the other: the setters
-// have comments in torch/include/ATen/TensorIterator.h, in site-packages.
+// Begin with only the operands, and let the tests lead you to one setting after another: the
+// setters have comments in torch/include/ATen/TensorIterator.h, in site-packages.
 // Afterwards look for your settings in binary_float_op, in aten/src/ATen/TensorIterator.cpp.
 //
 #include <ATen/Dispatch.h>
@@ -40,7 +40,7 @@ namespace {
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// For the tests: how many elements were computed, and in which threads.
+// For the tests: how many elements were computed, and in how many threads.
 std::atomic<int64_t> elements{0};
 std::atomic<uint64_t> threads{0};
 
@@ -51,13 +51,13 @@ void note() {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Returns an iterator over the three operands; an undefined `out` is one that it allocates.
+// Returns an iterator over the three operands; it allocates an undefined `out`.
 // - The common dtype is that of torch.true_divide(self, other): dtypes are promoted, and integers
 //   and bools become the default dtype.
 // - out has any dtype that the common dtype can be cast to: float64 for float32, not int64.
-// - self and other are const: what shares their memory lazily is not copied.
+// - self and other are const, so that lazily shared memory is not copied.
 at::TensorIterator plan(const Tensor& out, const Tensor& self, const Tensor& other) {
-  // TODO: a TensorIteratorConfig, whose setters follow one another; build() is the last.
+  // TODO: a TensorIteratorConfig with chained setters; build() comes last.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: plan");
 }
 
@@ -82,7 +82,7 @@ Tensor& relative_error_out_cpu(const Tensor& self, const Tensor& other, Tensor& 
   return out;
 }
 
-// A TensorIterator of meta tensors has shapes, dtypes and strides; out= is resized.
+// A TensorIterator of meta tensors has shapes, dtypes and strides, and resizes out=.
 Tensor relative_error_meta(const Tensor& self, const Tensor& other) {
   const Tensor undefined;
   return plan(undefined, self, other).output();

@@ -1,10 +1,10 @@
 // tier: iter
 //
-// Structured kernels: one meta function for three operators.
+// Structured kernels: write one meta function for three operators.
 //
-// add, add_ and add.out take their result from three places, and shapes were once checked in each
-// of them, not always in the same way. Now one function knows shape and dtype, and asks for such a
-// tensor. Who answers is another class in each case:
+// add, add_ and add.out get their result tensor in three ways, and each used to check shapes
+// itself, not always in the same way. Now one function computes shape and dtype, and asks for such
+// a tensor. A different class answers in each case:
 //
 //   tropical_addr(self, row, col)             Functional    allocates
 //   tropical_addr(self, row, col, out=out)    Out           checks out, resizes it
@@ -12,15 +12,15 @@
 //
 //   a call -> meta -> set_output_raw_strided, of one of the three -> impl
 //
-// The operator puts max(self[i][j], row[i] + col[j]) into the place i, j of its result. That is
-// impl, which is given, as all checks are.
+// The operator writes max(self[i][j], row[i] + col[j]) to element i, j of its result. That is impl,
+// which is given, like all checks.
 //
 // 1. meta: check, then ask for the output, 2 lines.
-// 2. set_output_raw_strided of the three classes, a line or two each.
-// 3. functional, out and inplace: what runs when one of the three is called, 3 or 4 lines each.
+// 2. set_output_raw_strided of the three classes, one or two lines each.
+// 3. functional, out and inplace: the functions that the three operators run, 3 or 4 lines each.
 //
-// Begin on paper: follow one call of the functional one along the arrows. Which of its steps knows
-// that it is not in place?
+// Begin on paper: follow a call of the functional operator along the arrows. Which step knows that
+// it is not in place?
 // Afterwards open torchgen/dest/register_dispatch_key.py in site-packages (gen_class, gen_one): it
 // writes your steps 2 and 3 for each operator.
 //
@@ -62,24 +62,24 @@ struct structured_tropical_addr_meta : structured_tropical_addr {
 // Refuses operands that do not fit, and returns the dtype of the result.
 at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col);
 
-// Refuses an out of another dtype or on another device than `options` say.
+// Refuses an out whose dtype or device differs from `options`.
 void check_out(const Tensor& out, const TensorOptions& options);
 
-// Refuses a self of another dtype or of other sizes.
+// Refuses a self of another dtype or other sizes.
 void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options);
 
 // ---- the exercise ------------------------------------------------------------------------
 
 // Asks for output 0: one row for each element of row, one column for each of col, the dtype of
-// `checked`, on the device of self. It reads shapes and dtypes, no elements.
+// `checked`, on the device of self. It reads shapes and dtypes, but no elements.
 TORCH_META_FUNC(tropical_addr)(const Tensor& self, const Tensor& row, const Tensor& col) {
   // TODO: set_output_raw_strided takes 0, sizes, strides ({} for contiguous), options.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: meta");
 }
 
-// Each makes `output` the tensor that was asked for. A new one is contiguous; an out that has the
-// sizes keeps its strides, another one is resized (at::native::resize_output); self is left as it
-// is, if it fits.
+// Each sets `output` to the requested tensor. A new tensor is contiguous; an out with the right
+// sizes keeps its strides, otherwise resize it (at::native::resize_output); leave self unchanged if
+// it fits.
 template <class Structured>
 struct Functional final : Structured {
   void set_output_raw_strided(
@@ -121,8 +121,8 @@ struct Inplace final : Structured {
   Tensor& output;
 };
 
-// Structured is structured_tropical_addr_cpu or _meta. Functional<Structured> and the other two are
-// classes with its meta and impl; maybe_get_output(0) is what impl writes to.
+// Structured is structured_tropical_addr_cpu or _meta. Functional<Structured> and the other two
+// classes inherit its meta and impl; maybe_get_output(0) returns the tensor that impl writes to.
 template <class Structured>
 Tensor functional(const Tensor& self, const Tensor& row, const Tensor& col) {
   // TODO: an object of Functional<Structured>, meta, impl.

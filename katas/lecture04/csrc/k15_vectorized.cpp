@@ -1,25 +1,26 @@
 // tier: vec
 //
-// Eight floats at a time: at::vec::Vectorized.
+// Process eight floats at a time with at::vec::Vectorized.
 //
 // A compiler may not reorder a sum of floats, so this loop adds them one by one, however wide your
-// processor is:
+// processor's vectors are:
 //
 //     for (int64_t i = 0; i < n; ++i) sum += in[i] * in[i];
 //
 // sum_of_squares below is several times as fast on AVX2. Many of ATen's CPU kernels are written
-// like that, and compiled for several processors: Vectorized<float>::size() is how many floats an
-// instruction takes.
+// like this, and compiled for several processors: Vectorized<float>::size() is the number of floats
+// per instruction.
 //
-// Take sum_of_squares as the example, and leave two more scalar loops behind:
+// Follow the example of sum_of_squares, and beat two more scalar loops:
 //
-// 1. silu, about 6 lines; by 1.7 times at least, with 8192 elements.
-// 2. max, about 10 lines; by 2 times.
+// 1. silu, about 6 lines; at least 1.7 times as fast, with 8192 elements.
+// 2. max, about 10 lines; at least 2 times as fast.
 //
-// - Any n, any address, and no byte touched outside of the n floats.
-// - The vectors are yours: at::vec::map and its kin (ATen/cpu/vec/functional.h) do it in one call.
+// - Any n, any address; touch no byte outside the n floats.
+// - Don't use at::vec::map and the like (ATen/cpu/vec/functional.h), which do it in one call.
 //
-// Begin on paper: loadu(in, 3) fills the other lanes with 0. For which of the three is that wrong?
+// Begin on paper: loadu(in, 3) fills the other lanes with 0. For which of the three functions is
+// that wrong?
 // Afterwards open aten/src/ATen/cpu/vec/vec_base.h (below torch/include/ATen in site-packages), and
 // vec256/vec256_float.h beside it.
 //
@@ -54,7 +55,7 @@ float sum_of_squares_scalar(const float* in, int64_t n) {
 float max_scalar(const float* in, int64_t n) {
   float largest = -kInfinity;
   for (int64_t i = 0; i < n; ++i) {
-    // Not a number counts as larger than any: once met, it stays.
+    // NaN counts as larger than any number: once found, it stays.
     if (in[i] > largest || std::isnan(in[i])) {
       largest = in[i];
     }
@@ -88,20 +89,20 @@ float sum_of_squares(const float* in, int64_t n) {
 // out[i] = in[i] / (1 + exp(-in[i])), as silu_scalar; out may be in. Vec has exp and neg; its exp
 // may differ from std::exp in the last bits.
 void silu(float* out, const float* in, int64_t n) {
-  // TODO: whole vectors, then what is left.
+  // TODO: whole vectors, then the rest.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: silu");
 }
 
-// The largest element, as max_scalar: NaN if there is one, wherever, -infinity if n is 0.
+// The largest element, like max_scalar: NaN if there is one anywhere, -infinity if n is 0.
 // Vec::set(a, b, count) takes `count` lanes from b and the rest from a.
 float max(const float* in, int64_t n) {
-  // TODO: mind what stands in the lanes that no element fills.
+  // TODO: mind the lanes that no element fills.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: max");
 }
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// The tests call by ctypes: no exception may leave a function that C could call.
+// The tests use ctypes: no exception may leave a function that C could call.
 template <typename Function>
 int guarded(Function function) noexcept {
   try {

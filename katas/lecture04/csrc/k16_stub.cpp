@@ -1,27 +1,27 @@
 // tier: small
 //
-// One host function, a kernel for each device.
+// Let one host function find a kernel for each device.
 //
-// native_functions.yaml names one function, silu_out, for CPU and for CUDA: sizes and checks are
-// alike, and only the loop differs. It is in libtorch_cpu.so, which also loads where there is no
-// libtorch_cuda.so. How does it call a kernel of that library?
+// native_functions.yaml names one function, silu_out, for both CPU and CUDA: sizes and checks are
+// the same, and only the loop differs. It is in libtorch_cpu.so, which also loads without
+// libtorch_cuda.so. How does it call a kernel in that library?
 //
-// By a pointer, which the other library fills while it is loaded:
+// Through a pointer, which the other library fills while it is loaded:
 //
 //   libtorch_cpu.so                           libtorch_cuda.so, if there is one
 //   Tensor scale(x, by)
 //     scale_stub.find(device of x)  <-------  static Register r(scale_stub, kCUDA, &scale_cuda);
 //       (out, x, by)                          void scale_cuda(out, x, by) { ... <<<...>>> ... }
 //
-// 1. Stub::find: the kernel for a device; on the CPU, the best that the processor can run.
-// 2. Register: an object whose constructor fills a place.
-// 3. Four of these objects for scale, and a row for CUDA in the dispatcher's table. All of it
+// 1. Stub::find: the kernel for a device; on the CPU, the best one that the processor can run.
+// 2. Register: an object whose constructor fills in a pointer.
+// 3. Four of these objects for scale, and a row for CUDA in the dispatcher's table. All of this
 //    compiles without CUDA.
 //
 // Begin on paper: which code runs before the first line of main?
 // Real life differs: each CPU kernel is compiled once for each level, and the CUDA one by nvcc.
 // Afterwards read aten/src/ATen/native/DispatchStub.h, which you have as
-// torch/include/ATen/native/DispatchStub.h: here is most of it.
+// torch/include/ATen/native/DispatchStub.h: this kata is most of it.
 //
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -39,15 +39,15 @@ using at::Tensor;
 
 using Kernel = void (*)(const Tensor& out, const Tensor& x, double by);
 
-// What a processor can do; each level can do what those before it can.
+// What a processor can do; each level includes those before it.
 enum Level { DEFAULT, AVX2, AVX512, LEVELS };
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The highest level of this processor. It takes long to find out. Given.
+// The highest level of this processor. Finding out is slow. Given.
 Level ask_processor();
 
-// Throws an error that says that there is no kernel for this type of device. Given.
+// Throws an error: there is no kernel for this device type. Given.
 Kernel refuse(c10::DeviceType type);
 
 // The kernels of scale. Given.
@@ -57,41 +57,40 @@ void scale_avx512(const Tensor& out, const Tensor& x, double by);
 void scale_cuda(const Tensor& out, const Tensor& x, double by);
 
 struct Stub {
-  // No constructor fills these: nullptr is there before any code runs. So it does not matter
-  // whether a kernel or its stub comes first.
+  // No constructor fills these: they are nullptr before any code runs. So the order of a kernel and
+  // its stub does not matter.
   Kernel cpu[LEVELS] = {};
   Kernel others[c10::COMPILE_TIME_MAX_DEVICE_TYPES] = {};
-  // The CPU's kernel, when it is known.
+  // The CPU's kernel, once it is known.
   std::atomic<Kernel> chosen{nullptr};
 
   Kernel find(c10::DeviceType type);
 };
 
-// The kernel that is registered for a type of device; if there is none, refuse.
-// For kCPU: of those that are registered, the one of the highest level that the processor has; the
-// processor is asked once for each stub, at its first call, and never for other devices. DEFAULT
-// is registered, always.
+// Returns the kernel registered for a device type; if there is none, call refuse. For kCPU, return
+// the registered kernel of the highest level that the processor has; call ask_processor once for
+// each stub, at its first call, and never for other devices. DEFAULT is always registered.
 Kernel Stub::find(c10::DeviceType type) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Stub::find");
 }
 
 struct Register {
-  // Fills the place of a kernel; `level` counts for kCPU alone.
+  // Fills in the pointer of a kernel; `level` matters only for kCPU.
   Register(Stub& stub, c10::DeviceType type, Kernel kernel, Level level = DEFAULT) {
     // TODO
   }
 };
 
-// In another file in real life, which may be loaded before this one or after it.
+// In real life this is in another file, which may be loaded before or after this one.
 extern Stub scale_stub;
 extern Stub shift_stub;
 
 // The host function of scale for all devices. Given.
 Tensor scale(const Tensor& x, double by);
 
-// TODO: static objects of type Register for the four kernels of scale.
-// TODO: TORCH_LIBRARY_IMPL(lecture04_k16, CUDA, m), where scale has its host function.
+// TODO: static objects of type Register for the four kernels of scale. TODO:
+// TORCH_LIBRARY_IMPL(lecture04_k16, CUDA, m), which registers scale's host function.
 
 // ---- given: do not change ----------------------------------------------------------------
 
@@ -164,7 +163,7 @@ Tensor shift(const Tensor& x, double by) {
   return call(shift_stub, x.device().type(), x, by);
 }
 
-// As if x were on that device, for machines that have none.
+// As if x were on that device, for machines without one.
 Tensor scale_on(c10::Device device, const Tensor& x, double by) {
   return call(scale_stub, device.type(), x, by);
 }
@@ -173,7 +172,7 @@ Tensor shift_on(c10::Device device, const Tensor& x, double by) {
   return call(shift_stub, device.type(), x, by);
 }
 
-// As at the first call on a machine with another processor; and how often that was asked.
+// Simulates the first call on another processor; returns how often it was asked.
 std::tuple<Tensor, int64_t> scale_there(
     int64_t level, c10::Device device, const Tensor& x, double by) {
   const auto before = asked;

@@ -1,19 +1,19 @@
 // tier: small
 //
-// A kernel on device 1.
+// Run a kernel on device 1.
 //
 // On cuda:0 all your tests pass; on cuda:1 your kernel is an illegal memory access. A launch goes
-// to the thread's current device. Inside PyTorch generated code sets it; in an operator of your
-// own you do.
+// to the thread's current device. Inside PyTorch, generated code sets it; in your own operator, you
+// do.
 //
-// Practise on maia:0 to maia:7: c10 has a fake of these chips, for tests.
+// Practise on maia:0 to maia:7: c10 has a fake of these chips for tests.
 //
-// 1. scale_ launches on x's device.
-// 2. mean launches for each tensor on its own.
+// 1. scale_: launch on x's device.
+// 2. mean: launch for each tensor on that tensor's device.
 //
-// However a call ends, the caller's current device comes back.
+// However a call ends, restore the caller's current device.
 //
-// First move: what runs even when an exception passes?
+// First move: what runs even when an exception is thrown?
 // Afterwards open torch/include/c10/core/DeviceGuard.h.
 //
 #include <ATen/core/Tensor.h>
@@ -30,8 +30,8 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Two kernels of the chips. They run on the current device of this thread, and an error is thrown
-// if x is elsewhere, or if they meet NaN.
+// Two kernels of the chips. They run on this thread's current device, and throw an error if x is
+// elsewhere or contains NaN.
 void launch_scale(const Tensor& x, double by);
 double launch_sum(const Tensor& x);
 
@@ -41,9 +41,9 @@ void scale_(const Tensor& x, double by) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: scale_");
 }
 
-// Returns the mean of all elements of all tensors; of none it is NaN, as 0.0 / 0 is.
+// Returns the mean of all elements of all tensors; without elements it is NaN, like 0.0 / 0.
 double mean(at::TensorList xs) {
-  // TODO: one launch_sum for each tensor, in their order.
+  // TODO: one launch_sum for each tensor, in order.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: mean");
 }
 

@@ -1,28 +1,28 @@
 // tier: full
 //
-// An autograd kernel that can be differentiated again.
+// Write an autograd kernel that can be differentiated again.
 //
-// The recurrence inside of state space models and gated RNNs has a kernel for the CPU, and that
-// kernel knows nothing of gradients:
+// The recurrence inside state space models and gated RNNs has a CPU kernel, and that kernel knows
+// nothing about gradients:
 //
 //   output[0] = input[0]
 //   output[t] = decay[t] * output[t - 1] + input[t]
 //
-// Its gradients need no kernel of their own. With g, the gradient of output, they are that
-// recurrence, read from the last step to the first:
+// Its gradients need no kernel of their own. With g, the gradient of output, they are the same
+// recurrence, run from the last step to the first:
 //
 //   carried[t]            = g[t] + decay[t + 1] * carried[t + 1]    at the last step: g[t]
 //   gradient of input[t]  = carried[t]
 //   gradient of decay[t]  = carried[t] * output[t - 1]              at the first step: 0
 //
 // So call linear_scan on tensors that ATen has flipped, rolled and sliced. All of these have
-// derivatives, and the second one of yours comes for free, and the third.
+// derivatives, so your second derivative comes for free, and so does the third.
 //
-// 1. Scan::forward: the operator below autograd, and what backward needs.
-// 2. Scan::backward: the gradients that are asked for.
+// 1. Scan::forward: call the operator below autograd, and save what backward needs.
+// 2. Scan::backward: compute the gradients that are needed.
 // 3. linear_scan_autograd, the kernel for the key Autograd: apply Scan.
 //
-// Begin on paper: three steps. What is carried, and which decay stands beside it?
+// Begin on paper: three steps. What is carried, and which decay multiplies it?
 // Afterwards open torch/include/torch/csrc/autograd/custom_function.h.
 //
 #include <ATen/ATen.h>
@@ -38,7 +38,7 @@ namespace {
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// The operator, through the dispatcher: whichever kernels the keys of the moment ask for.
+// The operator, through the dispatcher: whichever kernels the current keys select.
 Tensor linear_scan(const Tensor& decay, const Tensor& input) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("lecture04_k18::linear_scan", "")
@@ -76,22 +76,21 @@ Tensor linear_scan_cpu(const Tensor& decay, const Tensor& input) {
 // ---- the exercise ------------------------------------------------------------------------
 
 struct Scan : torch::autograd::Function<Scan> {
-  // Calls the operator, one time, and computes nothing else. Inside of an object of type
-  // at::AutoDispatchBelowADInplaceOrView the dispatcher skips the key that has brought you here.
-  // Keeps decay by ctx->save_for_backward, without a copy, and output only if decay requires a
-  // gradient: Tensor() takes its place. Asks for gradients as they are: an undefined one is to
-  // arrive as Tensor(), not as zeros (ctx->set_materialize_grads).
+  // Calls the operator once, and computes nothing else. While an object of type
+  // at::AutoDispatchBelowADInplaceOrView is alive, the dispatcher skips the autograd key that led
+  // here. Saves decay with ctx->save_for_backward, without a copy, and output only if decay
+  // requires a gradient, otherwise Tensor(). Lets an undefined gradient arrive as Tensor(), not as
+  // zeros (ctx->set_materialize_grads).
   static Tensor forward(AutogradContext* ctx, const Tensor& decay, const Tensor& input) {
     // TODO: the output, and what backward will need.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Scan::forward");
   }
 
-  // g comes in, alone in a list; the gradients of decay and of input go out. If g is undefined,
-  // both are Tensor(), and nothing is computed. That of decay is computed only if
-  // ctx->needs_input_grad(0). It calls linear_scan one time, and not below autograd, or there is no
-  // second derivative.
-  // g has any strides. decay[0] may be NaN and spoils nothing. There may be no step, or one:
-  // slice(0, 1) and slice(0, 0, -1) take what they find.
+  // Takes g as the only entry of a list; returns the gradients of decay and of input. If g is
+  // undefined, both are Tensor(), and nothing is computed. Compute that of decay only if
+  // ctx->needs_input_grad(0). Call linear_scan once, and not below autograd, or there is no second
+  // derivative. g may have any strides. decay[0] may be NaN without spoiling anything. There may be
+  // no steps, or one: slice(0, 1) and slice(0, 0, -1) work for these too.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     // TODO: the gradients, made of operators that have derivatives themselves.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Scan::backward");

@@ -1,28 +1,27 @@
 // tier: small
 //
-// A backend of one's own.
+// Write a backend of your own.
 //
-// PyTorch knows nothing of your chip, and torch.ones(2, 3).to("privateuseone") is to work tonight.
-// The dispatch key PrivateUse1 is kept free for such devices. How little is enough?
+// PyTorch knows nothing about your chip, but torch.ones(2, 3).to("privateuseone") must work
+// tonight. The dispatch key PrivateUse1 is reserved for such devices. How little is enough?
 //
-//   x.to(chip), x.cpu()    empty_strided, _copy_from     to be written
-//   x.t(), x[1:]           as_strided, view              CPU code: views touch no memory
-//   torch.relu(x)          chip::relu                    one kernel of the chip
-//   x @ y, and the rest    a fallback                    down to the CPU, and up again
+//   x.to(chip), x.cpu() empty_strided, _copy_from yours to write x.t(), x[1:] as_strided, view CPU
+//   code: views touch no memory torch.relu(x) chip::relu one kernel of the chip x @ y, and the rest
+//   a fallback down to the CPU, and up again
 //
-// The chip is given: memory whose addresses mean nothing to the processor, bytes that chip::read
-// and chip::write move, one kernel.
+// The chip is given: its memory has addresses that mean nothing to the processor, chip::read and
+// chip::write move bytes, and it has one kernel.
 //
 // 1. Tensors: an allocator, a device guard, empty and empty_strided.
-// 2. Copies: _copy_from, where to, cpu, copy_ and contiguous all end.
+// 2. Copies: _copy_from, which to, cpu, copy_ and contiguous all call.
 // 3. Views: as_strided, view and _reshape_alias.
 // 4. The rest: a boxed fallback, as in k09, around at::native::cpu_fallback.
 // 5. relu.
 //
 // First move: which of these functions does torch.empty(2, device="privateuseone") need?
 // Real life differs: streams, several devices, random numbers, hooks by which autograd finds the
-// device, an out= that is resized; and Python wants a module for the device, which the tests
-// register (torch._register_device_module).
+// device, resizing of out=; and Python needs a module for the device, which the tests register
+// (torch._register_device_module).
 // Afterwards read aten/src/ATen/native/CPUFallback.cpp, and PyTorch's model backend in
 // test/cpp_extensions/open_registration_extension/torch_openreg.
 //
@@ -49,15 +48,15 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// The device: a chip with memory of its own. Its addresses mean nothing to the processor, so
-// that code which reads or writes them as if they were its own ends with a segmentation fault.
+// The device: a chip with memory of its own. Its addresses mean nothing to the processor, so code
+// that dereferences them crashes with a segmentation fault.
 namespace chip {
 
 constexpr uintptr_t kFar = uintptr_t{1} << 62;
 std::map<uintptr_t, size_t> blocks;
 int64_t launches = 0;
 
-// The processor's name for `bytes` bytes at a chip address, which must lie in one block.
+// The processor's address of `bytes` bytes at a chip address, which must be within one block.
 void* near(const void* address, size_t bytes) {
   const auto from = reinterpret_cast<uintptr_t>(address);
   auto block = blocks.upper_bound(from);
@@ -123,7 +122,7 @@ size_t extent(const Tensor& x) {
   return at::detail::computeStorageNbytes(x.sizes(), x.strides(), x.itemsize());
 }
 
-// An allocator that cannot copy; how it allocates is yours to say.
+// An allocator that cannot copy; you decide how it allocates.
 struct BaseAllocator : c10::Allocator {
   void copy_data(void* /*to*/, const void* /*from*/, size_t /*bytes*/) const override {
     TORCH_CHECK_NOT_IMPLEMENTED(false, "chip: storages are not cloned");
@@ -133,10 +132,9 @@ struct BaseAllocator : c10::Allocator {
 // ---- the exercise ------------------------------------------------------------------------
 
 // Step 1. An allocator, derived from BaseAllocator and registered by REGISTER_ALLOCATOR: its
-// allocate(bytes) returns a c10::DataPtr on kDevice, whose deleter is chip::free; no memory for no
-// bytes. And a device guard, which is c10::impl::NoOpDeviceGuardImpl but for getDevice(), the
-// current device: kDevice.
-// TODO: the allocator. The guard that stands here does nothing, and is where you start from.
+// allocate(bytes) returns a c10::DataPtr on kDevice, whose deleter is chip::free; allocate nothing
+// for 0 bytes. And a device guard: c10::impl::NoOpDeviceGuardImpl, except that getDevice(), the
+// current device, returns kDevice. TODO: the allocator. The guard here does nothing; start from it.
 C10_REGISTER_GUARD_IMPL(
     PrivateUse1,
     c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1>)
@@ -164,16 +162,16 @@ Tensor empty_strided(
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: empty_strided");
 }
 
-// Step 2. A tensor on the processor with the sizes and strides of x, which is on the chip, and with
-// the bytes that x has, those between its elements included.
+// Step 2. Returns a CPU tensor with the sizes and strides of x, which is on the chip, and with the
+// bytes of x, including those between its elements.
 Tensor download(const Tensor& x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: download");
 }
 
-// Writes self into dst, and returns dst; at least one is on the chip. Strides, offsets, dtypes and
-// broadcasting are what a copy from CPU to CPU is good at; its errors are errors here. What lies
-// between the elements of dst stays as it is. Either may be empty.
+// Copies self into dst, and returns dst; at least one is on the chip. A copy from CPU to CPU
+// handles strides, offsets, dtypes and broadcasting; its errors are your errors. Do not change
+// bytes between the elements of dst. Either may be empty.
 Tensor copy_from_and_resize(const Tensor& self, const Tensor& dst) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: copy_from_and_resize");
@@ -183,15 +181,15 @@ Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
   return copy_from_and_resize(self, dst);
 }
 
-// Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then lets the processor
-// do it. A view cannot be had that way: error_on_views refuses it, instead of a silent copy.
+// Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then runs it on the
+// CPU. That cannot make a view: error_on_views refuses one instead of silently copying.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: fallback");
 }
 
-// Step 5. chip::relu for float32: one launch for each call, none for an empty tensor. It takes one
-// float after another. Other dtypes go the way of step 4, by
+// Step 5. chip::relu for float32: one launch for each call, none for an empty tensor. It takes
+// contiguous floats. Other dtypes fall back as in step 4, with
 // at::native::call_fallback_fn<&fallback, at::_ops::relu>::call.
 Tensor relu(const Tensor& self) {
   // TODO
@@ -207,7 +205,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   // TODO, step 5: relu.
 }
 
-// TODO, step 4: the fallback, in a block for the namespace _, which stands for all operators.
+// TODO, step 4: the fallback, in a block for the namespace _, which means all operators.
 
 // ---- given: do not change ----------------------------------------------------------------
 

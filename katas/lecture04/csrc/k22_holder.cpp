@@ -2,21 +2,22 @@
 //
 // Owners in C++ and owners in Python.
 //
-// Parents own their children, and children know their parent. Let both be owners, and no family
-// ever dies: a count of owners inside the object waits for its own tail. By such counts,
-// c10::intrusive_ptr, live tensors, storages and all objects of a class that m.class_ registers;
-// their owners are in C++ and in Python.
+// Parents own their children, and children know their parent. If both were owners, no family would
+// ever die: the reference counts would form a cycle. Tensors, storages and all objects of a class
+// that m.class_ registers live by such counts, in a c10::intrusive_ptr; their owners are in C++ and
+// in Python.
 //
 //   Python's root ====> root ====> branch ====> leaf        ====> owns
 //                           <----         <----             <---- knows
 //
-// 1. Node: which members own, and which only know?
+// 1. Node: which members own, and which only refer?
 // 2. add, children, parent, depth.
-// 3. keep, kept: a tensor that only C++ holds comes back as the same Python object, attributes and
-//    all. PyTorch sees to that, if it is the same tensor.
-// 4. release_resources: while weak pointers are left, a destructor waits. What is called at once?
+// 3. keep, kept: a tensor that only C++ holds comes back as the same Python object, with its
+//    attributes. PyTorch guarantees that if it is the same tensor.
+// 4. release_resources: while weak pointers exist, the destructor waits. What is called
+//    immediately?
 //
-// Begin on paper: Python says `del root` and holds leaf. Which counts fall to zero, one after
+// Begin on paper: Python runs `del root` but holds leaf. Which counts fall to zero, one after
 // another?
 // Afterwards open torch/include/c10/util/intrusive_ptr.h: its long comments are worth an evening.
 //
@@ -34,7 +35,7 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// How many nodes have been made and not been destroyed: the tests look for leaks with it.
+// How many nodes exist: made and not yet destroyed. The tests use it to find leaks.
 std::atomic<int64_t> alive{0};
 
 struct Counted : torch::CustomClassHolder {
@@ -56,16 +57,16 @@ int64_t live() {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// A node of a tree. It owns its children and the tensor that it keeps, and knows its parent.
-// c10::weak_intrusive_ptr<Node> cannot be a member, for Node is not complete inside of its own
-// definition; c10::weak_intrusive_ptr<Counted> can be. It has no default: begin with
-// {c10::intrusive_ptr<Counted>()}.
+// A node of a tree. It owns its children and its tensor, and refers to its parent.
+// c10::weak_intrusive_ptr<Node> cannot be a member, because Node is incomplete inside its own
+// definition; c10::weak_intrusive_ptr<Counted> can be. It has no default constructor: initialise it
+// with {c10::intrusive_ptr<Counted>()}.
 struct Node : Counted {
   using Counted::Counted;
   // TODO: three members.
 
-  // The last owner has gone, and weak pointers to this node are left: lets go of all that the node
-  // owns. Afterwards it is only remembered.
+  // Called when the last owner is gone but weak pointers are left: drops everything that the node
+  // owns.
   void release_resources() override {
     // TODO
   }
@@ -73,24 +74,24 @@ struct Node : Counted {
 
 using NodePtr = c10::intrusive_ptr<Node>;
 
-// ValueError if the child has a parent that is alive, or is self or above it. Given.
+// Raises ValueError if the child has a live parent, or is self or above it. Given.
 void refuse(const NodePtr& self, const NodePtr& child);
 
-// From now on self owns the child, and the child knows self.
+// Makes self own the child, and the child refer to self.
 void add(const NodePtr& self, const NodePtr& child) {
   refuse(self, child);
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: add");
 }
 
-// The children, in the order in which they were added: they themselves, not copies.
+// The children, in the order in which they were added; not copies.
 std::vector<NodePtr> children(const NodePtr& self) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: children");
 }
 
-// The node that owns self; nullopt if it has none, or it has died.
-// c10::static_intrusive_pointer_cast<Node> goes from a pointer to Counted to one to Node.
+// The node that owns self; nullopt if there is none or it has died.
+// c10::static_intrusive_pointer_cast<Node> casts a pointer to Counted to one to Node.
 std::optional<NodePtr> parent(const NodePtr& self) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: parent");
@@ -102,7 +103,7 @@ int64_t depth(const NodePtr& self) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: depth");
 }
 
-// Keeps a tensor, or nothing, instead of the one before.
+// Keeps a tensor, or nothing, instead of the previous one.
 void keep(const NodePtr& self, std::optional<Tensor> x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: keep");
@@ -128,8 +129,8 @@ TORCH_LIBRARY(lecture04_k22, m) {
   m.class_<Node>("Node")
       .def(torch::init<std::string>())
       .def("name", [](const NodePtr& self) { return self->name; })
-      // How many intrusive pointers own it. Each time a node comes to Python, a new Python object
-      // is made around it, so `is` cannot tell whether two nodes are one.
+      // How many intrusive pointers own it. Each return to Python makes a new Python object around
+      // the node, so `is` cannot tell whether two nodes are the same.
       .def("uses", [](const NodePtr& self) { return static_cast<int64_t>(self.use_count()); })
       .def("same", [](const NodePtr& self, const NodePtr& other) { return self == other; })
       .def("add", &add)

@@ -1,19 +1,19 @@
 // tier: small
 //
-// A C++ object that travels.
+// Make a C++ object that can be pickled.
 //
-// To pickle a node of the last kata fails: "Tried to serialize object ... which does not have a
-// __getstate__ method defined!" C++ objects have no __dict__ that pickle could walk through. Two
-// functions are enough, one that takes an object apart and one that builds it: then torch.save
-// works, and copies for worker processes, without a line of Python.
+// Pickling a node of the last kata fails: "Tried to serialize object ... which does not have a
+// __getstate__ method defined!" C++ objects have no __dict__ for pickle to read. Two functions are
+// enough, one that takes an object apart and one that rebuilds it: then torch.save works, and so do
+// copies for worker processes, without a line of Python.
 //
 //   node  --state_of-->  ("root", tensor or None, [child, child])  --node_of-->  node
 //
-// 1. state_of and node_of. Pickle visits by itself what it finds in a state.
+// 1. state_of and node_of. Pickle itself visits the objects that it finds in a state.
 // 2. path and size, which are operators: m.def, with a schema in which the class is called
 //    __torch__.torch.classes.lecture04_k23.Node.
 //
-// First move: what of a node is not in its state, and who brings it back?
+// First move: which part of a node is not in its state, and what restores it?
 // Afterwards read def_pickle in torch/include/torch/custom_class.h.
 //
 #include <ATen/core/Tensor.h>
@@ -31,7 +31,7 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// How many nodes have been made and not been destroyed: the tests look for leaks with it.
+// How many nodes exist: made and not yet destroyed. The tests use it to find leaks.
 std::atomic<int64_t> alive{0};
 
 struct Counted : torch::CustomClassHolder {
@@ -51,7 +51,7 @@ int64_t live() {
   return alive;
 }
 
-// PyTorch finds a class by its C++ name, and the kata before has a Node.
+// PyTorch finds a class by its C++ name, and the previous kata has a Node.
 namespace travelling {
 
 struct Node : Counted {
@@ -86,16 +86,16 @@ void add(const NodePtr& self, const NodePtr& child) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The name, the tensor that is kept, the children.
+// The name, the kept tensor, the children.
 using State = std::tuple<std::string, std::optional<Tensor>, std::vector<NodePtr>>;
 
-// Takes a node apart, and changes nothing of it.
+// Returns the state of a node, without changing the node.
 State state_of(const NodePtr& self) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: state_of");
 }
 
-// A new node of this state. Its children know it as their parent. No tensor is copied.
+// Returns a new node with this state, the parent of its children. Copies no tensor.
 NodePtr node_of(const State& state) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: node_of");
@@ -107,7 +107,7 @@ std::string path(const NodePtr& node) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: path");
 }
 
-// How many nodes a tree has, with the node at its top.
+// The number of nodes in a tree, including the one at its top.
 int64_t size(const NodePtr& node) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: size");
@@ -128,5 +128,5 @@ TORCH_LIBRARY(lecture04_k23, m) {
           [](const NodePtr& self) { return state_of(self); },
           [](State state) { return node_of(state); });
   // TODO: the operators path, which returns str, and size, which returns int. Their schemas can
-  // name Node only now that the class is registered.
+  // name Node only after the class is registered.
 }

@@ -1,27 +1,28 @@
 // tier: small
 //
-// Catch as little as you mean.
+// Catch only what you mean to catch.
 //
-// std::stoll reads a number from a text, and looks harmless until Python calls it. PyTorch's own
-// parser of schemas does so:
+// std::stoll parses a number and looks harmless until Python calls it. PyTorch's own schema parser
+// uses it:
 //
 //   torch._C.parse_schema("f(int[" + 30 * "9" + "] x) -> int")     # IndexError: stoll
 //
-// Not an index in sight. pybind11 translates the exceptions of the standard library by a table of
-// its own; PyTorch has classes that say what they mean:
+// There is no index in sight. pybind11 translates standard library exceptions by a table of its
+// own; PyTorch has classes that say what they mean:
 //
 //   TORCH_CHECK_INDEX    throws c10::IndexError    which is IndexError in Python
 //   TORCH_CHECK_TYPE     throws c10::TypeError     which is TypeError
 //   TORCH_CHECK_VALUE    throws c10::ValueError    which is ValueError
 //                        each is a c10::Error, which alone is RuntimeError
 //
-// 1. whole_number: a ValueError for all that is no number.
-// 2. element_or: catch one type and no more.
-// 3. elements: add to a message where it happened, and keep the type. c10::Error::add_context
-//    helps: it writes the brackets, too.
+// 1. whole_number: raise a ValueError for anything that is not a number.
+// 2. element_or: catch one type and no other.
+// 3. elements: add the position to the message, and keep the type. c10::Error::add_context helps:
+//    it adds the brackets too.
 //
 // First move: what does std::stoll throw for "twelve", and what for thirty nines?
-// Afterwards open torch/csrc/Exceptions.h in torch/include: it turns each class into its type.
+// Afterwards open torch/csrc/Exceptions.h in torch/include: it turns each class into its Python
+// type.
 //
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
@@ -34,12 +35,12 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The element of a 1-d tensor of floats; a negative index counts from the end. It checks, in this
-// order, by the macros of the table: the dtype, the dims, the index. Given.
+// The element of a 1-d tensor of floats; a negative index counts from the end. With the macros of
+// the table it checks, in this order, dtype, dims and index. Given.
 double element(const Tensor& x, int64_t index);
 
 // The number in a text, as std::stoll reads it (base 10; leading spaces and a sign are fine), if it
-// reads the whole text. Otherwise, and if 64 bits are too few, refuse(text) (given).
+// reads the whole text. Otherwise, or if 64 bits are too few, call refuse(text) (given).
 [[noreturn]] void refuse(const std::string& text);
 
 int64_t whole_number(const std::string& text) {
@@ -47,13 +48,13 @@ int64_t whole_number(const std::string& text) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: whole_number");
 }
 
-// As element, but `otherwise` where element throws an IndexError. Its other errors pass.
+// Like element, but returns `otherwise` if element throws an IndexError. Other errors pass through.
 double element_or(const Tensor& x, int64_t index, double otherwise) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: element_or");
 }
 
-// One element for each index. An error of element passes with its own type, and says where:
+// Returns one element for each index. An error of element keeps its type, and adds the position:
 // "element: index 5 is out of range for size 3 (at position 1 of indices)".
 std::vector<double> elements(const Tensor& x, at::IntArrayRef indices) {
   // TODO

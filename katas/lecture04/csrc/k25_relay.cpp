@@ -1,10 +1,10 @@
 // tier: small
 //
-// Errors and warnings on their way.
+// Pass errors and warnings through C++.
 //
-// A Python kernel raises KeyError inside of a C++ operator, and Python catches that very object,
-// traceback and all. In between it was a C++ exception, and every frame that it passed was left
-// without a return:
+// A Python kernel raises KeyError inside a C++ operator, and Python catches that very object, with
+// its traceback. In between it was a C++ exception, and every frame that it passed was left without
+// a return:
 //
 //   Python   relay(x)                   KeyError arrives
 //   C++        ++running;                    ^
@@ -12,10 +12,11 @@
 //   Python       raise KeyError  ------------/
 //   C++        --running;               is skipped
 //
-// 1. Running and relay: the count is right again, however relay is left.
-// 2. relay_in_thread: an exception that leaves a thread's function ends the process. Carry it over.
-// 3. zero_nan_quietly: warnings take a way of their own, through the handler of the moment. Set
-//    another one for a scope with c10::WarningUtils::WarningHandlerGuard.
+// 1. Running and relay: restore the count, however relay is left.
+// 2. relay_in_thread: an exception that leaves a thread's function ends the process. Carry it to
+//    the caller's thread.
+// 3. zero_nan_quietly: warnings go to the current handler. Set another one for a scope with
+//    c10::WarningUtils::WarningHandlerGuard.
 //
 // First move: what runs between throw and catch?
 // Afterwards open torch/include/pybind11/pytypes.h at error_already_set: it holds the object. In
@@ -47,24 +48,24 @@ struct Running {
 };
 
 // Returns call_callback(x). While it runs, `running` is one higher; callbacks may call relay again.
-// An exception of the callback reaches Python as the same object.
+// An exception in the callback must reach Python as the same object.
 Tensor relay(const Tensor& x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay");
 }
 
-// The same in a std::thread of its own, which is joined before this returns or throws. `running`
-// stays as it is.
+// The same in a std::thread of its own, which is joined before this returns or throws. Do not
+// change `running`.
 Tensor relay_in_thread(const Tensor& x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: relay_in_thread");
 }
 
-// A copy of x with 0 for NaN. If there was any, it warns: "zero_nan: 2 of 6 elements were NaN". A
-// sparse x is an error. Given.
+// A copy of x with 0 for NaN. If there was any, warns: "zero_nan: 2 of 6 elements were NaN". Throws
+// for a sparse x. Given.
 Tensor zero_nan(const Tensor& x);
 
-// Keeps the messages of the warnings that come to it. Given.
+// Keeps the messages of the warnings that it receives. Given.
 struct Collect : c10::WarningHandler {
   std::vector<std::string> messages;
   void process(const c10::Warning& warning) override {
@@ -72,8 +73,8 @@ struct Collect : c10::WarningHandler {
   }
 };
 
-// Returns zero_nan(x) and the messages that it warned with; none goes anywhere else. The former
-// handler is back afterwards.
+// Returns zero_nan(x) and the messages that it warned with; none goes anywhere else. Restores the
+// old handler afterwards.
 std::tuple<Tensor, std::vector<std::string>> zero_nan_quietly(const Tensor& x) {
   // TODO
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: zero_nan_quietly");

@@ -1,7 +1,7 @@
-"""Debug: the kernels are right, and their schemas lie.
+"""Debug: the kernels are right, but their schemas lie.
 
-A schema is a promise. Tensor(a!) is written to; two that share a letter may share memory; all
-else is read, or new. PyTorch never looks into your kernel to see whether that is true:
+A schema is a promise. Tensor(a!) is written to; two tensors with the same letter may share memory;
+all others are only read, or new. PyTorch never looks into your kernel to check:
 
     def f(x, total):
         torch.ops.lecture04_k03.add_to(x, total)    # a write that its schema hides
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def negate_(self: Tensor) -> Tensor:
-    """Given, as all kernels are."""
+    """Negate each element in place. All kernels are given."""
     return self.neg_()
 
 
@@ -34,7 +34,7 @@ def first_half(self: Tensor) -> Tensor:
 
 
 def add_to(x: Tensor, total: Tensor) -> None:
-    """Add up."""
+    """Add x to the total."""
     total.add_(x)
 
 
@@ -44,7 +44,7 @@ def halved(self: Tensor) -> Tensor:
 
 
 def keep_max_(self: Tensor, other: Tensor) -> Tensor:
-    """Keep the larger ones."""
+    """Keep the larger of each pair of elements."""
     return self.copy_(self.maximum(other))
 
 
@@ -54,7 +54,7 @@ SCHEMAS = (
     "negate_(Tensor(a!) self) -> Tensor(a!)",
     "first_half(Tensor(a) self) -> Tensor(a)",
     "add_to(Tensor x, Tensor(a!) total) -> ()",
-    # A promise of sharing that is not kept makes nothing faster, and a compiler copies for it.
+    # A false promise of sharing speeds up nothing, and makes a compiler copy.
     "halved(Tensor self) -> Tensor",
     "keep_max_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
 )

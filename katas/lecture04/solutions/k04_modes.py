@@ -1,5 +1,5 @@
 """What modes do to the dispatch keys of a thread."""
-# ruff: noqa: SLF001 - only torch._C knows these sets
+# ruff: noqa: SLF001 - only torch._C has these sets
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
-# The keys that this kata looks at. AutogradFunctionality stands for AutogradCPU and its kind.
+# The keys that this kata looks at. AutogradFunctionality means AutogradCPU and the like.
 KEYS: Final = (
     *("BackendSelect", "Python", "ADInplaceOrView", "AutogradOther", "AutogradFunctionality"),
     *("AutocastCPU", "AutocastCUDA", "PythonTLSSnapshot"),
@@ -26,10 +26,11 @@ def texts(what: str, keys: torch._C.DispatchKeySet) -> set[str]:
 
 
 def effect(mode: AbstractContextManager[object]) -> set[str]:
-    """Enter a mode, and return how this thread's two sets differ from those before.
+    """Enter a mode, and return how it changes this thread's two sets.
 
-    "+excluded Python" says that the mode excludes the key, "-excluded Python" that it excludes it
-    no longer; "+included Python" and "-included Python" say so of the other set. Leave the mode.
+    "+excluded Python" means that the mode adds the key to the excluded set, "-excluded Python" that
+    it removes it; "+included Python" and "-included Python" are for the other set. Leave the mode
+    at the end.
     """
 
     def now() -> set[str]:

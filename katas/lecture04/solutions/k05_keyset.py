@@ -13,7 +13,7 @@ FUNCTIONALITIES: Final = (
     *("ADInplaceOrView", "AutogradOther", "AutogradFunctionality", "AutocastCPU"),
     "PythonTLSSnapshot",
 )
-# The functionalities that each backend has for itself, and how their keys begin: SparseCUDA.
+# The functionalities that exist per backend, and the prefixes of their keys: SparseCUDA.
 PREFIXES: Final = {"Dense": "", "Sparse": "Sparse", "AutogradFunctionality": "Autograd"}
 # The bit of each backend and functionality.
 BITS: Final = {part: 1 << place for place, part in enumerate((*BACKENDS, *FUNCTIONALITIES))}
@@ -28,7 +28,7 @@ EVERY_BACKEND: Final = (1 << len(BACKENDS)) - 1
 
 @dataclass(frozen=True)
 class KeySet:
-    """A set of dispatch keys; `bits` has those of the parts of all keys."""
+    """A set of dispatch keys; `bits` has the bits of all parts of its keys."""
 
     bits: int = 0
 
@@ -42,7 +42,7 @@ class KeySet:
         return cls(bits)
 
     def __contains__(self, key: str) -> bool:
-        """Whether all parts of a key are there."""
+        """Whether the set has all parts of a key."""
         bits = KeySet.of(key).bits
         return self.bits & bits == bits
 
@@ -56,7 +56,7 @@ class KeySet:
 
     @property
     def highest(self) -> str:
-        """The key of the highest functionality: if it is of a backend, of the highest one.
+        """The key of the highest functionality, and of the highest backend if it is per backend.
 
         "Undefined" if there is no functionality.
         """
@@ -69,5 +69,5 @@ class KeySet:
         return PREFIXES[highest] + BACKENDS[(self.bits & EVERY_BACKEND).bit_length() - 1]
 
     def below(self, key: str) -> KeySet:
-        """Return what a kernel for `key` passes on: lower functionalities, all its backends."""
+        """Return what a kernel for `key` passes on: the lower functionalities and all backends."""
         return KeySet(self.bits & (BITS[PARTS[key][0]] - 1))

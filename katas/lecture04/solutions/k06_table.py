@@ -7,7 +7,7 @@ from typing import Final
 
 
 BACKENDS: Final = ("CPU", "CUDA", "Meta", "SparseCPU")
-# The keys of autograd, each with the backends that it is for.
+# The autograd keys, each with its backends.
 AUTOGRAD: Final = {
     "AutogradCPU": {"CPU"},
     "AutogradCUDA": {"CUDA"},
@@ -23,17 +23,17 @@ ALIASES: Final = {
 
 
 def ambiguous(*_: Any) -> Any:
-    """Stands where a kernel for AutogradOther could mean two things. Given."""
+    """Refuse: a kernel for AutogradOther would be ambiguous. Given."""
     raise RuntimeError("ambiguous: register a kernel for AutogradOther")
 
 
 def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tuple[Any, str]:  # noqa: PLR0911 - rules
-    """Return the kernel that the table has for a key, and the rule that says so.
+    """Return the kernel that the table has for a key, and the rule that chose it.
 
     `kernels` has an operator's kernels by key or alias key, `fallbacks` those for all operators.
     Without a kernel return ``(None, "missing")``.
 
-    AutogradOther stands for many backends: if one of them has a kernel of its own and the operator
+    AutogradOther serves many backends: if one of them has a kernel of its own and the operator has
     one for CompositeImplicitAutograd, return ``(ambiguous, "ambiguous autogradother")``.
     """
     if key in kernels:
@@ -44,7 +44,7 @@ def lookup(kernels: dict[str, Any], fallbacks: dict[str, Any], key: str) -> tupl
     has_backend = not AUTOGRAD.get(key, set()).isdisjoint(kernels)
     if implicit and has_backend and key == "AutogradOther":
         return ambiguous, "ambiguous autogradother"
-    # A decomposition would be differentiated where a kernel runs that has no derivative.
+    # Otherwise autograd would differentiate the decomposition, although another kernel runs.
     if implicit and not has_backend and "CompositeExplicitAutograd" not in kernels:
         return kernels["CompositeImplicitAutograd"], "math kernel"
     if autograd:

@@ -1,4 +1,4 @@
-"""A log of every operator below autograd: ``__torch_dispatch__``."""
+"""Log every operator below autograd with ``__torch_dispatch__``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def about(tensor: torch.Tensor) -> str:
 
 
 def share(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors lie in one storage, be it empty or on meta. Given."""
+    """Whether two tensors share one storage, even if it is empty or on meta. Given."""
     storages = one.untyped_storage(), other.untyped_storage()
     return storages[0]._cdata == storages[1]._cdata  # noqa: SLF001 - it has no public name
 
@@ -46,7 +46,7 @@ class OperatorLog(TorchDispatchMode):
         return "\n".join(self.lines)
 
     def number(self, tensor: torch.Tensor) -> str:
-        """Return "$2" for a tensor that has a number; "$2: float32[3]" where this gives it one."""
+        """Return "$2" for a tensor that has a number; "$2: float32[3]" if this call assigns it."""
         if tensor in self._numbers:
             return f"${self._numbers[tensor]}"
         number = self._numbers[tensor] = self._count
@@ -54,7 +54,7 @@ class OperatorLog(TorchDispatchMode):
         return f"${number}: {about(tensor)}"
 
     def text(self, value: Any) -> str:
-        """Return how an argument or a result is written: tensors by `number`. Given."""
+        """Return the text of an argument or a result: tensors by `number`. Given."""
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(self.text(item) for item in value)}]"
         return self.number(value) if isinstance(value, torch.Tensor) else str(value)
@@ -66,14 +66,14 @@ class OperatorLog(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Run the operator `func`, log it, and return its result as it is.
+        """Run the operator `func`, log it, and return its result unchanged.
 
-        Inputs come first, each with a line of its own if it has no number yet: positional ones
-        before those by keyword, which are written ``name=value`` in the call. Several results, or
-        a list of them, are joined by ", "; for the result None there is no " = ". A call that
-        raises leaves no line of its own.
+        Inputs come first, each on a line of its own if it has no number yet: positional inputs
+        before keyword ones, which the call shows as ``name=value``. Join several results, or a list
+        of them, by ", "; for the result None leave out " = ". A call that raises adds no line for
+        itself.
 
-        The remark names the first input in whose storage a new result lies, if there is one.
+        The remark names the first input whose storage a new result shares, if there is one.
         """
         kwargs = kwargs or {}
         inputs = tensors_in([*args, *kwargs.values()])
@@ -83,7 +83,7 @@ class OperatorLog(TorchDispatchMode):
         written = [self.text(value) for value in args]
         written += [f"{name}={self.text(value)}" for name, value in kwargs.items()]
         line = f"{func}({', '.join(written)})"
-        # The mode is not active in here: the call goes on below it, and does not come back.
+        # The mode is not active in here: the call continues below it, and does not come back.
         result = func(*args, **kwargs)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         new = [each for each in tensors_in(results) if each not in self._numbers]

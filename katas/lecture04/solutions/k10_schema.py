@@ -12,7 +12,7 @@ from typing import NamedTuple
 # Types whose parentheses hold types: Dict(str, Tensor). After any other name, and after these
 # parentheses, a parenthesis opens an alias annotation: Tensor(a!), Dict(str, t)(a!).
 GENERIC: Final = frozenset({"Dict", "Future", "RRef", "Await"})
-# The default of an argument that has none; None will not do: it is a default like others.
+# The default of an argument that has none; None cannot mark that: it is a valid default.
 NO_DEFAULT: Final = "no default"
 
 
@@ -37,7 +37,7 @@ class Type:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument, or a return value: that has no default, and its name may be empty."""
+    """An argument or a return value; the latter has no default, and its name may be empty."""
 
     type: Type
     name: str = ""
@@ -58,7 +58,7 @@ class Schema:
 
 
 class SchemaError(ValueError):
-    """The text is no schema; `position` is the index in it of the first thing at fault."""
+    """The text is not a schema; `position` is the index of the first token that is wrong."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"{message} at position {position}")
@@ -74,7 +74,7 @@ class Token(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a text, and a cursor. Given: nothing to change here."""
+    """The tokens of a text, and a cursor. Given: do not change."""
 
     PATTERN = re.compile(
         r"\s*(?:(?P<name>[A-Za-z_]\w*)"
@@ -96,7 +96,7 @@ class Tokens:
         return self.tokens[self.cursor]
 
     def accept(self, mark: str) -> bool:
-        """Step over the next token if its text is `mark`, and say whether it was."""
+        """Step over the next token if its text is `mark`, and return whether it was."""
         found = self.next.text == mark
         self.cursor += found
         return found
@@ -123,7 +123,7 @@ def parse_default(tokens: Tokens, type_: Type) -> Any:
         return _parse_constant(tokens, type_)
     (element,) = type_.params
     if type_.size is not None and tokens.next.text != "[":
-        # One value stands for all of a list whose length is known: int[2] stride=1.
+        # One value fills a list of known length: int[2] stride=1.
         return [_parse_constant(tokens, element)] * type_.size
     tokens.expect("[")
     values = []
@@ -152,7 +152,7 @@ def parse_schema(text: str) -> Schema:
     Raises
     ------
     SchemaError
-        If the text is no schema, with the position of the first token that does not fit.
+        If the text is not a schema, with the position of the first wrong token.
     """
     tokens = Tokens(text)
     name = tokens.expect("name")
@@ -184,7 +184,7 @@ def parse_params(tokens: Tokens) -> tuple[Type, ...]:
 def parse_size(tokens: Tokens) -> int | None:
     """Read the size of a list, the 2 of ``int[2]``, if there is one. Given.
 
-    PyTorch cuts ``int[2.5]`` down to 2; here it is an error.
+    PyTorch truncates ``int[2.5]`` to 2; here it is an error.
     """
     kind, text, position = tokens.next
     if kind != "number":
@@ -198,7 +198,7 @@ def parse_size(tokens: Tokens) -> int | None:
 
 
 def parse_sets(tokens: Tokens) -> frozenset[str]:
-    """Read the names of alias sets: ``a|b``, or ``*`` alone."""
+    """Read the names of alias sets: ``a|b``, or only ``*``."""
     if tokens.accept("*"):
         return frozenset("*")
     found = {tokens.expect("name")}
@@ -208,9 +208,10 @@ def parse_sets(tokens: Tokens) -> frozenset[str]:
 
 
 def parse_alias(tokens: Tokens) -> Alias | None:
-    """Read an alias annotation, ``(a! -> *)``; return None if the next token opens none.
+    """Read an alias annotation, ``(a! -> *)``; return None if the next token is not "(".
 
-    ``!`` says that it is written to. Without ``->`` the sets after the call are those before.
+    ``!`` means that it is written to. Without ``->`` the sets after the call are the same as
+    before.
     """
     if not tokens.accept("("):
         return None
@@ -224,8 +225,8 @@ def parse_alias(tokens: Tokens) -> Alias | None:
 def parse_type(tokens: Tokens) -> Type:
     """Read a type, its alias annotations included: ``Tensor(a!)[]?``.
 
-    An annotation belongs to what stands directly before it: in ``Tensor(a!)[]`` to the tensors in
-    the list, in ``Tensor[](a!)`` to the list.
+    An annotation belongs to what is directly before it: in ``Tensor(a!)[]`` to the tensors in the
+    list, in ``Tensor[](a!)`` to the list.
     """
     if tokens.next.text == "(":
         found = Type("Tuple", parse_params(tokens))
@@ -235,7 +236,7 @@ def parse_type(tokens: Tokens) -> Type:
             name += "." + tokens.expect("name")
         params = parse_params(tokens) if name in GENERIC else ()
         found = Type(name, params, alias=parse_alias(tokens))
-    # What follows wraps what came before: the text reads from the inside out.
+    # A suffix wraps the type before it: the text reads from the inside out.
     while True:
         if tokens.accept("?"):
             found = Type("Optional", (found,))
@@ -264,7 +265,8 @@ def parse_return(tokens: Tokens) -> Argument:
 def parse_list(tokens: Tokens, *, returns: bool) -> tuple[list[Argument], bool]:
     """Read a list in parentheses, of arguments or of returns, and whether it ends with ``...``.
 
-    Arguments after a ``*`` are `kwarg_only`; the star itself is none. Nothing follows ``...``.
+    Arguments after a ``*`` are `kwarg_only`; the star itself is not an argument. Nothing follows
+    ``...``.
     """
     tokens.expect("(")
     if tokens.accept(")"):
@@ -297,7 +299,7 @@ def format_default(value: Any, type_: Type) -> str:
             return str(value[0])
         return f"[{', '.join(format_default(each, type_) for each in value)}]"
     if isinstance(value, float):
-        # 17 digits tell every float64 from its neighbours; a whole number ends in a point.
+        # 17 digits distinguish every float64 from its neighbours; a whole number ends in a point.
         text = format(value, ".17g")
         return f"{text}." if text.lstrip("-").isdigit() else text
     if isinstance(value, str):
@@ -324,7 +326,7 @@ def format_schema(schema: Schema) -> str:
     if schema.varret:
         returns.append("...")
     result = ", ".join(returns)
-    # One tuple in parentheses of its own: bare, it would be read as a list of returns.
+    # A single tuple gets parentheses of its own: bare, it would be read as a list of returns.
     if len(returns) != 1 or result.startswith("("):
         result = f"({result})"
     return f"{schema.name}{overload}({', '.join(arguments)}) -> {result}"

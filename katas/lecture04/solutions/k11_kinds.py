@@ -6,9 +6,9 @@ from typing import Any
 
 
 def kind(schema: Any) -> str:
-    """Return the kind of an operator, by what its arguments say; the first that fits.
+    """Return the kind of an operator from its arguments: the first of these that fits.
 
-    - "out": it writes to an argument that is keyword-only.
+    - "out": it writes to a keyword-only argument.
     - "inplace": it writes to an argument, and its name ends in ``_``.
     - "mutable": it writes to an argument.
     - "view": an argument shares its memory with a result; only annotated arguments do.

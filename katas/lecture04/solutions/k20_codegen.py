@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 
-# Types of arguments in C++, and how to take one out of an IValue.
+# Argument types in C++, and how to read each from an IValue.
 CXX: Final = {
     "Tensor": "const Tensor&",
     "Scalar": "const at::Scalar&",
@@ -32,7 +32,7 @@ class Entry:
 
     @property
     def symbol(self) -> str:
-        """The name in C++ of the struct, and of the operator that tests call: ``pow_Scalar``."""
+        """The C++ name of the struct, and of the operator that tests call: ``pow_Scalar``."""
         return f"{self.name}_{self.overload}" if self.overload else self.name
 
 
@@ -77,13 +77,13 @@ def saved_names(entry: Entry) -> list[str]:
 
 
 def saved_tensors(entry: Entry) -> list[str]:
-    """Return the names that forward has given to ``save_for_backward``, in that order. Given."""
+    """Return the names that forward passes to ``save_for_backward``, in order. Given."""
     others = {name for type_, name in entry.arguments if type_ in READ}
     return [name for name in saved_names(entry) if name not in others]
 
 
 def saved_values(entry: Entry) -> list[tuple[str, str]]:
-    """Return (type, name) of what forward has put into ``ctx->saved_data``. Given."""
+    """Return (type, name) of each value that forward puts into ``ctx->saved_data``. Given."""
     names = saved_names(entry)
     return [(type_, name) for type_, name in entry.arguments if type_ in READ and name in names]
 
@@ -91,7 +91,7 @@ def saved_values(entry: Entry) -> list[tuple[str, str]]:
 def forward_text(entry: Entry) -> str:
     """Return the C++ of forward. Given.
 
-    A Tensor without a formula may not require a gradient: better an error than none.
+    A Tensor without a formula must not require a gradient: an error is better than no gradient.
     """
     parameters = ", ".join(f"{CXX[type_]} {name}" for type_, name in entry.arguments)
     names = ", ".join(name for _, name in entry.arguments)
@@ -122,16 +122,15 @@ def backward_text(entry: Entry) -> str:
 
     ``static variable_list backward(AutogradContext* ctx, variable_list grads)`` returns a
     ``variable_list``, a vector of Tensor: one for each argument of forward, whatever its type, and
-    ``Tensor()`` where there is no gradient. In a formula stand the names that were saved, and
-    ``grad``.
+    ``Tensor()`` where there is no gradient. A formula uses the saved names and ``grad``.
 
-    - ``grads[0]`` is the gradient of the result. If it is not ``defined()``, no formula is
-      evaluated, and each Tensor that is returned is ``Tensor()``.
-    - ``ctx->get_saved_variables()`` gives back `saved_tensors`, a ``variable_list`` in their order.
-    - ``ctx->saved_data["dim"].toInt()`` gives back a value; READ has the call for each type.
-    - A formula is evaluated only if ``ctx->needs_input_grad(i)``: ``i`` counts the tensors among
+    - ``grads[0]`` is the gradient of the result. If it is not ``defined()``, evaluate no formula,
+      and return only ``Tensor()``.
+    - ``ctx->get_saved_variables()`` returns `saved_tensors`, a ``variable_list`` in the same order.
+    - ``ctx->saved_data["dim"].toInt()`` returns a value; READ has the call for each type.
+    - Evaluate a formula only if ``ctx->needs_input_grad(i)``: ``i`` counts only the tensors among
       the arguments, from 0.
-    - NO_DERIVATIVE, and no formula at all, mean no gradient.
+    - Both NO_DERIVATIVE and a missing formula mean no gradient.
     """
     lines = [
         "  static variable_list backward(AutogradContext* ctx, variable_list grads) {",
@@ -146,7 +145,7 @@ def backward_text(entry: Entry) -> str:
         lines.append(f"    const Tensor& {name} = saved[{place}];")
     for type_, name in saved_values(entry):
         lines.append(f'    const auto {name} = ctx->saved_data["{name}"].{READ[type_]};')
-    # A gradient has its argument's place among all of them, an edge its place among tensors.
+    # A gradient is numbered among all arguments, an edge only among the tensors.
     edge = 0
     for place, (type_, name) in enumerate(entry.arguments):
         formula = entry.formulas.get(name, NO_DERIVATIVE)

@@ -10,7 +10,7 @@ Tensor answer(const Tensor& x) {
 }
 
 TORCH_LIBRARY(lecture04_k01, m) {
-  // Without a key it is a kernel for every backend: the operators that it calls have kernels for
-  // meta, and derivatives, so it has them, too.
+  // Registered without a key, it is a kernel for every backend: the operators it calls have meta
+  // kernels and derivatives, so it has them too.
   m.def("answer(Tensor x) -> Tensor", &answer);
 }

@@ -17,22 +17,23 @@ struct Tally {
   int64_t tensors = 0;
 };
 
-// What one thread counts is its own affair, so there is nothing to lock.
+// Each thread counts for itself, so no lock is needed.
 thread_local std::map<std::string, Tally> tallies;
 thread_local bool count_inner = false;
 
-// Forgets all counts, and includes kMode for this thread until stop().
+// Clears all counts, and includes kMode for this thread until stop().
 void start(bool inner);
 void stop();
 
-// Returns how many tensors a value is or holds. An undefined one, None in Python, is none.
+// Returns how many tensors a value is or holds. An undefined tensor, None in Python, does not
+// count.
 int64_t defined_tensors(const c10::IValue& value);
 
 // ---- the exercise ------------------------------------------------------------------------
 
 void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   auto& tally = tallies[c10::toString(op.operator_name())];
-  // Before the call, which may throw, and may come back here.
+  // Before the call, which may throw, and may recurse into this function.
   ++tally.calls;
   if (count_inner) {
     // The thread still includes kMode, so what the kernel calls comes here too.

@@ -12,7 +12,7 @@ namespace {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Refuses wrong dtypes, dims, widths and sizes, so that all indices below fit. Given.
+// Refuses wrong dtypes, dims, widths and sizes, so that all indices below are valid. Given.
 void check(const Tensor& self, const Tensor& band, const Tensor& vec, int64_t lower, int64_t upper);
 
 void banded_addmv_cpu(
@@ -28,7 +28,7 @@ void banded_addmv_cpu(
     const auto x = vec.accessor<const scalar_t, 1>();
     auto y = self.accessor<scalar_t, 1>();
     for (int64_t i = 0; i < n; ++i) {
-      // No accessor would notice a column before the first or after the last.
+      // An accessor would not notice a column before the first or after the last.
       const auto end = std::min(n, i + upper + 1);
       for (auto j = std::max<int64_t>(0, i - lower); j < end; ++j) {
         y[i] += a[upper + i - j][j] * x[j];

@@ -17,7 +17,7 @@ namespace {
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// For the tests: how many elements were computed, and in which threads.
+// For the tests: how many elements were computed, and in how many threads.
 std::atomic<int64_t> elements{0};
 std::atomic<uint64_t> threads{0};
 
@@ -28,7 +28,7 @@ void note() {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Its tensors are the caller's: an iterator borrows them.
+// The tensors belong to the caller: an iterator borrows them.
 at::TensorIterator plan(const Tensor& out, const Tensor& self, const Tensor& other) {
   return at::TensorIteratorConfig()
       .add_output(out)
@@ -41,7 +41,7 @@ at::TensorIterator plan(const Tensor& out, const Tensor& self, const Tensor& oth
       .build();
 }
 
-// Inputs of other dtypes have been replaced by converted copies, so one type serves all.
+// Inputs of other dtypes have been replaced by converted copies, so one type is enough.
 void compute(at::TensorIterator& iterator) {
   AT_DISPATCH_FLOATING_TYPES(iterator.common_dtype(), "relative_error", [&] {
     at::native::cpu_kernel(iterator, [](scalar_t x, scalar_t y) -> scalar_t {
@@ -66,7 +66,7 @@ Tensor& relative_error_out_cpu(const Tensor& self, const Tensor& other, Tensor& 
   return out;
 }
 
-// A TensorIterator of meta tensors has shapes, dtypes and strides; out= is resized.
+// A TensorIterator of meta tensors has shapes, dtypes and strides, and resizes out=.
 Tensor relative_error_meta(const Tensor& self, const Tensor& other) {
   const Tensor undefined;
   return plan(undefined, self, other).output();

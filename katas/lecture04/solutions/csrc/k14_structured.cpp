@@ -37,17 +37,17 @@ struct structured_tropical_addr_meta : structured_tropical_addr {
 // Refuses operands that do not fit, and returns the dtype of the result.
 at::ScalarType checked(const Tensor& self, const Tensor& row, const Tensor& col);
 
-// Refuses an out of another dtype or on another device than `options` say.
+// Refuses an out whose dtype or device differs from `options`.
 void check_out(const Tensor& out, const TensorOptions& options);
 
-// Refuses a self of another dtype or of other sizes.
+// Refuses a self of another dtype or other sizes.
 void check_inplace(const Tensor& self, IntArrayRef sizes, const TensorOptions& options);
 
 // ---- the exercise ------------------------------------------------------------------------
 
 TORCH_META_FUNC(tropical_addr)(const Tensor& self, const Tensor& row, const Tensor& col) {
   const auto dtype = checked(self, row, col);
-  // Whichever class this is a part of knows what to do.
+  // The derived class knows what to do.
   set_output_raw_strided(0, {row.numel(), col.numel()}, {}, self.options().dtype(dtype));
 }
 

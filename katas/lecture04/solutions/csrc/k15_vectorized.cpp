@@ -30,7 +30,7 @@ float sum_of_squares_scalar(const float* in, int64_t n) {
 float max_scalar(const float* in, int64_t n) {
   float largest = -kInfinity;
   for (int64_t i = 0; i < n; ++i) {
-    // Not a number counts as larger than any: once met, it stays.
+    // NaN counts as larger than any number: once found, it stays.
     if (in[i] > largest || std::isnan(in[i])) {
       largest = in[i];
     }
@@ -64,7 +64,7 @@ float sum_of_squares(const float* in, int64_t n) {
 void silu(float* out, const float* in, int64_t n) {
   const Vec one(1.0f);
   for (int64_t i = 0; i < n; i += Vec::size()) {
-    // With a count, loadu and store touch that many elements and no more.
+    // With a count, loadu and store touch only that many elements.
     const auto count = std::min<int64_t>(Vec::size(), n - i);
     const auto x = Vec::loadu(in + i, count);
     (x / (one + x.neg().exp())).store(out + i, count);
@@ -76,7 +76,7 @@ float max(const float* in, int64_t n) {
   auto largest = lowest;
   for (int64_t i = 0; i < n; i += Vec::size()) {
     const auto count = std::min<int64_t>(Vec::size(), n - i);
-    // Here a zero could be larger than all elements: beyond the count stands -infinity.
+    // Here a zero could be larger than all elements, so fill the other lanes with -infinity.
     const auto x = Vec::set(lowest, Vec::loadu(in + i, count), count);
     largest = at::vec::maximum(largest, x);
   }
@@ -87,7 +87,7 @@ float max(const float* in, int64_t n) {
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// The tests call by ctypes: no exception may leave a function that C could call.
+// The tests use ctypes: no exception may leave a function that C could call.
 template <typename Function>
 int guarded(Function function) noexcept {
   try {

@@ -15,15 +15,15 @@ using at::Tensor;
 
 using Kernel = void (*)(const Tensor& out, const Tensor& x, double by);
 
-// What a processor can do; each level can do what those before it can.
+// What a processor can do; each level includes those before it.
 enum Level { DEFAULT, AVX2, AVX512, LEVELS };
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The highest level of this processor. It takes long to find out. Given.
+// The highest level of this processor. Finding out is slow. Given.
 Level ask_processor();
 
-// Throws an error that says that there is no kernel for this type of device. Given.
+// Throws an error: there is no kernel for this device type. Given.
 Kernel refuse(c10::DeviceType type);
 
 // The kernels of scale. Given.
@@ -33,27 +33,26 @@ void scale_avx512(const Tensor& out, const Tensor& x, double by);
 void scale_cuda(const Tensor& out, const Tensor& x, double by);
 
 struct Stub {
-  // No constructor fills these: nullptr is there before any code runs. So it does not matter
-  // whether a kernel or its stub comes first.
+  // No constructor fills these: they are nullptr before any code runs. So the order of a kernel and
+  // its stub does not matter.
   Kernel cpu[LEVELS] = {};
   Kernel others[c10::COMPILE_TIME_MAX_DEVICE_TYPES] = {};
-  // The CPU's kernel, when it is known.
+  // The CPU's kernel, once it is known.
   std::atomic<Kernel> chosen{nullptr};
 
   Kernel find(c10::DeviceType type);
 };
 
-// The kernel that is registered for a type of device; if there is none, refuse.
-// For kCPU: of those that are registered, the one of the highest level that the processor has; the
-// processor is asked once for each stub, at its first call, and never for other devices. DEFAULT
-// is registered, always.
+// Returns the kernel registered for a device type; if there is none, call refuse. For kCPU, return
+// the registered kernel of the highest level that the processor has; call ask_processor once for
+// each stub, at its first call, and never for other devices. DEFAULT is always registered.
 Kernel Stub::find(c10::DeviceType type) {
   if (type != c10::kCPU) {
     const auto kernel = others[static_cast<size_t>(type)];
     return kernel ? kernel : refuse(type);
   }
   if (!chosen) {
-    // Two threads may both come here: they find the same kernel.
+    // Two threads may both get here: they find the same kernel.
     int level = ask_processor();
     while (!cpu[level]) {
       --level;
@@ -64,7 +63,7 @@ Kernel Stub::find(c10::DeviceType type) {
 }
 
 struct Register {
-  // Fills the place of a kernel; `level` counts for kCPU alone.
+  // Fills in the pointer of a kernel; `level` matters only for kCPU.
   Register(Stub& stub, c10::DeviceType type, Kernel kernel, Level level = DEFAULT) {
     if (type == c10::kCPU) {
       stub.cpu[level] = kernel;
@@ -74,7 +73,7 @@ struct Register {
   }
 };
 
-// In another file in real life, which may be loaded before this one or after it.
+// In real life this is in another file, which may be loaded before or after this one.
 extern Stub scale_stub;
 extern Stub shift_stub;
 
@@ -161,7 +160,7 @@ Tensor shift(const Tensor& x, double by) {
   return call(shift_stub, x.device().type(), x, by);
 }
 
-// As if x were on that device, for machines that have none.
+// As if x were on that device, for machines without one.
 Tensor scale_on(c10::Device device, const Tensor& x, double by) {
   return call(scale_stub, device.type(), x, by);
 }
@@ -170,7 +169,7 @@ Tensor shift_on(c10::Device device, const Tensor& x, double by) {
   return call(shift_stub, device.type(), x, by);
 }
 
-// As at the first call on a machine with another processor; and how often that was asked.
+// Simulates the first call on another processor; returns how often it was asked.
 std::tuple<Tensor, int64_t> scale_there(
     int64_t level, c10::Device device, const Tensor& x, double by) {
   const auto before = asked;

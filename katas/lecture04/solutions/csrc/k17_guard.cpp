@@ -13,8 +13,8 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Two kernels of the chips. They run on the current device of this thread, and an error is thrown
-// if x is elsewhere, or if they meet NaN.
+// Two kernels of the chips. They run on this thread's current device, and throw an error if x is
+// elsewhere or contains NaN.
 void launch_scale(const Tensor& x, double by);
 double launch_sum(const Tensor& x);
 
@@ -24,12 +24,12 @@ void scale_(const Tensor& x, double by) {
   launch_scale(x, by);
 }
 
-// Returns the mean of all elements of all tensors; of none it is NaN, as 0.0 / 0 is.
+// Returns the mean of all elements of all tensors; without elements it is NaN, like 0.0 / 0.
 double mean(at::TensorList xs) {
   double sum = 0;
   int64_t count = 0;
   for (const auto& x : xs) {
-    // One for each round of the loop: it ends with the round.
+    // One for each iteration: it ends with the iteration.
     const c10::DeviceGuard guard(x.device());
     sum += launch_sum(x);
     count += x.numel();

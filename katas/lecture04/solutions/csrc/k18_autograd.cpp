@@ -12,7 +12,7 @@ namespace {
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// The operator, through the dispatcher: whichever kernels the keys of the moment ask for.
+// The operator, through the dispatcher: whichever kernels the current keys select.
 Tensor linear_scan(const Tensor& decay, const Tensor& input) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("lecture04_k18::linear_scan", "")
@@ -50,26 +50,26 @@ Tensor linear_scan_cpu(const Tensor& decay, const Tensor& input) {
 // ---- the exercise ------------------------------------------------------------------------
 
 struct Scan : torch::autograd::Function<Scan> {
-  // Calls the operator, one time, and computes nothing else. Inside of an object of type
-  // at::AutoDispatchBelowADInplaceOrView the dispatcher skips the key that has brought you here.
-  // Keeps decay by ctx->save_for_backward, without a copy, and output only if decay requires a
-  // gradient: Tensor() takes its place. Asks for gradients as they are: an undefined one is to
-  // arrive as Tensor(), not as zeros (ctx->set_materialize_grads).
+  // Calls the operator once, and computes nothing else. While an object of type
+  // at::AutoDispatchBelowADInplaceOrView is alive, the dispatcher skips the autograd key that led
+  // here. Saves decay with ctx->save_for_backward, without a copy, and output only if decay
+  // requires a gradient, otherwise Tensor(). Lets an undefined gradient arrive as Tensor(), not as
+  // zeros (ctx->set_materialize_grads).
   static Tensor forward(AutogradContext* ctx, const Tensor& decay, const Tensor& input) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     const auto output = linear_scan(decay, input);
     ctx->save_for_backward({decay, decay.requires_grad() ? output : Tensor()});
-    // Else an undefined gradient would come as zeros, and all the work would be done on them.
+    // Otherwise an undefined gradient would arrive as zeros, and all the work would be done on
+    // them.
     ctx->set_materialize_grads(false);
     return output;
   }
 
-  // g comes in, alone in a list; the gradients of decay and of input go out. If g is undefined,
-  // both are Tensor(), and nothing is computed. That of decay is computed only if
-  // ctx->needs_input_grad(0). It calls linear_scan one time, and not below autograd, or there is no
-  // second derivative.
-  // g has any strides. decay[0] may be NaN and spoils nothing. There may be no step, or one:
-  // slice(0, 1) and slice(0, 0, -1) take what they find.
+  // Takes g as the only entry of a list; returns the gradients of decay and of input. If g is
+  // undefined, both are Tensor(), and nothing is computed. Compute that of decay only if
+  // ctx->needs_input_grad(0). Call linear_scan once, and not below autograd, or there is no second
+  // derivative. g may have any strides. decay[0] may be NaN without spoiling anything. There may be
+  // no steps, or one: slice(0, 1) and slice(0, 0, -1) work for these too.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto& gradient = gradients[0];
     if (!gradient.defined()) {
@@ -78,13 +78,13 @@ struct Scan : torch::autograd::Function<Scan> {
     const auto saved = ctx->get_saved_variables();
     const auto& decay = saved[0];
     const auto& output = saved[1];
-    // Backwards in time, step t + 1 comes before t, and brings its decay with it. Rolling puts
-    // decay[0] in front, where it is never read.
+    // Backwards in time, step t + 1 comes before t, with its own decay. Rolling puts decay[0] in
+    // front, where it is never read.
     const auto carried = linear_scan(decay.roll(-1, 0).flip(0), gradient.flip(0)).flip(0);
     Tensor for_decay;
     if (ctx->needs_input_grad(0)) {
       const auto later = carried.slice(0, 1) * output.slice(0, 0, -1);
-      // A row of zeros for decay[0], or no row where there is none.
+      // A row of zeros for decay[0], or no row if there are no steps.
       for_decay = at::cat({at::zeros_like(carried.slice(0, 0, 1)), later});
     }
     return {for_decay, carried};

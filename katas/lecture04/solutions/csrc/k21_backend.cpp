@@ -22,15 +22,15 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// The device: a chip with memory of its own. Its addresses mean nothing to the processor, so
-// that code which reads or writes them as if they were its own ends with a segmentation fault.
+// The device: a chip with memory of its own. Its addresses mean nothing to the processor, so code
+// that dereferences them crashes with a segmentation fault.
 namespace chip {
 
 constexpr uintptr_t kFar = uintptr_t{1} << 62;
 std::map<uintptr_t, size_t> blocks;
 int64_t launches = 0;
 
-// The processor's name for `bytes` bytes at a chip address, which must lie in one block.
+// The processor's address of `bytes` bytes at a chip address, which must be within one block.
 void* near(const void* address, size_t bytes) {
   const auto from = reinterpret_cast<uintptr_t>(address);
   auto block = blocks.upper_bound(from);
@@ -96,7 +96,7 @@ size_t extent(const Tensor& x) {
   return at::detail::computeStorageNbytes(x.sizes(), x.strides(), x.itemsize());
 }
 
-// An allocator that cannot copy; how it allocates is yours to say.
+// An allocator that cannot copy; you decide how it allocates.
 struct BaseAllocator : c10::Allocator {
   void copy_data(void* /*to*/, const void* /*from*/, size_t /*bytes*/) const override {
     TORCH_CHECK_NOT_IMPLEMENTED(false, "chip: storages are not cloned");
@@ -106,9 +106,9 @@ struct BaseAllocator : c10::Allocator {
 // ---- the exercise ------------------------------------------------------------------------
 
 // Step 1. An allocator, derived from BaseAllocator and registered by REGISTER_ALLOCATOR: its
-// allocate(bytes) returns a c10::DataPtr on kDevice, whose deleter is chip::free; no memory for no
-// bytes. And a device guard, which is c10::impl::NoOpDeviceGuardImpl but for getDevice(), the
-// current device: kDevice.
+// allocate(bytes) returns a c10::DataPtr on kDevice, whose deleter is chip::free; allocate nothing
+// for 0 bytes. And a device guard: c10::impl::NoOpDeviceGuardImpl, except that getDevice(), the
+// current device, returns kDevice.
 struct Allocator final : BaseAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     // An empty tensor has a storage too, on this device, but no memory.
@@ -150,8 +150,8 @@ Tensor empty_strided(
       size, stride, &allocator, kKeys, c10::dtype_or_default(dtype));
 }
 
-// Step 2. A tensor on the processor with the sizes and strides of x, which is on the chip, and with
-// the bytes that x has, those between its elements included.
+// Step 2. Returns a CPU tensor with the sizes and strides of x, which is on the chip, and with the
+// bytes of x, including those between its elements.
 Tensor download(const Tensor& x) {
   auto near = at::empty_strided(x.sizes(), x.strides(), x.options().device(at::kCPU));
   if (x.numel() > 0) {
@@ -160,16 +160,16 @@ Tensor download(const Tensor& x) {
   return near;
 }
 
-// Writes self into dst, and returns dst; at least one is on the chip. Strides, offsets, dtypes and
-// broadcasting are what a copy from CPU to CPU is good at; its errors are errors here. What lies
-// between the elements of dst stays as it is. Either may be empty.
+// Copies self into dst, and returns dst; at least one is on the chip. A copy from CPU to CPU
+// handles strides, offsets, dtypes and broadcasting; its errors are your errors. Do not change
+// bytes between the elements of dst. Either may be empty.
 Tensor copy_from_and_resize(const Tensor& self, const Tensor& dst) {
   const auto source = self.is_cpu() ? self : download(self);
   if (dst.is_cpu()) {
     return dst.copy_(source);
   }
   const auto target = download(dst);
-  // Strides, dtypes and broadcasting are what the copy from CPU to CPU is good at.
+  // A copy from CPU to CPU handles strides, dtypes and broadcasting.
   target.copy_(source);
   if (dst.numel() > 0) {
     chip::write(dst.mutable_data_ptr(), target.const_data_ptr(), extent(dst));
@@ -181,15 +181,15 @@ Tensor copy_from(const Tensor& self, const Tensor& dst, bool /*non_blocking*/) {
   return copy_from_and_resize(self, dst);
 }
 
-// Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then lets the processor
-// do it. A view cannot be had that way: error_on_views refuses it, instead of a silent copy.
+// Step 4. Counts the operator in `fallen` by its full name, "aten::mm.out", then runs it on the
+// CPU. That cannot make a view: error_on_views refuses one instead of silently copying.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   ++fallen[c10::toString(op.operator_name())];
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
 }
 
-// Step 5. chip::relu for float32: one launch for each call, none for an empty tensor. It takes one
-// float after another. Other dtypes go the way of step 4, by
+// Step 5. chip::relu for float32: one launch for each call, none for an empty tensor. It takes
+// contiguous floats. Other dtypes fall back as in step 4, with
 // at::native::call_fallback_fn<&fallback, at::_ops::relu>::call.
 Tensor relu(const Tensor& self) {
   if (self.scalar_type() != at::kFloat) {
@@ -209,7 +209,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", &copy_from);
   m.impl("_copy_from_and_resize", &copy_from_and_resize);
   m.impl("relu", &relu);
-  // Views change sizes and strides, and leave the memory alone: the CPU's code is right.
+  // Views change sizes and strides, but not memory: the CPU's code works.
   m.impl("as_strided", &at::native::as_strided_tensorimpl);
   m.impl("view", &at::native::view);
   m.impl("_reshape_alias", &at::native::_reshape_alias);

@@ -13,7 +13,7 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// How many nodes have been made and not been destroyed: the tests look for leaks with it.
+// How many nodes exist: made and not yet destroyed. The tests use it to find leaks.
 std::atomic<int64_t> alive{0};
 
 struct Counted : torch::CustomClassHolder {
@@ -35,20 +35,20 @@ int64_t live() {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// A node of a tree. It owns its children and the tensor that it keeps, and knows its parent.
-// c10::weak_intrusive_ptr<Node> cannot be a member, for Node is not complete inside of its own
-// definition; c10::weak_intrusive_ptr<Counted> can be. It has no default: begin with
-// {c10::intrusive_ptr<Counted>()}.
+// A node of a tree. It owns its children and its tensor, and refers to its parent.
+// c10::weak_intrusive_ptr<Node> cannot be a member, because Node is incomplete inside its own
+// definition; c10::weak_intrusive_ptr<Counted> can be. It has no default constructor: initialise it
+// with {c10::intrusive_ptr<Counted>()}.
 struct Node : Counted {
   using Counted::Counted;
 
-  // Owners point down, so that a tree is no cycle.
+  // Owning pointers point down, so a tree has no cycle.
   std::vector<c10::intrusive_ptr<Node>> children;
   c10::weak_intrusive_ptr<Counted> parent{c10::intrusive_ptr<Counted>()};
   std::optional<Tensor> kept;
 
-  // The last owner has gone, and weak pointers to this node are left: lets go of all that the node
-  // owns. Afterwards it is only remembered.
+  // Called when the last owner is gone but weak pointers are left: drops everything that the node
+  // owns.
   void release_resources() override {
     children.clear();
     kept.reset();
@@ -57,23 +57,23 @@ struct Node : Counted {
 
 using NodePtr = c10::intrusive_ptr<Node>;
 
-// ValueError if the child has a parent that is alive, or is self or above it. Given.
+// Raises ValueError if the child has a live parent, or is self or above it. Given.
 void refuse(const NodePtr& self, const NodePtr& child);
 
-// From now on self owns the child, and the child knows self.
+// Makes self own the child, and the child refer to self.
 void add(const NodePtr& self, const NodePtr& child) {
   refuse(self, child);
   child->parent = c10::weak_intrusive_ptr<Node>(self);
   self->children.push_back(child);
 }
 
-// The children, in the order in which they were added: they themselves, not copies.
+// The children, in the order in which they were added; not copies.
 std::vector<NodePtr> children(const NodePtr& self) {
   return self->children;
 }
 
-// The node that owns self; nullopt if it has none, or it has died.
-// c10::static_intrusive_pointer_cast<Node> goes from a pointer to Counted to one to Node.
+// The node that owns self; nullopt if there is none or it has died.
+// c10::static_intrusive_pointer_cast<Node> casts a pointer to Counted to one to Node.
 std::optional<NodePtr> parent(const NodePtr& self) {
   auto found = c10::static_intrusive_pointer_cast<Node>(self->parent.lock());
   if (found) {
@@ -91,7 +91,7 @@ int64_t depth(const NodePtr& self) {
   return above;
 }
 
-// Keeps a tensor, or nothing, instead of the one before.
+// Keeps a tensor, or nothing, instead of the previous one.
 void keep(const NodePtr& self, std::optional<Tensor> x) {
   self->kept = std::move(x);
 }
@@ -115,8 +115,8 @@ TORCH_LIBRARY(lecture04_k22, m) {
   m.class_<Node>("Node")
       .def(torch::init<std::string>())
       .def("name", [](const NodePtr& self) { return self->name; })
-      // How many intrusive pointers own it. Each time a node comes to Python, a new Python object
-      // is made around it, so `is` cannot tell whether two nodes are one.
+      // How many intrusive pointers own it. Each return to Python makes a new Python object around
+      // the node, so `is` cannot tell whether two nodes are the same.
       .def("uses", [](const NodePtr& self) { return static_cast<int64_t>(self.use_count()); })
       .def("same", [](const NodePtr& self, const NodePtr& other) { return self == other; })
       .def("add", &add)

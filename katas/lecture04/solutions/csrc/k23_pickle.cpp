@@ -14,7 +14,7 @@ using at::Tensor;
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// How many nodes have been made and not been destroyed: the tests look for leaks with it.
+// How many nodes exist: made and not yet destroyed. The tests use it to find leaks.
 std::atomic<int64_t> alive{0};
 
 struct Counted : torch::CustomClassHolder {
@@ -34,7 +34,7 @@ int64_t live() {
   return alive;
 }
 
-// PyTorch finds a class by its C++ name, and the kata before has a Node.
+// PyTorch finds a class by its C++ name, and the previous kata has a Node.
 namespace travelling {
 
 struct Node : Counted {
@@ -69,21 +69,21 @@ void add(const NodePtr& self, const NodePtr& child) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The name, the tensor that is kept, the children.
+// The name, the kept tensor, the children.
 using State = std::tuple<std::string, std::optional<Tensor>, std::vector<NodePtr>>;
 
-// Takes a node apart, and changes nothing of it.
+// Returns the state of a node, without changing the node.
 State state_of(const NodePtr& self) {
   return {self->name, self->kept, self->children};
 }
 
-// A new node of this state. Its children know it as their parent. No tensor is copied.
+// Returns a new node with this state, the parent of its children. Copies no tensor.
 NodePtr node_of(const State& state) {
   const auto& [name, kept, children] = state;
   auto self = c10::make_intrusive<Node>(name);
   self->kept = kept;
   for (const auto& child : children) {
-    // They have been built before this node, and know no parent yet.
+    // They were built before this node, and have no parent yet.
     add(self, child);
   }
   return self;
@@ -98,7 +98,7 @@ std::string path(const NodePtr& node) {
   return node->name;
 }
 
-// How many nodes a tree has, with the node at its top.
+// The number of nodes in a tree, including the one at its top.
 int64_t size(const NodePtr& node) {
   int64_t found = 1;
   for (const auto& child : node->children) {

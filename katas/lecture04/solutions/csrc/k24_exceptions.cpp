@@ -10,12 +10,12 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The element of a 1-d tensor of floats; a negative index counts from the end. It checks, in this
-// order, by the macros of the table: the dtype, the dims, the index. Given.
+// The element of a 1-d tensor of floats; a negative index counts from the end. With the macros of
+// the table it checks, in this order, dtype, dims and index. Given.
 double element(const Tensor& x, int64_t index);
 
 // The number in a text, as std::stoll reads it (base 10; leading spaces and a sign are fine), if it
-// reads the whole text. Otherwise, and if 64 bits are too few, refuse(text) (given).
+// reads the whole text. Otherwise, or if 64 bits are too few, call refuse(text) (given).
 [[noreturn]] void refuse(const std::string& text);
 
 int64_t whole_number(const std::string& text) {
@@ -31,17 +31,17 @@ int64_t whole_number(const std::string& text) {
   refuse(text);
 }
 
-// As element, but `otherwise` where element throws an IndexError. Its other errors pass.
+// Like element, but returns `otherwise` if element throws an IndexError. Other errors pass through.
 double element_or(const Tensor& x, int64_t index, double otherwise) {
   try {
     return element(x, index);
   } catch (const c10::IndexError&) {
-    // Nothing wider: a wrong dtype is the caller's mistake, and must be heard of.
+    // Nothing wider: a wrong dtype is the caller's mistake, and must be reported.
     return otherwise;
   }
 }
 
-// One element for each index. An error of element passes with its own type, and says where:
+// Returns one element for each index. An error of element keeps its type, and adds the position:
 // "element: index 5 is out of range for size 3 (at position 1 of indices)".
 std::vector<double> elements(const Tensor& x, at::IntArrayRef indices) {
   std::vector<double> found;

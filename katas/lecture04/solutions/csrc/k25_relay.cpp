@@ -30,15 +30,15 @@ struct Running {
 };
 
 // Returns call_callback(x). While it runs, `running` is one higher; callbacks may call relay again.
-// An exception of the callback reaches Python as the same object.
+// An exception in the callback must reach Python as the same object.
 Tensor relay(const Tensor& x) {
   // A destructor runs however the scope is left; nothing needs to be caught.
   const Running guard;
   return call_callback(x);
 }
 
-// The same in a std::thread of its own, which is joined before this returns or throws. `running`
-// stays as it is.
+// The same in a std::thread of its own, which is joined before this returns or throws. Do not
+// change `running`.
 Tensor relay_in_thread(const Tensor& x) {
   Tensor result;
   std::exception_ptr failure;
@@ -56,11 +56,11 @@ Tensor relay_in_thread(const Tensor& x) {
   return result;
 }
 
-// A copy of x with 0 for NaN. If there was any, it warns: "zero_nan: 2 of 6 elements were NaN". A
-// sparse x is an error. Given.
+// A copy of x with 0 for NaN. If there was any, warns: "zero_nan: 2 of 6 elements were NaN". Throws
+// for a sparse x. Given.
 Tensor zero_nan(const Tensor& x);
 
-// Keeps the messages of the warnings that come to it. Given.
+// Keeps the messages of the warnings that it receives. Given.
 struct Collect : c10::WarningHandler {
   std::vector<std::string> messages;
   void process(const c10::Warning& warning) override {
@@ -68,11 +68,11 @@ struct Collect : c10::WarningHandler {
   }
 };
 
-// Returns zero_nan(x) and the messages that it warned with; none goes anywhere else. The former
-// handler is back afterwards.
+// Returns zero_nan(x) and the messages that it warned with; none goes anywhere else. Restores the
+// old handler afterwards.
 std::tuple<Tensor, std::vector<std::string>> zero_nan_quietly(const Tensor& x) {
   Collect collect;
-  // Puts the old handler back, also when zero_nan throws.
+  // Restores the old handler, even if zero_nan throws.
   const c10::WarningUtils::WarningHandlerGuard guard(&collect);
   return {zero_nan(x), collect.messages};
 }

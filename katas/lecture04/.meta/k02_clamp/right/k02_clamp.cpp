@@ -12,10 +12,10 @@ using at::Tensor;
 
 namespace {
 
-// Refuses other dtypes than float32 and float64, crossed bounds, slopes outside [0, 1]. Given.
+// Refuses dtypes other than float32 and float64, crossed bounds, slopes outside [0, 1]. Given.
 void check(const Tensor& self, double low, double high, double below, double above);
 
-// Returns where x, which lies beyond bound, ends up. Given.
+// Returns the new value of an x beyond bound. Given.
 double compress(double x, double bound, double slope);
 
 // ---- the exercise ------------------------------------------------------------------------
@@ -37,11 +37,11 @@ std::tuple<Tensor, Tensor> leaky_clamp_cpu(
     const auto from = input.const_data_ptr<scalar_t>();
     const auto to = output.mutable_data_ptr<scalar_t>();
     for (int64_t i = 0; i < input.numel(); ++i) {
-      // A float would round the bounds before anything is compared with them.
+      // A float would round the bounds before the comparison.
       const double x = from[i];
       counts[0] += x < low;
       counts[1] += x > high;
-      // NaN lies beyond neither bound.
+      // NaN is beyond neither bound.
       to[i] = x < low ? compress(x, low, below) : x > high ? compress(x, high, above) : x;
     }
   });
@@ -67,7 +67,7 @@ void check(const Tensor& self, double low, double high, double below, double abo
       dtype == at::kFloat || dtype == at::kDouble,
       "leaky_clamp: expected float32 or float64, got ",
       dtype);
-  // Written so that NaN, which no comparison likes, is refused.
+  // Written so that NaN, for which every comparison is false, is refused.
   TORCH_CHECK_VALUE(low <= high, "leaky_clamp: expected low <= high, got ", low, " and ", high);
   TORCH_CHECK_VALUE(
       0 <= below && below <= 1, "leaky_clamp: expected below in [0, 1], got ", below);

@@ -35,7 +35,7 @@ def below(keys: Keys, key: str) -> Keys:
 
 
 def fallthrough(*_: Any) -> Any:
-    """Stand in the place of a kernel, for a key that is to be passed over. Given."""
+    """Take the place of a kernel, for a key to skip. Given."""
     raise AssertionError("a fallthrough kernel is not called")
 
 
@@ -48,7 +48,7 @@ class Tensor:
 
 
 class Tls(threading.local):
-    """The keys that each thread adds to its calls, and takes from them. Given."""
+    """The keys that each thread adds to its calls, and removes from them. Given."""
 
     def __init__(self) -> None:
         self.included: Keys = frozenset()
@@ -70,14 +70,14 @@ def _changed(name: str, keys: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def include(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.included`` while the block lasts; then put back what was there before."""
+    """Add keys to ``tls.included`` inside the block; then restore what was there before."""
     with _changed("included", keys):
         yield
 
 
 @contextmanager
 def exclude(*keys: str) -> Iterator[None]:
-    """Add keys to ``tls.excluded`` while the block lasts; then put back what was there before."""
+    """Add keys to ``tls.excluded`` inside the block; then restore what was there before."""
     with _changed("excluded", keys):
         yield
 
@@ -90,10 +90,11 @@ class Operator:
     kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
     def redispatch(self, keys: Keys, *args: Any) -> Any:
-        """Return ``kernel(keys, *args)`` of the highest of `keys`, without those that fall through.
+        """Call the kernel of the highest of `keys` that does not fall through; return its result.
 
-        The kernel gets the keys that are left, its own among them: it may go on below that. Raise
-        NotImplementedError, with the operator's name and the key, where there is no kernel.
+        Call ``kernel(keys, *args)`` with the keys that are left, including its own: it may
+        redispatch below that. If there is no kernel, raise NotImplementedError with the operator's
+        name and the key.
         """
         while self.kernels.get(highest(keys)) is fallthrough and keys:
             keys = below(keys, highest(keys))
@@ -105,7 +106,7 @@ class Operator:
         return kernel(keys - passed, *args)
 
     def call(self, *args: Any) -> Any:
-        """Call the operator: tensors stand among the arguments, and in lists among them.
+        """Call the operator; arguments are tensors, lists that contain tensors, or other values.
 
         A key that the thread both includes and excludes is excluded.
         """

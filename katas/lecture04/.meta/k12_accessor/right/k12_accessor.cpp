@@ -12,7 +12,7 @@ namespace {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Refuses wrong dtypes, dims, widths and sizes, so that all indices below fit. Given.
+// Refuses wrong dtypes, dims, widths and sizes, so that all indices below are valid. Given.
 void check(const Tensor& self, const Tensor& band, const Tensor& vec, int64_t lower, int64_t upper);
 
 void banded_addmv_cpu(

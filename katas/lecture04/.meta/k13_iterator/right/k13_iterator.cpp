@@ -17,7 +17,7 @@ namespace {
 
 // ---- given: do not change ----------------------------------------------------------------
 
-// For the tests: how many elements were computed, and in which threads.
+// For the tests: how many elements were computed, and in how many threads.
 std::atomic<int64_t> elements{0};
 std::atomic<uint64_t> threads{0};
 
@@ -66,7 +66,7 @@ Tensor& relative_error_out_cpu(const Tensor& self, const Tensor& other, Tensor& 
   return out;
 }
 
-// A TensorIterator of meta tensors has shapes, dtypes and strides; out= is resized.
+// A TensorIterator of meta tensors has shapes, dtypes and strides, and resizes out=.
 Tensor relative_error_meta(const Tensor& self, const Tensor& other) {
   const Tensor undefined;
   return plan(undefined, self, other).output();

@@ -1,11 +1,11 @@
-"""Kept is what a formula mentions."""
+"""What a formula mentions is kept."""
 
 from __future__ import annotations
 
 import re
 
 
-# What PyTorch keeps of a tensor without the tensor: sizes, dtype and the like. Given.
+# What PyTorch keeps without keeping the tensor: sizes, dtype and the like. Given.
 METADATA = re.compile(
     r"\b\w+\.(?:(?:sym_)?(?:sizes?|strides?|numel)|scalar_type|layout|options|dim|device|is_sparse)"
     r"\([^()]*\)"
@@ -20,8 +20,8 @@ def without_metadata(formula: str) -> str:
 def saved_names(arguments: list[str], formulas: list[str]) -> list[str]:
     """Return what forward keeps: the arguments that some formula mentions, then ``"result"``.
 
-    The arguments stand in their order, each at most one time. What follows ``.``, ``->`` or ``::``
-    is a member and no variable. An argument whose metadata alone is asked for is not kept.
+    Keep the order of the arguments, each at most once. A name after ``.``, ``->`` or ``::`` is a
+    member, not a variable. An argument is not kept if formulas use only its metadata.
     """
     words = []
     for formula in formulas:
