@@ -5,11 +5,11 @@ You write ``self.weight = ...`` a hundred times. Where does it go?
     layer = torch.nn.Linear(2, 3)
     print("weight" in vars(layer), "in_features" in vars(layer))   # False True
 
-A Module has drawers for parameters, for buffers and for modules. What lies in none of them is plain
-Python: no optimizer sees it, ``.double()`` and ``state_dict()`` pass it by. Write `contents`, about
-6 lines, then run it on a model of yours.
+A Module has one dict each for parameters, buffers and modules: its drawers. Anything in none of
+them is plain Python: no optimizer sees it, and ``.double()`` and ``state_dict()`` skip it. Write
+`contents`, about 6 lines, then run it on a model of your own.
 
-Begin with ``layer.named_parameters()``: for which modules does it answer?
+Begin with ``layer.named_parameters()``: which modules' parameters does it return?
 Afterwards read ``Module.__setattr__`` in ``torch/nn/modules/module.py``, in site-packages.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def contents(module: nn.Module) -> dict[str, str]:
-    """Return what hangs on `module` itself, by name, in any order.
+    """Return the kind of each attribute of `module` itself, by name, in any order.
 
-    "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the
-    names in ``vars(module)``, but for ``training`` and those that begin with an underscore. An
-    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``, is left out. Of two
-    names for one object, the first is enough.
+    "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the names
+    in ``vars(module)``, except ``training`` and those that begin with an underscore. Leave out an
+    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``. An object with two names may
+    be listed once, under the first.
     """
-    # TODO: the plain ones, then what the drawers hold.
+    # TODO: the plain ones, then the contents of the drawers.
     raise NotImplementedError("contents")

@@ -1,18 +1,19 @@
-"""Write Module from nothing.
+"""Write Module from scratch.
 
 Delete ``super().__init__()`` from a model and you get "cannot assign module before
-Module.__init__() call". An assignment can fail, so somebody is listening: ``__setattr__``, which
-puts parameters and modules into drawers. All the rest is walking through drawers:
+Module.__init__() call". An assignment can fail, so something intercepts it: ``__setattr__``, which
+puts parameters and modules into drawers. The rest is walking through drawers:
 
     model.block.linear.weight
     model   _modules {block}
               block   _modules {linear, norm}
                         linear   _parameters {weight, bias}
 
-The layers in the tests inherit from your `Module`, then from PyTorch's, and both are compared.
+In the tests the layers inherit first from your `Module`, then from PyTorch's, and the results are
+compared.
 
 1. Drawers: `__setattr__` and `__getattr__`.
-2. Walks: `named_modules` and `named_parameters`; what is met twice is listed once.
+2. Walks: `named_modules` and `named_parameters`; list each object once.
 3. Changes: `apply`, `train` and `to`.
 
 About 40 lines, an hour. Begin on paper: ``m.x = 1``, then ``m.x = Parameter(...)``. Where does
@@ -38,7 +39,7 @@ class Module:
     """Keeps parameters, buffers and modules, each under its name in a drawer."""
 
     def __init__(self) -> None:
-        # Not by assignment, which would ask for the drawers.
+        # Not by assignment, which would need the drawers.
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={})
 
     def drawers(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -57,20 +58,20 @@ class Module:
         return self.forward(*args)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Put `value` where it belongs, so that the name is in one place.
+        """Put `value` where it belongs, so that its name is in one place only.
 
-        A Parameter or a Module goes into its drawer, and leaves no other thing of that name in
-        another one or in ``__dict__``. One that replaces another of its kind keeps its place. Any
-        other value for a name in a drawer goes there too, if it is None or of the drawer's kind
-        (Parameter, torch.Tensor, Module); else raise ``refused(name, value)``. What remains is a
-        plain attribute, which may be set before ``__init__``; for the others `drawers` raises then.
-        (PyTorch also refuses a Module for a Parameter's name; not asked here.)
+        Put a Parameter or a Module into its drawer, and remove the name from other drawers and
+        ``__dict__``. A value that replaces one of its kind keeps its position. Any other value for
+        a name in a drawer goes there too if it is None or of the drawer's kind (Parameter,
+        torch.Tensor, Module); else raise ``refused(name, value)``. Everything else is a plain
+        attribute, which may be set before ``__init__``; for drawer values `drawers` then raises.
+        (PyTorch also refuses a Module for a Parameter's name; this is not required here.)
         """
-        # TODO: object.__setattr__(self, name, value) is for what remains.
+        # TODO: object.__setattr__(self, name, value) is for plain attributes.
         raise NotImplementedError("Module.__setattr__")
 
     def __getattr__(self, name: str) -> Any:
-        """Return what a drawer holds; Python asks here only if ``__dict__`` and the class fail.
+        """Return a value from a drawer; Python calls this only if normal lookup fails.
 
         If no drawer has it, raise ``unknown(self, name)``.
         """
@@ -82,7 +83,7 @@ class Module:
     ) -> Iterator[tuple[str, Module]]:
         """Yield ``(prefix, self)``, then all modules below, depth first: "block", "block.linear".
 
-        `seen` is shared by the whole walk: a module in it is not listed once more.
+        The whole walk shares `seen`: a module in it is not listed again.
         """
         # TODO: an empty prefix has no dot after it; a place may be None.
         raise NotImplementedError("Module.named_modules")
@@ -95,7 +96,7 @@ class Module:
     def apply(self, function: Callable[[Module], object]) -> Module:
         """Call `function` with each module below, then with self, which is returned.
 
-        How often it gets a module with two names is not asked here.
+        How often it gets a module with two names does not matter here.
         """
         # TODO: the children first.
         raise NotImplementedError("Module.apply")
@@ -108,8 +109,8 @@ class Module:
     def to(self, dtype: torch.dtype) -> Module:
         """Convert the floating-point tensors in the tree, and return self.
 
-        A Parameter stays the same object, since an optimizer may hold it: its ``.data`` changes,
-        and its ``.grad`` if it has one. A buffer is replaced.
+        A Parameter stays the same object, because an optimizer may hold it: change its ``.data``,
+        and its ``.grad`` if it has one. Replace a buffer.
         """
         # TODO: integers keep their dtype.
         raise NotImplementedError("Module.to")
@@ -121,5 +122,5 @@ def refused(name: str, value: object) -> TypeError:
 
 
 def unknown(module: Module, name: str) -> AttributeError:
-    """Return the error for a name that nothing has. Given."""
+    """Return the error for an unknown name. Given."""
     return AttributeError(f"{type(module).__name__!r} object has no attribute {name!r}")

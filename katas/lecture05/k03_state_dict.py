@@ -1,21 +1,21 @@
 """Save a Module, and load it again.
 
-You train, save, load, and a week later find out that the optimizer has trained tensors of which the
-model knows nothing. Loading need not make that mistake:
+You train, save, load, and a week later find that the optimizer has been training tensors that the
+model no longer uses. Loading need not cause that:
 
     layer = torch.nn.Linear(2, 2)
     weight = layer.weight
     layer.load_state_dict({"weight": torch.eye(2), "bias": torch.zeros(2)})
     print(layer.weight is weight, weight)          # True, and the new values
 
-A state dict is flat: the tree stands in its keys. Write `Module.state_dict` and
-`Module.load_state_dict`, about 16 lines. The tests hand your state dicts to PyTorch's Modules, and
+A state dict is flat: its keys encode the tree. Write `Module.state_dict` and
+`Module.load_state_dict`, about 16 lines. The tests pass your state dicts to PyTorch's Modules, and
 theirs to yours.
 
 Begin on paper: which keys does ``Sequential(Linear(2, 2), BatchNorm1d(2))`` have, in which order?
 Afterwards read ``Module._save_to_state_dict`` and ``Module._load_from_state_dict`` in
-``torch/nn/modules/module.py``, in site-packages. Real life differs: there each class may load in a
-way of its own, and an old checkpoint is told by a version.
+``torch/nn/modules/module.py``, in site-packages. Real life differs: there each class may customise
+loading, and a version identifies old checkpoints.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Module:
             self._unsaved.add(name)
 
     def state_dict(self, prefix: str = "") -> dict[str, torch.Tensor]:
-        """Return all tensors in the tree by path, detached, in the memory that the module has.
+        """Return all tensors in the tree by path, detached, sharing the module's memory.
 
-        Of each module first the parameters, then the buffers, then its children. Without buffers
-        that are not persistent, and without None. A tensor with two paths has two keys.
+        For each module list first the parameters, then the buffers, then the children. Leave out
+        None and buffers that are not persistent. A tensor with two paths has two keys.
         """
         # TODO: the keys of a child begin with its name and a dot.
         raise NotImplementedError("Module.state_dict")
@@ -78,9 +78,9 @@ class Module:
     ) -> tuple[list[str], list[str]]:
         """Copy `state` into the tensors of the tree; return the missing and the unexpected keys.
 
-        The tensors stay the same objects, with their dtypes. A key whose shape differs is not
-        loaded, and the others are. In the end, raise ``problem(missing, unexpected, misshapen)``
-        if a shape differs, or a key is missing or unexpected and `strict` is true.
+        The tensors stay the same objects, with their dtypes. Do not load a key whose shape differs,
+        but load the others. At the end, raise ``problem(missing, unexpected, misshapen)`` if a
+        shape differs, or if `strict` is true and a key is missing or unexpected.
         """
         # TODO: what does state_dict give you to write into?
         raise NotImplementedError("Module.load_state_dict")

@@ -1,13 +1,13 @@
-"""Perf: save what you see, and no more.
+"""Perf: save only the elements that you see.
 
-You save one row of a table, four kilobytes, and the file has four million:
+You save one row of a table, four kilobytes, and the file has four million bytes:
 
     table = torch.randn(1000, 1000)
     torch.save(table[:1], "row.pt")                # 4001485 bytes
 
 A tensor is saved with its whole storage. ``clone()`` helps, but it also unties: two names of one
-weight become two weights, in the file and after loading. Write `compact`, about 6 lines, and have
-both.
+weight become two weights, in the file and after loading. Write `compact`, about 6 lines, which gets
+both right.
 
 Begin with ``x.untyped_storage().nbytes()`` and ``x.nbytes``.
 Afterwards read ``_save`` in ``torch/serialization.py``, in site-packages: what is the key of a
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return equal tensors by the same keys, of which ``torch.save`` writes no more than it needs.
+    """Return equal tensors under the same keys, for which ``torch.save`` writes no extra bytes.
 
-    A tensor that shows its whole storage is returned itself. Any other is copied; names of one
-    view (equal start, shape, strides and dtype) share one copy. The file has as many bytes as the
-    distinct tensors need, and what was tied is tied after loading.
+    Return a tensor that covers its whole storage as it is. Copy any other; names of the same view
+    (equal start, shape, strides and dtype) share one copy. The file then has only the bytes of the
+    distinct tensors, and tied tensors are tied after loading.
     """
     # TODO: a dict of the copies made so far.
     raise NotImplementedError("compact")

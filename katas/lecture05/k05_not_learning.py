@@ -1,19 +1,20 @@
 """Debug: six Modules that do not learn.
 
-The loss goes down a little and then stays, and no error tells you why. Try one:
+The loss goes down a little, then stops, and no error tells you why. Try one:
 
     model = Scaled(3)
-    print([name for name, _ in model.named_parameters()])         # [] and yet it has a scale
+    print([name for name, _ in model.named_parameters()])         # [] although it has a scale
 
-Each class below has one bug of the kind, and so has `resumed`; the docstring says what it is for.
-Mend all six: a changed line each, or two lines that change places.
+Each class below has one such bug, and so has `resumed`; the docstrings say what each should do. Fix
+all six: change one line each, or swap two lines.
 
-- All that learns stands in ``parameters()``, gets its whole gradient, and moves with an optimizer.
+- Everything that learns must be in ``parameters()``, get its whole gradient, and be updated by an
+  optimizer.
 
-Begin with two questions to each: is it in ``named_parameters()``, and is that object still the one
-that ``forward`` uses?
+Begin with two questions about each: is it in ``named_parameters()``, and is that object still the
+one that ``forward`` uses?
 Afterwards read ``Optimizer.add_param_group`` in ``torch/optim/optimizer.py``, in site-packages: it
-keeps the parameters, and no Module.
+keeps the parameters, but no Module.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# TODO: find and mend one bug in each. Nothing raises NotImplementedError here: the code is
-# written, and wrong.
+# TODO: find and fix one bug in each. Nothing raises NotImplementedError here: the code is written,
+# but wrong.
 
 
 class Ensemble(nn.Module):
@@ -40,12 +41,12 @@ class Ensemble(nn.Module):
         self.layers = [nn.Linear(size, 1) for _ in range(count)]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the mean of what the layers say."""
+        """Return the mean of the layers' results."""
         return torch.stack([layer(x) for layer in self.layers]).mean(0)
 
 
 class Scaled(nn.Module):
-    """Adds an offset that is a constant, and multiplies by a scale that is learned."""
+    """Adds a constant offset, and multiplies by a learned scale."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -58,7 +59,7 @@ class Scaled(nn.Module):
 
 
 class Tied(nn.Module):
-    """Encodes by a weight and decodes by the same; both uses teach it."""
+    """Encodes and decodes with the same weight, which learns from both uses."""
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()
@@ -71,7 +72,7 @@ class Tied(nn.Module):
 
 
 class Tuned(nn.Module):
-    """A backbone whose parameters stay as they are, and a head that learns."""
+    """A frozen backbone, and a head that learns."""
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -81,19 +82,19 @@ class Tuned(nn.Module):
             parameter.requires_grad = False
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the head makes of what the backbone makes of x."""
+        """Return the head applied to the backbone applied to x."""
         return self.head(self.backbone(x))
 
 
 class Restarted(nn.Module):
-    """A Linear map that can begin anew in mid-training: an optimizer goes on with it."""
+    """A Linear map that can be reset during training, with the same optimizer."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(size))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the dot product with each row of x."""
+        """Return the dot product of the weight with each row of x."""
         return x @ self.weight
 
     def restart(self) -> None:
@@ -104,9 +105,9 @@ class Restarted(nn.Module):
 def resumed(
     make: Callable[[], nn.Module], state: dict[str, torch.Tensor]
 ) -> tuple[nn.Module, torch.optim.Optimizer]:
-    """Return a model made without memory, with the tensors of `state`, and its optimizer.
+    """Return a model made on meta, with the tensors of `state`, and its optimizer.
 
-    The parameters lie in the memory of `state`: nothing is copied.
+    The parameters use the memory of `state`: nothing is copied.
     """
     with torch.device("meta"):
         model = make()

@@ -1,19 +1,19 @@
-"""Hooks of a Module, and the handle that owns nothing.
+"""Write a Module's hooks, and a handle that owns nothing.
 
-A hook is called with each forward, until its handle removes it. Handles are kept, in lists, for
-long. Do they keep the model?
+A hook runs with each forward until its handle removes it. People keep handles in lists for a long
+time. Do these keep the model alive?
 
     model
       hooks  {7: print_shape}  <- - - -  handle: key 7, and a weak reference to the dict
 
-A plain reference would keep the dict, and with it each hook and all that its closure holds. Write
-`Handle` and the three methods of `Hooked`, about 20 lines. Each test runs one program with your
-class and with ``torch.nn.Module``.
+A plain reference would keep the dict alive, and with it each hook and everything in its closure.
+Write `Handle` and the three methods of `Hooked`, about 20 lines. Each test runs one program with
+your class and with ``torch.nn.Module``.
 
-Begin on paper: two hooks, the first is removed, a third is registered. Which keys are there, if a
-key is the number of hooks so far?
+Begin on paper: register two hooks, remove the first, register a third. Which keys are there, if a
+key is the current number of hooks?
 Afterwards read ``RemovableHandle`` in ``torch/utils/hooks.py``, in site-packages. Real life
-differs: hooks may ask for keyword arguments, for backward, or to be called even if forward raises.
+differs: hooks may receive keyword arguments, run in backward, or be called even if forward raises.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ class Handle:
         raise NotImplementedError("Handle")
 
     def remove(self) -> None:
-        """Remove the hook; if it is gone, or the dict is, do nothing."""
-        # TODO: ask the weak reference.
+        """Remove the hook; do nothing if the hook or the dict is gone."""
+        # TODO: call the weak reference.
         raise NotImplementedError("Handle.remove")
 
 
 class Hooked:
-    """A Module without parameters: `forward` belongs to the class below, hooks to this one."""
+    """A Module without parameters: a subclass defines `forward`; this class has the hooks."""
 
     def __init__(self) -> None:
         self.before: OrderedDict[int, Callable] = OrderedDict()
         self.after: OrderedDict[int, Callable] = OrderedDict()
 
     def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False) -> Handle:
-        """Have ``hook(module, args)`` called before `forward`; the first of all with `prepend`."""
+        """Call ``hook(module, args)`` before `forward`; with `prepend` before all other hooks."""
         # TODO: OrderedDict.move_to_end can also move to the front.
         raise NotImplementedError("Hooked.register_forward_pre_hook")
 
     def register_forward_hook(self, hook: Callable) -> Handle:
-        """Have ``hook(module, args, output)`` called after `forward`."""
+        """Call ``hook(module, args, output)`` after `forward`."""
         # TODO: without prepend.
         raise NotImplementedError("Hooked.register_forward_hook")
 
     def __call__(self, *args: Any) -> Any:
         """Call the hooks before, `forward`, and the hooks after, in order; return the output.
 
-        What a hook before returns are the new arguments: a tuple, or a single one. What a hook
-        after returns is the new output. None changes nothing. The hooks of each kind are listed
-        when their turn comes. So a hook that registers or removes one of its own kind changes the
-        next call, and a hook before that does so to one after changes this call.
+        A pre-hook may return new arguments: a tuple, or a single one. A hook after `forward` may
+        return a new output. None changes nothing. List the hooks of each kind when their turn
+        comes. So a hook that registers or removes one of its own kind affects the next call, but a
+        pre-hook that does so to a hook after `forward` affects this call.
         """
-        # TODO: what would a loop over the dict itself say, if a hook removes itself?
+        # TODO: what would a loop over the dict itself raise if a hook removes itself?
         raise NotImplementedError("Hooked.__call__")

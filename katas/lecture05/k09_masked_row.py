@@ -1,13 +1,13 @@
-"""Attention over nothing: zero, NaN, or the mean.
+"""Predict attention over nothing: zero, NaN, or the mean.
 
-A row of an attention mask forbids all. What comes out of a softmax over nothing?
+A row of an attention mask forbids everything. What is a softmax over nothing?
 
     keep = torch.tensor([[False, False], [True, True]])
     v = torch.tensor([[2.0], [4.0]])
     scaled_dot_product_attention(v, v, v, attn_mask=keep)[0]       # tensor([0.])
 
-A zero here, and elsewhere NaN. Predict the first row of the six programs,
-about 8 lines; the tests run PyTorch.
+Here it is zero, elsewhere NaN. Predict the first row of the six programs, in about 8 lines; the
+tests run PyTorch.
 
 Begin with `by_softmax`: what is exp(-inf)?
 Afterwards find ``_safe_softmax`` in ``torch/_decomp/decompositions.py``, in site-packages.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Given: do not change. Each gets values (2, 1), of which the first is 2 and the second 4.
+# Given: do not change. Each gets values of shape (2, 1): 2 and 4.
 def by_softmax(v: torch.Tensor) -> torch.Tensor:
     """Add -inf to all scores of the row, and take the softmax."""
     scores = v @ v.t()
@@ -40,14 +40,14 @@ def by_large_number(v: torch.Tensor) -> torch.Tensor:
 
 
 def all_true(v: torch.Tensor) -> torch.Tensor:
-    """Give scaled_dot_product_attention a mask of bools that is True in the row."""
+    """Give scaled_dot_product_attention a bool mask that is True in the row."""
     mask = v.new_zeros(2, 2).bool()
     mask[0] = True
     return torch.nn.functional.scaled_dot_product_attention(v * 0, v * 0, v, attn_mask=mask)
 
 
 def module(v: torch.Tensor, *, mask_of: bool, need_weights: bool) -> torch.Tensor:
-    """Call a MultiheadAttention whose four projections change nothing."""
+    """Call a MultiheadAttention whose four projections are the identity."""
     attention = torch.nn.MultiheadAttention(1, 1, bias=False)
     for weight in attention.parameters():
         torch.nn.init.ones_(weight)
@@ -67,7 +67,7 @@ def module_without_weights(v: torch.Tensor) -> torch.Tensor:
 
 
 def module_gradient(v: torch.Tensor) -> torch.Tensor:
-    """Look at the gradient of that: of the sum of both rows, by the values."""
+    """Return the gradient of that, of the sum of both rows, with respect to the values."""
     v = v.clone().requires_grad_()
     return torch.autograd.grad(module_with_weights(v).sum(), v)[0]
 

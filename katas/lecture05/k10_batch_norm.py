@@ -1,16 +1,16 @@
 """BatchNorm: one batch, two variances.
 
-The loss is fine in training; after ``eval()`` it jumps, most of all with small batches. A BatchNorm
+The loss is fine in training; after ``eval()`` it jumps, especially with small batches. A BatchNorm
 has two kinds of statistics:
 
-    normalise   by the mean and the variance of this batch:  sum((x - mean)^2) / n
+    normalise   with the mean and variance of this batch:  sum((x - mean)^2) / n
     remember    the mean, and another variance:              sum((x - mean)^2) / (n - 1)
 
-The first is what gradients go through. The second is for ``eval()``, and lies in buffers. Write
-`BatchNorm`, about 20 lines; its state dict goes into PyTorch's and back.
+Gradients go through the first. The second is for ``eval()``, and is stored in buffers. Write
+`BatchNorm`, about 20 lines; its state dict must load into PyTorch's and back.
 
-- Operators of torch will do; ``torch.nn.functional.batch_norm`` and ``torch.batch_norm`` are what
-  you are writing.
+- Use torch operators, but not ``torch.nn.functional.batch_norm`` or ``torch.batch_norm``, which you
+  are rebuilding.
 
 Begin on paper: x is [0, 2], the remembered mean 0 and momentum 0.1. What is remembered after one
 call?
@@ -25,12 +25,12 @@ from torch import nn
 
 
 class BatchNorm(nn.Module):
-    """Normalises each of `size` channels, as ``nn.BatchNorm1d`` with its names and defaults."""
+    """Normalises each of `size` channels, like ``nn.BatchNorm1d``, with its names and defaults."""
 
     def __init__(self, size: int, eps: float = 1e-5, momentum: float | None = 0.1) -> None:
         """Make weight (ones), bias (zeros), running_mean (zeros), running_var (ones).
 
-        And ``num_batches_tracked``, an integer 0. The first two learn, and all five are saved.
+        Also make ``num_batches_tracked``, an integer 0. The first two learn; all five are saved.
         """
         super().__init__()
         self.eps, self.momentum = eps, momentum
@@ -40,15 +40,15 @@ class BatchNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return (x - mean) / sqrt(var + eps) * weight + bias, for x (n, size) or (n, size, m).
 
-        In training mean and var are the batch's, over all dims but the second, and are then
-        remembered: running += momentum * (new - running), with var of the second kind. Without a
-        momentum the running values are means over the batches so far. In evaluation they take the
-        place of the batch's, and nothing is written.
+        In training use the batch's mean and var, over all dims but the second, then remember them:
+        running += momentum * (new - running), with var of the second kind. If momentum is None the
+        running values are means over the batches so far. In evaluation use the running values
+        instead, and write nothing.
         """
-        # TODO: reshape what is (size,) to (1, size) or (1, size, 1).
+        # TODO: reshape (size,) to (1, size) or (1, size, 1).
         raise NotImplementedError("BatchNorm.forward")
 
     def remember(self, mean: torch.Tensor, var: torch.Tensor) -> None:
-        """Count the batch, then move the running values, in place, towards these."""
-        # TODO: for which factor is the result the mean of n batches?
+        """Count the batch, then move the running values towards these, in place."""
+        # TODO: which factor makes the result the mean of n batches?
         raise NotImplementedError("BatchNorm.remember")

@@ -1,16 +1,16 @@
-"""A subclass of Tensor, passed around.
+"""Pass a subclass of Tensor around.
 
-A ``Tagged`` is a Tensor, so it may stand wherever a Tensor may: a subclass promises that. Which
-type comes back?
+A ``Tagged`` is a Tensor, so you can use it wherever you can use a Tensor: a subclass promises that.
+Which type comes back?
 
     class Tagged(torch.Tensor): ...
     x = torch.tensor([1.0, 2.0, 3.0]).as_subclass(Tagged)
     type(x + 1), type(torch.ones(3) + x)           # Tagged, both
 
-Predict it for the twelve programs, about 4 lines. The tests run PyTorch, and take it away while
+Predict this for the twelve programs, in about 4 lines. The tests run PyTorch, but hide it while
 they read your rows.
 
-Begin with `compare`: is a tensor of bools a Tagged?
+Begin with `compare`: is its bool tensor a Tagged?
 Afterwards read ``Tensor.__torch_function__`` in ``torch/_tensor.py``, in site-packages.
 """
 
@@ -33,12 +33,12 @@ def compare(x: torch.Tensor) -> object:
 
 
 def shape(x: torch.Tensor) -> object:
-    """Ask for the shape."""
+    """Return the shape."""
     return x.shape
 
 
 def tensor(x: torch.Tensor) -> object:
-    """Make a tensor of its values."""
+    """Make a tensor from its values."""
     return torch.tensor(x)
 
 
@@ -53,19 +53,19 @@ def parameter(x: torch.Tensor) -> object:
 
 
 def linear(x: torch.Tensor) -> object:
-    """Call a layer that knows nothing of subclasses."""
+    """Call a layer that knows nothing about subclasses."""
     return torch.nn.Linear(3, 2)(x)
 
 
 def gradient(x: torch.Tensor) -> object:
-    """Make it a leaf, go backward, and ask for .grad."""
+    """Make it a leaf, run backward, and return .grad."""
     x = x.detach().requires_grad_()
     (x * 2).sum().backward()
     return x.grad
 
 
 def out(x: torch.Tensor) -> object:
-    """Return what add returns, which has written to a plain tensor."""
+    """Return the result of add, which writes to a plain tensor."""
     return torch.add(x, x, out=torch.empty(3))
 
 
@@ -82,7 +82,7 @@ def numpy(x: torch.Tensor) -> object:
 
 
 def rows(x: torch.Tensor) -> object:
-    """Take the first of its elements, in a loop."""
+    """Take its first element by iteration."""
     return next(iter(x))
 
 
@@ -101,10 +101,10 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], object]] = {
 
 
 def predictions() -> dict[str, bool]:
-    """Return for each of `PROGRAMS`, by name, whether its result is a Tagged.
+    """Return for each name in `PROGRAMS` whether the result is a Tagged.
 
-    What goes through ``Tensor.__torch_function__`` comes back as the subclass, wherever a tensor
-    comes back at all; ``torch.overrides`` knows a few fields that are left out.
+    A tensor returned through ``Tensor.__torch_function__`` becomes the subclass;
+    ``torch.overrides`` lists a few attributes that are exceptions.
     """
     # TODO: return {"compare": ..., ...}
     raise NotImplementedError("predictions")

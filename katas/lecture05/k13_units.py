@@ -1,17 +1,17 @@
-"""A tensor that knows its unit.
+"""Write a tensor that knows its unit.
 
-A probe to Mars was lost because one program spoke of pounds and another of newtons. Both numbers
-were floats. Make them tensors that ask before they add:
+A Mars probe was lost because one program used pounds and another newtons. Both numbers were floats.
+Make them tensors that check units before they add:
 
     way, time = quantity(torch.tensor([6.0, 8.0]), m=1), quantity(torch.tensor(2.0), s=1)
     way / time                      # [3, 4], and its unit is {"m": 1, "s": -1}
     way + time                      # UnitError
 
-torch.div, ``/`` and ``.div`` go through one door if an argument is a subclass:
-``__torch_function__``. Write it, in about 12 lines; the rules of each function are given.
+torch.div, ``/`` and ``.div`` all call ``__torch_function__`` if an argument is a subclass. Write
+it, in about 12 lines; the rule of each function is given.
 
 1. Find the rule, and the units of its operands.
-2. Ask the rule, then PyTorch, in this order.
+2. Call the rule, then PyTorch, in this order.
 3. Put the unit on the result.
 
 Begin by printing ``func.__name__``, args and kwargs for ``2 * way``, ``1 / way`` and ``way.shape``.
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
 
-    # Exponents, none of which is 0; {} is the unit of a number, None is a unit that is not known.
+    # Exponents, none of which is 0; {} is the unit of a number, None is an unknown unit.
     Unit = dict[str, int] | None
 
 
 class UnitError(ValueError):
-    """Two units do not go together. Given; a TypeError would make ``+`` try the other operand."""
+    """Two units do not match. Given; a TypeError would make ``+`` try the other operand."""
 
 
 class Quantity(torch.Tensor):
-    """A tensor with a unit, which is not known unless it is set."""
+    """A tensor with a unit, which is unknown unless it is set."""
 
     unit: Unit = None
 
@@ -49,18 +49,18 @@ class Quantity(torch.Tensor):
     ) -> Any:
         """Call `func`; if `RULES` has its name, give the result the unit that the rule returns.
 
-        A rule comes with the number of its operands. These are the first of the arguments, by
-        place or by the names "input" and "other"; the rule gets their units: `unit_of` each. It
-        may raise a UnitError: then nothing has been written yet. A function without a rule, also
-        what PyTorch asks for such as ``shape``, gives what it gives, with units that are not
-        known; one that writes in place is out of scope.
+        `RULES` also has the number of operands. These are the first arguments, positional or named
+        "input" and "other"; call the rule with their units, `unit_of` each. It may raise a
+        UnitError, and then nothing may have been written yet. A function without a rule, including
+        attributes such as ``shape``, returns its normal result, with unknown units; one that writes
+        in place is out of scope.
         """
         # TODO: super().__torch_function__(func, types, args, kwargs) calls PyTorch.
         raise NotImplementedError("Quantity.__torch_function__")
 
 
 def unit_of(value: object) -> Unit:
-    """Return the unit of an operand: {} of what is no Quantity."""
+    """Return the unit of an operand: {} if it is not a Quantity."""
     # TODO: numbers and plain tensors are operands too.
     raise NotImplementedError("unit_of")
 
@@ -97,7 +97,7 @@ def quotient(units: list[Unit]) -> Unit:
 
 
 def number(units: list[Unit]) -> Unit:
-    """Refuse all but numbers."""
+    """Refuse everything but numbers."""
     return same([*units, {}])
 
 

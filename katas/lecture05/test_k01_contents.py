@@ -1,4 +1,4 @@
-"""Tests of k01_contents: small modules, and what PyTorch does with each thing in them."""
+"""Tests of k01_contents: small modules, and what PyTorch does with each attribute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plugins.kit import unchanged
 
 
 def compare(module: nn.Module, expected: dict[str, str], why: str) -> None:
-    """Compare what you found with what hangs there."""
+    """Compare the kinds that you found with the expected ones."""
     with unchanged(module=module):
         yours = contents(module)
     lines = [
@@ -26,7 +26,7 @@ def compare(module: nn.Module, expected: dict[str, str], why: str) -> None:
 
 
 class Everything(nn.Module):
-    """Has one of each."""
+    """Has one attribute of each kind."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def test_a_linear_layer() -> None:
 
 
 def test_an_empty_place_is_left_out() -> None:
-    """Without a bias there is a drawer with None in it; a plain None is no drawer's."""
+    """Without a bias a drawer holds None; a plain None is in no drawer."""
     layer = nn.Linear(2, 3, bias=False)
     expected = {"in_features": "plain", "out_features": "plain", "weight": "parameter"}
 
@@ -83,19 +83,19 @@ def test_an_empty_place_is_left_out() -> None:
 
 
 def test_what_lies_deeper_is_another_modules() -> None:
-    """Of a Sequential hang two modules, and no parameter."""
+    """A Sequential itself has two modules and no parameter."""
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
 
     compare(model, {"0": "module", "1": "module"}, "ask without recursion: recurse=False")
 
 
 def test_a_module_with_one_of_each() -> None:
-    """A list is a list, a tensor no buffer as such, and a child saves names of its own."""
+    """A list is plain, a tensor alone is not a buffer, and a child has its own names."""
     compare(Everything(), KINDS, "what lies in no drawer is plain, whatever it holds")
 
 
 def test_a_name_may_change_its_drawer() -> None:
-    """Kinds belong to what hangs there now."""
+    """The kind is that of the current value."""
     module = Everything()
     module.table = nn.Parameter(torch.ones(2))
     module.mean = nn.Parameter(torch.ones(2))
@@ -110,7 +110,7 @@ def test_a_name_may_change_its_drawer() -> None:
 
 @pytest.mark.parametrize("name", ["weight", "frozen", "mean", "cache", "steps", "table"])
 def test_kinds_say_what_pytorch_does(name: str) -> None:
-    """Trained, moved, saved: the kind that you found decides, and PyTorch is asked."""
+    """Your kinds say what is trained, moved and saved; PyTorch must agree."""
     module = Everything()
     kind = contents(module).get(name)
     moved = getattr(copy.deepcopy(module).double(), name).dtype == torch.float64
@@ -133,7 +133,7 @@ def test_kinds_say_what_pytorch_does(name: str) -> None:
 
 
 def test_names_with_an_underscore_at_the_end_are_yours() -> None:
-    """Only those that begin with one are the Module's own."""
+    """Only names that begin with one belong to the Module itself."""
     module = nn.Module()
     module.size_ = 3
     module._private = 4  # noqa: SLF001 - a name of the learner's

@@ -24,7 +24,7 @@ def layers(base: type) -> SimpleNamespace:
     """Return classes that inherit from `base`, which is your Module or PyTorch's."""
 
     class Linear(base):
-        """A Linear layer; its weight is filled by torch's generator."""
+        """A Linear layer with random weights."""
 
         def __init__(self, m: int, n: int, *, bias: bool = True) -> None:
             super().__init__()
@@ -38,7 +38,7 @@ def layers(base: type) -> SimpleNamespace:
             return y if self.bias is None else y + self.bias
 
     class Norm(base):
-        """Has a floating-point buffer, one of integers, and an empty one."""
+        """Has a floating-point buffer, an integer buffer, and an empty one."""
 
         def __init__(self, n: int) -> None:
             super().__init__()
@@ -66,7 +66,7 @@ def layers(base: type) -> SimpleNamespace:
             return self.norm(self.linear(x))
 
     class Model(base):
-        """Two blocks; the first is there by two names, and a Parameter is tied."""
+        """Two blocks; the first has two names, and a Parameter is tied."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -98,7 +98,7 @@ def both(name: str, *args: Any) -> tuple[Any, Any]:
 
 
 def where(module: Any) -> dict[str, list[str]]:
-    """Return which names lie in which drawer."""
+    """Return which names are in which drawer."""
     return {key: [*module.__dict__[key]] for key in ("_parameters", "_buffers", "_modules")}
 
 
@@ -112,7 +112,7 @@ def same_drawers(mine: Any, real: Any, why: str) -> None:
 
 @one
 def test_a_plain_attribute() -> None:
-    """It stays what Python makes of it."""
+    """It stays an ordinary Python attribute."""
     mine, real = kata.Module(), nn.Module()
     for module in (mine, real):
         module.size = 3
@@ -123,7 +123,7 @@ def test_a_plain_attribute() -> None:
 
 @one
 def test_a_parameter_lies_in_its_drawer() -> None:
-    """And is found under its name; a subclass of Parameter is one too."""
+    """It is found under its name; a subclass of Parameter counts too."""
     mine, real = both("Linear", 2, 3)
     for module in (mine, real):
         module.special = type("Special", (nn.Parameter,), {})(torch.ones(1))
@@ -131,12 +131,14 @@ def test_a_parameter_lies_in_its_drawer() -> None:
     same_drawers(mine, real, "a Parameter lies in _parameters, and a tensor of Python's nowhere")
     assert mine.weight is mine.__dict__["_parameters"]["weight"], "yours returns another object"
     x = torch.randn(4, 2)
-    torch.testing.assert_close(mine(x), real(x), msg="forward: yours is not PyTorch's\n".__add__)
+    torch.testing.assert_close(
+        mine(x), real(x), msg="forward: yours differs from PyTorch's\n".__add__
+    )
 
 
 @one
 def test_modules_lie_in_theirs() -> None:
-    """Also the place of one that was replaced by None."""
+    """So does the place of one that was replaced by None."""
     same_drawers(*both("Block", 2, 3), "None keeps the place of a module")
     mine, _ = both("Block", 2, 3)
     assert mine.skip is None, f"yours has {mine.skip} there, expected None"
@@ -158,7 +160,7 @@ def test_modules_lie_in_theirs() -> None:
     ],
 )
 def test_a_name_is_in_one_place(second: str, first: str) -> None:
-    """What comes later takes the name over, from whatever drawer; its like keeps its position."""
+    """A later value takes the name over, from any drawer; one of its kind keeps its position."""
 
     def program(kind: SimpleNamespace) -> Any:
         module = kind.base()
@@ -182,7 +184,7 @@ def test_a_name_is_in_one_place(second: str, first: str) -> None:
 
 @one
 def test_what_does_not_fit_is_refused() -> None:
-    """A tensor is no Parameter, a number no buffer and no module; the old thing stays."""
+    """A tensor is not a Parameter, a number neither buffer nor module; the old value stays."""
     for name, attribute, value in (
         ("Linear", "weight", torch.ones(3, 2)),
         ("Norm", "mean", 3.0),
@@ -195,14 +197,12 @@ def test_what_does_not_fit_is_refused() -> None:
             setattr(real, attribute, value)
         with pytest.raises(TypeError, match=f"to '{attribute}'"):
             setattr(mine, attribute, value)
-        assert before is getattr(mine, attribute), (
-            f"{attribute}: yours has replaced it all the same"
-        )
+        assert before is getattr(mine, attribute), f"{attribute}: yours has replaced it anyway"
 
 
 @one
 def test_a_tensor_for_a_buffer_stays_a_buffer() -> None:
-    """So does None, and so does a plain tensor that was none: it stays plain."""
+    """So does None; a plain tensor that was not a buffer stays plain."""
 
     def program(kind: SimpleNamespace) -> Any:
         module = kind.Norm(2)
@@ -221,7 +221,7 @@ def test_a_tensor_for_a_buffer_stays_a_buffer() -> None:
 
 
 def early(base: type, value: Any) -> Any:
-    """Return a module that assigns before super().__init__(), or the error that says it may not."""
+    """Return a module that assigns before super().__init__(), or the error that this raises."""
 
     class Early(base):
         def __init__(self) -> None:
@@ -255,7 +255,7 @@ def test_before_init() -> None:
 
 @one
 def test_what_is_not_there_is_an_attribute_error() -> None:
-    """Hasattr and copy rely on it, copy even before __init__."""
+    """The functions hasattr and copy rely on it, copy even before __init__."""
     mine, _ = both("Linear", 2, 3)
     assert not hasattr(mine, "wieght"), "yours has a wieght"
     with pytest.raises(AttributeError, match="no attribute 'wieght'"):
@@ -267,7 +267,7 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
 
 @two
 def test_named_modules_of_a_block() -> None:
-    """Itself under an empty name, then what is below; an empty place is no module."""
+    """The module itself under an empty name, then those below; an empty place is not a module."""
     mine, real = both("Block", 2, 3)
     yours = [name for name, _ in mine.named_modules()]
     expected = [name for name, _ in real.named_modules()]
@@ -278,7 +278,7 @@ def test_named_modules_of_a_block() -> None:
 
 @two
 def test_named_modules_of_a_tree() -> None:
-    """Depth first, and a module with two names under the first of them; a second walk too."""
+    """Depth first, a module with two names under the first; a second walk gives the same."""
     mine, real = both("Model")
     expected = [name for name, _ in real.named_modules()]
     for walk in ("first", "second"):
@@ -295,7 +295,7 @@ def test_named_modules_of_a_tree() -> None:
 
 @two
 def test_named_parameters() -> None:
-    """Each once, in PyTorch's order, with its path; a shared one under its first."""
+    """Each once, in PyTorch's order, with its path; a shared one under its first path."""
     mine, real = both("Model")
     yours = [(name, x.tolist()) for name, x in mine.named_parameters()]
     expected = [(name, x.tolist()) for name, x in real.named_parameters()]
@@ -308,7 +308,7 @@ def test_named_parameters() -> None:
 
 @two
 def test_a_loop_of_modules_ends() -> None:
-    """A child may know its parent."""
+    """A child may refer to its parent."""
     mine, real = both("Block", 2, 3)
     mine.norm.parent, real.norm.parent = mine, real
     yours = [name for name, _ in mine.named_modules()]
@@ -319,7 +319,7 @@ def test_a_loop_of_modules_ends() -> None:
 
 @two
 def test_equal_parameters_are_two() -> None:
-    """Two ones are two Parameters: the object counts, not its value."""
+    """Two equal Parameters are two: the object counts, not its value."""
     module = kata.Module()
     module.a, module.b = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
     module.c, module.d = module.a, None
@@ -342,7 +342,7 @@ def test_apply() -> None:
 
 @three
 def test_train() -> None:
-    """The whole tree, and back; plain attributes aside, nothing else changes."""
+    """The whole tree, and back; nothing else changes."""
     mine, real = both("Model")
     x = torch.randn(3, 2)
     for mode in (False, True):
@@ -358,7 +358,7 @@ def test_train() -> None:
 @three
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_to_converts_what_is_floating(dtype: torch.dtype) -> None:
-    """Parameters and buffers, not the count of steps; frozen ones too, whatever they were."""
+    """Parameters and buffers, frozen ones too, but not the step count."""
     mine, real = both("Model")
     for module in (mine, real):
         module.scale.requires_grad = False
@@ -374,12 +374,14 @@ def test_to_converts_what_is_floating(dtype: torch.dtype) -> None:
             ]
             assert kinds[1] == kinds[0], f"{name}: yours {kinds[0]}\nPyTorch's {kinds[1]}"
     x = torch.randn(3, 2, dtype=dtype)
-    torch.testing.assert_close(mine(x), real(x), msg="forward: yours is not PyTorch's\n".__add__)
+    torch.testing.assert_close(
+        mine(x), real(x), msg="forward: yours differs from PyTorch's\n".__add__
+    )
 
 
 @three
 def test_to_keeps_the_parameters() -> None:
-    """An optimizer that was made before goes on training them; gradients go along."""
+    """An existing optimizer continues to train them; gradients are converted too."""
     mine, _ = both("Model")
     before = dict(mine.named_parameters())
     mine(torch.ones(1, 2)).sum().backward()
@@ -388,8 +390,8 @@ def test_to_keeps_the_parameters() -> None:
     mine.to(torch.float64)
     for name, x in mine.named_parameters():
         assert x is before[name], f"{name} is a new Parameter: the optimizer has the old one"
-        assert x.requires_grad, f"{name} requires no gradient any more"
-        assert x.is_leaf, f"{name} is no leaf any more"
+        assert x.requires_grad, f"{name} no longer requires a gradient"
+        assert x.is_leaf, f"{name} is no longer a leaf"
         assert (x.grad is None) == (grads[name] is None), f"{name}.grad: yours is {x.grad}"
         assert x.grad is None or x.grad.dtype == torch.float64, f"{name}.grad is {x.grad.dtype}"
     mine(torch.ones(1, 2, dtype=torch.float64)).sum().backward()
@@ -397,7 +399,7 @@ def test_to_keeps_the_parameters() -> None:
 
 @three
 def test_to_leaves_integers() -> None:
-    """Also those in a Parameter, which needs no gradient; the old buffer is left alone."""
+    """Even those in a Parameter, which needs no gradient; the old buffer is unchanged."""
     module = kata.Module()
     module.table = nn.Parameter(torch.arange(3), requires_grad=False)
     old = torch.tensor([2.0]).sqrt()
@@ -409,7 +411,7 @@ def test_to_leaves_integers() -> None:
 
 @three
 def test_it_is_your_own() -> None:
-    """torch.nn.Module is what you are writing."""
+    """The kata rebuilds torch.nn.Module, so it must not use it."""
     with forbids(kata, "torch.nn.Module", "torch.nn.modules") as fresh:
         model = layers(fresh.Module).Model()
         count = len([*model.named_parameters()])

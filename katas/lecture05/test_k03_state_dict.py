@@ -1,4 +1,4 @@
-"""Tests of k03_state_dict: state dicts go from your Modules to PyTorch's, and back."""
+"""Tests of k03_state_dict: state dicts move from your Modules to PyTorch's, and back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def layers(base: type) -> SimpleNamespace:
             self.register_buffer("empty", None)
 
     class Block(base):
-        """Has a child that comes before a parameter of its own, and one that is None."""
+        """Has a child that comes before its own parameter, and a child that is None."""
 
         def __init__(self, dtype: torch.dtype) -> None:
             super().__init__()
@@ -42,7 +42,7 @@ def layers(base: type) -> SimpleNamespace:
             self.scale = nn.Parameter(torch.randn(2, dtype=dtype))
 
     class Model(base):
-        """Has blocks, one of them by two names, and a tied weight."""
+        """Has blocks, one of them under two names, and a tied weight."""
 
         def __init__(self, dtype: torch.dtype = torch.float32) -> None:
             super().__init__()
@@ -58,7 +58,7 @@ YOURS, PYTORCHS = layers(Module), layers(nn.Module)
 
 
 def seeded(make: Any, seed: int, *args: Any) -> Any:
-    """Return what `make` returns, with random numbers of this seed."""
+    """Return the result of `make`, run with this random seed."""
     torch.manual_seed(seed)
     return make(*args)
 
@@ -72,7 +72,7 @@ def equal(yours: dict, theirs: dict, why: str) -> None:
 
 
 def test_a_layer_is_saved() -> None:
-    """Parameters before buffers; no None, and nothing that is not persistent."""
+    """Parameters come before buffers, without None and non-persistent buffers."""
     args = (2, 3, torch.float32)
     mine, real = seeded(YOURS.Layer, 0, *args), seeded(PYTORCHS.Layer, 0, *args)
 
@@ -80,7 +80,7 @@ def test_a_layer_is_saved() -> None:
 
 
 def test_a_tree_is_saved() -> None:
-    """Keys are paths; what has two paths is there twice; a later call gives what is there then."""
+    """Keys are paths; a tensor with two paths has two; a later call sees later values."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 0)
     for call in ("first", "second"):
         equal(mine.state_dict(), dict(real.state_dict()), f"{call} call: a key is a path")
@@ -93,17 +93,17 @@ def test_a_tree_is_saved() -> None:
 
 
 def test_what_is_saved_is_the_modules_memory() -> None:
-    """Detached, and no copy: who writes to it writes to the module."""
+    """Detached, but not a copy: a write to it is a write to the module."""
     mine = seeded(YOURS.Model, 0)
     with unchanged(dict(mine.block.first._parameters)):  # noqa: SLF001 - given in the kata
         state = mine.state_dict()
     assert not state["block.scale"].requires_grad, "yours requires a gradient: detach it"
     same = state["block.scale"].data_ptr() == mine.block.scale.data_ptr()
-    assert same, "yours is a copy; PyTorch's state dict looks at the parameters themselves"
+    assert same, "yours is a copy; PyTorch's state dict shares memory with the parameters"
 
 
 def test_yours_goes_into_pytorchs() -> None:
-    """It loads without a word."""
+    """It loads without a complaint."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 1)
     result = real.load_state_dict(mine.state_dict())
 
@@ -111,7 +111,7 @@ def test_yours_goes_into_pytorchs() -> None:
 
 
 def test_pytorchs_goes_into_yours() -> None:
-    """Where PyTorch's has put its values, yours has them; and a call returns two empty lists."""
+    """Your module has the same values as PyTorch's, and the call returns two empty lists."""
     mine, real = seeded(YOURS.Model, 0), seeded(PYTORCHS.Model, 1)
     cache = mine.head.cache.clone()
     theirs = dict(real.state_dict())
@@ -126,7 +126,7 @@ def test_pytorchs_goes_into_yours() -> None:
 
 
 def test_tensors_stay_the_same_objects() -> None:
-    """An optimizer that was made before goes on training them, and what is tied stays tied."""
+    """An existing optimizer continues to train them, and tied tensors stay tied."""
     mine = seeded(YOURS.Model, 0)
     before = (mine.block.first.weight, mine.head.mean, mine.block.scale)
     mine.load_state_dict(seeded(YOURS.Model, 1).state_dict())
@@ -135,12 +135,12 @@ def test_tensors_stay_the_same_objects() -> None:
     for old, new in zip(before, after, strict=True):
         assert old is new, "yours puts another tensor there: the optimizer has the old one"
     assert mine.head.weight is mine.block.first.weight, "yours unties the weight"
-    assert mine.block.scale.requires_grad, "scale requires no gradient any more"
+    assert mine.block.scale.requires_grad, "scale no longer requires a gradient"
     assert mine.block.scale.is_leaf, "scale has a history now: is the copy recorded?"
 
 
 def test_a_copy_is_a_copy() -> None:
-    """The state dict may be written to afterwards; a Parameter in it is as good as a tensor."""
+    """The state dict may be written to later; it may contain Parameters."""
     mine = seeded(YOURS.Layer, 0, 2, 2, torch.float32)
     state = {key: x.clone() for key, x in mine.state_dict().items()}
     state["bias"] = nn.Parameter(torch.tensor([2.0, 3.0]).sqrt())
@@ -166,7 +166,7 @@ def test_the_modules_dtype_stays() -> None:
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("case", ["missing", "unexpected", "misshapen", "all"])
 def test_what_does_not_fit(case: str, strict: bool) -> None:  # noqa: FBT001
-    """PyTorch decides what raises; and what fits is loaded all the same."""
+    """PyTorch decides what raises; keys that fit are still loaded."""
     mine, real = seeded(YOURS.Block, 0, torch.float32), seeded(PYTORCHS.Block, 0, torch.float32)
     state = dict(seeded(PYTORCHS.Block, 1, torch.float32).state_dict())
     if case in {"missing", "all"}:

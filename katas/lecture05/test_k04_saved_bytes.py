@@ -1,4 +1,4 @@
-"""Tests of k04_saved_bytes: the bytes that torch.save writes are counted, and read again."""
+"""Tests of k04_saved_bytes: the bytes that torch.save writes are counted and read back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def saved(state: Mapping[str, torch.Tensor]) -> io.BytesIO:
 
 
 def loaded(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return what comes back from the file."""
+    """Return what is loaded from the file."""
     file = saved(state)
     file.seek(0)
     return torch.load(file)
@@ -53,14 +53,14 @@ def check(state: dict[str, torch.Tensor], needed: int) -> dict[str, torch.Tensor
 
 
 def ties(state: Mapping[str, torch.Tensor]) -> list[tuple[str, str]]:
-    """Return the pairs of keys whose tensors begin at one address."""
+    """Return the pairs of keys whose tensors begin at the same address."""
     return [
         (a, b) for a in state for b in state if a < b and state[a].data_ptr() == state[b].data_ptr()
     ]
 
 
 def test_a_row_of_a_table() -> None:
-    """Four kilobytes of four million; and of a table that lacks one row all but that."""
+    """Four kilobytes of four million bytes; or all rows of a table but one."""
     table = torch.randn(1000, 1000)
 
     check({"row": table[:1]}, table[:1].nbytes)
@@ -70,18 +70,18 @@ def test_a_row_of_a_table() -> None:
 
 
 def test_what_is_whole_is_not_copied() -> None:
-    """A tensor that shows its whole storage stays the same object, transposed or not."""
+    """A tensor that covers its whole storage stays the same object, transposed or not."""
     x = torch.randn(30, 40)
     state = {"x": x, "t": x.t(), "flat": x.view(-1)}
     yours = compact(state)
 
     for key, each in state.items():
-        assert each is yours[key], f"{key} shows its whole storage: yours copies it"
+        assert each is yours[key], f"{key} covers its whole storage, but yours copies it"
     check(state, x.nbytes)
 
 
 def test_a_tied_weight_stays_tied() -> None:
-    """The state dict of a model has it under two keys, as two tensors on one memory."""
+    """A model's state dict has it under two keys, as two tensors that share memory."""
     model = nn.Sequential(nn.Linear(50, 50), nn.Linear(50, 50))
     model[1].weight = model[0].weight
     state = dict(model.state_dict())
@@ -93,7 +93,7 @@ def test_a_tied_weight_stays_tied() -> None:
 
 
 def test_a_tied_view_stays_tied() -> None:
-    """Two names of one view, and one copy; a view that begins elsewhere has another."""
+    """Two names of one view share a copy; a view that begins elsewhere has another."""
     table = torch.randn(1000, 50)
     state = {"a": table[10:20], "b": table[10:20], "c": table[20:30], "again": table[10:20]}
     back = check(state, 2 * 10 * 50 * 4)
@@ -104,14 +104,14 @@ def test_a_tied_view_stays_tied() -> None:
 
 
 def test_equal_places_in_two_tables() -> None:
-    """The offset counts from the beginning of a storage, and each table has its own."""
+    """Offsets count from the start of a storage, and each table has its own storage."""
     state = {key: torch.randn(100, 50)[10:20] for key in "ab"}
 
     check(state, 2 * 10 * 50 * 4)
 
 
 def test_views_that_begin_at_one_place_may_differ() -> None:
-    """In shape, in strides, or in dtype: each has a copy of its own, and its values."""
+    """In shape, strides or dtype: each has a copy of its own, with its own values."""
     table = torch.randn(40, 40)
     state = {
         "row": table[0, :20],
@@ -125,7 +125,7 @@ def test_views_that_begin_at_one_place_may_differ() -> None:
 
 
 def test_a_storage_of_another_dtype() -> None:
-    """Bytes are compared with bytes: a double has eight."""
+    """Compare bytes with bytes: a double has eight."""
     wide = torch.arange(400, dtype=torch.float64).sqrt()
 
     check({"half": wide[:100], "whole": wide}, 500 * 8)
@@ -133,11 +133,11 @@ def test_a_storage_of_another_dtype() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.int8])
 def test_a_second_call_copies_nothing(dtype: torch.dtype) -> None:
-    """And an earlier result is left alone."""
+    """An earlier result does not change."""
     state = {"x": torch.ones(100, dtype=dtype)[:3]}
     first = compact(state)
     with unchanged(first):
         second = compact(first)
 
-    assert first["x"] is second["x"], "what is compact is copied again"
-    assert first["x"] is not compact(state)["x"], "copies of an earlier call are kept"
+    assert first["x"] is second["x"], "yours copies tensors that are already compact"
+    assert first["x"] is not compact(state)["x"], "yours keeps copies from an earlier call"

@@ -1,4 +1,4 @@
-"""Tests of k05_not_learning: each Module takes a step, and a plain formula takes the same."""
+"""Tests of k05_not_learning: each Module takes a step, and so does a plain formula."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def learns(model: nn.Module, names: list[str], formula: Callable[..., torch.Tens
     expected = formula(*twins)
     with unchanged(X, model):
         yours = model(X)
-    torch.testing.assert_close(yours, expected, msg="forward: yours is not the formula\n".__add__)
+    torch.testing.assert_close(
+        yours, expected, msg="forward: yours differs from the formula\n".__add__
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     (yours - 1).square().sum().backward()
     grads = torch.autograd.grad((expected - 1).square().sum(), twins)
@@ -47,13 +49,15 @@ def learns(model: nn.Module, names: list[str], formula: Callable[..., torch.Tens
 
 
 def test_each_layer_of_the_ensemble_learns() -> None:
-    """A list hides modules from the Module that it hangs on."""
+    """A list hides modules from the Module that holds it."""
     model = Ensemble(3, 2)
     names = [f"layers.{n}.{kind}" for n in range(2) for kind in ("weight", "bias")]
 
     learns(model, names, lambda a, b, c, d: ((X @ a.t() + b) + (X @ c.t() + d)) / 2)
     assert len([*Ensemble(3, 5).parameters()]) == 10, "five layers have ten parameters"
-    assert model(X).shape == (2, 1), f"one number for each row, yours {tuple(model(X).shape)}"
+    assert model(X).shape == (2, 1), (
+        f"expected one number for each row; yours has shape {tuple(model(X).shape)}"
+    )
     names = [f"layers.{n}.{kind}" for n in range(3) for kind in ("weight", "bias")]
 
     learns(
@@ -73,12 +77,12 @@ def test_the_scale_learns() -> None:
 
 
 def test_both_uses_teach_the_tied_weight() -> None:
-    """The gradient is the sum over the uses, and autograd sees no use by .data."""
+    """The gradient is the sum over the uses, and autograd does not see a use through .data."""
     learns(Tied(3, 2), ["weight"], lambda weight: (X @ weight.t()).tanh() @ weight)
 
 
 def test_the_head_learns_and_the_backbone_does_not() -> None:
-    """Frozen is what is below, to any depth, not what hangs beside it."""
+    """The backbone is frozen at any depth, but not the layers around it."""
     backbone, head = nn.Linear(3, 3), nn.Linear(3, 1)
     weight, bias = (x.detach().clone() for x in backbone.parameters())
     deep = Tuned(nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3))), head)
@@ -89,14 +93,16 @@ def test_the_head_learns_and_the_backbone_does_not() -> None:
 
     learns(model, ["head.weight", "head.bias"], lambda w, b: hidden @ w.t() + b)
     assert torch.equal(backbone.weight, weight), "the backbone has moved"
-    assert backbone.weight.grad is None, "the backbone gets a gradient, which costs a backward"
+    assert backbone.weight.grad is None, (
+        "the backbone gets a gradient, which costs time in backward"
+    )
     x = X.clone().requires_grad_()
     model(x).sum().backward()
-    assert x.grad is not None, "yours cuts the graph: what comes before the backbone may learn"
+    assert x.grad is not None, "yours cuts the graph: layers before the backbone may learn"
 
 
 def test_an_optimizer_goes_on_after_a_restart() -> None:
-    """It holds the Parameter itself, not its name."""
+    """The optimizer holds the Parameter itself, not its name."""
     model = Restarted(3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     weight = model.weight
@@ -105,10 +111,12 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
         model.weight.copy_(torch.tensor([2.0, torch.inf, torch.nan]))
     model.restart()
     assert torch.equal(model.weight.detach(), torch.zeros(3)), (
-        f"restart of [2, inf, nan]: your weight is {model.weight.tolist()}, expected zeros; a"
-        " training that has diverged is restarted too, and NaN times 0 is NaN"
+        f"restart of [2, inf, nan]: your weight is {model.weight.tolist()}, expected zeros; a "
+        "diverged training is restarted too, and NaN times 0 is NaN"
     )
-    assert model.weight is weight, "restart makes another Parameter: the optimizer has the old one"
+    assert model.weight is weight, (
+        "restart makes another Parameter, but the optimizer has the old one"
+    )
     optimizer.zero_grad()
     learns(model, ["weight"], lambda weight: X @ weight)
     optimizer.step()
@@ -116,7 +124,7 @@ def test_an_optimizer_goes_on_after_a_restart() -> None:
 
 
 def test_a_resumed_model_goes_on() -> None:
-    """In the memory of the state dict, and with the optimizer that came along."""
+    """It uses the memory of the state dict and the returned optimizer."""
     devices = []
 
     def make() -> nn.Module:
@@ -128,7 +136,7 @@ def test_a_resumed_model_goes_on() -> None:
     values = {key: x.clone() for key, x in state.items()}
     devices.clear()
     model, optimizer = resumed(make, state)
-    assert devices == ["meta"], f"one model, without memory: yours on {devices}"
+    assert devices == ["meta"], f"make one model, on meta; yours makes models on {devices}"
     for key, x in model.state_dict().items():
         assert x.device.type == "cpu", f"{key} is on {x.device}"
         assert x.data_ptr() == state[key].data_ptr(), f"{key} is a copy"
@@ -143,7 +151,7 @@ def test_a_resumed_model_goes_on() -> None:
 
 
 def test_all_can_be_converted_and_saved() -> None:
-    """What a Module knows of moves with it."""
+    """Registered tensors are converted with the Module."""
     for model in (Ensemble(3, 2), Scaled(3), Tied(3, 2), Restarted(3)):
         try:
             double = model.double()(X.double())

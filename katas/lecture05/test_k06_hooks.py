@@ -23,17 +23,17 @@ def adder(base: type) -> Any:
     """Return a module that adds its arguments."""
 
     class Add(base):
-        """Adds."""
+        """Adds its arguments."""
 
         def forward(self, *args: Any) -> Any:
-            """Return the sum; of tensors or numbers."""
+            """Return the sum of tensors or numbers."""
             return sum(args)
 
     return Add()
 
 
 def compare(program: Callable[[Any, list], object], why: str) -> None:
-    """Run a program with both modules, and compare what it returns and what it notes."""
+    """Run a program with both modules, and compare its result and its log."""
     results = []
     for base in (nn.Module, kata.Hooked):
         log: list[object] = []
@@ -47,7 +47,7 @@ def compare(program: Callable[[Any, list], object], why: str) -> None:
 
 
 def test_without_hooks() -> None:
-    """A call is a call of forward."""
+    """Without hooks, a call is just a call of forward."""
     compare(lambda module, log: [module(1), module(1, 2)], "forward gets the arguments")
 
 
@@ -63,7 +63,7 @@ def test_hooks_see_what_goes_in_and_out() -> None:
 
 
 def test_hooks_run_in_order() -> None:
-    """As they were registered, but for one that is put in front."""
+    """In the order of registration, except a hook that is prepended."""
 
     def program(module: Any, log: list) -> object:
         for name in "ab":
@@ -80,7 +80,7 @@ def test_hooks_run_in_order() -> None:
 
 @pytest.mark.parametrize("value", [(10, 20), (10,), (), torch.Size([3, 4]), 10, 0, [1, 2]])
 def test_a_hook_before_changes_the_arguments(value: object) -> None:
-    """A tuple is all arguments; anything else is the only one, and None changes nothing."""
+    """A tuple is all arguments; anything else is the only argument; None changes nothing."""
 
     def program(module: Any, log: list) -> object:
         module.register_forward_pre_hook(lambda m, args: value)
@@ -96,7 +96,7 @@ def test_a_hook_before_changes_the_arguments(value: object) -> None:
 
 @pytest.mark.parametrize("value", [10, 0, False, ()])
 def test_a_hook_after_changes_the_output(value: object) -> None:
-    """The next hook sees what this one returns, even if it is false."""
+    """The next hook sees what this one returns, even a falsy value."""
 
     def program(module: Any, log: list) -> object:
         module.register_forward_hook(lambda m, args, out: value)
@@ -107,7 +107,7 @@ def test_a_hook_after_changes_the_output(value: object) -> None:
 
 
 def test_a_removed_hook_is_not_called() -> None:
-    """Nor is another in its place: one that was registered later keeps its own key."""
+    """It removes no other hook: one registered later keeps its own key."""
 
     def program(module: Any, log: list) -> object:
         note = log.append
@@ -128,7 +128,7 @@ def test_a_removed_hook_is_not_called() -> None:
 
 
 def test_one_function_may_be_two_hooks() -> None:
-    """It is called two times, and one of them can be removed."""
+    """It is called twice, and each can be removed on its own."""
 
     def program(module: Any, log: list) -> object:
         def hook(_module: Any, args: tuple) -> None:
@@ -145,7 +145,7 @@ def test_one_function_may_be_two_hooks() -> None:
 
 
 def test_keys_of_two_modules() -> None:
-    """A handle removes from the dict that it was made for."""
+    """A handle removes only from the dict that it was made for."""
 
     def program(module: Any, log: list) -> object:
         other = adder(type(module).__mro__[1])
@@ -162,7 +162,7 @@ def test_keys_of_two_modules() -> None:
 
 
 def test_a_hook_may_remove_hooks() -> None:
-    """Itself, and one that comes later: that one still runs in this call."""
+    """Itself, or a later one, which still runs in this call."""
 
     def program(module: Any, log: list) -> object:
         handles: list[Any] = []
@@ -180,7 +180,7 @@ def test_a_hook_may_remove_hooks() -> None:
 
 
 def test_a_hook_before_changes_the_hooks_after() -> None:
-    """In this call: the hooks after are listed when forward has returned."""
+    """In this call, because the later hooks are listed after forward returns."""
 
     def program(module: Any, log: list) -> object:
         def hook(m: Any, args: tuple) -> None:
@@ -195,7 +195,7 @@ def test_a_hook_before_changes_the_hooks_after() -> None:
 
 
 def test_a_hook_may_register_hooks() -> None:
-    """They are called from the next call on."""
+    """They run from the next call on."""
 
     def program(module: Any, log: list) -> object:
         def again(m: Any, args: tuple) -> None:
@@ -210,7 +210,7 @@ def test_a_hook_may_register_hooks() -> None:
 
 
 def test_an_error_stays_an_error() -> None:
-    """Of forward, after which no hook runs; the next call is as good as new."""
+    """If forward raises, no later hook runs; the next call works as usual."""
 
     def program(module: Any, log: list) -> object:
         module.register_forward_pre_hook(lambda m, args: log.append("before"))
@@ -225,14 +225,14 @@ def test_an_error_stays_an_error() -> None:
 
 
 class Hook:
-    """A hook with a weight: something that memory is spent on."""
+    """A hook that owns memory."""
 
     def __call__(self, *args: Any) -> None:
         """Do nothing."""
 
 
 def test_a_handle_keeps_no_hook_alive() -> None:
-    """The handle is kept, the module is not: its hooks go with it."""
+    """The handle stays, the module does not: its hooks die with it."""
     handles = []
 
     def make() -> list[object]:
@@ -248,7 +248,7 @@ def test_a_handle_keeps_no_hook_alive() -> None:
 
 
 def test_a_module_keeps_no_handle_alive() -> None:
-    """And what a call has seen, a tensor for example, is not kept."""
+    """Nor does it keep what a call has seen, such as a tensor."""
     module = adder(kata.Hooked)
 
     def make() -> list[object]:
@@ -260,7 +260,7 @@ def test_a_module_keeps_no_handle_alive() -> None:
 
 
 def test_a_copy_has_hooks_of_its_own() -> None:
-    """A handle removes from the module that it was made for, not from its copy."""
+    """A handle removes from the module that it was made for, not from a copy."""
 
     def program(module: Any, log: list) -> object:
         handle = module.register_forward_hook(lambda m, args, out: log.append(m is module))
@@ -272,7 +272,7 @@ def test_a_copy_has_hooks_of_its_own() -> None:
 
 
 def test_it_is_your_own() -> None:
-    """Torch is not needed at all."""
+    """The kata does not need torch at all."""
     with forbids(kata, "torch.utils.hooks", "torch.nn") as fresh:
         log: list[object] = []
         module = adder(fresh.Hooked)
@@ -284,7 +284,9 @@ def test_it_is_your_own() -> None:
         result = module(1, 2)
 
     kinds = [type(handle) for handle in handles]
-    assert kinds == [fresh.Handle] * 3, f"yours hands out {kinds}, expected a Handle of yours"
+    assert kinds == [fresh.Handle] * 3, f"yours returns {kinds}, expected your Handle"
     keys = [handle.key for handle in handles]
-    assert len({*keys}) == 3, f"no other handle has the key, of another module neither: {keys}"
+    assert len({*keys}) == 3, (
+        f"no other handle may have the key, not even for another module: {keys}"
+    )
     assert (3, [(1, 2)]) == (result, log), f"yours {result} and {log}, expected 3 and [(1, 2)]"

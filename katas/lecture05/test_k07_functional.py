@@ -1,4 +1,4 @@
-"""Tests of k07_functional: an optimizer on a copy, and finite differences, judge."""
+"""Tests of k07_functional: an optimizer on a copy, and finite differences, are the oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLOSE = {"rtol": 1e-10, "atol": 1e-12}
 
 
 class Tied(nn.Module):
-    """Uses one weight by two names."""
+    """Uses one weight under two names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Tied(nn.Module):
         self.second.weight = self.first.weight
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the second makes of what the first makes of x."""
+        """Return the second layer applied to the first."""
         return self.second(self.first(x).tanh())
 
 
@@ -41,12 +41,12 @@ def mlp() -> nn.Module:
 
 
 def normed() -> nn.Module:
-    """Return one with a BatchNorm, whose buffers each call writes to."""
+    """Return a network with a BatchNorm, whose buffers each call writes to."""
     return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
 
 
 def frozen() -> nn.Module:
-    """Return one whose first layer does not learn."""
+    """Return a network whose first layer does not learn."""
     model = mlp()
     model[0].requires_grad_(requires_grad=False)
     return model
@@ -62,12 +62,12 @@ def made(name: str) -> nn.Module:
 
 
 def loss(call: Callable[..., torch.Tensor]) -> torch.Tensor:
-    """Return how far the model is from repeating its input."""
+    """Return how far the model is from reproducing its input."""
     return (call(X) - X).square().mean()
 
 
 def other(call: Callable[..., torch.Tensor]) -> torch.Tensor:
-    """Return a loss of two calls."""
+    """Return a loss that calls the model twice."""
     return (call(X) * call(-X)).mean() + call(X[:2]).square().mean()
 
 
@@ -83,7 +83,7 @@ def stepped(model: nn.Module, what: Callable, steps: int, lr: float) -> nn.Modul
 
 
 def compare(yours: dict[str, torch.Tensor], twin: nn.Module, why: str) -> None:
-    """Compare your tensors with parameters that learn, and buffers, of a model."""
+    """Compare your tensors with a model's learning parameters and buffers."""
     expected = {name: x for name, x in twin.named_parameters() if x.requires_grad}
     expected |= dict(twin.named_buffers())
     assert {*expected} == {*yours}, f"yours {sorted(yours)}\nexpected {sorted(expected)}\n{why}"
@@ -99,11 +99,11 @@ def test_no_step() -> None:
 
     compare(yours, model, "without a step they are those of the model")
     for name, x in model.named_parameters():
-        assert yours[name] is x, f"{name}: yours is another tensor: no graph leads to the model's"
+        assert yours[name] is x, f"{name}: yours is another tensor, without a graph to the model's"
 
 
 def test_one_step() -> None:
-    """As SGD makes it, with the learning rate that was given."""
+    """It is the step of SGD with the given learning rate."""
     model = made("mlp")
     for lr in (0.1, 0.5):
         compare(adapted(model, loss, 1, lr), stepped(model, loss, 1, lr), f"one step, lr={lr}")
@@ -111,7 +111,7 @@ def test_one_step() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_some_steps(name: str) -> None:
-    """Each begins where the one before has ended; what is frozen is not among the results."""
+    """Each starts where the last one ended; frozen parameters are not in the result."""
     model = made(name)
     expected = stepped(model, other, 3, 0.2)
 
@@ -120,7 +120,7 @@ def test_some_steps(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_stays_as_it_was(name: str) -> None:
-    """Values, gradients, and the statistics of a BatchNorm: each call is written to copies."""
+    """Values, gradients and BatchNorm statistics: each call writes to copies."""
     model = made(name)
     loss(model).backward()
     with unchanged(model, X):
@@ -137,7 +137,7 @@ def test_the_model_stays_as_it_was(name: str) -> None:
 
 
 def test_a_loss_that_fails() -> None:
-    """Its error arrives, and the model is what it was."""
+    """Its error reaches the caller, and the model is unchanged."""
     model = made("normed")
 
     def fails(call: Callable[..., torch.Tensor]) -> torch.Tensor:
@@ -170,7 +170,7 @@ def numerically(
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_the_graph_goes_back_through_all_steps(steps: int) -> None:
-    """To where the model began, and through the gradient of each step."""
+    """Back to the starting point, and through the gradient of each step."""
     model = made("mlp")
     tensors = adapted(model, loss, steps, 0.3)
     end = other(lambda *args: torch.func.functional_call(model, tensors, args))
@@ -182,7 +182,7 @@ def test_the_graph_goes_back_through_all_steps(steps: int) -> None:
 
 
 def test_no_learning() -> None:
-    """With lr=0 they are the gradients of the second loss alone."""
+    """With lr=0 they are the gradients of only the second loss."""
     model = made("mlp")
     yours = meta_gradients(model, [(loss, other)], 0.0)
     names = [name for name, _ in model.named_parameters()]
@@ -196,7 +196,7 @@ def test_no_learning() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_gradient_goes_through_the_step(name: str) -> None:
-    """Finite differences say so: the step itself depends on where the model began."""
+    """It agrees with finite differences: the step depends on the starting point."""
     model = made(name)
     tasks = [(loss, other)]
     yours, expected = meta_gradients(model, tasks, 0.3), numerically(model, tasks, 0.3)
@@ -207,7 +207,7 @@ def test_the_gradient_goes_through_the_step(name: str) -> None:
 
 
 def test_the_mean_over_tasks() -> None:
-    """Each task begins at the model's parameters, and has losses of its own."""
+    """Each task starts from the model's parameters, and has its own losses."""
     model = made("mlp")
     tasks = [(loss, other), (other, loss), (other, other)]
     yours, expected = meta_gradients(model, tasks, 0.3), numerically(model, tasks, 0.3)

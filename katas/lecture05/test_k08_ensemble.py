@@ -1,4 +1,4 @@
-"""Tests of k08_ensemble: each model is called by itself, and the matrix products are counted."""
+"""Tests of k08_ensemble: each model is called on its own, and the matrix products are counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv",
 
 
 class Shifted(nn.Module):
-    """Adds a constant that no state dict has."""
+    """Adds a constant that is in no state dict."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Shifted(nn.Module):
 
 
 def models(count: int, make: str = "mlp") -> list[nn.Module]:
-    """Return models of one architecture, in evaluation."""
+    """Return models of one architecture, in evaluation mode."""
     torch.manual_seed(0)
     made = {
         "linear": lambda: nn.Linear(3, 2),
@@ -51,19 +51,19 @@ def compare(every: list[nn.Module], x: torch.Tensor, what: str) -> None:
     with unchanged(every, x, *every):
         yours = outputs(every, x)
     sizes = tuple(expected.shape), tuple(yours.shape)
-    assert sizes[0] == sizes[1], f"{what}: your shape {sizes[1]}, expected {sizes[0]}"
+    assert sizes[0] == sizes[1], f"{what}: your shape is {sizes[1]}, expected {sizes[0]}"
     says = f"{what}: yours is not what the models return, stacked\n".__add__
     torch.testing.assert_close(yours, expected, msg=says)
 
 
 def test_two_linear_layers() -> None:
-    """One input, two models: a new first dim."""
+    """One input and two models give a new first dim."""
     compare(models(2, "linear"), torch.randn(5, 3), "two layers")
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_any_number_of_models(count: int) -> None:
-    """As many results as models, in their order, also if the batch is of that size."""
+    """There are as many results as models, in order, even if the batch has that size."""
     compare(models(count), torch.randn(count, 3), f"{count} models, {count} rows")
 
 
@@ -74,12 +74,12 @@ def test_buffers_are_stacked_too() -> None:
 
 
 def test_one_row() -> None:
-    """An input without a batch."""
+    """An input without a batch dim."""
     compare(models(3), torch.randn(3), "an input of one dim")
 
 
 def test_thirty_cost_as_many_calls_as_three() -> None:
-    """Products of matrices, counted while they run."""
+    """Matrix products are counted while they run."""
     x = torch.randn(5, 3)
     counts = {}
     for count in (3, 30):
@@ -95,7 +95,7 @@ def test_thirty_cost_as_many_calls_as_three() -> None:
 
 
 def test_a_later_call_sees_later_parameters() -> None:
-    """The stack is a copy, so it is made in each call."""
+    """The stack is a copy, so make it in each call."""
     every, x = models(3), torch.randn(5, 3)
     first = outputs(every, x)
     with torch.no_grad(), unchanged(first):
@@ -107,7 +107,7 @@ def test_a_later_call_sees_later_parameters() -> None:
 
 
 def test_a_gradient_by_the_input() -> None:
-    """The sum over the models."""
+    """It is the sum over the models."""
     every, x = models(3), torch.randn(5, 3, requires_grad=True)
     (yours,) = torch.autograd.grad(outputs(every, x).square().sum(), x)
     (expected,) = torch.autograd.grad(sum(model(x).square().sum() for model in every), x)
@@ -117,7 +117,7 @@ def test_a_gradient_by_the_input() -> None:
 
 
 def test_models_in_training() -> None:
-    """They stay in it, and what a call writes to statistics goes to copies."""
+    """They stay in training mode, and calls write their statistics to copies."""
     every = [model.train() for model in models(3, "normed")]
 
     compare(every, torch.randn(5, 3), "in training")

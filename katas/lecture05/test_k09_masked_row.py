@@ -1,4 +1,4 @@
-"""Tests of k09_masked_row: every program is run, and compared with what you predicted."""
+"""Tests of k09_masked_row: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from katas.lecture05.k09_masked_row import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "by_softmax": "a softmax is exp divided by a sum of exp: of exp(-inf), what is the sum?",
     "by_large_number": "a softmax does not change if all scores have one more: -1e9 is a number",
@@ -29,13 +29,13 @@ def values() -> torch.Tensor:
 
 
 def outcome(name: str) -> str:
-    """Run a program, and name what it gives."""
+    """Run a program, and name its result."""
     first = PROGRAMS[name](values())[0].item()
     return "nan" if math.isnan(first) else {0.0: "zero", 3.0: "mean"}.get(first, f"{first}")
 
 
 def predicted() -> dict[str, str]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return dict(fresh.predictions())
@@ -43,35 +43,35 @@ def predicted() -> dict[str, str]:
 
 @pytest.mark.given
 def test_the_row_of_the_brief() -> None:
-    """False throughout: scaled_dot_product_attention gives zero."""
+    """With a row of False, scaled_dot_product_attention gives zero."""
     v = values()
     keep = torch.tensor([[False, False], [True, True]])
     found = torch.nn.functional.scaled_dot_product_attention(v, v, v, attn_mask=keep)[0].item()
 
-    assert found == 0, f"the brief says 0, PyTorch {found}"
+    assert found == 0, f"the brief says 0, PyTorch says {found}"
 
 
 @pytest.mark.given
 def test_each_program_gives_one_of_three() -> None:
-    """Zero, NaN or the mean, with this PyTorch."""
+    """Zero, NaN or the mean, in this PyTorch."""
     found = {name: outcome(name) for name in PROGRAMS}
 
     assert {*found.values()} <= {"zero", "nan", "mean"}, found
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is exactly one row for each; your rows cannot call torch."""
     yours = predicted()
 
     assert {*PROGRAMS} == {*yours}, f"yours has rows for {sorted(yours)}; expected {[*PROGRAMS]}"
     words = {"zero", "nan", "mean"}
     wrong = {name: row for name, row in yours.items() if type(row) is not str or row not in words}
-    assert not wrong, f"expected one of {sorted(words)}, a str: yours has {wrong}"
+    assert not wrong, f"expected one of the strings {sorted(words)}; yours has {wrong}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
-    """What the first row is."""
+    """The prediction is the first row."""
     row = predicted()[name]
     is_right = row == outcome(name)
 

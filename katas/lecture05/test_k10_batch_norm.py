@@ -1,4 +1,4 @@
-"""Tests of k10_batch_norm: PyTorch's BatchNorm1d gets the same batches, and the same state."""
+"""Tests of k10_batch_norm: PyTorch's BatchNorm1d gets the same batches and the same state."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_it_has() -> None:
 
 
 def test_a_batch_is_normalised() -> None:
-    """By its own mean and variance, each channel by itself."""
+    """With its own mean and variance, for each channel separately."""
     mine, real = pair()
     x = batch(4, 3)
     torch.testing.assert_close(
@@ -75,7 +75,7 @@ def test_a_batch_is_normalised() -> None:
 
 
 def test_what_is_remembered_after_a_batch() -> None:
-    """A tenth of the way, with the other variance."""
+    """The running values move a tenth of the way, with the other variance."""
     compare(
         *pair(), [batch(4, 3)], "the running variance divides by n - 1, momentum is new's share"
     )
@@ -83,7 +83,7 @@ def test_what_is_remembered_after_a_batch() -> None:
 
 @pytest.mark.parametrize("momentum", [0.1, 0.7, 0.0, None])
 def test_what_is_remembered_after_three(momentum: float | None) -> None:
-    """Batches of unequal sizes count alike; without a momentum it is their mean."""
+    """Batches of different sizes count equally; with momentum=None it is their mean."""
     batches = [batch(n, 3, seed=n) for n in (2, 5, 3)]
 
     compare(*pair(momentum=momentum), batches, f"momentum={momentum}")
@@ -91,7 +91,7 @@ def test_what_is_remembered_after_three(momentum: float | None) -> None:
 
 @pytest.mark.parametrize("sizes", [(4, 3, 5), (2, 3, 1), (1, 3, 2), (6, 3)])
 def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
-    """All other dims are the batch."""
+    """All other dims belong to the batch."""
     compare(*pair(), [batch(*sizes)], f"x has the shape {sizes}")
     n, size, *rest = sizes
     compare(*pair(size + 2), [batch(n, size + 2, *rest)], f"{size + 2} channels")
@@ -99,7 +99,7 @@ def test_channels_stand_in_the_second_dim(sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("eps", [1e-5, 0.5])
 def test_evaluation(eps: float) -> None:
-    """By what is remembered, for a single row too; and nothing is written."""
+    """It uses the running values, even for a single row, and writes nothing."""
     mine, real = pair(eps=eps)
     compare(mine, real, [batch(4, 3)], f"training, eps={eps}")
     mine.eval()
@@ -110,7 +110,7 @@ def test_evaluation(eps: float) -> None:
 
 
 def test_training_again() -> None:
-    """Goes on where training has stopped."""
+    """Training continues where it stopped."""
     mine, real = pair(momentum=None)
     for mode in (True, False, True):
         mine.train(mode)
@@ -120,7 +120,7 @@ def test_training_again() -> None:
 
 @pytest.mark.parametrize("momentum", [0.1, None])
 def test_states_go_both_ways(momentum: float | None) -> None:
-    """Yours into PyTorch's, PyTorch's into yours; the batches that are counted go along."""
+    """Yours loads into PyTorch's and vice versa, including the batch count."""
     mine, real = pair(momentum=momentum)
     mine(batch(4, 3))
     real.load_state_dict(mine.state_dict())
@@ -131,7 +131,7 @@ def test_states_go_both_ways(momentum: float | None) -> None:
 
 
 def test_a_batch_far_from_zero() -> None:
-    """Subtract the mean first: the squares of large numbers have no digits left for a variance."""
+    """Subtract the mean first: squares of large numbers leave no digits for the variance."""
     mine, real = pair()
     x = batch(4, 3) + 1e7
     yours, theirs = mine(x), real(x)
@@ -145,7 +145,7 @@ def test_a_batch_far_from_zero() -> None:
 
 @pytest.mark.parametrize("mode", [True, False])
 def test_gradients(mode: bool) -> None:  # noqa: FBT001
-    """Through mean and variance in training; finite differences say so."""
+    """In training they go through mean and variance, as finite differences show."""
     mine, real = pair()
     mine.train(mode)
     real.train(mode)
@@ -161,7 +161,7 @@ def test_gradients(mode: bool) -> None:  # noqa: FBT001
 
 
 def test_buffers_stay_the_same_tensors() -> None:
-    """Written in place, without a history, so that a graph is freed with its batch."""
+    """They are written in place, without history, so that a graph is freed with its batch."""
     mine, _ = pair()
     before, state = dict(mine.named_buffers()), mine.state_dict()
     mine(batch(4, 3).requires_grad_())
@@ -172,11 +172,11 @@ def test_buffers_stay_the_same_tensors() -> None:
         ).__add__
         torch.testing.assert_close(state[name], x, rtol=0, atol=0, msg=says)
         assert x is before[name], f"{name} is a new tensor: DDP and state dicts hold the old one"
-        assert not x.requires_grad, f"{name} requires a gradient: it remembers the graph"
+        assert not x.requires_grad, f"{name} requires a gradient: it keeps the graph alive"
 
 
 def test_it_is_your_own() -> None:
-    """PyTorch's batch norm does not run."""
+    """PyTorch's own batch norm must not run."""
     with forbids(
         kata,
         *("torch.nn.functional", "torch.nn.BatchNorm1d", "torch.batch_norm"),

@@ -30,12 +30,12 @@ def pair(size: int, heads: int) -> tuple[Attention, nn.MultiheadAttention]:
 
 
 def rows(n: int, t: int, e: int) -> torch.Tensor:
-    """Return an input; each element is another."""
+    """Return an input whose elements all differ."""
     return torch.randn(n, t, e, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
 
 def compare(size: int, heads: int, x: torch.Tensor, why: str, **masks: torch.Tensor) -> None:
-    """Compare the results, and all gradients; where PyTorch's is NaN yours is too."""
+    """Compare the results and all gradients; NaN must be in the same places."""
     mine, real = pair(size, heads)
     results: list[Any] = []
     with unchanged(x, mine, **masks):
@@ -45,7 +45,7 @@ def compare(size: int, heads: int, x: torch.Tensor, why: str, **masks: torch.Ten
         names = [name for name, _ in module.named_parameters()]
         results.append((y, dict(zip(names, grads, strict=True))))
     (yours, mine_grads), (theirs, real_grads) = results
-    assert yours.shape == theirs.shape, f"your shape {yours.shape}, PyTorch's {theirs.shape}"
+    assert yours.shape == theirs.shape, f"your shape is {yours.shape}, PyTorch's {theirs.shape}"
     says = f"{why}: yours is not PyTorch's\n".__add__
     torch.testing.assert_close(yours, theirs, **CLOSE, equal_nan=True, msg=says)
     for name, grad in real_grads.items():
@@ -54,7 +54,7 @@ def compare(size: int, heads: int, x: torch.Tensor, why: str, **masks: torch.Ten
 
 
 def future(t: int) -> torch.Tensor:
-    """Return the mask that forbids a look at later positions."""
+    """Return the mask that forbids later positions."""
     return torch.ones(t, t, dtype=torch.bool).triu(1)
 
 
@@ -64,7 +64,7 @@ def padding(n: int, t: int) -> torch.Tensor:
 
 
 def test_a_mask_of_bools_is_one_of_floats() -> None:
-    """True is -inf, False is 0, in the dtype of the scores; one of floats is taken as it is."""
+    """True is -inf, False is 0, in the dtype of the scores; a float mask is used as it is."""
     mask = torch.tensor([True, False])
     with unchanged(mask):
         yours = additive(mask, torch.float64)
@@ -73,27 +73,29 @@ def test_a_mask_of_bools_is_one_of_floats() -> None:
     torch.testing.assert_close(yours, expected, msg=says)
     floats = torch.tensor([-1.5, 0.0])
     for dtype in (torch.float32, torch.float64):
-        assert additive(floats, dtype) is floats, f"a mask of floats, {dtype}: yours is another one"
+        assert additive(floats, dtype) is floats, (
+            f"a float mask, {dtype}: yours returns a different mask"
+        )
 
 
 def test_one_position() -> None:
-    """Which sees itself alone: two projections of the values."""
+    """It sees only itself: two projections of the values."""
     compare(2, 1, rows(1, 1, 2), "one position")
 
 
 def test_one_head() -> None:
-    """Scores are divided by the root of the size of a head."""
+    """Scores are divided by the square root of the head size."""
     compare(4, 1, rows(2, 3, 4), "one head")
 
 
 @pytest.mark.parametrize("heads", [2, 3, 6])
 def test_heads_see_their_own_features(heads: int) -> None:
-    """Each has a part of the features, and they are joined in their order."""
+    """Each has a part of the features, and they are joined in order."""
     compare(6, heads, rows(2, 5, 6), f"{heads} heads")
 
 
 def test_no_look_into_the_future() -> None:
-    """Rows of the mask are queries, columns keys; a later call has a mask of its own."""
+    """Rows of the mask are queries, columns are keys; a later call has its own mask."""
     compare(6, 2, rows(2, 4, 6), "a causal mask of bools", attn_mask=future(4))
     mine, real = pair(6, 2)
     x = rows(2, 4, 6)
@@ -104,7 +106,7 @@ def test_no_look_into_the_future() -> None:
 
 
 def test_a_mask_of_floats_is_added() -> None:
-    """To the scores that are already divided; with -inf it forbids."""
+    """It is added to the scaled scores; -inf forbids."""
     mask = torch.arange(16, dtype=torch.float64).view(4, 4).sqrt()
     compare(6, 2, rows(2, 4, 6), "a mask of floats", attn_mask=mask)
     mask[1, 2] = -torch.inf
@@ -112,21 +114,21 @@ def test_a_mask_of_floats_is_added() -> None:
 
 
 def test_padding_is_forbidden_to_all() -> None:
-    """Each element of the batch has keys of its own that no query may see; floats are added."""
+    """Each batch element has its own keys that no query may see; floats are added."""
     compare(6, 3, rows(4, 4, 6), "padding", key_padding_mask=padding(4, 4))
     mask = torch.arange(16, dtype=torch.float64).view(4, 4).sqrt()
     compare(6, 3, rows(4, 4, 6), "padding of floats", key_padding_mask=mask)
 
 
 def test_padding_and_future() -> None:
-    """What one of the two forbids is forbidden."""
+    """A key that either mask forbids is forbidden."""
     masks = {"attn_mask": future(5), "key_padding_mask": padding(3, 5)}
 
     compare(6, 2, rows(3, 5, 6), "both masks", **masks)
 
 
 def test_a_row_without_keys_is_nan() -> None:
-    """And the other rows are not."""
+    """The other rows are not."""
     mask = future(4)
     mask[2] = True
 
@@ -135,7 +137,7 @@ def test_a_row_without_keys_is_nan() -> None:
 
 
 def test_the_weights_go_back() -> None:
-    """Yours into PyTorch's."""
+    """Your weights load into PyTorch's module."""
     mine, real = Attention(6, 2), nn.MultiheadAttention(6, 2, batch_first=True)
     result = real.load_state_dict(mine.state_dict())
     x = rows(2, 3, 6).float()
@@ -146,7 +148,7 @@ def test_the_weights_go_back() -> None:
 
 
 def test_it_is_your_own() -> None:
-    """The functions of torch that do it all do not run."""
+    """Torch functions that do it all must not run."""
     with forbids(
         kata,
         *("torch.nn.functional", "torch.nn.MultiheadAttention", "torch.nn.attention"),

@@ -1,4 +1,4 @@
-"""Tests of k12_substitution: every program is run, and compared with what you predicted."""
+"""Tests of k12_substitution: every program is run and compared with your prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from katas.lecture05.k12_substitution import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each program; the right answer itself stands nowhere but in PyTorch.
+# What decides each program; the answer itself comes from PyTorch.
 RULES = {
     "compare": "the result is a tensor, of bools, and comes out of __torch_function__",
     "shape": "a shape is a tuple; __torch_function__ converts tensors alone",
@@ -32,12 +32,12 @@ class Tagged(torch.Tensor):
 
 
 def outcome(name: str) -> bool:
-    """Run a program, and say whether the result is a Tagged."""
+    """Run a program, and return whether the result is a Tagged."""
     return isinstance(PROGRAMS[name](torch.tensor([1.0, 2.0, 3.0]).as_subclass(Tagged)), Tagged)
 
 
 def predicted() -> dict[str, bool]:
-    """Return your rows, which cannot call torch."""
+    """Return your rows, computed without torch."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         return dict(fresh.predictions())
@@ -45,11 +45,11 @@ def predicted() -> dict[str, bool]:
 
 @pytest.mark.given
 def test_sums_of_the_brief() -> None:
-    """On either side of a plain tensor."""
+    """A Tagged may be on either side of a plain tensor."""
     x = torch.ones(3).as_subclass(Tagged)
     found = type(x + 1), type(torch.ones(3) + x)
 
-    assert (Tagged, Tagged) == found, f"the brief says Tagged and Tagged, PyTorch {found}"
+    assert (Tagged, Tagged) == found, f"the brief says Tagged and Tagged, PyTorch says {found}"
 
 
 def test_every_program_is_predicted() -> None:
@@ -64,12 +64,12 @@ def test_every_program_is_predicted() -> None:
 @pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prediction(name: str) -> None:
-    """Whether the result is a Tagged."""
+    """The prediction is whether the result is a Tagged."""
     row = predicted()[name]
     is_right = row == outcome(name)
 
     assert is_right, (
         f"{name}: {PROGRAMS[name].__doc__}\n"
-        f"yours says {row}, which is not what PyTorch does\n"
+        f"yours says {row}, but PyTorch disagrees\n"
         f"rule   {RULES[name]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k13_units: values are PyTorch's, units those of physics."""
+"""Tests of k13_units: PyTorch gives the values, physics the units."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Special(Quantity):
-    """Is a Quantity."""
+    """A subclass of Quantity."""
 
 
 def metres(*values: float) -> Quantity:
-    """Return a way."""
+    """Return a distance."""
     return quantity(torch.tensor(values, dtype=torch.float64), m=1)
 
 
@@ -34,11 +34,11 @@ def seconds(*values: float) -> Quantity:
 
 
 def check(yours: object, value: torch.Tensor, unit: dict | None, what: str) -> None:
-    """Compare the value with PyTorch's, and the unit with what it should be."""
+    """Compare the value with PyTorch's, and the unit with the expected one."""
     assert isinstance(yours, Quantity), f"{what}: yours is a {type(yours).__name__}"
     assert unit == yours.unit, f"{what}: your unit is {yours.unit}, expected {unit}"
     plain = yours.as_subclass(torch.Tensor)
-    torch.testing.assert_close(plain, value, msg=f"{what}: yours is not PyTorch's\n".__add__)
+    torch.testing.assert_close(plain, value, msg=f"{what}: yours differs from PyTorch's\n".__add__)
 
 
 def plain(x: torch.Tensor) -> torch.Tensor:
@@ -47,7 +47,7 @@ def plain(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_units_of_operands() -> None:
-    """A Quantity has its own, of a subclass too; of a number or a plain tensor it is {}."""
+    """A Quantity has its own, and so has a subclass; for a number or a plain tensor it is {}."""
     special = metres(1.0).as_subclass(Special)
     special.unit = {"m": 1}
     found = [unit_of(each) for each in (metres(1.0), special, 2, 2.5, torch.ones(2))]
@@ -57,7 +57,7 @@ def test_units_of_operands() -> None:
 
 
 def test_a_product() -> None:
-    """Exponents are added, by operator, function and method; what cancels is gone."""
+    """Exponents are added, by operator, function and method; those that cancel are dropped."""
     way, time = metres(6.0, 8.0), seconds(2.0, 5.0)
     value = plain(way) * plain(time)
     for what, yours in (
@@ -72,7 +72,7 @@ def test_a_product() -> None:
 
 
 def test_a_quotient() -> None:
-    """Exponents are subtracted, also if the number stands on the left."""
+    """Exponents are subtracted, even if the number is on the left."""
     way, time = metres(6.0, 8.0), seconds(2.0, 5.0)
     check(way / time, plain(way) / plain(time), {"m": 1, "s": -1}, "way / time")
     check(way / way, plain(way) / plain(way), {}, "way / way")
@@ -83,7 +83,7 @@ def test_a_quotient() -> None:
 
 @pytest.mark.parametrize("name", ["add", "sub", "maximum"])
 def test_a_sum_wants_one_unit(name: str) -> None:
-    """Twice the same, and the unit stays."""
+    """With two equal units, the unit stays."""
     way, other = metres(6.0, 8.0), metres(1.0, 9.0)
     value = getattr(torch, name)(plain(way), plain(other))
     check(getattr(torch, name)(way, other), value, {"m": 1}, f"torch.{name}")
@@ -94,7 +94,7 @@ def test_a_sum_wants_one_unit(name: str) -> None:
 
 
 def test_a_number_has_no_metres() -> None:
-    """On either side; a quantity without a unit may be added to."""
+    """On either side; a number may be added to a dimensionless quantity."""
     way = metres(6.0, 8.0)
     for what, program in {
         "way + 1": lambda: way + 1,
@@ -107,14 +107,14 @@ def test_a_number_has_no_metres() -> None:
             program()
         except UnitError:
             refused = True
-        assert refused, f"{what}: yours is not refused, and adds a number to metres"
+        assert refused, f"{what}: yours is not refused, but adds a number to metres"
     ratio = way / metres(2.0, 2.0)
     check(1 - ratio, 1 - plain(ratio), {}, "1 - way / way")
     check(ratio.exp(), plain(ratio).exp(), {}, "exp(way / way)")
 
 
 def test_arguments_by_name() -> None:
-    """Input and other are operands too; alpha and dim are none."""
+    """The arguments input and other are operands too; alpha and dim are not."""
     way, other = metres(6.0, 8.0), metres(1.0, 9.0)
     check(torch.mul(input=way, other=other), plain(way) * plain(other), {"m": 2}, "both by name")
     check(torch.add(way, other=other), plain(way) + plain(other), {"m": 1}, "one by name")
@@ -128,7 +128,7 @@ def test_arguments_by_name() -> None:
 
 
 def test_functions_of_one() -> None:
-    """What follows the first operand is no operand: a dim, an index, a shape."""
+    """After the first operand there are no further operands, but a dim, an index or a shape."""
     way = metres(6.0, 8.0, -1.0)
     programs: dict[str, Callable] = {
         "sum": lambda x: x.sum(0),
@@ -145,7 +145,7 @@ def test_functions_of_one() -> None:
 
 @pytest.mark.parametrize("operand", ["time", "plain"])
 def test_a_refusal_writes_nothing(operand: str) -> None:
-    """The rule is asked before PyTorch: in place, a late error would leave the sum."""
+    """The rule runs before PyTorch: for an in-place operator, a late error would leave the sum."""
     way = metres(6.0, 8.0)
     other = seconds(1.0, 2.0) if operand == "time" else torch.ones(2, dtype=torch.float64)
     for name in ("add_", "sub_"):
@@ -158,7 +158,7 @@ def test_a_refusal_writes_nothing(operand: str) -> None:
 
 
 def test_in_place() -> None:
-    """The written tensor has the new unit, and is the result; operands keep theirs."""
+    """The tensor that is written to gets the new unit, and is the result; operands keep theirs."""
     way, time = metres(6.0, 8.0), seconds(2.0, 5.0)
     value = plain(way) * plain(time)
     result = way.mul_(time)
@@ -169,7 +169,7 @@ def test_in_place() -> None:
 
 
 def test_what_is_not_known() -> None:
-    """A function without a rule gives no unit, and what is made of it has none that is known."""
+    """A function without a rule gives no unit, and results computed from that have none either."""
     way = metres(6.0, 8.0)
     root = way.sqrt()
     check(root, plain(way).sqrt(), None, "way.sqrt()")
@@ -178,7 +178,7 @@ def test_what_is_not_known() -> None:
 
 
 def test_questions_are_answered() -> None:
-    """shape, len, tolist, repr and a backward come through the same door."""
+    """Attributes and functions such as shape, len and backward arrive the same way."""
     way = metres(6.0, 8.0)
     assert (tuple(way.shape), len(way), way.tolist()) == ((2,), 2, [6.0, 8.0]), "shape, len, tolist"
     assert "8." in repr(way), f"repr: yours {way!r}"

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def contents(module: nn.Module) -> dict[str, str]:
-    """Return what hangs on `module` itself, by name, in any order.
+    """Return the kind of each attribute of `module` itself, by name, in any order.
 
-    "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the
-    names in ``vars(module)``, but for ``training`` and those that begin with an underscore. An
-    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``, is left out. Of two
-    names for one object, the first is enough.
+    "parameter", "buffer", "unsaved buffer" (not in the state dict), "module", or "plain": the names
+    in ``vars(module)``, except ``training`` and those that begin with an underscore. Leave out an
+    empty place, such as the ``bias`` of ``Linear(2, 3, bias=False)``. An object with two names may
+    be listed once, under the first.
     """
     saved = module.state_dict()
     found = {name: "plain" for name in vars(module) if name[0] != "_" and name != "training"}

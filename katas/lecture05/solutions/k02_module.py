@@ -1,4 +1,4 @@
-"""Write Module from nothing."""
+"""Write Module from scratch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Module:
     """Keeps parameters, buffers and modules, each under its name in a drawer."""
 
     def __init__(self) -> None:
-        # Not by assignment, which would ask for the drawers.
+        # Not by assignment, which would need the drawers.
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={})
 
     def drawers(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -37,19 +37,19 @@ class Module:
         return self.forward(*args)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Put `value` where it belongs, so that the name is in one place.
+        """Put `value` where it belongs, so that its name is in one place only.
 
-        A Parameter or a Module goes into its drawer, and leaves no other thing of that name in
-        another one or in ``__dict__``. One that replaces another of its kind keeps its place. Any
-        other value for a name in a drawer goes there too, if it is None or of the drawer's kind
-        (Parameter, torch.Tensor, Module); else raise ``refused(name, value)``. What remains is a
-        plain attribute, which may be set before ``__init__``; for the others `drawers` raises then.
-        (PyTorch also refuses a Module for a Parameter's name; not asked here.)
+        Put a Parameter or a Module into its drawer, and remove the name from other drawers and
+        ``__dict__``. A value that replaces one of its kind keeps its position. Any other value for
+        a name in a drawer goes there too if it is None or of the drawer's kind (Parameter,
+        torch.Tensor, Module); else raise ``refused(name, value)``. Everything else is a plain
+        attribute, which may be set before ``__init__``; for drawer values `drawers` then raises.
+        (PyTorch also refuses a Module for a Parameter's name; this is not required here.)
         """
         kinds = (Parameter, torch.Tensor, Module)
         home = {Parameter: 0, Module: 2}
         number = next((n for kind, n in home.items() if isinstance(value, kind)), None)
-        # Before __init__ there is no drawer: a plain value needs none.
+        # Before __init__ there are no drawers: a plain value needs none.
         drawers = self.drawers() if number is not None or "_modules" in self.__dict__ else ()
         if number is not None:
             for place in (self.__dict__, *drawers):
@@ -66,7 +66,7 @@ class Module:
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what a drawer holds; Python asks here only if ``__dict__`` and the class fail.
+        """Return a value from a drawer; Python calls this only if normal lookup fails.
 
         If no drawer has it, raise ``unknown(self, name)``.
         """
@@ -80,7 +80,7 @@ class Module:
     ) -> Iterator[tuple[str, Module]]:
         """Yield ``(prefix, self)``, then all modules below, depth first: "block", "block.linear".
 
-        `seen` is shared by the whole walk: a module in it is not listed once more.
+        The whole walk shares `seen`: a module in it is not listed again.
         """
         seen = set() if seen is None else seen
         if self not in seen:
@@ -102,7 +102,7 @@ class Module:
     def apply(self, function: Callable[[Module], object]) -> Module:
         """Call `function` with each module below, then with self, which is returned.
 
-        How often it gets a module with two names is not asked here.
+        How often it gets a module with two names does not matter here.
         """
         for child in self.drawers()[2].values():
             if child is not None:
@@ -119,8 +119,8 @@ class Module:
     def to(self, dtype: torch.dtype) -> Module:
         """Convert the floating-point tensors in the tree, and return self.
 
-        A Parameter stays the same object, since an optimizer may hold it: its ``.data`` changes,
-        and its ``.grad`` if it has one. A buffer is replaced.
+        A Parameter stays the same object, because an optimizer may hold it: change its ``.data``,
+        and its ``.grad`` if it has one. Replace a buffer.
         """
         for _, parameter in self.named_parameters():
             if parameter.is_floating_point():
@@ -141,5 +141,5 @@ def refused(name: str, value: object) -> TypeError:
 
 
 def unknown(module: Module, name: str) -> AttributeError:
-    """Return the error for a name that nothing has. Given."""
+    """Return the error for an unknown name. Given."""
     return AttributeError(f"{type(module).__name__!r} object has no attribute {name!r}")

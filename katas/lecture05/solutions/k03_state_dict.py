@@ -47,10 +47,10 @@ class Module:
             self._unsaved.add(name)
 
     def state_dict(self, prefix: str = "") -> dict[str, torch.Tensor]:
-        """Return all tensors in the tree by path, detached, in the memory that the module has.
+        """Return all tensors in the tree by path, detached, sharing the module's memory.
 
-        Of each module first the parameters, then the buffers, then its children. Without buffers
-        that are not persistent, and without None. A tensor with two paths has two keys.
+        For each module list first the parameters, then the buffers, then the children. Leave out
+        None and buffers that are not persistent. A tensor with two paths has two keys.
         """
         state = {}
         for name, tensor in [*self._parameters.items(), *self._buffers.items()]:
@@ -66,9 +66,9 @@ class Module:
     ) -> tuple[list[str], list[str]]:
         """Copy `state` into the tensors of the tree; return the missing and the unexpected keys.
 
-        The tensors stay the same objects, with their dtypes. A key whose shape differs is not
-        loaded, and the others are. In the end, raise ``problem(missing, unexpected, misshapen)``
-        if a shape differs, or a key is missing or unexpected and `strict` is true.
+        The tensors stay the same objects, with their dtypes. Do not load a key whose shape differs,
+        but load the others. At the end, raise ``problem(missing, unexpected, misshapen)`` if a
+        shape differs, or if `strict` is true and a key is missing or unexpected.
         """
         own = self.state_dict()
         missing = [key for key in own if key not in state]

@@ -1,4 +1,4 @@
-"""Perf: save what you see, and no more."""
+"""Perf: save only the elements that you see."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def compact(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return equal tensors by the same keys, of which ``torch.save`` writes no more than it needs.
+    """Return equal tensors under the same keys, for which ``torch.save`` writes no extra bytes.
 
-    A tensor that shows its whole storage is returned itself. Any other is copied; names of one
-    view (equal start, shape, strides and dtype) share one copy. The file has as many bytes as the
-    distinct tensors need, and what was tied is tied after loading.
+    Return a tensor that covers its whole storage as it is. Copy any other; names of the same view
+    (equal start, shape, strides and dtype) share one copy. The file then has only the bytes of the
+    distinct tensors, and tied tensors are tied after loading.
     """
     copies: dict[tuple, torch.Tensor] = {}
     result = {}

@@ -20,12 +20,12 @@ class Ensemble(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(size, 1) for _ in range(count)])
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the mean of what the layers say."""
+        """Return the mean of the layers' results."""
         return torch.stack([layer(x) for layer in self.layers]).mean(0)
 
 
 class Scaled(nn.Module):
-    """Adds an offset that is a constant, and multiplies by a scale that is learned."""
+    """Adds a constant offset, and multiplies by a learned scale."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Scaled(nn.Module):
 
 
 class Tied(nn.Module):
-    """Encodes by a weight and decodes by the same; both uses teach it."""
+    """Encodes and decodes with the same weight, which learns from both uses."""
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Tied(nn.Module):
 
 
 class Tuned(nn.Module):
-    """A backbone whose parameters stay as they are, and a head that learns."""
+    """A frozen backbone, and a head that learns."""
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -61,19 +61,19 @@ class Tuned(nn.Module):
             parameter.requires_grad = False
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the head makes of what the backbone makes of x."""
+        """Return the head applied to the backbone applied to x."""
         return self.head(self.backbone(x))
 
 
 class Restarted(nn.Module):
-    """A Linear map that can begin anew in mid-training: an optimizer goes on with it."""
+    """A Linear map that can be reset during training, with the same optimizer."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(size))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the dot product with each row of x."""
+        """Return the dot product of the weight with each row of x."""
         return x @ self.weight
 
     def restart(self) -> None:
@@ -84,9 +84,9 @@ class Restarted(nn.Module):
 def resumed(
     make: Callable[[], nn.Module], state: dict[str, torch.Tensor]
 ) -> tuple[nn.Module, torch.optim.Optimizer]:
-    """Return a model made without memory, with the tensors of `state`, and its optimizer.
+    """Return a model made on meta, with the tensors of `state`, and its optimizer.
 
-    The parameters lie in the memory of `state`: nothing is copied.
+    The parameters use the memory of `state`: nothing is copied.
     """
     with torch.device("meta"):
         model = make()

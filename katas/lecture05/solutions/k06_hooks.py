@@ -1,4 +1,4 @@
-"""Hooks of a Module, and the handle that owns nothing."""
+"""Write a Module's hooks, and a handle that owns nothing."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Handle:
         self.hooks = weakref.ref(hooks)
 
     def remove(self) -> None:
-        """Remove the hook; if it is gone, or the dict is, do nothing."""
+        """Remove the hook; do nothing if the hook or the dict is gone."""
         hooks = self.hooks()
         if hooks is not None:
             hooks.pop(self.key, None)
 
 
 class Hooked:
-    """A Module without parameters: `forward` belongs to the class below, hooks to this one."""
+    """A Module without parameters: a subclass defines `forward`; this class has the hooks."""
 
     def __init__(self) -> None:
         self.before: OrderedDict[int, Callable] = OrderedDict()
         self.after: OrderedDict[int, Callable] = OrderedDict()
 
     def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False) -> Handle:
-        """Have ``hook(module, args)`` called before `forward`; the first of all with `prepend`."""
+        """Call ``hook(module, args)`` before `forward`; with `prepend` before all other hooks."""
         handle = Handle(self.before)
         self.before[handle.key] = hook
         if prepend:
@@ -46,7 +46,7 @@ class Hooked:
         return handle
 
     def register_forward_hook(self, hook: Callable) -> Handle:
-        """Have ``hook(module, args, output)`` called after `forward`."""
+        """Call ``hook(module, args, output)`` after `forward`."""
         handle = Handle(self.after)
         self.after[handle.key] = hook
         return handle
@@ -54,10 +54,10 @@ class Hooked:
     def __call__(self, *args: Any) -> Any:
         """Call the hooks before, `forward`, and the hooks after, in order; return the output.
 
-        What a hook before returns are the new arguments: a tuple, or a single one. What a hook
-        after returns is the new output. None changes nothing. The hooks of each kind are listed
-        when their turn comes. So a hook that registers or removes one of its own kind changes the
-        next call, and a hook before that does so to one after changes this call.
+        A pre-hook may return new arguments: a tuple, or a single one. A hook after `forward` may
+        return a new output. None changes nothing. List the hooks of each kind when their turn
+        comes. So a hook that registers or removes one of its own kind affects the next call, but a
+        pre-hook that does so to a hook after `forward` affects this call.
         """
         for hook in [*self.before.values()]:
             found = hook(self, args)

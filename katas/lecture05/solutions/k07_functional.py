@@ -1,4 +1,4 @@
-"""A model that is called with other parameters."""
+"""Call a model with other parameters."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    # Computes a scalar by calling what it is given, as one calls the model.
+    # Computes a scalar by calling its argument like the model.
     Loss = Callable[[Callable[..., torch.Tensor]], torch.Tensor]
 
 
 def adapted(model: nn.Module, loss: Loss, steps: int, lr: float) -> dict[str, torch.Tensor]:
     """Return the tensors of `model` after some steps of plain gradient descent on `loss`.
 
-    These are the parameters that require a gradient, with a graph that leads back to those of
-    `model`, through the gradients too, and copies of the buffers, which the calls may write to.
-    The model itself is not changed, and no ``.grad`` is.
+    Return the parameters that require a gradient, with a graph back to those of `model`, including
+    through the gradients, and copies of the buffers, which the calls may write to. Change neither
+    the model nor any ``.grad``.
     """
     buffers = {name: each.clone() for name, each in model.named_buffers()}
     parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
@@ -39,10 +39,10 @@ def adapted(model: nn.Module, loss: Loss, steps: int, lr: float) -> dict[str, to
 def meta_gradients(
     model: nn.Module, tasks: Sequence[tuple[Loss, Loss]], lr: float
 ) -> dict[str, torch.Tensor]:
-    """Return the gradients by the parameters of `model`, by name, of the mean loss after a step.
+    """Return the gradients of the mean loss after a step, by name of the parameter of `model`.
 
-    A task has two losses: the step is made on the first, and the second judges its result. Each
-    task begins at the parameters of `model`.
+    A task has two losses: take the step on the first, and evaluate the result with the second. Each
+    task starts from the parameters of `model`.
     """
     total = torch.zeros(())
     for first, second in tasks:

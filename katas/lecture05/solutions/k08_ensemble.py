@@ -1,4 +1,4 @@
-"""Thirty models in one call."""
+"""Call thirty models at once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def outputs(models: Sequence[nn.Module], x: torch.Tensor) -> torch.Tensor:
-    """Return what each model of one architecture makes of `x`, stacked along a new first dim.
+    """Return the result of each model for `x`, stacked along a new first dim.
 
-    The models agree in ``training`` and are not changed. Apart from stacking, thirty models take no
-    more operators than three.
+    The models share an architecture and ``training``; do not change them. Apart from stacking,
+    thirty models take no more operators than three.
     """
     tensors = stack_module_state([*models])
 

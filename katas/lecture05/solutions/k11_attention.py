@@ -1,4 +1,4 @@
-"""Multi-head attention, and the masks that forbid."""
+"""Write multi-head attention, with masks that forbid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Self-attention with `heads` heads over `size` features, as ``nn.MultiheadAttention``."""
+    """Self-attention with `heads` heads over `size` features, like ``nn.MultiheadAttention``."""
 
     def __init__(self, size: int, heads: int) -> None:
         # Given: the names and shapes of PyTorch's state dict.
@@ -23,10 +23,10 @@ class Attention(nn.Module):
         attn_mask: torch.Tensor | None = None,
         key_padding_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return what the positions of `x` (n, t, e) see in each other, (n, t, e).
+        """Return the attention of the positions of `x` (n, t, e) to each other, (n, t, e).
 
         `attn_mask` (t, t), rows for queries, and `key_padding_mask` (n, t), for keys, are bool,
-        where True forbids, or are added to the scores. A row in which all is forbidden is NaN.
+        where True forbids, or float, which is added to the scores. A fully masked row is NaN.
         """
         n, t, e = x.shape
         q, k, v = (
@@ -43,7 +43,7 @@ class Attention(nn.Module):
 
 
 def additive(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return a mask to add to scores: for True -inf, for False 0; one of floats as it is."""
+    """Return a mask to add to scores: -inf for True, 0 for False; a float mask unchanged."""
     if mask.dtype != torch.bool:
         return mask
     return torch.zeros_like(mask, dtype=dtype).masked_fill(mask, -torch.inf)

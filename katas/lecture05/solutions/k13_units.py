@@ -1,4 +1,4 @@
-"""A tensor that knows its unit."""
+"""Write a tensor that knows its unit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Sequence
 
-    # Exponents, none of which is 0; {} is the unit of a number, None is a unit that is not known.
+    # Exponents, none of which is 0; {} is the unit of a number, None is an unknown unit.
     Unit = dict[str, int] | None
 
 
 class UnitError(ValueError):
-    """Two units do not go together. Given; a TypeError would make ``+`` try the other operand."""
+    """Two units do not match. Given; a TypeError would make ``+`` try the other operand."""
 
 
 class Quantity(torch.Tensor):
-    """A tensor with a unit, which is not known unless it is set."""
+    """A tensor with a unit, which is unknown unless it is set."""
 
     unit: Unit = None
 
@@ -31,11 +31,11 @@ class Quantity(torch.Tensor):
     ) -> Any:
         """Call `func`; if `RULES` has its name, give the result the unit that the rule returns.
 
-        A rule comes with the number of its operands. These are the first of the arguments, by
-        place or by the names "input" and "other"; the rule gets their units: `unit_of` each. It
-        may raise a UnitError: then nothing has been written yet. A function without a rule, also
-        what PyTorch asks for such as ``shape``, gives what it gives, with units that are not
-        known; one that writes in place is out of scope.
+        `RULES` also has the number of operands. These are the first arguments, positional or named
+        "input" and "other"; call the rule with their units, `unit_of` each. It may raise a
+        UnitError, and then nothing may have been written yet. A function without a rule, including
+        attributes such as ``shape``, returns its normal result, with unknown units; one that writes
+        in place is out of scope.
         """
         kwargs = kwargs or {}
         if func.__name__ not in RULES:
@@ -49,7 +49,7 @@ class Quantity(torch.Tensor):
 
 
 def unit_of(value: object) -> Unit:
-    """Return the unit of an operand: {} of what is no Quantity."""
+    """Return the unit of an operand: {} if it is not a Quantity."""
     return value.unit if isinstance(value, Quantity) else {}
 
 
@@ -85,7 +85,7 @@ def quotient(units: list[Unit]) -> Unit:
 
 
 def number(units: list[Unit]) -> Unit:
-    """Refuse all but numbers."""
+    """Refuse everything but numbers."""
     return same([*units, {}])
 
 

@@ -7,12 +7,12 @@ from torch import nn
 
 
 class BatchNorm(nn.Module):
-    """Normalises each of `size` channels, as ``nn.BatchNorm1d`` with its names and defaults."""
+    """Normalises each of `size` channels, like ``nn.BatchNorm1d``, with its names and defaults."""
 
     def __init__(self, size: int, eps: float = 1e-5, momentum: float | None = 0.1) -> None:
         """Make weight (ones), bias (zeros), running_mean (zeros), running_var (ones).
 
-        And ``num_batches_tracked``, an integer 0. The first two learn, and all five are saved.
+        Also make ``num_batches_tracked``, an integer 0. The first two learn; all five are saved.
         """
         super().__init__()
         self.eps, self.momentum = eps, momentum
@@ -25,10 +25,10 @@ class BatchNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return (x - mean) / sqrt(var + eps) * weight + bias, for x (n, size) or (n, size, m).
 
-        In training mean and var are the batch's, over all dims but the second, and are then
-        remembered: running += momentum * (new - running), with var of the second kind. Without a
-        momentum the running values are means over the batches so far. In evaluation they take the
-        place of the batch's, and nothing is written.
+        In training use the batch's mean and var, over all dims but the second, then remember them:
+        running += momentum * (new - running), with var of the second kind. If momentum is None the
+        running values are means over the batches so far. In evaluation use the running values
+        instead, and write nothing.
         """
         shape = (1, len(self.weight), *(1 for _ in x.shape[2:]))
         if not self.training:
@@ -45,7 +45,7 @@ class BatchNorm(nn.Module):
         return centred * self.weight.reshape(shape) + self.bias.reshape(shape)
 
     def remember(self, mean: torch.Tensor, var: torch.Tensor) -> None:
-        """Count the batch, then move the running values, in place, towards these."""
+        """Count the batch, then move the running values towards these, in place."""
         self.num_batches_tracked.add_(1)
         share = 1 / int(self.num_batches_tracked) if self.momentum is None else self.momentum
         for running, new in ((self.running_mean, mean), (self.running_var, var)):
