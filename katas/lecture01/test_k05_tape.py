@@ -184,7 +184,7 @@ def test_python_decides(start: float) -> None:
 
 @given(x=tensors([torch.float64], max_dims=2))
 def test_values_that_bite(x: torch.Tensor) -> None:
-    """Infinities, NaN, zeros, empty, in any layout."""
+    """Infinities, NaN, zeros and empty tensors, in any layout."""
     compare(lambda x: (x * x).sin() * x + x, x)
 
 

@@ -190,7 +190,7 @@ def test_drawing_computes_nothing() -> None:
 
 @given(x=tensors([torch.float64], max_dims=2))
 def test_values_that_bite(x: torch.Tensor) -> None:
-    """Infinities, NaN, zeros, empty, in any layout."""
+    """Infinities, NaN, zeros and empty tensors, in any layout."""
     node = placeholder("x")
     result = node * node.sin() + node
     with unchanged(x=x):

@@ -223,7 +223,7 @@ def test_the_past_is_let_go() -> None:
 
 @given(x=tensors([torch.float64], max_dims=2))
 def test_values_that_bite(x: torch.Tensor) -> None:
-    """Infinities, NaN, zeros, empty, in any layout."""
+    """Infinities, NaN, zeros and empty tensors, in any layout."""
     with unchanged(x=x):
         yours = kata.look((leaf(x) * leaf(x)).sin() + 1.0, Compiler())
     says = f"for {x.tolist()}\n".__add__

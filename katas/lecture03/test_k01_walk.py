@@ -38,7 +38,7 @@ def test_a_leaf_has_no_history() -> None:
 
 
 def test_one_operator() -> None:
-    """There is its own node, and the one that adds to the leaf's .grad."""
+    """It has its own node, and one that adds to the leaf's .grad."""
     compare(
         leaf().exp(),
         ["ExpBackward0", "AccumulateGrad"],

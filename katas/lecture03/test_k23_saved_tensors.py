@@ -113,7 +113,7 @@ def test_counting_changes_nothing(device: str) -> None:
 
     says = "yours is not exp's gradient\n".__add__
     torch.testing.assert_close(grad, x.exp().detach(), msg=says)
-    assert [20] == sizes, f"one tensor was saved, and came back for backward: yours {sizes}"
+    assert [20] == sizes, f"one tensor was saved, and unpacked for backward: yours {sizes}"
 
 
 @pytest.mark.step(1, "count the bytes")
@@ -146,7 +146,7 @@ def test_saved_tensors_lie_on_disk(device: str, tmp_path: Path) -> None:
 
 @pytest.mark.step(2, "keep them on disk")
 def test_files_go_with_the_graph(tmp_path: Path) -> None:
-    """Not earlier, because a retained graph unpacks twice; and even without a backward."""
+    """Files die with the graph, not earlier: a retained graph unpacks them twice."""
     x = torch.ones(3, requires_grad=True)
     with on_disk(tmp_path):
         y = (x * x).exp()
@@ -313,7 +313,7 @@ def test_own_storages_are_not_copied(device: str) -> None:
             "the batch is not in own, but yours leaves it alone"
         )
         rounded = x.detach().to(torch.bfloat16).to(torch.float32)
-        assert torch.equal(batch, rounded), "the batch of yours did not go through bfloat16"
+        assert torch.equal(batch, rounded), "your batch did not go through bfloat16"
 
 
 @pytest.mark.step(3, "another dtype")

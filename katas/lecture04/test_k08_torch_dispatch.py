@@ -156,13 +156,13 @@ def test_an_alias_names_the_first_argument_that_it_shares() -> None:
         library.impl("pair", lambda x, y: (x.clone(), y.view(-1)), "CompositeExplicitAutograd")
         with OperatorLog() as log:
             torch.ops.lecture04_k08_test.pair(index, b)
-        why = "the second of its results lies in the storage of the second argument"
+        why = "its second result shares the storage of the second argument"
         assert log.lines[-1].endswith("# alias of $1"), f"{why}: {log.lines[-1]}"
         library.define("crossed(Tensor(a) x, Tensor(b) y) -> (Tensor(b), Tensor(a))")
         library.impl("crossed", lambda x, y: (y.view(-1), x.view(-1)), "CompositeExplicitAutograd")
         with OperatorLog() as log:
             torch.ops.lecture04_k08_test.crossed(index, b)
-    why = "both arguments share, with the result in the other place: the first one is named"
+    why = "both arguments share memory with the other result: name the first argument"
     assert log.lines[-1].endswith("# alias of $0"), f"{why}: {log.lines[-1]}"
 
 

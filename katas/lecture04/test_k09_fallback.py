@@ -197,10 +197,12 @@ def test_counting_goes_on_after_an_error(extension: Extension, *, inner: bool) -
         during = keys()
         with pytest.raises(RuntimeError, match="shapes"):
             torch.mm(x, x)
-        assert during == keys(), "mm left by an exception, and the thread's keys have changed"
+        assert during == keys(), "mm threw, and the thread's keys have changed"
         with pytest.raises((IndexError, RuntimeError)) as raised:
             x.select(0, 9)
-        assert raised.type is IndexError, "the operator's own error goes on, not one with its text"
+        assert raised.type is IndexError, (
+            "the operator's own error must reach the caller, not a new one with its text"
+        )
         torch.relu(x)
 
     expect(1, extension.op("calls")()["aten::relu"], "relu, after an operator that has thrown")

@@ -116,7 +116,7 @@ def test_in_place_writes_to_self(extension: Extension) -> None:
     known = around.t()[1:3, :2]
     found = extension.op("tropical_addr_")(known, torch.tensor([1, 10]), torch.tensor([1.0, 2.0]))
 
-    assert found is known, "self itself must come back"
+    assert found is known, "the call must return self itself"
     expected = [[7.0, 7.0, 11.0, 7.0], [7.0, 7.0, 12.0, 7.0], [7.0] * 4]
     expect(expected, around.tolist(), "the tensor of which self is a part")
 
@@ -130,7 +130,7 @@ def test_out_is_written_and_returned(extension: Extension) -> None:
         torch.tensor(5.0), torch.tensor([1.0, 10.0]), torch.tensor([1.0, 2.0]), out=out
     )
 
-    assert found is out, "out itself must come back"
+    assert found is out, "the call must return out itself"
     expect((pointer, strides), (out.data_ptr(), out.stride()), "the place and the strides of out")
     expected = [[0.0, 5.0, 11.0, 0.0], [0.0, 5.0, 12.0, 0.0], [0.0] * 4]
     expect(expected, around.tolist(), "the tensor of which out is a part")
@@ -144,7 +144,7 @@ def test_out_is_resized(extension: Extension, place: str, shape: tuple[int, ...]
     row, col = torch.zeros(2, device=place), torch.zeros(3, device=place)
     found = extension.op("tropical_addr")(torch.tensor(5.0, device=place), row, col, out=out)
 
-    assert found is out, "out itself must come back"
+    assert found is out, "the call must return out itself"
     expect((2, 3), tuple(out.shape), f"out had the shape {shape}")
     if place == "cpu":
         expect([[5.0] * 3] * 2, out.tolist(), "5 is larger than 0 + 0")
@@ -273,7 +273,7 @@ def test_the_meta_key_computes_nothing(extension: Extension) -> None:
     mixed = extension.op("tropical_addr")(found[0, 0], torch.ones(2), torch.ones(3))
     expect("meta", mixed.device.type, "self is on meta, row and col are not: that of self counts")
     expect((2**20, 2**20), tuple(found.shape), "row and col of 2**20 elements")
-    assert found is extension.op("tropical_addr_")(found, x, x), "self itself must come back"
+    assert found is extension.op("tropical_addr_")(found, x, x), "the call must return self itself"
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_sum_of_special_values(extension: Extension) -> None:
             x[i] = -INFINITY
             assert INFINITY == reduced(extension, "sum_of_squares", x)
             x[i] = 1e20
-            assert INFINITY == reduced(extension, "sum_of_squares", x), "1e40 is no float"
+            assert INFINITY == reduced(extension, "sum_of_squares", x), "1e40 overflows a float"
 
 
 def test_the_largest_element(extension: Extension) -> None:

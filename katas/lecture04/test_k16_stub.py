@@ -83,7 +83,9 @@ def test_other_devices_do_not_ask_the_processor(extension: Extension) -> None:
     more = extension.op("asked")() - before
     assert more == 0, f"yours has asked the processor {more} times for a kernel of kCUDA"
     _, asked = extension.op("scale_there")(0, torch.device("cuda"), X, 3.0)
-    assert asked == 0, "where nothing has run on the CPU yet, yours asks for a kernel of kCUDA"
+    assert asked == 0, (
+        "nothing has run on the CPU yet, but yours calls ask_processor for a kernel of kCUDA"
+    )
 
 
 @pytest.mark.parametrize(("level", "name"), list(enumerate(["DEFAULT", "AVX2", "AVX512"])))
@@ -116,8 +118,8 @@ def test_the_dispatcher_has_a_row_for_cuda(extension: Extension) -> None:
 
     found = torch._C._dispatch_has_kernel_for_dispatch_key("lecture04_k16::scale", "CUDA")  # noqa: SLF001 - asks the dispatcher
     assert found, (
-        "scale has no kernel for the key CUDA in the dispatcher's table: see the block for CPU at"
-        " the end of the file, and torch/include/torch/library.h"
+        "scale has no kernel for the key CUDA in the dispatcher's table: see the "
+        "block for CPU at the end of the file, and torch/include/torch/library.h"
     )
     extension.op("ran")()
     cuda = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)  # noqa: SLF001 - as above

@@ -196,9 +196,9 @@ def test_the_graph_has_one_node(extension: Extension) -> None:
     found = [getattr(edge[0], "variable", None) for edge in node.next_functions]
     assert [id(decay), id(x)] == [id(leaf) for leaf in found], f"before it stand {found}"
     with torch.no_grad():
-        assert linear_scan(decay, x).grad_fn is None, "under no_grad there is a graph"
+        assert linear_scan(decay, x).grad_fn is None, "under no_grad there must be no graph"
     plain = linear_scan(decay.detach(), x.detach())
-    assert plain.grad_fn is None, "no input requires a gradient, and there is a graph"
+    assert plain.grad_fn is None, "no input requires a gradient, but there is a graph"
 
 
 def test_forward_calls_the_kernel_below(extension: Extension) -> None:
@@ -246,7 +246,7 @@ def test_what_backward_needs_is_saved(
     storage = StorageWeakRef(output.untyped_storage())
     del output
     assert storage.expired(), (
-        "yours keeps output elsewhere too: output keeps its node, and the node output, for ever"
+        "yours keeps output elsewhere too: output and its node keep each other alive forever"
     )
 
 
@@ -285,7 +285,7 @@ def test_what_is_not_asked_for_is_not_computed(extension: Extension) -> None:
             torch.autograd.grad(output, inputs)
         counts[name] = len(log.names)
 
-    message = f"operators that backward called: {counts}. check ctx->needs_input_grad(0)"
+    message = f"operators that backward called: {counts}. Check ctx->needs_input_grad(0)"
     assert counts["input"] < counts["both"], message
     assert counts["input"] == counts["constant decay"], message
 
@@ -312,7 +312,7 @@ def test_an_undefined_gradient_stays_undefined(extension: Extension) -> None:
 
     found = decay.grad, x.grad
     assert found == (None, None), f"gradients, yours {found}, expected None: none has arrived"
-    assert SCAN not in log.names, "backward worked on a gradient that is not there"
+    assert SCAN not in log.names, "backward did work for an undefined gradient"
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_the_text_depends_on_the_entry_alone() -> None:
     text = backward_text(entry)
 
     assert entry.formulas == formulas, f"yours has changed the entry: {entry}"
-    assert text == backward_text(entry), "two calls with one entry give two texts"
+    assert text == backward_text(entry), "two calls with the same entry give different texts"
     yours = backward_text(Entry("f", arguments, {"y": "grad * y / result"}))
     assert "grad * y / result" in yours, f"yours is the text of another entry\n{yours}"
 
@@ -232,7 +232,7 @@ def test_a_non_differentiable_tensor_has_no_gradient(operators: Any) -> None:
     (operators().round(x) * y).sum().backward()
 
     assert x.grad is None, f"non_differentiable means no gradient; yours is {x.grad}"
-    assert y.grad is not None, "the other factor has a gradient, and yours gives none"
+    assert y.grad is not None, "the other factor has a gradient, but yours returns none"
 
 
 @cxx
@@ -303,4 +303,4 @@ def test_an_undefined_gradient_stays_undefined(operators: Any) -> None:
     with Counter() as counter:
         yours = torch.autograd.grad(result, (x, y), allow_unused=True)
     assert yours == (None, None), f"yours {yours}, expected None twice: no gradient arrived"
-    assert "mul.Tensor" not in counter.names, "yours evaluates a formula on a gradient of nothing"
+    assert "mul.Tensor" not in counter.names, "yours evaluates a formula for an undefined gradient"

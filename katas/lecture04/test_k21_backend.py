@@ -263,10 +263,10 @@ def test_a_copy_returns_its_destination(unloaded: Extension) -> None:
     here = torch.zeros(3)
 
     yours = torch.ops.aten._copy_from(torch.ones(3), there)  # noqa: SLF001 - the kernel itself
-    assert yours is there, "_copy_from returns dst, here the one on the chip"
+    assert yours is there, "_copy_from must return dst, here the one on the chip"
     same(there, torch.ones(3), "_copy_from to the chip")
     yours = torch.ops.aten._copy_from(there, here)  # noqa: SLF001
-    assert yours is here, "_copy_from returns dst, here the one on the CPU"
+    assert yours is here, "_copy_from must return dst, here the one on the CPU"
     same(here, torch.ones(3), "_copy_from to the CPU")
     with pytest.raises(RuntimeError, match="must match the size"):
         there.copy_(torch.ones(2))
@@ -311,7 +311,7 @@ def test_what_falls_back_can_mutate(unloaded: Extension) -> None:
         tensor.t()[1].add_(100)
 
     same(there, x, "after operators in place, on it and on a view of it")
-    assert torch.sub(there, 1, out=out) is out, "an operator with out= returns out"
+    assert torch.sub(there, 1, out=out) is out, "an operator with out= must return out"
     same(out, x - 1, "what an operator has written to out=")
 
 

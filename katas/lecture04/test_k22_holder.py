@@ -68,8 +68,8 @@ def test_children_are_the_nodes_that_were_added(extension: Extension) -> None:
 
     assert found == ["b", "c", "a", "a"], f"yours {found}, expected b c a a, in the order of add"
     same = [child.same(node) for child, node in zip(root.children(), added, strict=True)]
-    assert all(same), "the children are other nodes than those that were added: copies?"
-    assert added[0].children() == [], "the child has got a child itself"
+    assert all(same), "the children are not the nodes that were added: did yours copy them?"
+    assert added[0].children() == [], "the child now has a child itself"
 
 
 def test_a_parent_owns_its_children(extension: Extension) -> None:
@@ -87,10 +87,10 @@ def test_a_child_knows_its_parent(extension: Extension) -> None:
     """As long as the parent has an owner."""
     root, branch, leaf = family(extension, "root", "branch", "leaf")
 
-    assert leaf.parent() is not None, "leaf has been added to branch, and knows no parent"
+    assert leaf.parent() is not None, "leaf was added to branch, but has no parent"
     assert leaf.parent().same(branch), f"yours {leaf.parent().name()}, expected branch"
     assert branch.parent().same(root), f"yours {branch.parent().name()}, expected root"
-    assert root.parent() is None, f"yours {root.parent()}: root has been added to no node"
+    assert root.parent() is None, f"yours {root.parent()}: root was added to no node"
 
 
 def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
@@ -101,7 +101,7 @@ def test_a_child_does_not_own_its_parent(extension: Extension) -> None:
     del root
 
     assert child.parent() is None, "something still owns the parent: a strong pointer upwards?"
-    assert child.name() == "child", "the child is not the one that it was"
+    assert child.name() == "child", "the child is not the same object any more"
 
 
 def test_dropping_the_root_frees_the_tree(extension: Extension) -> None:
@@ -147,7 +147,7 @@ def test_uses_counts_owners(extension: Extension) -> None:
     assert found == 2, f"with a second Python object around it: yours {found} more, expected 2"
     del handle
 
-    assert alone + 1 == child.uses(), "an owner has gone, and is still counted"
+    assert alone + 1 == child.uses(), "an owner is gone, but still counted"
 
 
 def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> None:
@@ -161,7 +161,7 @@ def test_a_parent_without_owners_keeps_nothing_alive(extension: Extension) -> No
     alone = extension.cls("Node")("alone").uses()
     del root, x
 
-    assert watch() is None, "release_resources() has to let go of the tensor as well"
+    assert watch() is None, "release_resources() must drop the tensor too"
     found = child.uses() - alone, sibling.uses() - alone
     assert found == (0, 0), f"owners more than Python's: yours {found}, expected none"
 
@@ -173,7 +173,7 @@ def test_an_orphan_can_be_added_again(extension: Extension) -> None:
     other = extension.cls("Node")("other")
     other.add(child)
 
-    assert child.parent() is not None, "added to a new parent, and yours knows none"
+    assert child.parent() is not None, "the child was added to a new parent, but yours has none"
     assert child.parent().same(other), f"yours {child.parent().name()}, expected the new parent"
 
 
@@ -185,7 +185,7 @@ def test_a_child_has_one_parent(extension: Extension) -> None:
         with pytest.raises(ValueError, match=r"^add: 'child' has a parent already$"):
             node.add(child)
 
-    assert other.children() == [], "the refused child is there all the same: check first"
+    assert other.children() == [], "the refused child was added anyway: check first"
     assert names(root.children()) == ["child"], f"yours {names(root.children())}"
     assert child.parent().same(root), "the refused child has another parent now"
 
@@ -198,8 +198,8 @@ def test_no_node_owns_itself(extension: Extension, depth: int) -> None:
     nodes = family(extension, *"abc"[:depth])
     with pytest.raises(ValueError, match=r"^add: 'a' would own itself$"):
         nodes[-1].add(nodes[0])
-    assert nodes[-1].children() == [], "the refused child is there all the same: check first"
-    assert nodes[0].parent() is None, "the refused child has a parent all the same: check first"
+    assert nodes[-1].children() == [], "the refused child was added anyway: check first"
+    assert nodes[0].parent() is None, "the refused child has a parent anyway: check first"
     nodes.clear()
 
     assert before == live(), f"{live() - before} nodes are left without owners"
@@ -211,16 +211,18 @@ def test_a_kept_tensor_keeps_its_attributes(extension: Extension) -> None:
     x = torch.nn.Parameter(torch.empty(0, 3))
     x.note = ["anything"]
     node.keep(x)
-    assert node.kept() is x, "another Python object has come back, so it is another tensor"
+    assert node.kept() is x, "yours returns a different Python object, so it is a different tensor"
     address, note = id(x), x.note
     del x
     gc.collect()
     kept = node.kept()
 
-    assert kept is not None, "the tensor has gone: who owns it?"
-    assert address == id(kept), "another Python object has come back, so it is another tensor"
-    assert kept.note is note, "the attribute is not the one that was there"
-    assert isinstance(kept, torch.nn.Parameter), f"a {type(kept)} has come back"
+    assert kept is not None, "the tensor is gone: what owns it?"
+    assert address == id(kept), (
+        "yours returns a different Python object, so it is a different tensor"
+    )
+    assert kept.note is note, "the attribute has changed"
+    assert isinstance(kept, torch.nn.Parameter), f"yours returns a {type(kept)}"
 
 
 def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
@@ -231,7 +233,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
         node.keep(x)
         watch = weakref.ref(x)
         del x
-        assert watch() is not None, "a tensor that is kept has died"
+        assert watch() is not None, "a kept tensor has died"
         node.keep(replacement)
         assert watch() is None, f"after keep({replacement}) the previous tensor is still alive"
         assert node.kept() is replacement, f"yours {node.kept()}, expected {replacement}"
@@ -240,7 +242,7 @@ def test_a_tensor_kept_before_is_let_go(extension: Extension) -> None:
     watch = weakref.ref(x)
     del x, node
 
-    assert watch() is None, "the node has died, and its tensor has not"
+    assert watch() is None, "the node has died, but its tensor has not"
 
 
 def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:
@@ -258,4 +260,4 @@ def test_the_collector_does_not_look_into_cpp(extension: Extension) -> None:
     watch().node.keep(None)
 
     assert before == live(), f"{live() - before} nodes are left after keep(None)"
-    assert watch() is None, "keep(None) has not let go of the tensor"
+    assert watch() is None, "keep(None) has not dropped the tensor"

@@ -57,7 +57,7 @@ def test_a_single_node_arrives(extension: Extension) -> None:
     yours = there_and_back(node)
 
     assert yours.name() == "root", f"the name, yours {yours.name()!r}, expected 'root'"
-    assert not yours.same(node), "what arrives is the node that left, not a new one"
+    assert not yours.same(node), "the result is the original node, not a new one"
     found = yours.children(), yours.kept(), yours.parent()
     assert found == ([], None, None), f"children, tensor and parent, yours {found}, expected none"
 
@@ -74,7 +74,7 @@ def test_children_arrive_in_their_order(extension: Extension) -> None:
     assert found == before, f"yours {found}, expected {before}"
     found = names(yours.children()[0].children())
     assert found == ["leaf"], f"the children of branch, yours {found}, expected ['leaf']"
-    assert not yours.children()[0].same(branch), "the child that arrives is the one that left"
+    assert not yours.children()[0].same(branch), "the child of the result is the original child"
     found = names(root.children())
     assert found == before, f"pickling root has changed it: {found}"
 
@@ -86,14 +86,14 @@ def test_a_tensor_arrives_as_it_was(extension: Extension) -> None:
     node.keep(x)
     yours = there_and_back(node).kept()
 
-    assert yours is not None, "the tensor has not arrived: it belongs to the state"
+    assert yours is not None, "the tensor is missing: it belongs in the state"
     assert yours.tolist() == x.tolist(), f"yours {yours}, expected {x}"
-    assert yours.requires_grad, "the tensor that arrives requires no grad: has it been detached?"
-    assert x.data_ptr() != yours.data_ptr(), "both tensors are in one place in memory"
-    assert node.kept() is x, "to pickle a node has changed what it keeps"
+    assert yours.requires_grad, "the new tensor requires no grad: did yours detach it?"
+    assert x.data_ptr() != yours.data_ptr(), "both tensors share memory"
+    assert node.kept() is x, "pickling a node has changed its tensor"
     node.keep(torch.empty(0, 3))
     empty = there_and_back(node).kept()
-    assert empty is not None, "a tensor without elements is a tensor, and has not arrived"
+    assert empty is not None, "an empty tensor is a tensor too, but it is missing"
 
 
 def test_one_tensor_arrives_once(extension: Extension) -> None:
@@ -106,8 +106,7 @@ def test_one_tensor_arrives_once(extension: Extension) -> None:
 
     one, two = yours.kept(), yours.children()[0].kept()
     assert one is two, (
-        "two nodes kept one tensor, and two tensors have arrived: do not copy or detach it on"
-        " either side"
+        "two nodes kept one tensor, but the result has two: do not copy or detach it on either side"
     )
 
 
@@ -118,11 +117,11 @@ def test_children_know_their_new_parents(extension: Extension) -> None:
     new_branch = yours.children()[0]
     new_leaf = new_branch.children()[0]
 
-    assert new_leaf.parent() is not None, "leaf has arrived without a parent: add() joins two nodes"
+    assert new_leaf.parent() is not None, "the new leaf has no parent: add() joins two nodes"
     assert new_leaf.parent().same(new_branch), "the parent of leaf is not the new branch"
     assert new_branch.parent().same(yours), "the parent of branch is not the new root"
-    assert leaf.parent().same(branch), "the node that left has lost its parent"
-    assert there_and_back(branch).parent() is None, "a child that travels alone has no parent"
+    assert leaf.parent().same(branch), "the original node has lost its parent"
+    assert there_and_back(branch).parent() is None, "a child that is pickled alone has no parent"
 
 
 def test_a_saved_tree_is_loaded_and_freed(extension: Extension) -> None:
@@ -164,7 +163,7 @@ def test_the_size_of_a_tree(extension: Extension) -> None:
 
     found = [size(node) for node in (root, branch, leaf)]
     assert found == [4, 2, 1], f"yours {found}, expected [4, 2, 1]: the node itself is one, too"
-    assert size(there_and_back(root)) == 4, "fewer or more nodes arrive than have left"
+    assert size(there_and_back(root)) == 4, "the result has fewer or more nodes than the original"
 
 
 def test_the_schema_names_the_class(extension: Extension) -> None:

@@ -71,7 +71,7 @@ def heard(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, list[st
         if compat.OPS_WARN_IN_PYTHON:
             assert [] == on_stderr, "since torch 2.15 nothing is printed"
             return result, in_python
-        assert [] == in_python, "before torch 2.15 Python hears of no warning"
+        assert [] == in_python, "before torch 2.15 Python gets no warning"
         return result, on_stderr
 
     return call
@@ -202,7 +202,7 @@ def test_a_thread_of_its_own_calls_python(
         assert more == 0, f"yours adds {more} to running: that counts relay, not relay_in_thread"
     text = source("katas.lecture04", "csrc/k25_relay.cpp").read_text(encoding="utf-8")
     assert "detach()" not in re.sub(r"//[^\n]*", "", text), (
-        "yours lets a thread go its own way: it is to be joined before the caller goes on"
+        "yours leaves a thread running: join it before you return"
     )
 
 

@@ -303,7 +303,7 @@ def test_named_parameters() -> None:
     assert [name for name, _ in expected] == [name for name, _ in yours], (
         f"yours {[name for name, _ in yours]}\nPyTorch's {[name for name, _ in expected]}"
     )
-    assert expected == yours, "the names are right, and the values are not PyTorch's"
+    assert expected == yours, "the names are right, but the values differ from PyTorch's"
 
 
 @two

@@ -122,7 +122,9 @@ def test_pytorchs_goes_into_yours() -> None:
     equal(
         {key: x.detach() for key, x in mine.state_dict().items()}, theirs, "after load_state_dict"
     )
-    torch.testing.assert_close(cache, mine.head.cache, msg="cache is not in it\n".__add__)
+    torch.testing.assert_close(
+        cache, mine.head.cache, msg="cache is not in the state dict\n".__add__
+    )
 
 
 def test_tensors_stay_the_same_objects() -> None:
@@ -133,10 +135,10 @@ def test_tensors_stay_the_same_objects() -> None:
     after = (mine.block.first.weight, mine.head.mean, mine.block.scale)
 
     for old, new in zip(before, after, strict=True):
-        assert old is new, "yours puts another tensor there: the optimizer has the old one"
+        assert old is new, "yours puts another tensor there, but the optimizer has the old one"
     assert mine.head.weight is mine.block.first.weight, "yours unties the weight"
     assert mine.block.scale.requires_grad, "scale no longer requires a gradient"
-    assert mine.block.scale.is_leaf, "scale has a history now: is the copy recorded?"
+    assert mine.block.scale.is_leaf, "scale has a history now: was the copy recorded?"
 
 
 def test_a_copy_is_a_copy() -> None:
@@ -149,8 +151,8 @@ def test_a_copy_is_a_copy() -> None:
     with torch.no_grad():
         state["bias"].zero_()
 
-    torch.testing.assert_close(mine.bias.detach(), expected, msg="yours is no copy\n".__add__)
-    assert mine.bias.is_leaf, "bias has a history now: the state's Parameter is behind it"
+    torch.testing.assert_close(mine.bias.detach(), expected, msg="yours is not a copy\n".__add__)
+    assert mine.bias.is_leaf, "bias has a history now, which leads to the state's Parameter"
 
 
 def test_the_modules_dtype_stays() -> None:
