@@ -62,8 +62,8 @@ class Lazy:
         return Lazy("sin", (self,))
 
 
-# A line is an operator and its arguments: a number, ("input", 0) for the first input, or ("line",
-# 2) for the result of the third line. The result of a program is that of its last line.
+# A line is an operator and its arguments: a number, ("input", 0) for the first input, or
+# ("line", 2) for the result of the third line. The result of a program is that of its last line.
 Line = tuple[str, tuple[object, ...]]
 Program = tuple[Line, ...]
 
