@@ -57,8 +57,8 @@ int64_t defined_tensors(const c10::IValue& value);
 // ---- the exercise ------------------------------------------------------------------------
 
 // Adds to tallies, under the operator's full name (c10::toString of its operator_name()):
-//   calls one more for each call, even one that throws tensors how many tensors the call has
-//   returned, if it returned
+//   calls     one more for each call, even one that throws
+//   tensors   how many tensors the call has returned, if it returned
 // `keys` are those of the call, kMode among them; c10::DispatchKeySet::FULL_AFTER constructs the
 // set of all keys below one. The stack ends with the arguments before the operator runs, and with
 // its results afterwards, one for each return in its schema.

@@ -5,9 +5,10 @@
 // PyTorch knows nothing about your chip, but torch.ones(2, 3).to("privateuseone") must work
 // tonight. The dispatch key PrivateUse1 is reserved for such devices. How little is enough?
 //
-//   x.to(chip), x.cpu() empty_strided, _copy_from yours to write x.t(), x[1:] as_strided, view CPU
-//   code: views touch no memory torch.relu(x) chip::relu one kernel of the chip x @ y, and the rest
-//   a fallback down to the CPU, and up again
+//   x.to(chip), x.cpu()    empty_strided, _copy_from     yours to write
+//   x.t(), x[1:]           as_strided, view              CPU code: views touch no memory
+//   torch.relu(x)          chip::relu                    one kernel of the chip
+//   x @ y, and the rest    a fallback                    down to the CPU, and up again
 //
 // The chip is given: its memory has addresses that mean nothing to the processor, chip::read and
 // chip::write move bytes, and it has one kernel.
