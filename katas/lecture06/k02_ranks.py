@@ -1,21 +1,21 @@
 """Which samples a rank sees.
 
-Four ranks, ten samples, and each rank has to make as many steps as the others, or the last
-collective waits forever. So someone has to see a sample twice:
+Four ranks, ten samples. Every rank has to make the same number of steps, or the last collective
+waits forever. So some samples are seen twice:
 
-    order, padded   7 2 9 0 | 4 1 8 3 | 5 6 7 2       7 and 2 come again
+    order, padded   7 2 9 0 | 4 1 8 3 | 5 6 7 2       7 and 2 are repeated
     rank 0          7         4         5
     rank 1            2         1         6
 
-An accuracy over all ranks counts 7 and 2 twice. And without ``set_epoch`` the order of each epoch
-is that of the first.
+An accuracy computed over all ranks counts 7 and 2 twice. And without ``set_epoch`` every epoch
+repeats the order of the first.
 
 Write two pieces, about 14 lines:
 
-1. `RankSampler.__iter__`: order, length, own part.
-2. `batches`: lists of indices, and what to do with the last.
+1. `RankSampler.__iter__`: the order, its length, and this rank's part of it.
+2. `batches`: lists of indices; decide what to do with a short last one.
 
-- Leave the global generator alone: a seed of your own is what makes the ranks agree.
+- Leave the global generator alone: the ranks agree because they share a seed of their own.
 
 Begin on paper: two samples and five ranks. What does rank 4 see?
 Afterwards open ``torch/utils/data/distributed.py`` in site-packages.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class RankSampler:
-    """The indices that one of several ranks visits, of ``range(count)``."""
+    """The indices out of ``range(count)`` that one of several ranks visits."""
 
     def __init__(
         self,
@@ -57,22 +57,23 @@ class RankSampler:
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[int]:
-        """Return this rank's indices, as Python ints; all ranks have as many.
+        """Yield this rank's indices as Python ints; every rank gets the same number of them.
 
-        - The order is ``range(count)``, or what ``torch.randperm`` gives for a new generator with
-          the seed ``seed + epoch``.
-        - Its length becomes a multiple of `ranks`: with `drop_last` its end is cut off, else it is
-          repeated from its beginning, as often as it takes. No samples, no indices.
+        - The order is ``range(count)``, or with `shuffle` what ``torch.randperm`` returns for a new
+          generator with the seed ``seed + epoch``.
+        - Make its length a multiple of `ranks`: with `drop_last` cut off the end,
+          otherwise repeat the order from its beginning as often as needed. Without samples, yield
+          nothing.
         - Rank r takes positions r, r + ranks, r + 2 * ranks, and so on.
         """
-        # TODO: the order first, then the length, then the part.
+        # TODO: first the order, then its length, then this rank's part.
         raise NotImplementedError("RankSampler.__iter__")
 
 
 def batches(indices: Iterable[int], size: int, *, drop_last: bool = False) -> Iterator[list[int]]:
     """Yield lists of `size` indices, each as soon as it is full; the last one may be shorter.
 
-    With `drop_last` a shorter one is left out. `indices` may have no end and no length.
+    With `drop_last`, leave out a shorter one. `indices` may be endless and may have no length.
     """
-    # TODO: collect, and give away when full.
+    # TODO: collect indices, and yield the list when it is full.
     raise NotImplementedError("batches")

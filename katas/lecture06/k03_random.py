@@ -1,12 +1,12 @@
 """Random numbers in workers: who gets which? Six pipelines, on paper.
 
-For years two workers of a DataLoader drew equal numbers from NumPy, and each epoch repeated the
+For years two workers of a DataLoader drew the same numbers from NumPy, and each epoch repeated the
 last one's; thousands of projects had this bug. Is it still there? This one is:
 
     self.own = numpy.random.default_rng(0)      # made in the dataset's __init__
 
-A dataset is copied into each worker, and a new epoch has new workers. For each pipeline say what
-differs. The tests run PyTorch, and hide it while they read your rows.
+A dataset is copied into each worker, and each epoch starts new workers. For each pipeline say what
+differs. The tests run PyTorch; your rows cannot.
 
 Begin with `own`: what is copied, and when?
 Afterwards find ``base_seed`` in ``torch/utils/data/_utils/worker.py``, in site-packages.
@@ -15,9 +15,9 @@ Afterwards find ``base_seed`` in ``torch/utils/data/_utils/worker.py``, in site-
 from __future__ import annotations
 
 
-# Given: do not change. Two forked workers, batches of one, four samples, two epochs. For each
-# pipeline: what a sample is; the options of the DataLoader; whether it serves both epochs ("once")
-# or is made for each ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
+# Given: do not change. Two forked workers, batches of one, four samples, two epochs. Each row says
+# what a sample is, the loader's options, and whether one loader serves both epochs ("once") or
+# each epoch gets a new one ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
 PIPELINES: dict[str, tuple[str, str, str]] = {
     "numpy": ("numpy.random.rand()", "", "once"),
     "own": ("self.own.random()", "", "once"),
@@ -29,11 +29,12 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return for each of `PIPELINES` whether workers draw different numbers, and epochs.
+    """Return two bools for each pipeline: workers draw different numbers, epochs do.
 
-    A worker is started with a seed for ``random``, NumPy and torch: a number drawn from the
-    loader's generator when an epoch begins (without one: the global generator), plus the worker's
-    own number (NumPy: a hash of both). Only then is ``worker_init_fn`` called with that number.
+    A worker seeds ``random``, NumPy and torch when it starts. Its seed is a number drawn from the
+    loader's generator when the epoch begins (without one, from the global generator), plus the
+    worker's own number (NumPy: a hash of both). Only then is ``worker_init_fn`` called with the
+    worker's number.
     """
     # TODO: return {"numpy": (..., ...), ...}
     raise NotImplementedError("predictions")

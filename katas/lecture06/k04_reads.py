@@ -1,14 +1,15 @@
-"""Perf: one read where there were sixty-four.
+"""Perf: one read instead of sixty-four.
 
-Your samples lie in one file, and each costs a read of its own: over a network, a round trip. The
+Your samples are in one file, and each costs a read of its own: over a network, a round trip. The
 loader knows all indices of a batch, and it will tell you if you ask:
 
     class Records(Dataset):
-        def __getitems__(self, indices): ...     # found by DataLoader, called for a whole batch
+        def __getitems__(self, indices): ...     # DataLoader finds it, and calls it once per batch
 
 Write `Records.__getitems__`, about 8 lines: one read for each run of neighbours.
 
-Begin on paper: the indices 7 3 4 4 5. Which reads, and in which order do samples go back?
+Begin on paper: the indices 7 3 4 4 5. Which reads are needed, and in which order do you return the
+samples?
 Afterwards find the call in ``torch/utils/data/_utils/fetch.py``, in site-packages.
 """
 
@@ -19,14 +20,14 @@ from typing import Protocol
 
 
 class File(Protocol):
-    """A file far away."""
+    """A remote file."""
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return `length` bytes from `offset` on, in one round trip."""
+        """Return `length` bytes, starting at `offset`, in one round trip."""
 
 
 class Records:
-    """Samples of `size` bytes, one after the other in `file`; there are `count`."""
+    """`count` samples of `size` bytes each, one after the other in `file`."""
 
     def __init__(self, file: File, count: int, size: int) -> None:
         self.file, self.count, self.size = file, count, size
@@ -35,13 +36,14 @@ class Records:
         return self.count
 
     def __getitem__(self, index: int) -> bytes:
-        """Return one sample, by one read. Given."""
+        """Return one sample, with one read. Given."""
         return self.file.read(index * self.size, self.size)
 
     def __getitems__(self, indices: list[int]) -> list[bytes]:
-        """Return the samples at `indices`, in their order; an index may come several times.
+        """Return the samples at `indices`, in their order; an index may occur several times.
 
-        Indices that follow one another, in any order, share a read, which takes nothing else.
+        Indices that follow one another, in whatever order they are listed, share one read. Read no
+        bytes that nobody asked for.
         """
-        # TODO: sort, find the runs, read, cut.
+        # TODO: sort the indices, find the runs, read each run, cut it into samples.
         raise NotImplementedError("Records.__getitems__")

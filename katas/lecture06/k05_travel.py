@@ -1,13 +1,13 @@
 """Explore: what travels from a worker to the trainer.
 
-A worker of a DataLoader sends 4 MB, and some 340 bytes go through the pipe. Look:
+A DataLoader worker sends a tensor of 4 MB, but only some 340 bytes go through the pipe. Look:
 
     from multiprocessing.reduction import ForkingPickler
     x = torch.zeros(1_000_000)
     print(x.is_shared(), len(ForkingPickler.dumps(x)), x.is_shared())
 
-Pickling has changed `x`: measuring is sending. Three ways to give a tensor to a forked process
-stand below; the process adds 1 to its first element. Write `journey`, about 7 lines, which says
+Pickling changed `x`, so measuring already sends it. Below are three ways to give a tensor to a
+forked process, which adds 1 to its first element. Write `journey`, about 7 lines, which reports
 what each way does.
 
 Begin with a guess: in which ways does the sender see the 1?
@@ -35,12 +35,12 @@ def add_one(array: Any) -> None:
 
 
 def receive(queue: Any) -> None:
-    """Wait for a tensor or an array, and add 1. Given."""
+    """Wait for a tensor or an array, and add 1 to it. Given."""
     add_one(queue.get())
 
 
 def by_argument(tensor: torch.Tensor) -> None:
-    """Let the process inherit `tensor`: a fork pickles no arguments. Given."""
+    """Let the process inherit `tensor`: with fork, arguments are not pickled. Given."""
     child = mp.get_context("fork").Process(target=add_one, args=(tensor,))
     child.start()
     child.join()
@@ -52,7 +52,7 @@ def by_queue(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def by_numpy(tensor: torch.Tensor) -> Any:
-    """Send it as an array of NumPy, on its own memory, and return what was pickled. Given."""
+    """Send it as a NumPy array on the same memory, and return what was pickled. Given."""
     return send(tensor.numpy())
 
 
@@ -69,7 +69,7 @@ def send(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Journey:
-    """How many bytes were pickled, whether the 1 came back, and whether the memory has moved."""
+    """How many bytes were pickled, whether the 1 came back, and whether the memory moved."""
 
     sent: int
     reached: bool
@@ -77,10 +77,10 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, private or shared already, in one `way` above, and say what that did.
+    """Send `tensor`, private or already shared, in one `way` above, and report what that did.
 
-    ``sent`` is the length of what `ForkingPickler` makes of what was pickled, or 0 for None;
-    ``reached`` whether `tensor` has changed, ``shared`` whether it is in shared memory now.
+    ``sent`` is the length of `ForkingPickler`'s output for what `way` returns, or 0 for None.
+    ``reached`` says whether `tensor` has changed, ``shared`` whether it is in shared memory now.
     """
-    # TODO: mind the order: what you measure first may move the tensor.
+    # TODO: mind the order, since one of the measurements may move the tensor.
     raise NotImplementedError("journey")

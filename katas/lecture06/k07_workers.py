@@ -5,20 +5,20 @@ Preprocessing is Python, which computes on one core per process. So a loader has
     trainer --- pipe: [0, 1] [4, 5] --> worker 0 --- pipe: batch 0, batch 2 --> trainer
             --- pipe: [2, 3] [6, 7] --> worker 1 --- pipe: batch 1, batch 3 -->
 
-Batch k is made by worker ``k % workers``, which works through its pipe in order. `start`, which
-forks one, is given. About 30 lines; each of four steps turns a group of tests green:
+Worker ``k % workers`` makes batch k, and works through its pipe in order. `start`, which forks a
+worker, is given. About 30 lines; each of four steps turns a group of tests green:
 
 1. `work`: what a worker does until it is told to stop.
 2. `Loader.__iter__`: hand out tasks, some ahead, and take batches back in order.
-3. Errors: a dataset that raises in a worker raises here.
-4. Ends: a worker that dies, a trainer that leaves the loop. No process is left.
+3. Errors: when the dataset raises in a worker, raise here.
+4. Ends: a worker dies, or the trainer leaves the loop. Leave no process behind.
 
-Begin on paper: two workers, `ahead` 2. Which tasks are out before batch 0 is awaited?
+Begin on paper: two workers, `ahead` 2. Which tasks are out before you wait for batch 0?
 Afterwards read ``_BaseDataLoaderIter`` and the long comment on shutdown in
 ``torch/utils/data/dataloader.py``, in site-packages.
-Real life differs: one queue for all results, batches put in order afterwards, tensors in shared
-memory, threads that feed the queues and pin; and a worker notices now and then that its trainer is
-gone, where yours waits on.
+Real life differs: all results share one queue and are put in order afterwards, tensors travel in
+shared memory, and threads feed the queues and pin memory. And a real worker checks now and then
+whether its trainer is gone, while yours keeps waiting.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Worker:
-    """A process, the pipe into which its tasks go, and the one from which its batches come."""
+    """A process, the pipe that takes its tasks, and the pipe that returns its batches."""
 
     process: ForkProcess
     tasks: Connection
@@ -71,8 +71,8 @@ def start(dataset: Sequence[Any]) -> Worker:
 def work(dataset: Sequence[Any], tasks: Connection, batches: Connection) -> None:
     """Make a batch of each task until the task is None.
 
-    A task is a list of indices, and its batch the list of their samples. Where the dataset raises
-    an Exception, a `Failure` with the formatted traceback is sent, and the worker goes on.
+    A task is a list of indices; its batch is the list of their samples. If the dataset raises an
+    Exception, send a `Failure` with the formatted traceback, and go on with the next task.
     """
     # TODO: step 1; the Failure is step 3.
     raise NotImplementedError("work")
@@ -89,13 +89,13 @@ class Loader:
     def __iter__(self) -> Iterator[list[Any]]:
         """Yield the batch of each task, in order.
 
-        - While batch k is awaited or in use, the tasks up to k + ahead * workers - 1 are out: as
-          many as keep each worker busy, and no more.
-        - A Failure raises RuntimeError with its text, after the batches before it.
-        - So does a worker that has died: "DataLoader worker (pid(s) 7) exited unexpectedly".
-        - However this generator ends, its workers have ended, and are joined. One that still
-          computes may be terminated.
+        - While batch k is awaited or in use, the tasks up to k + ahead * workers - 1 are out:
+          enough to keep each worker busy, and no more.
+        - For a Failure, raise RuntimeError with its text, after the batches before it.
+        - For a dead worker, too: "DataLoader worker (pid(s) 7) exited unexpectedly".
+        - However this generator ends, its workers have ended and are joined. You may terminate one
+          that is still computing.
         """
-        # TODO: steps 2 to 4; a worker may be dead when you send, too.
+        # TODO: steps 2 to 4; a worker may already be dead when you send to it.
         raise NotImplementedError("Loader.__iter__")
         yield

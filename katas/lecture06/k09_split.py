@@ -1,13 +1,13 @@
-"""An iterable dataset, over ranks and workers.
+"""Split an iterable dataset over ranks and workers.
 
-A stream has no indices, so no sampler can share it out. Each worker has a copy of the dataset, and
+A stream has no indices, so a sampler cannot split it. Each worker has a copy of the dataset, and
 reads all of it:
 
     class Naive(IterableDataset):
         def __iter__(self): return iter(range(4))
     list(DataLoader(Naive(), batch_size=None, num_workers=2))    # 0 0 1 1 2 2 3 3, and no warning
 
-The dataset itself has to ask which worker it is in: ``get_worker_info()`` knows. Write
+The dataset itself has to find out which worker it is in: ask ``get_worker_info()``. Write
 `Lines.__iter__`, about 6 lines.
 
 Begin on paper: five files, two ranks, two workers each. Who opens file 4?
@@ -40,11 +40,11 @@ class Lines(IterableDataset[str]):
         self.paths, self.rank, self.ranks = paths, rank, ranks
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the lines of the files that are this worker's, by `lines`, file by file.
+        """Yield the lines of this worker's files, as `lines` does, file by file.
 
         Files are dealt out like cards: to worker 0 of rank 0, worker 1 of rank 0, and so on, then
-        the workers of rank 1. Each file is opened by one worker. Without workers, the trainer's
-        process is the only one of its rank.
+        to the workers of rank 1. Only one worker opens a file. Without workers, the trainer's
+        process counts as the only worker of its rank.
         """
-        # TODO: which card of the round is mine, and how many are there?
+        # TODO: which card of each round is mine, and how many cards make a round?
         raise NotImplementedError("Lines.__iter__")

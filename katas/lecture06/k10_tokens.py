@@ -1,7 +1,7 @@
 """Windows of a token file that is larger than memory.
 
-A corpus is one long row of 16-bit numbers on disk. Mapped into memory, it costs nothing until it is
-looked at, and all workers share what the system has read. Three traps lie around it:
+A corpus is one long sequence of 16-bit numbers on disk. Mapped into memory, it costs nothing until
+you read it, and all workers share the pages that the system has read. There are three traps:
 
     x = torch.from_numpy(numpy.memmap(path, dtype="uint16", mode="c"))
     torch.nn.functional.embedding(x[:4], weight)      # RuntimeError: wants int64 or int32
@@ -11,8 +11,8 @@ looked at, and all workers share what the system has read. Three traps lie aroun
 
 Write `Tokens`, about 14 lines.
 
-1. `window`: a view. No byte is copied.
-2. `batch`: inputs, and what follows each of them, as int64.
+1. `window`: a view. Copy no byte.
+2. `batch`: inputs, and the token after each of them, as int64.
 3. Pickle the path, not the tokens.
 
 Begin on paper: tokens 0 to 9, windows of 4. Where does window 1 begin, and how many are there?
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 
 class Tokens:
-    """Windows of `size` tokens of a file of uint16, one after the other; what is left is left out.
+    """Consecutive windows of `size` tokens in a file of uint16; a shorter rest is dropped.
 
-    A window has a following token for each of its tokens, so the last one needs one token more.
+    Every token of a window is followed by another token of the file, so the last window needs one
+    token more.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -47,14 +48,14 @@ class Tokens:
         raise NotImplementedError("Tokens.__len__")
 
     def window(self, index: int) -> torch.Tensor:
-        """Return window `index` and the token after it, (size + 1) uint16, on the mapped memory."""
+        """Return window `index` and the token after it: (size + 1) uint16, a view of the file."""
         raise NotImplementedError("Tokens.window")
 
     def batch(self, indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs and targets, (indices, size) of int64; a target is the token after."""
+        """Return inputs and targets, (indices, size) of int64; a target is the next token."""
         raise NotImplementedError("Tokens.batch")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what to call, and with what, to open this again in another process."""
+        """Return what to call, and with which arguments, to open this in another process."""
         # TODO: the class, and the tuple of its arguments.
         raise NotImplementedError("Tokens.__reduce__")

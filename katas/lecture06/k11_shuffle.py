@@ -1,12 +1,12 @@
 """Shuffle a stream through a buffer.
 
-A stream has no end in sight, so who could shuffle it? A buffer holds some samples; each new one
-takes the place of another, drawn at random, which goes out:
+A stream has no known end, so how can it be shuffled? A buffer holds a few samples; each new one
+takes the place of a randomly drawn one, which goes out:
 
     stream   5 6 7 ...  -->  buffer [0 3 1 4]  -->  out: 2 ...
 
-A sample can be late by any number. But early? With a buffer of four, sample 9 is not among the
-first six, so a file sorted by class stays nearly sorted.
+A sample can be late by any number of places. But early? With a buffer of four, sample 9 is not
+among the first six, so a file sorted by class stays nearly sorted.
 
 Write `shuffled`, about 8 lines.
 
@@ -31,12 +31,12 @@ T = TypeVar("T")
 
 
 def shuffled(source: Iterable[T], size: int, generator: torch.Generator) -> Iterator[T]:
-    """Yield each item of `source` one time, by way of a buffer of `size` items.
+    """Yield each item of `source` once, by way of a buffer of `size` items.
 
-    The buffer is filled; then each new item takes a place that is drawn from `generator`, each
-    with equal chances, after the item there has gone out. At the end what is left goes out, in an
-    order that is drawn too.
+    First fill the buffer. Then each new item takes a place drawn from `generator`, all places being
+    equally likely, and the item there goes out first. At the end, yield the rest in an order that
+    is drawn too.
     """
-    # TODO: fill, exchange, empty.
+    # TODO: fill the buffer, exchange items, empty the buffer.
     raise NotImplementedError("shuffled")
     yield

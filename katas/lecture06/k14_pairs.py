@@ -1,18 +1,18 @@
 """Byte-pair encoding: where tokens come from.
 
-Text becomes numbers before PyTorch sees it. Not letters, not words: what stood side by side most
-often, again and again.
+Text becomes numbers before PyTorch sees it. A token is neither a letter nor a word: the most
+frequent pair of neighbours becomes a token, again and again.
 
-    a b a b a b c     the pair "a b" stands there three times: call it X
-    X X X c           "X X" stands there two times: call it Y
-    Y X c             no pair twice: done
+    a b a b a b c     the pair "a b" occurs three times: call it X
+    X X X c           "X X" occurs twice: call it Y
+    Y X c             no pair occurs twice: done
 
-A model trained with one order of merges reads nonsense through another, so ties are decided by a
-rule. Write `merge` and `train`, about 13 lines; `encode` and `decode` are given.
+A model trained with one order of merges cannot read text encoded with another, so a rule breaks
+ties. Write `merge` and `train`, about 13 lines; `encode` and `decode` are given.
 
-Begin on paper: a a a a a. How often does "a a" stand there, and what is left when it is merged?
+Begin on paper: a a a a a. How often does "a a" occur, and what is left after merging it?
 Afterwards, where the numbers go: ``Embedding`` in ``torch/nn/modules/sparse.py``, in site-packages.
-Real life differs: text is cut into words first, and counts are reused, not made anew.
+Real life differs: text is first split into words, and counts are updated instead of recomputed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Pair = tuple[int, int]
 
 
 def merge(tokens: list[int], pair: Pair, new: int) -> list[int]:
-    """Return `tokens` with `new` in place of each `pair` of neighbours, from left to right.
+    """Return `tokens` with each neighbouring `pair` replaced by `new`, from left to right.
 
-    A token belongs to one pair at most.
+    A token belongs to at most one pair.
     """
     # TODO
     raise NotImplementedError("merge")
@@ -35,11 +35,11 @@ def merge(tokens: list[int], pair: Pair, new: int) -> list[int]:
 def train(data: bytes, count: int) -> list[Pair]:
     """Return up to `count` pairs in the order in which they are merged.
 
-    Tokens are bytes at first, and merge number k makes the token 256 + k. Each time it is the pair
-    that most neighbours form, also where they overlap; of several, the smallest pair. It ends
-    before `count` when no pair is there twice.
+    Tokens start as bytes, and merge number k makes the token 256 + k. Always merge the most
+    frequent pair of neighbours, counting overlapping pairs too; break a tie by the smallest pair.
+    Stop early when no pair occurs twice.
     """
-    # TODO: count, choose, merge.
+    # TODO: count the pairs, choose one, merge it.
     raise NotImplementedError("train")
 
 

@@ -1,6 +1,6 @@
 """A spectrogram: frames, a window and a Fourier transform.
 
-``normalized=True`` in ``torch.stft``, and in torchaudio's ``Spectrogram``: two different numbers.
+``normalized=True`` means one thing in ``torch.stft`` and another in torchaudio's ``Spectrogram``.
 One divides by the root of the frame's length, the other by the root of the window's energy. Both
 are a few lines of tensor code, and the frames are a view of the padded signal:
 
@@ -10,13 +10,13 @@ are a few lines of tensor code, and the frames are a view of the padded signal:
     frame 1           1 2 3 4               size 4, hop 2
     frame 2               3 4 5 4
 
-1. `frames`: pad, then ``Tensor.unfold``: other strides, the same storage.
-2. `spectrogram`: times the window, which may be shorter than a frame; ``torch.fft.rfft``; then the
-   scale and the power. About 12 lines in all.
+1. `frames`: pad, then ``Tensor.unfold``, which changes the strides and keeps the same storage.
+2. `spectrogram`: multiply by the window, which may be shorter than a frame; call
+   ``torch.fft.rfft``; then scale and raise to the power. About 12 lines in all.
 
 Begin on paper: without padding, how many frames are there, and which sample is left out?
 Afterwards read ``stft`` in ``torch/functional.py``, in site-packages: which of your steps does it
-take in Python?
+do in Python?
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from torch.nn import functional as F  # noqa: F401 - F.pad has all modes
 
 
 def frames(signal: torch.Tensor, size: int, hop: int, pad_mode: str | None) -> torch.Tensor:
-    """Return the frames of a (channels, samples) signal: (channels, frames, size), a view.
+    """Return a view with the frames of a (channels, samples) signal: (channels, frames, size).
 
-    A frame begins `hop` samples after the one before it; what does not fill a frame is left out.
-    `pad_mode` is one of ``F.pad``, which puts ``size // 2`` samples on each side; with None the
-    view is one of `signal` itself.
+    Each frame begins `hop` samples after the previous one; drop samples that do not fill a frame.
+    `pad_mode` is a mode of ``F.pad``: pad by ``size // 2`` samples on each side. With None, do not
+    pad, and return a view of `signal` itself.
     """
-    # TODO: pad, and unfold.
+    # TODO: pad the signal, and unfold it.
     raise NotImplementedError("frames")
 
 
@@ -48,12 +48,12 @@ def spectrogram(
 ) -> torch.Tensor:
     """Return the spectrogram of a signal, (channels, size // 2 + 1, frames).
 
-    `window` has at most `size` numbers, of the signal's dtype; a shorter one is padded with zeros
-    on both sides, with one more after it if their number is odd.
+    `window` has at most `size` numbers, of the signal's dtype. Pad a shorter one with zeros on both
+    sides; if their number is odd, the extra zero goes after it.
 
     `normalized` divides the spectrum by the root of `size` ("frame_length"), or by the root of the
-    sum of the window's squares ("window"). The spectrum's absolute values are raised to `power`;
-    with None it stays complex.
+    sum of the window's squares ("window"). Raise the spectrum's absolute values to `power`; with
+    None, return it as complex numbers.
     """
-    # TODO: the window in its place, the transform, the scale, the power.
+    # TODO: centre the window, then transform, scale, and raise to the power.
     raise NotImplementedError("spectrogram")

@@ -1,4 +1,4 @@
-"""Tests of k01_batch: PyTorch's own collate makes a batch of the samples too."""
+"""Tests of k01_batch: your batches are compared with those of PyTorch's `default_collate`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def facts(batch: Any) -> Any:
     if isinstance(batch, dict):
         return {key: facts(value) for key, value in batch.items()}
     if isinstance(batch, tuple | list):
-        # PyTorch makes a tuple of texts and a list of pairs; which of both is not the lesson.
+        # PyTorch makes a tuple of texts and a list of pairs; which of the two is not the lesson.
         return [facts(each) for each in batch]
     return batch
 
@@ -49,18 +49,18 @@ def compare(samples: list[Any], why: str) -> Any:
 
 @pytest.mark.given
 def test_tensors_are_stacked() -> None:
-    """A new first dim, of as many as there are samples; also of one."""
+    """Stacking adds a first dim, one entry per sample, even for a single sample."""
     root = torch.tensor([0.5, 2.0, 3.0], dtype=torch.float64).sqrt()
     samples = [root, root * 2]
     yours = compare(samples, "tensors get a new first dim")
     yours.zero_()
-    assert root[0] != 0, "a write to your batch reached a sample: a batch is a copy"
+    assert root[0] != 0, "writing to your batch changed a sample: a batch has to be a copy"
     compare([root], "a batch of one has a first dim of size 1")
     compare([torch.tensor(1), torch.tensor(2)], "tensors without dims become one with one dim")
 
 
 def test_numbers_become_one_tensor() -> None:
-    """Ints are int64, floats float64 (not float32), bools bool."""
+    """Ints become int64, floats float64 (not float32), bools bool."""
     compare([1, 2, 3], "ints")
     compare([2**53 + 1, -(2**62)], "ints keep all of their 64 bits")
     compare([0.1, 0.2], "Python's floats have 64 bits, and keep them")
@@ -68,35 +68,37 @@ def test_numbers_become_one_tensor() -> None:
 
 
 def test_text_stays() -> None:
-    """Nothing numeric can be made of it."""
+    """Text and bytes stay a sequence of samples."""
     compare(["a", "b", "c"], "text stays a sequence of samples")
     compare(["ab", "cd"], "text is iterable, and still no list of letters")
     compare([b"ab", b"cd"], "bytes look like lists of ints, and are none")
 
 
 def test_pairs_are_turned_around() -> None:
-    """(x, y) for each sample becomes all x, then all y."""
+    """One (x, y) per sample becomes all x, then all y."""
     yours = compare([(torch.ones(2), 0), (torch.zeros(2), 1)], "two samples, two positions")
-    assert isinstance(yours, list), f"yours is a {type(yours).__name__}, PyTorch's a list"
+    assert isinstance(yours, list), f"yours is a {type(yours).__name__}, PyTorch's is a list"
     compare([(1, 2, 3), (4, 5, 6)], "two samples of three give three batches of two")
     compare([Pair(1, 2), Pair(3, 4)], "a named tuple is a tuple")
     compare([[1, 2], [3, 4], [5, 6]], "a list of numbers is turned around too, and no row")
 
 
 def test_dicts_are_turned_around() -> None:
-    """Key by key."""
+    """Each key gets a batch of its own."""
     yours = compare([{"x": 1, "a": "u"}, {"a": "v", "x": 2}], "a batch for each key")
-    assert ["x", "a"] == list(yours), f"yours has {list(yours)}, expected the first sample's order"
+    assert ["x", "a"] == list(yours), (
+        f"your keys are {list(yours)}, expected the first sample's order"
+    )
 
 
 def test_samples_within_samples() -> None:
-    """To any depth."""
+    """Collating works at any depth of nesting."""
     inner = [{"x": torch.ones(1), "y": (i, [f"n{i}", {"z": i / 3}])} for i in range(3)]
     compare(inner, "what is inside a dict or a pair is a batch of its own")
 
 
 def test_nobody_else_collates() -> None:
-    """Yours is written from nothing."""
+    """Your answer does not call `torch.utils`."""
     with forbids(kata, "torch.utils") as fresh:
         yours = fresh.collate([(1, "a"), (2, "b")])
     assert [1, 2] == yours[0].tolist(), f"yours {yours}, expected the numbers first"

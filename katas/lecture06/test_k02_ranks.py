@@ -1,4 +1,4 @@
-"""Tests of k02_ranks: PyTorch's samplers are asked too."""
+"""Tests of k02_ranks: your indices are compared with those of PyTorch's samplers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compare(
 
 
 def test_one_rank_sees_all() -> None:
-    """In order, if nothing is shuffled."""
+    """A single rank without shuffling sees every index in order."""
     compare(5, 1, shuffle=False)
 
 
@@ -54,31 +54,31 @@ def test_ranks_take_turns() -> None:
 
 
 def test_the_order_begins_again_where_samples_are_missing() -> None:
-    """Ten samples and four ranks: the first two come again."""
+    """With ten samples and four ranks, the first two samples are repeated."""
     compare(10, 4, shuffle=False)
 
 
 @pytest.mark.parametrize(("count", "ranks"), [(2, 5), (1, 7), (0, 3)])
 def test_fewer_samples_than_ranks(count: int, ranks: int) -> None:
-    """Repeated as often as it takes; of none there is none."""
+    """The order is repeated as often as needed; without samples there are no indices."""
     compare(count, ranks, shuffle=False)
 
 
 @pytest.mark.parametrize(("count", "ranks"), [(10, 4), (9, 3), (2, 5)])
 def test_the_end_may_be_dropped(count: int, ranks: int) -> None:
-    """Then no sample comes twice, and some not at all."""
+    """With `drop_last` no sample is repeated, and some are not seen at all."""
     compare(count, ranks, shuffle=False, drop_last=True)
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 7])
 def test_epochs_are_shuffled_by_seed_and_number(epoch: int) -> None:
-    """All ranks shuffle alike, without talking; then padding repeats what came first."""
+    """All ranks shuffle alike without communicating; padding repeats the shuffled order."""
     compare(10, 4, epoch, shuffle=True, seed=3)
     compare(10, 4, epoch, shuffle=True, seed=4, drop_last=True)
 
 
 def test_the_epoch_may_change_later() -> None:
-    """One sampler serves all epochs, and an epoch that was begun stays as it was."""
+    """One sampler serves all epochs, and `set_epoch` does not disturb an epoch already begun."""
     sampler = RankSampler(20, 2, 0)
     first = list(sampler)
     running = iter(sampler)
@@ -86,12 +86,17 @@ def test_the_epoch_may_change_later() -> None:
     sampler.set_epoch(1)
     second, head = list(sampler), [*head, *running]
 
-    assert first != second, f"yours gives {first} in epochs 0 and 1: the seed is seed + epoch"
-    assert first == head, f"begun in epoch 0, yours went on as {head}, expected {first}"
+    assert first != second, (
+        f"yours gives {first} in both epochs 0 and 1: seed the generator with seed + epoch"
+    )
+    assert first == head, (
+        f"an iteration begun in epoch 0 and continued after set_epoch gives {head}, expected"
+        f" {first}"
+    )
 
 
 def test_another_seed_of_the_global_generator_changes_nothing() -> None:
-    """Ranks seed their models, dropout and augmentation in different ways."""
+    """Each rank may seed its model, dropout and augmentation differently."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         first = list(RankSampler(20, 2, 0))
@@ -104,49 +109,55 @@ def test_another_seed_of_the_global_generator_changes_nothing() -> None:
 @pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize("count", [0, 1, 6, 7, 8])
 def test_batches(count: int, drop_last: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """Full ones, and the last."""
+    """Full batches, and a shorter last one unless it is dropped."""
     yours = list(batches(iter(range(count)), 3, drop_last=drop_last))
     theirs = list(BatchSampler(range(count), 3, drop_last=drop_last))
 
     assert yours == theirs, f"{count} indices by 3, {drop_last=}: yours {yours}, PyTorch's {theirs}"
-    assert len({id(each) for each in yours}) == len(yours), "yours yields one list several times"
+    assert len({id(each) for each in yours}) == len(yours), (
+        "yours yields the same list object several times"
+    )
 
 
 def test_a_short_batch_is_kept_unless_told() -> None:
-    """Without `drop_last`, all indices come."""
+    """Without `drop_last`, every index is in a batch."""
     yours = list(batches(range(5), 3))
 
-    assert [[0, 1, 2], [3, 4]] == yours, f"5 indices by 3: yours {yours}"
+    assert [[0, 1, 2], [3, 4]] == yours, (
+        f"5 indices in batches of 3: yours {yours}, expected [[0, 1, 2], [3, 4]]"
+    )
 
 
 def test_a_batch_does_not_wait_for_the_next_index() -> None:
-    """A stream has no end, and asking it for one more may take long."""
+    """The indices may be endless, and asking for one too many may take long."""
     taken: list[int] = []
 
     def stream() -> Iterator[int]:
         for index in count_up():
             taken.append(index)
             assert index < 1000, (
-                "three batches of two need the indices up to 5, and yours asks a stream without an"
-                f" end for index {index}: take one at a time, and yield a batch when it is full"
+                "three batches of two need the indices up to 5, but yours asks an endless stream"
+                f" for index {index}: take one at a time, and yield a batch as soon as it is full"
             )
             yield index
 
     found = list(islice(batches(stream(), 2), 3))
 
-    assert [[0, 1], [2, 3], [4, 5]] == found, f"yours {found} of an endless stream"
-    assert list(range(6)) == taken, f"yours had taken {taken} when the third batch was out"
+    assert [[0, 1], [2, 3], [4, 5]] == found, f"from an endless stream yours gives {found}"
+    assert list(range(6)) == taken, (
+        f"yours had taken {taken} by the time the third batch was yielded"
+    )
 
 
 def test_nobody_else_samples() -> None:
-    """Yours is written from nothing."""
+    """Your answer does not call `torch.utils`."""
     with forbids(kata, "torch.utils", "torch.Tensor.batched") as fresh:
         yours = list(fresh.RankSampler(4, 2, 1, shuffle=False))
-    assert [1, 3] == yours, f"yours {yours}, expected every second index from 1 on"
+    assert [1, 3] == yours, f"yours {yours}, expected every second index, starting at 1"
 
 
 @pytest.mark.given
 def test_a_rank_is_one_of_the_ranks() -> None:
-    """Numbered from 0 on."""
+    """Ranks are numbered from 0."""
     with pytest.raises(ValueError, match="rank 2 is not one of 2"):
         RankSampler(4, 2, 2)

@@ -1,4 +1,4 @@
-"""Tests of k03_random: every pipeline is run by a real DataLoader, and compared with your row."""
+"""Tests of k03_random: a real DataLoader runs every pipeline and is compared with your row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from katas.lecture06.k03_random import PIPELINES
 from plugins.kit import forbids
 
 
-# What decides each pipeline; the right answer itself stands nowhere but in PyTorch.
+# The rule that decides each pipeline; the answer itself is not stored, PyTorch computes it.
 RULES = {
     "numpy": "the global generators of random, NumPy and torch are seeded in each worker",
     "own": "a generator of your own is copied into each worker, and seeded by no one",
@@ -31,7 +31,7 @@ RULES = {
 }
 
 
-# Where rows are not worked out but fetched: from a module that has imported what runs PyTorch, or
+# How rows could be fetched instead of worked out: from a module that has imported PyTorch, or
 # from the frames and classes of those who call.
 FETCHED = {"import", "getattr", "vars", "dir", "f_back", "tb_frame", "gi_frame", "f_globals"}
 FUTURE = "from __future__ import annotations"
@@ -85,7 +85,7 @@ def predicted() -> dict[str, tuple[bool, bool]]:
         rows = {name: tuple(row) for name, row in fresh.predictions().items()}
     for name, row in rows.items():
         kinds = [type(each).__name__ for each in row]
-        assert kinds == ["bool", "bool"], f"{name}: expected two bools, yours has {row}"
+        assert kinds == ["bool", "bool"], f"{name}: expected two bools, yours is {row}"
     return rows
 
 
@@ -98,22 +98,24 @@ def fetching() -> set[str]:
 
 
 def test_every_pipeline_is_predicted() -> None:
-    """There is a row of two bools for each, and no other; your rows cannot call torch."""
+    """Each pipeline has a row of two bools, there are no others, and none comes from torch."""
     yours = set(predicted())
     words = fetching()
 
-    assert not words, f"yours says {sorted(words)}: six rows need nothing, work them out on paper"
+    assert not words, (
+        f"your file uses {sorted(words)}: six rows need none of that, work them out on paper"
+    )
     assert set(PIPELINES) == yours, f"yours has rows for {sorted(yours)}; expected {[*PIPELINES]}"
 
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_prediction(name: str) -> None:
-    """What differs, between workers and between epochs."""
+    """Your row says whether numbers differ between workers, and between epochs."""
     row = predicted()[name]
     is_right = found(*PIPELINES[name]) == row
 
     assert is_right, (
         f"{name}: {PIPELINES[name]}\n"
-        f"yours  workers differ: {row[0]}, epochs differ: {row[1]}; PyTorch says otherwise\n"
+        f"yours  workers differ: {row[0]}, epochs differ: {row[1]}; PyTorch's result differs\n"
         f"rule   {RULES[name]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k04_reads: a file that counts its reads, and the real DataLoader."""
+"""Tests of k04_reads: a file counts its reads, and a real DataLoader asks for batches."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Counted:
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes, and note it."""
-        assert 0 <= offset <= offset + length <= len(self.data), "yours reads outside of the file"
-        assert 0 == offset % self.size == length % self.size, "yours reads a part of a sample"
+        assert 0 <= offset <= offset + length <= len(self.data), "yours reads outside the file"
+        assert 0 == offset % self.size == length % self.size, "yours reads part of a sample"
         self.reads.append((offset // self.size, length // self.size))
         return self.data[offset : offset + length]
 
@@ -42,47 +42,49 @@ def check(indices: list[int], reads: list[tuple[int, int]], size: int = 3) -> No
     expected = [bytes([65 + i]) * size for i in indices]
 
     assert yours == expected, f"indices {indices}: yours {yours}, expected {expected}"
-    assert all(type(each) is bytes for each in yours), f"expected bytes, as of one: yours {yours}"
-    assert asked == indices, f"yours changed the list of indices to {asked}"
+    assert all(type(each) is bytes for each in yours), (
+        f"expected each sample as bytes, as __getitem__ returns it; yours {yours}"
+    )
+    assert asked == indices, f"yours changed the caller's list of indices to {asked}"
     assert sorted(reads) == sorted(file.reads), (
         f"indices {indices}: yours read {file.reads}, expected {reads}, each as (first, how many);"
-        " a read is a round trip, and what lies between the runs is nobody's"
+        " each read is a round trip, and nobody asked for the bytes between the runs"
     )
     file.reads.clear()
     records.__getitems__(asked)
     assert sorted(reads) == sorted(file.reads), (
         f"indices {indices}, asked for again: yours read {file.reads}, expected {reads};"
-        " who keeps what was read has the whole file in memory after an epoch"
+        " a dataset that keeps what it has read holds the whole file in memory after an epoch"
     )
 
 
 def test_one_sample() -> None:
-    """One read; and of none, none."""
+    """One sample takes one read, and no samples take none."""
     check([5], [(5, 1)])
     check([], [])
 
 
 def test_neighbours_share_a_read() -> None:
-    """In one run, or in two."""
+    """Each run of neighbours takes one read."""
     check([3, 4, 5], [(3, 3)])
     check([1, 2, 10, 11, 12], [(1, 2), (10, 3)])
 
 
 def test_samples_come_in_the_order_of_the_indices() -> None:
-    """The loader collates them in that order, with labels from elsewhere perhaps."""
+    """Samples are returned in the order of the indices: labels may come from somewhere else."""
     check([5, 3, 4], [(3, 3)])
     check([9, 0, 8, 1], [(0, 2), (8, 2)])
 
 
 def test_an_index_may_come_twice() -> None:
-    """As a sampler with replacement gives it: one read, two samples."""
+    """A sampler with replacement repeats an index: read it once, return it twice."""
     check([4, 4], [(4, 1)])
     check([7, 3, 4, 4, 5], [(3, 3), (7, 1)])
 
 
 @given(st.lists(st.integers(0, 19), max_size=12), st.integers(1, 4))
 def test_any_indices(indices: list[int], size: int) -> None:
-    """As many reads as there are runs."""
+    """There are as many reads as runs."""
     rows = set(indices)
     starts = sorted(row for row in rows if row - 1 not in rows)
     ends = sorted(row for row in rows if row + 1 not in rows)
@@ -91,18 +93,18 @@ def test_any_indices(indices: list[int], size: int) -> None:
 
 
 def test_the_real_loader_asks_for_batches() -> None:
-    """Sixty-four samples in order: four batches, four reads; shuffled, no more than one each."""
+    """Four batches in order take four reads; shuffled, they take fewer than one per sample."""
     file = Counted(64, 2)
     records = Records(file, 64, 2)
     batches = list(DataLoader(records, batch_size=16, collate_fn=list))
     naive = 64
 
-    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), "yours: other samples"
+    assert [bytes([65 + i]) * 2 for i in range(64)] == flat(batches), "yours returns other samples"
     assert 4 == len(file.reads), f"reads: yours {len(file.reads)}, bar 4, one by one {naive}"
     file.reads.clear()
     generator = torch.Generator().manual_seed(0)
     sampler = BatchSampler(RandomSampler(records, generator=generator), 16, drop_last=False)
     shuffled = list(DataLoader(records, batch_sampler=sampler, collate_fn=list))
 
-    assert sorted(flat(batches)) == sorted(flat(shuffled)), "shuffled, samples are missing"
+    assert sorted(flat(batches)) == sorted(flat(shuffled)), "shuffled: some samples are missing"
     assert len(file.reads) < naive, f"shuffled: yours {len(file.reads)} reads, one by one {naive}"

@@ -1,4 +1,4 @@
-"""Tests of k05_travel: processes are forked, and what they do to the memory is compared."""
+"""Tests of k05_travel: processes are forked, and what they do to the memory is measured."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def check(
     )
     assert is_near, f"{way.__name__}, {count} numbers: yours {yours}, measured {found}\n{why}"
     assert was_written(tensor) == yours.reached, (
-        f"{way.__name__}: yours {yours}, and your tensor begins with {tensor.flatten()[0]}:"
-        " was it sent at all?"
+        f"{way.__name__}: yours {yours}, but the tensor now begins with {tensor.flatten()[0]}: was"
+        " it sent at all?"
     )
     return yours
 
@@ -76,45 +76,52 @@ def test_a_fork_inherits() -> None:
 
 
 def test_a_queue_moves_the_memory() -> None:
-    """A name or a file descriptor travels; both processes have one memory from then on."""
+    """A name or a file descriptor is sent; from then on both processes share the memory."""
     check(4, by_queue, "pickling moves the tensor's storage into shared memory")
 
 
 def test_an_array_travels_as_bytes() -> None:
-    """All of them, each time, and the sender never sees what is done to the copy."""
+    """The whole array is copied each time, and the sender never sees changes to the copy."""
     yours = check(10_000, by_numpy, "an array is pickled by value")
-    assert yours.sent > 80_000, f"10,000 float64 are 80,000 bytes, and yours sent {yours.sent}"
+    assert yours.sent > 80_000, (
+        f"10,000 float64 numbers are 80,000 bytes, but yours sent {yours.sent}"
+    )
 
 
 def test_a_larger_tensor_is_no_longer_message() -> None:
-    """A thousand times as many numbers, about as many bytes."""
+    """A thousand times as many numbers take about as many bytes."""
     small = check(10, by_queue, "what travels is a handle")
     large = check(10_000, by_queue, "what travels is a handle")
-    assert abs(small.sent - large.sent) <= 40, f"yours sent {small.sent}, then {large.sent}"
+    assert abs(small.sent - large.sent) <= 40, (
+        f"yours sent {small.sent} bytes, then {large.sent} for a larger tensor; expected about the"
+        " same"
+    )
     check(10, by_queue, "sizes and strides travel too, those of 40 dims here", dims=40)
 
 
 def test_memory_that_is_shared_already() -> None:
-    """A fork inherits it and writes to it; an array of it is sent by value all the same."""
+    """A forked process inherits shared memory and writes to it; an array is still sent by value."""
     check(6, by_argument, "shared memory stays shared in a fork: no copy on writing", shared=True)
     check(6, by_numpy, "the memory is shared, and the bytes were sent", shared=True)
 
 
 def test_measuring_comes_last() -> None:
-    """A journey by argument leaves the tensor as it was: private, and unwritten."""
+    """Sending by argument leaves the tensor as it was: private and unwritten."""
     tensor = fresh(5)
     with unchanged(tensor=tensor):
         yours = journey(tensor, by_argument)
 
-    assert Journey(0, reached=False, shared=False) == yours, f"yours {yours}: who moved it?"
+    assert Journey(0, reached=False, shared=False) == yours, (
+        f"yours {yours}: what moved the tensor?"
+    )
     assert not tensor.is_shared(), "yours has moved the tensor into shared memory"
 
 
 @pytest.mark.given
 def test_a_view_moves_the_whole_storage() -> None:
-    """A slice of ten drags ten thousand numbers along: send a clone of what is small."""
+    """A slice of ten moves all ten thousand numbers, so send a clone of a small slice."""
     whole = fresh(10_000)
     part = whole[:10]
     by_queue(part)
 
-    assert whole.is_shared(), "the storage has moved, and with it all that looks at it"
+    assert whole.is_shared(), "the whole storage has to move, with all its views"

@@ -1,4 +1,4 @@
-"""Tests of k06_ahead: events instead of clocks say what is made while an item is in use."""
+"""Tests of k06_ahead: events instead of clocks show what is made while an item is in use."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-# Seconds: how long to wait for what comes, and for what is not to come; for a whole test.
+# Seconds: to wait for what should happen, for what should not, and for a whole test.
 LONG, SHORT, LIMIT = 5, 0.3, 6
-# Generators that are left open.
+# Generators that stay open.
 OPEN: list[Iterator[int]] = []
 
 
 def line_of(frame: FrameType | None) -> str:
-    """Return the line of your file in which a frame is, or one that has called it."""
+    """Return the line of your file that a frame is in, or was called from."""
     file = ahead.__code__.co_filename
     while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back
@@ -42,21 +42,21 @@ def line_of(frame: FrameType | None) -> str:
 
 
 def lines_of(those: Iterable[threading.Thread]) -> str:
-    """Return where threads are."""
+    """Return where each of the threads is."""
     frames = sys._current_frames()  # noqa: SLF001 - as faulthandler, but for a message
     return "; ".join(f"{each.name} is {line_of(frames.get(each.ident or 0))}" for each in those)
 
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
-    """Fail a test that waits for what never comes, long before its time limit."""
+    """Fail a test that waits for something that never comes, long before its time limit."""
     others = threads()
 
     def late(_signal: int, frame: FrameType | None) -> None:
         where = lines_of(threads() - others)
         raise AssertionError(
-            f"nothing has come for {LIMIT} seconds: the caller is {line_of(frame)};"
-            f" {where or 'your thread has ended: by an error that it has not passed on?'}"
+            f"nothing happened for {LIMIT} seconds: the caller is {line_of(frame)};"
+            f" {where or 'your thread has ended: did it fail to pass on an error?'}"
         )
 
     before = signal.signal(signal.SIGALRM, late)
@@ -67,7 +67,7 @@ def deadline() -> Iterator[None]:
 
 
 class Source:
-    """Yields numbers, and says how many have been asked for, and by which threads."""
+    """Yields numbers, and records how many were asked for, and by which threads."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -76,12 +76,12 @@ class Source:
         self.changed = threading.Condition()
 
     def __iter__(self) -> Iterator[int]:
-        # No generator: to ask for the iterator is to touch the source.
+        # Not a generator: asking for the iterator already touches the source.
         self.threads.add(threading.get_ident())
         return self.numbers()
 
     def numbers(self) -> Iterator[int]:
-        """Yield the numbers, and note it."""
+        """Yield the numbers, and record each."""
         for number in range(self.count):
             with self.changed:
                 self.made += 1
@@ -90,31 +90,31 @@ class Source:
             self.threads.add(threading.get_ident())
 
     def reaches(self, made: int, seconds: float) -> bool:
-        """Wait until so many have been asked for."""
+        """Wait until this many have been asked for."""
         with self.changed:
             return self.changed.wait_for(lambda: self.made >= made, seconds)
 
 
 def threads() -> set[threading.Thread]:
-    """Return the threads that run."""
+    """Return the running threads."""
     return set(threading.enumerate())
 
 
 @pytest.mark.parametrize("depth", [1, 2, 50])
 @pytest.mark.parametrize("count", [0, 1, 10])
 def test_all_items_in_order(count: int, depth: int) -> None:
-    """With room for all of them, or for one."""
+    """All items come in order, with room for all of them or for one."""
     before = threads()
     source = Source(count)
     yours = list(ahead(source, depth))
 
     assert list(range(count)) == yours, f"{count} items, depth {depth}: yours {yours}"
     left = threads() - before
-    assert not left, f"the source has ended, and your thread has not: {lines_of(left)}"
+    assert not left, f"the source has ended, but your thread has not: {lines_of(left)}"
 
 
 def test_items_may_be_anything() -> None:
-    """None, an exception that is not raised, and False are items like others."""
+    """None, False and an exception that is not raised are items like any other."""
     items = [None, False, ValueError("an item"), StopIteration(), ()]
     yours = list(ahead(iter(items), 2))
 
@@ -124,7 +124,7 @@ def test_items_may_be_anything() -> None:
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_the_thread_works_while_an_item_is_in_use(depth: int) -> None:
-    """Nobody asks for the next item, and it is made."""
+    """The next item is made before anybody asks for it."""
     source = Source(100)
     items = ahead(source, depth)
     first = next(items)
@@ -132,29 +132,29 @@ def test_the_thread_works_while_an_item_is_in_use(depth: int) -> None:
     items.close()
 
     assert 0 == first, f"yours {first}, expected 0"
-    assert is_ahead, f"item 0 in use, depth {depth}: {source.made} are made, expected {1 + depth}"
+    assert is_ahead, f"item 0 in use, depth {depth}: {source.made} items made, expected {1 + depth}"
 
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_the_thread_does_not_run_away(depth: int) -> None:
-    """A slow trainer finds `depth` items more, however long it takes."""
+    """A slow trainer finds `depth` items waiting, however long it takes."""
     source = Source(100)
     items = ahead(source, depth)
     for used in range(1, 5):
         next(items)
         assert source.reaches(used + depth, LONG), (
-            f"{used} used, depth {depth}: {source.made} are made, expected {used + depth}"
+            f"{used} used, depth {depth}: {source.made} items made, expected {used + depth}"
         )
         is_too_far = source.reaches(used + depth + 1, SHORT)
         assert not is_too_far, (
-            f"{used} used, depth {depth}: {source.made} are made, expected {used + depth};"
-            " a place has to be free before the source is asked"
+            f"{used} used, depth {depth}: {source.made} items made, expected {used + depth};"
+            " take a free place before you ask the source"
         )
     items.close()
 
 
 def test_one_other_thread_touches_the_source() -> None:
-    """From its beginning on: a source may have a file open, or a connection."""
+    """From the start only your thread touches the source, which may hold an open file."""
     source = Source(5)
     list(ahead(source, 2))
 
@@ -163,7 +163,7 @@ def test_one_other_thread_touches_the_source() -> None:
 
 
 def test_an_error_comes_in_its_turn() -> None:
-    """After the items before it, and it is the error itself, with the line that raised it."""
+    """The error comes after the items before it, and it is the same object, traceback included."""
     error = KeyError("broken record")
 
     def broken() -> Iterator[int]:
@@ -178,15 +178,17 @@ def test_an_error_comes_in_its_turn() -> None:
         found.extend(items)
 
     assert [0, 1] == found, f"before the error yours gave {found}, expected [0, 1]"
-    assert error is caught.value, "yours raised another error than the source's"
+    assert error is caught.value, "yours raised a different error from the source's"
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    assert "broken" in names, f"the traceback goes through {names}, and not to the source's line"
+    assert "broken" in names, (
+        f"the traceback goes through {names}, and does not reach the source's line"
+    )
     left = threads() - before
-    assert not left, f"the error is out, and your thread is still there: {lines_of(left)}"
+    assert not left, f"the error was raised, but your thread is still running: {lines_of(left)}"
 
 
 def test_a_source_that_cannot_begin() -> None:
-    """Also an error of ``iter(source)`` belongs here."""
+    """An error raised by ``iter(source)`` is raised here too."""
 
     class Missing:
         def __iter__(self) -> Iterator[int]:
@@ -204,19 +206,19 @@ def test_a_trainer_may_stop_early(used: int) -> None:
     items = ahead(source, 2)
     for _ in range(used):
         next(items)
-    assert source.reaches(used + 2, LONG), f"{source.made} are made, expected {used + 2}"
+    assert source.reaches(used + 2, LONG), f"{source.made} items made, expected {used + 2}"
     items.close()
     left, made = threads() - before, source.made
 
     assert not left, (
-        f"closed, and your thread is still there: {lines_of(left)}. Closing runs your finally,"
-        " which has to say stop, to wake up what waits, and to join"
+        f"closed, but your thread is still running: {lines_of(left)}. Closing runs your finally,"
+        " which has to signal stop, wake up the waiting thread, and join it"
     )
-    assert used + 2 == made, f"closed, and the source was asked {made - used - 2} times more"
+    assert used + 2 == made, f"after closing, the source was asked {made - used - 2} more times"
 
 
 def test_an_item_in_the_making_is_waited_for() -> None:
-    """A source is slow at times: closed in the midst of an item, the thread has to end too."""
+    """A source may be slow: closed while it makes an item, the generator still ends the thread."""
     before, begun = threads(), threading.Event()
 
     def slow() -> Iterator[int]:
@@ -231,30 +233,30 @@ def test_an_item_in_the_making_is_waited_for() -> None:
     items.close()
     left = threads() - before
 
-    assert (0, True) == (first, has_begun), f"yours gave {first}; is item 1 begun: {has_begun}"
+    assert (0, True) == (first, has_begun), f"yours gave {first}; was item 1 begun: {has_begun}"
     assert not left, (
-        f"closed while item 1 was being made, and your thread is still there: {lines_of(left)}."
-        " Join it, however long it takes"
+        f"closed while item 1 was being made, but your thread is still running: {lines_of(left)}."
+        " Join the thread, however long it takes"
     )
 
 
 def test_an_error_of_the_trainer_ends_the_thread() -> None:
-    """The loop around the generator is left, and the generator goes with its last reference."""
+    """An error in the loop's body drops the last reference to the generator, which closes it."""
     before = threads()
     with suppress(ZeroDivisionError):
         for number in ahead(Source(1000), 1):
             _ = 1 // number
     left = threads() - before
 
-    assert not left, f"the loop is left, and your thread is still there: {lines_of(left)}"
+    assert not left, f"the loop was left, but your thread is still running: {lines_of(left)}"
 
 
 class Batch:
-    """Something whose life can be watched."""
+    """Something whose lifetime can be observed."""
 
 
 def test_what_was_used_is_not_kept() -> None:
-    """With depth 1 a few are alive: the one in use, those on their way; closed, none."""
+    """With depth 1, only the batch in use and a few waiting are alive; after closing, none."""
     alive: weakref.WeakSet[Batch] = weakref.WeakSet()
     most = 0
 
@@ -269,17 +271,17 @@ def test_what_was_used_is_not_kept() -> None:
         most = max(most, len(alive))
         del batch
 
-    assert most <= 4, f"{most} of 30 batches were alive together, expected at most 4"
+    assert most <= 4, f"{most} of 30 batches were alive at once, expected at most 4"
     items = ahead(source(), 5)
     next(items)
     items.close()
     gc.collect()
 
-    assert not alive, f"closed, and {len(alive)} batches that had been made are kept"
+    assert not alive, f"after closing, {len(alive)} batches are still alive"
 
 
 def test_an_error_keeps_no_item() -> None:
-    """Who holds an error holds its traceback, with the frames that it went through."""
+    """An error holds its traceback, and so the frames it passed through and their variables."""
     alive: weakref.WeakSet[Batch] = weakref.WeakSet()
 
     def broken() -> Iterator[Batch]:
@@ -298,22 +300,22 @@ def test_an_error_keeps_no_item() -> None:
         held = error
     gc.collect()
 
-    assert held is not None, "the source's KeyError has not come"
+    assert held is not None, "the source's KeyError was not raised"
     assert not alive, (
-        f"the error is held, and with it {len(alive)} of 3 batches: a name in a frame of yours"
-        " still has one; del it, or put what next returns into the queue without a name"
+        f"the error keeps {len(alive)} of 3 batches alive: a variable in one of your frames still"
+        " refers to one; del it, or put what next returns into the queue without naming it"
     )
 
 
 def leave_open() -> None:
-    """Take an item, and end while the generator is open."""
+    """Take an item, and return while the generator is open."""
     OPEN.append(ahead(Source(1000), 1))
     next(OPEN[-1])
 
 
 def test_an_open_generator_does_not_keep_a_process() -> None:
-    """A script that takes one batch to look at it has to end, though the loop never does."""
-    assert [7] == list(ahead([7], 1)), "one item, 7, is what comes"
+    """A script that takes one batch to look at has to exit, though the loop never ends."""
+    assert [7] == list(ahead([7], 1)), "expected the one item, 7"
     child = mp.get_context("fork").Process(target=leave_open)
     child.start()
     child.join(LONG)
@@ -322,13 +324,13 @@ def test_an_open_generator_does_not_keep_a_process() -> None:
     child.join()
 
     assert not is_there, (
-        f"a process left a generator open, and has not ended after {LONG} seconds: at its end"
-        " Python waits for each thread that is no daemon"
+        f"a process left a generator open, and has not exited after {LONG} seconds: on exit Python"
+        " waits for every thread that is not a daemon"
     )
 
 
 def test_two_at_a_time() -> None:
-    """Each has a thread and places of its own; also one around the other."""
+    """Each generator has its own thread and places, even one nested in the other."""
     yours = list(zip(ahead(Source(6), 1), ahead(ahead(Source(6), 2), 2), strict=True))
 
-    assert [(i, i) for i in range(6)] == yours, f"two together: yours {yours}"
+    assert [(i, i) for i in range(6)] == yours, f"two at once: yours {yours}"

@@ -1,4 +1,4 @@
-"""Tests of k07_workers: real processes, which raise, are left, and are killed."""
+"""Tests of k07_workers: real processes raise errors, are abandoned, and are killed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-# Seconds: how long to wait for what comes, and for what is not to come; for a whole test.
+# Seconds: to wait for what should happen, for what should not, and for a whole test.
 LONG, SHORT, LIMIT = 6, 0.3, 10
 one = pytest.mark.step(1, "a worker answers")
 two = pytest.mark.step(2, "in order, some ahead")
@@ -35,7 +35,7 @@ four = pytest.mark.step(4, "every end is clean")
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
-    """Fail a test that waits for what never comes, long before its time limit."""
+    """Fail a test that waits for something that never comes, long before its time limit."""
 
     def late(_signal: int, frame: FrameType | None) -> None:
         file, where = work.__code__.co_filename, "outside of your file"
@@ -44,7 +44,9 @@ def deadline() -> Iterator[None]:
         if frame is not None:
             line = linecache.getline(file, frame.f_lineno).strip()
             where = f"in line {frame.f_lineno} of your file, {line}"
-        raise AssertionError(f"nothing has come for {LIMIT} seconds: this process waits {where}")
+        raise AssertionError(
+            f"nothing happened for {LIMIT} seconds: this process is waiting {where}"
+        )
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
@@ -54,7 +56,7 @@ def deadline() -> Iterator[None]:
 
 
 class Samples:
-    """Calls a function for each sample; a lambda will do, since a fork pickles no dataset."""
+    """Calls a function for each sample; it may be a lambda, since fork pickles no dataset."""
 
     def __init__(self, sample: Callable[[int], Any]) -> None:
         self.sample = sample
@@ -67,14 +69,14 @@ class Samples:
 
 
 def broken(index: int) -> int:
-    """Return a square, except of 3."""
+    """Return a square, but raise for 3."""
     if index == 3:
         raise KeyError("no record 3")
     return index * index
 
 
 def worked(sample: Callable[[int], Any], *tasks: list[int]) -> list[Any]:
-    """Run `work` in this process, with all its tasks waiting, and return what it sends."""
+    """Run `work` in this process with all its tasks in the pipe, and return what it sends."""
     tasks_out, tasks_in = mp.Pipe(duplex=False)
     batches_out, batches_in = mp.Pipe(duplex=False)
     for task in [*tasks, None]:
@@ -92,7 +94,7 @@ def singles(count: int) -> list[list[int]]:
 
 
 def is_there(pid: int) -> bool:
-    """Whether there is such a process, alive or waiting to be joined."""
+    """Whether this process exists, alive or waiting to be joined."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -101,21 +103,21 @@ def is_there(pid: int) -> bool:
 
 
 def check_gone(pids: set[int]) -> None:
-    """Check that these workers have ended, and were joined."""
+    """Check that these workers have ended and were joined."""
     __tracebackhide__ = True
     left = [pid for pid in pids if is_there(pid)] + mp.active_children()
     for child in mp.active_children():
         child.kill()
         child.join()
 
-    assert pids, "no worker has been seen"
-    assert os.getpid() not in pids, "a batch was made in the trainer's own process"
-    assert not left, f"still there, or ended and not joined: {left}. Think of finally"
+    assert pids, "no worker was seen"
+    assert os.getpid() not in pids, "the trainer's own process made a batch"
+    assert not left, f"still running, or ended and not joined: {left}. Think of finally"
 
 
 @one
 def test_a_task_becomes_a_batch() -> None:
-    """A list of samples, in the order of the indices."""
+    """A batch is a list of samples, in the order of the indices."""
     yours = worked(lambda index: index * 10, [3, 1, 2])
 
     assert [[30, 10, 20]] == yours, f"task [3, 1, 2]: yours sent {yours}, expected [[30, 10, 20]]"
@@ -123,7 +125,7 @@ def test_a_task_becomes_a_batch() -> None:
 
 @one
 def test_a_worker_goes_on_until_none() -> None:
-    """One batch for each task; an empty task is one too."""
+    """A worker makes one batch for each task, even an empty one, until it gets None."""
     yours = worked(str, [1], [], [2, 3])
 
     assert [["1"], [], ["2", "3"]] == yours, f"three tasks, then None: yours sent {yours}"
@@ -131,7 +133,7 @@ def test_a_worker_goes_on_until_none() -> None:
 
 @two
 def test_a_slow_worker_does_not_change_the_order() -> None:
-    """The batches of the other wait in its pipe."""
+    """The faster worker's batches wait in its pipe."""
 
     def slow(index: int) -> int:
         time.sleep(0.2 if index == 0 else 0)
@@ -146,7 +148,7 @@ def test_a_slow_worker_does_not_change_the_order() -> None:
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_batches_come_in_order(count: int, workers: int) -> None:
-    """More workers than tasks, too; and the loader may be used again."""
+    """Batches keep their order, even with more workers than tasks, and in a second epoch."""
     tasks = [[i, i + 1] for i in range(count)]
     loader = Loader(Samples(lambda index: index * 10), tasks, workers=workers)
     expected = [[10 * i, 10 * i + 10] for i in range(count)]
@@ -158,20 +160,20 @@ def test_batches_come_in_order(count: int, workers: int) -> None:
 
 @two
 def test_workers_take_turns() -> None:
-    """Batch k is made by worker k % workers, which is a process of its own."""
+    """Worker k % workers makes batch k, in a process of its own."""
     pids = [
         pid for ((_, pid),) in Loader(Samples(lambda i: (i, os.getpid())), singles(7), workers=3)
     ]
 
     assert 3 == len(set(pids)), f"3 workers: yours used the processes {pids}"
     assert os.getpid() not in pids, "yours makes batches in the trainer's own process"
-    assert pids[:3] * 2 == pids[:6], f"yours used {pids}, expected the three in turn"
+    assert pids[:3] * 2 == pids[:6], f"yours used {pids}, expected all three in turn"
 
 
 @two
 @pytest.mark.parametrize("ahead", [1, 2])
 def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
-    """While batch k is in use: up to k + ahead * workers - 1, so memory has a bound."""
+    """While batch k is in use, tasks up to k + ahead * workers - 1 are out: memory is bounded."""
 
     def noted(index: int) -> int:
         (tmp_path / str(index)).touch()
@@ -199,7 +201,7 @@ def test_some_tasks_are_out_and_no_more(tmp_path: Path, ahead: int) -> None:
 
 @two
 def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
-    """Not only when it has come: sample 0 takes until sample 1 is begun, by the other worker."""
+    """Others are out while a batch is awaited: sample 0 waits until worker 1 begins sample 1."""
 
     def patient(index: int) -> bool:
         (tmp_path / str(index)).touch()
@@ -212,7 +214,9 @@ def test_others_are_out_while_a_batch_is_awaited(tmp_path: Path) -> None:
     (is_out,) = next(batches)
     batches.close()
 
-    assert is_out, "batch 0 is awaited, ahead 1, two workers: task 1 is not out; expected 0 and 1"
+    assert is_out, (
+        "while batch 0 is awaited (ahead 1, two workers), task 1 is not out; expected tasks 0 and 1"
+    )
 
 
 @three
@@ -222,29 +226,32 @@ def test_a_worker_survives_an_error() -> None:
         sent = worked(broken, [1], [2, 3], [4])
     except KeyError as error:
         raise AssertionError(
-            f"the dataset's {error!r} for sample 3 has ended your worker: catch it for each task"
+            f"the dataset's {error!r} for sample 3 ended your worker: catch the error inside the"
+            " loop over tasks"
         ) from error
     assert 3 == len(sent), (
-        f"three tasks, and the dataset raises in the second: yours sent {sent}, expected a batch, a"
+        f"of three tasks, the dataset raises in the second: yours sent {sent}, expected a batch, a"
         " Failure and a batch"
     )
     first, second, third = sent
 
-    assert ([1], [16]) == (first, third), f"around the error yours sent {first} and {third}"
+    assert ([1], [16]) == (first, third), (
+        f"before and after the error yours sent {first} and {third}, expected [1] and [16]"
+    )
     assert isinstance(second, Failure), f"yours sent {second}, expected a Failure"
     assert "KeyError: 'no record 3'" in second.text, (
-        f"the text of yours is {second.text!r}, which does not name the error as a traceback does:"
+        f"your text is {second.text!r}, which does not name the error as a traceback does:"
         " KeyError: 'no record 3'"
     )
     assert "in broken" in second.text, (
-        f"the text of yours is {second.text!r}, without a traceback: it has to say that the dataset"
-        " was in `broken`; see traceback.format_exc"
+        f"your text is {second.text!r}, without a traceback: it has to show that the dataset was"
+        " in `broken`; see traceback.format_exc"
     )
 
 
 @three
 def test_an_error_comes_in_its_turn() -> None:
-    """After the batches before it, with the worker's traceback as text."""
+    """The error comes after the batches before it, with the worker's traceback as text."""
     found: list[list[int]] = []
     batches = iter(Loader(Samples(broken), singles(6), workers=2))
     try:
@@ -257,28 +264,30 @@ def test_an_error_comes_in_its_turn() -> None:
     assert [[0], [1], [4]] == found, f"before the error yours gave {found}, expected 0, 1, 4"
     assert "KeyError: 'no record 3'" in text, f"sample 3 raises; yours says {text!r}"
     assert "in broken" in text, (
-        f"yours says {text!r}, without the traceback of the worker, which was in `broken`"
+        f"yours says {text!r}, without the worker's traceback, which goes through `broken`"
     )
 
 
 @four
 def test_a_killed_worker_is_noticed() -> None:
-    """``kill -9`` from outside in mid-epoch, as the kernel does when memory runs out."""
+    """``kill -9`` ends a worker in mid-epoch, as the kernel does when memory runs out."""
     batches = iter(Loader(Samples(lambda _: os.getpid()), singles(50), workers=2))
     (first,), (second,) = next(batches), next(batches)
     os.kill(second, signal.SIGKILL)
     text, more = outcome(batches)
 
     assert re.search(rf"\b{second}\b.* exited unexpectedly", text), (
-        f"worker {second} was killed; yours says {text!r} after {len(more)} batches more, expected"
+        f"worker {second} was killed; yours says {text!r} after {len(more)} more batches, expected"
         f" 'DataLoader worker (pid(s) {second}) exited unexpectedly'"
     )
-    assert len(more) < 10, f"yours gave {len(more)} batches more: who made those of {second}?"
+    assert len(more) < 10, (
+        f"yours gave {len(more)} more batches: who made those of worker {second}?"
+    )
     check_gone({first, second})
 
 
 def outcome(batches: Iterator[list[Any]]) -> tuple[str, list[Any]]:
-    """Return the text of the RuntimeError with which the batches end, and those before it."""
+    """Return the text of the RuntimeError that ends the batches, and the batches before it."""
     found: list[Any] = []
     try:
         found.extend(batches)
@@ -289,7 +298,7 @@ def outcome(batches: Iterator[list[Any]]) -> tuple[str, list[Any]]:
 
 @four
 def test_a_worker_may_die_in_a_batch() -> None:
-    """In native code, say: no exception, no traceback. The batches before it still come."""
+    """Native code may end a worker without an exception; its earlier batches still arrive."""
 
     def fatal(index: int) -> int:
         if index == 3:
@@ -305,15 +314,15 @@ def test_a_worker_may_die_in_a_batch() -> None:
 
     assert "exited unexpectedly" in text, f"worker 1 dies at sample 3; yours says {text!r}"
     assert singles(3) == [first, *found], (
-        f"worker 1 was dead when batch 1 was asked for, which it had sent: yours gave"
-        f" {[first, *found]}, expected the batches 0, 1, 2"
+        f"worker 1 had sent batch 1 before it died: yours gave {[first, *found]}, expected the"
+        " batches 0, 1, 2"
     )
 
 
 @four
 @pytest.mark.parametrize("used", [1, 50])
 def test_no_process_is_left(used: int) -> None:
-    """After the last batch, and after a break; the workers were told, waited for and joined."""
+    """After the last batch, or a break, all workers have been told to stop and were joined."""
     pids = set()
     for number, (pid,) in enumerate(
         Loader(Samples(lambda _: os.getpid()), singles(50), workers=2), start=1
@@ -327,7 +336,7 @@ def test_no_process_is_left(used: int) -> None:
 
 @four
 def test_a_worker_that_computes_is_not_waited_for() -> None:
-    """Trainer and data are finished; a sample that takes an hour is not."""
+    """The trainer is done, so do not wait for a sample that takes an hour."""
 
     def endless(index: int) -> int:
         time.sleep(3600 if index > 1 else 0)
@@ -342,10 +351,10 @@ def test_a_worker_that_computes_is_not_waited_for() -> None:
 
 @four
 def test_an_error_leaves_no_process() -> None:
-    """Neither an error of the dataset nor one of the trainer."""
+    """Neither an error in the dataset nor one in the trainer leaves a process behind."""
     before = set(mp.active_children())
     text, _ = outcome(iter(Loader(Samples(broken), singles(50), workers=2)))
     left = set(mp.active_children()) - before
 
     assert "KeyError" in text, f"sample 3 raises; yours says {text!r}"
-    assert not left, f"after an error of the dataset, {left} is left"
+    assert not left, f"after an error in the dataset, {left} is left"

@@ -1,4 +1,4 @@
-"""Tests of k08_grow: processes are forked, read, and say how many pages became their own."""
+"""Tests of k08_grow: forked processes read the data and report how many pages became their own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNT = 100_000
 
 
 def objects(start: object) -> int:
-    """Return how many Python objects its attributes lead to."""
+    """Return how many Python objects can be reached from its attributes."""
     waiting, seen = list(vars(start).values()), set()
     while waiting:
         each = waiting.pop()
@@ -36,7 +36,7 @@ def objects(start: object) -> int:
 
 
 def check(texts: Sequence[str], labels: Sequence[int]) -> None:
-    """Compare the samples, and count the objects in which they are kept."""
+    """Compare the samples, and count the objects that hold them."""
     __tracebackhide__ = True
     captions = Captions(texts, labels)
     expected = list(zip(texts, labels, strict=True))
@@ -48,29 +48,29 @@ def check(texts: Sequence[str], labels: Sequence[int]) -> None:
         assert (str, int) == (type(text), type(label)), f"yours gives {type(text)}, {type(label)}"
     kept = objects(captions)
     assert kept <= 20, (
-        f"{len(expected)} pairs are kept in {kept} Python objects, each of them with a count of"
-        " references that is written when it is read; expected a few large ones"
+        f"{len(expected)} pairs are kept in {kept} Python objects, and reading an object writes"
+        " its reference count; expected a few large ones"
     )
 
 
 def test_a_few_texts() -> None:
-    """Each with its number."""
+    """Each text comes with its number."""
     check([f"caption {i * i}" for i in range(30)], range(30))
 
 
 def test_texts_of_any_kind() -> None:
-    """Empty, in other alphabets, with a zero or the end of a line in it or at its end."""
+    """Texts may be empty, in other alphabets, or contain a zero or a newline."""
     texts = ["", "cat", "", "кошка", "猫", "🐈 and 🐕", "a\0b", "two\nlines", "end\0", ""]
     check(texts * 3, [i * 3 for i in range(30)])
 
 
 def test_large_and_negative_labels() -> None:
-    """All of 64 bits."""
+    """Labels use all 64 bits."""
     check(["a", "b", "c"] * 9, [2**63 - 1, -(2**63), -1] * 9)
 
 
 def test_the_ends_of_the_list() -> None:
-    """A negative index counts from the end, and a ``for`` ends by IndexError."""
+    """A negative index counts from the end, and IndexError ends a ``for`` loop."""
     captions = Captions([str(i) for i in range(25)], range(25))
     yours = [captions[-1], captions[-25], captions[24]]
 
@@ -83,22 +83,24 @@ def test_the_ends_of_the_list() -> None:
 
 
 def test_what_it_was_made_of_may_change() -> None:
-    """Lists and arrays are the caller's; and there may be no caption at all."""
+    """The caller may change its lists and arrays later; and there may be no captions at all."""
     texts, labels = [f"t{i}" for i in range(25)], array("q", range(25))
     captions = Captions(texts, labels)
     texts[0], labels[0] = "other", 77
     yours, empty = captions[0], len(Captions([], []))
 
-    assert ("t0", 0) == yours, f"what it was made of has changed, and yours gives {yours}"
-    assert 0 == empty, f"no captions: yours has {empty}"
+    assert ("t0", 0) == yours, (
+        f"the caller changed its list afterwards, and now yours gives {yours}"
+    )
+    assert 0 == empty, f"without captions: yours has {empty}"
     assert objects(captions) <= 20, f"25 pairs are kept in {objects(captions)} Python objects"
 
 
 def memory() -> dict[str, int]:
-    """Return how many kB of this process are its own and written, and its PSS without files.
+    """Return how many kB this process has written itself, and its PSS without files.
 
-    In PSS a page counts for each of those that share it by its part. That of libraries would
-    change whenever another process begins or ends.
+    PSS divides a shared page among the processes that share it. Pages of libraries are left out,
+    since they would change whenever another process starts or ends.
     """
     rows = (line.split() for line in ROLLUP.read_text("ascii").splitlines())
     sizes = {row[0].rstrip(":"): int(row[1]) for row in rows if row[-1] == "kB"}
@@ -106,7 +108,7 @@ def memory() -> dict[str, int]:
 
 
 def grown(read: Callable[[], None]) -> dict[str, int]:
-    """Fork, read, and return by how many kB the child's memory has grown, or nothing."""
+    """Fork, read, and return by how many kB the child's memory has grown; empty if it failed."""
     receive, send = os.pipe()
     child = os.fork()
     if not child:
@@ -128,7 +130,7 @@ def grown(read: Callable[[], None]) -> dict[str, int]:
 
 
 def test_a_worker_that_reads_grows_by_next_to_nothing() -> None:
-    """A hundred thousand captions, each read one time; the list is read for comparison."""
+    """Read each of a hundred thousand captions once; a plain list is read for comparison."""
     if not ROLLUP.exists():
         pytest.skip("private pages are counted in /proc/self/smaps_rollup: Linux has it")
     texts = [f"a caption with the number {i}" for i in range(COUNT)]
@@ -150,6 +152,6 @@ def test_a_worker_that_reads_grows_by_next_to_nothing() -> None:
         bar = most // 4
         assert yours[name] <= bar, (
             f"a forked worker read {COUNT} captions, and its {name} grew by: yours {yours[name]}"
-            f" kB, bar {bar} kB, a list of texts {most} kB. Each object that is looked at is"
-            " written to"
+            f" kB, bar {bar} kB, a list of texts {most} kB. Reading an object writes its reference"
+            " count"
         )

@@ -1,4 +1,4 @@
-"""Tests of k09_split: real DataLoaders with forked workers, for each of the ranks."""
+"""Tests of k09_split: real DataLoaders with forked workers, one for each rank."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def loader(dataset: Lines, workers: int) -> DataLoader[str]:
 
 
 def names(lines: list[str]) -> list[str]:
-    """Return the lines without their ends."""
+    """Return the lines without their newlines."""
     return [line.strip() for line in lines]
 
 
@@ -48,18 +48,18 @@ def expected(numbers: range) -> list[str]:
 
 
 def test_alone() -> None:
-    """No files, no lines."""
+    """Without files there are no lines."""
     yours = list(Lines([]))
     assert [] == yours, f"no files: yours {yours}"
 
 
 def test_one_process_reads_all(tmp_path: Path) -> None:
-    """In the order of the list, line by line as `lines` gives them, and in each epoch again."""
+    """All lines come in the order of the list, as `lines` yields them, in each epoch."""
     paths = written(tmp_path, 3)[::-1]
     paths[1].write_text("  spaces \n\nand no end", "utf-8")
     dataset = Lines(paths)
     theirs = "".join(path.read_text("utf-8") for path in paths).splitlines(keepends=True)
-    # The file in the middle has no end of a line at its end.
+    # The file in the middle does not end with a newline.
     theirs[5:6] = ["and no end", "0.0\n"]
     for epoch in range(2):
         yours = list(loader(dataset, 0))
@@ -68,7 +68,7 @@ def test_one_process_reads_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ranks_without_workers(tmp_path: Path, ranks: int) -> None:
-    """Rank 1 of 2 has the files 1, 3, 5; and seven files cannot be shared out evenly."""
+    """Rank 1 of 2 has the files 1, 3, 5; seven files cannot be split evenly."""
     paths = written(tmp_path, 7)
     for rank in range(ranks):
         dataset, theirs = Lines(paths, rank=rank, ranks=ranks), expected(range(rank, 7, ranks))
@@ -78,14 +78,14 @@ def test_ranks_without_workers(tmp_path: Path, ranks: int) -> None:
                 f"rank {rank} of {ranks}, epoch {epoch}: yours {yours}, expected {theirs}"
             )
         assert paths == dataset.paths, (
-            f"rank {rank} of {ranks}: afterwards yours has the paths {dataset.paths}; those of the"
-            " dataset are for the next epoch, too"
+            f"rank {rank} of {ranks}: afterwards the dataset's paths are {dataset.paths}; the next"
+            " epoch needs all of them"
         )
 
 
 @pytest.mark.parametrize(("ranks", "workers"), [(1, 2), (2, 1), (2, 2), (3, 2)])
 def test_no_line_twice_and_none_lost(tmp_path: Path, ranks: int, workers: int) -> None:
-    """For any numbers, also where some workers get nothing."""
+    """Every line comes once, even if some workers get no file."""
     paths = written(tmp_path, 5)
     seen: Counter[str] = Counter()
     for rank in range(ranks):
@@ -93,12 +93,12 @@ def test_no_line_twice_and_none_lost(tmp_path: Path, ranks: int, workers: int) -
     twice = sorted(line for line, count in seen.items() if count > 1)
     lost = sorted(set(expected(range(5))) - set(seen))
 
-    assert not twice, f"{ranks} ranks with {workers} workers: {twice} came more than one time"
-    assert not lost, f"{ranks} ranks with {workers} workers: {lost} did not come; {WHERE}"
+    assert not twice, f"{ranks} ranks with {workers} workers: {twice} came more than once"
+    assert not lost, f"{ranks} ranks with {workers} workers: {lost} never came; {WHERE}"
 
 
 def test_cards_are_dealt_to_one_worker_after_the_other(tmp_path: Path) -> None:
-    """Two ranks with two workers: rank 1 has the files 2, 6 in worker 0, and 3, 7 in worker 1."""
+    """Two ranks, two workers each: on rank 1, worker 0 has files 2 and 6, worker 1 has 3 and 7."""
     paths = written(tmp_path, 8)
     yours = names(list(loader(Lines(paths, rank=1, ranks=2), 2)))
     # A loader takes a line from each worker in turn.
@@ -110,7 +110,7 @@ def test_cards_are_dealt_to_one_worker_after_the_other(tmp_path: Path) -> None:
 
 
 def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who reads all files and drops most lines has paid for all of them."""
+    """A worker that reads all files and drops most lines has paid for all of them."""
     log = tmp_path / "log"
     real = kata.lines
 
@@ -120,19 +120,21 @@ def test_a_file_is_opened_by_one_worker(tmp_path: Path, monkeypatch: pytest.Monk
         return real(path)
 
     dataset = Lines(written(tmp_path, 6))
-    # The trainer may have had a look, as the only process of its rank.
+    # The trainer may have opened files too, as the only process of its rank.
     next(iter(dataset))
     monkeypatch.setattr(kata, "lines", noted)
     list(loader(dataset, 2))
     opened = Counter(line.split()[0] for line in log.read_text().splitlines())
 
-    assert 6 == len(opened) == opened.total(), f"six files, yours opened {dict(opened)}"
+    assert 6 == len(opened) == opened.total(), (
+        f"six files, each to be opened once: yours opened {dict(opened)}"
+    )
 
 
 def test_a_file_is_opened_when_its_turn_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There may be more files than a process may open, and more lines than its memory holds."""
+    """There may be more files than a process can open, and more lines than fit into memory."""
     begun: list[str] = []
     real = kata.lines
 
@@ -145,5 +147,5 @@ def test_a_file_is_opened_when_its_turn_comes(
     for count in (1, 1, 1, 2):
         line = next(dataset).strip()
         assert count == len(begun), (
-            f"line {line} is out, and yours has begun to read {begun}: expected {count} of 4 files"
+            f"line {line} was yielded, and yours has opened {begun}: expected {count} of 4 files"
         )

@@ -1,4 +1,4 @@
-"""Tests of k10_tokens: addresses say whether a window is a view of the file."""
+"""Tests of k10_tokens: addresses show whether a window is a view of the file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SMAPS = Path("/proc/self/smaps")
 
 
 def values(count: int) -> torch.Tensor:
-    """Return tokens that use all of 16 bits."""
+    """Return tokens that use all 16 bits."""
     return (torch.arange(count, dtype=torch.int64) * 40_503 + 7) % 65_536
 
 
 def written(folder: Path, count: int) -> Path:
-    """Write a file of so many tokens."""
+    """Write a file of this many tokens."""
     path = folder / "tokens.bin"
     values(count).numpy().astype(np.uint16).tofile(path)
     return path
@@ -34,7 +34,7 @@ def written(folder: Path, count: int) -> Path:
     ("count", "size", "expected"), [(10, 4, 2), (9, 4, 2), (8, 4, 1), (2, 1, 1)]
 )
 def test_how_many_windows(tmp_path: Path, count: int, size: int, expected: int) -> None:
-    """The last target needs a token more than the inputs."""
+    """The last target needs one token more than the inputs."""
     yours = len(Tokens(written(tmp_path, count), size))
 
     assert expected == yours, f"{count} tokens, windows of {size}: yours {yours}, not {expected}"
@@ -42,26 +42,28 @@ def test_how_many_windows(tmp_path: Path, count: int, size: int, expected: int) 
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_window(tmp_path: Path, index: int) -> None:
-    """Its tokens, and the one after it, with which the next window begins."""
+    """A window holds its tokens and the one after it, with which the next window begins."""
     yours = Tokens(written(tmp_path, 10), 4).window(index)
     expected = values(10)[4 * index : 4 * index + 5]
 
-    assert torch.uint16 == yours.dtype, f"yours is of {yours.dtype}, expected that of the file"
+    assert torch.uint16 == yours.dtype, f"your dtype is {yours.dtype}, expected the file's, uint16"
     assert expected.tolist() == yours.tolist(), f"yours {yours.tolist()}, expected {expected}"
 
 
 def test_windows_look_at_one_memory(tmp_path: Path) -> None:
-    """Window 3 lies 3 * size * 2 bytes behind window 0."""
+    """Window 3 begins 3 * size * 2 bytes after window 0."""
     tokens = Tokens(written(tmp_path, 1000), 16)
     first, fourth, again = tokens.window(0), tokens.window(3), tokens.window(3)
 
     apart = fourth.data_ptr() - first.data_ptr()
-    assert 3 * 16 * 2 == apart, f"windows 0 and 3 lie {apart} bytes apart, expected {3 * 16 * 2}"
-    assert fourth.data_ptr() == again.data_ptr(), "asked again, yours gave another memory"
+    assert 3 * 16 * 2 == apart, f"windows 0 and 3 are {apart} bytes apart, expected {3 * 16 * 2}"
+    assert fourth.data_ptr() == again.data_ptr(), (
+        "asked for the same window again, yours returned other memory"
+    )
 
 
 def test_the_memory_is_the_file(tmp_path: Path) -> None:
-    """It is mapped: the system's list of mappings says so."""
+    """The system lists the window's memory as a mapping of the file."""
     if not MAPS.exists():
         pytest.skip("mappings are listed in /proc/self/maps: Linux has it")
     path = written(tmp_path, 100_000)
@@ -72,11 +74,11 @@ def test_the_memory_is_the_file(tmp_path: Path) -> None:
         low, high = (int(each, 16) for each in line.split()[0].split("-"))
         found = line if low <= address < high else found
 
-    assert found.endswith(path.name), f"window 7 lies in {found!r}, expected a mapping of {path}"
+    assert found.endswith(path.name), f"window 7 is in {found!r}, expected a mapping of {path}"
 
 
 def test_writing_does_not_reach_the_file(tmp_path: Path) -> None:
-    """A mistake in the training loop is no mistake in the corpus."""
+    """A mistake in the training loop must not damage the corpus."""
     path = written(tmp_path, 100)
     before = path.read_bytes()
     tokens = Tokens(path, 4)
@@ -84,11 +86,11 @@ def test_writing_does_not_reach_the_file(tmp_path: Path) -> None:
         tokens.window(0).zero_()
     del tokens
 
-    assert before == path.read_bytes(), "yours has written to the file"
+    assert before == path.read_bytes(), "writing to a window changed the file"
 
 
 def test_a_batch(tmp_path: Path) -> None:
-    """Inputs and targets, which an embedding takes."""
+    """An embedding accepts the inputs and targets."""
     tokens = Tokens(written(tmp_path, 50), 4)
     inputs, targets = tokens.batch([2, 0, 2])
     every = values(50)
@@ -97,17 +99,17 @@ def test_a_batch(tmp_path: Path) -> None:
 
     for what, yours, wanted in (("inputs", inputs, expected), ("targets", targets, after)):
         assert torch.int64 == yours.dtype, (
-            f"{what}: yours {yours.dtype}, expected int64; an embedding takes that or int32"
+            f"{what}: yours {yours.dtype}, expected int64; an embedding accepts that or int32"
         )
         says = f"{what} of the windows 2, 0, 2: not those expected\n".__add__
         torch.testing.assert_close(yours, wanted, msg=says)
     inputs[0].zero_()
     left = tokens.window(2)[:4].tolist()
-    assert every[8:12].tolist() == left, f"a write to a batch reached the tokens: {left}"
+    assert every[8:12].tolist() == left, f"writing to a batch changed the tokens: {left}"
 
 
 def resident(path: Path) -> int:
-    """Return how many kB of its mapping of a file this process has looked at."""
+    """Return how many kB of its mapping of a file this process has touched."""
     found, is_here = 0, False
     for line in SMAPS.read_text("utf-8").splitlines():
         if not line.split()[0].endswith(":"):
@@ -118,7 +120,7 @@ def resident(path: Path) -> int:
 
 
 def test_a_batch_reads_no_more_than_its_windows(tmp_path: Path) -> None:
-    """Converted are the tokens of the batch, and not those of the file."""
+    """Only the tokens of the batch are converted, not the whole file."""
     if not SMAPS.exists():
         pytest.skip("pages that were looked at are counted in /proc/self/smaps: Linux has it")
     path = written(tmp_path, 4_000_000)
@@ -130,15 +132,17 @@ def test_a_batch_reads_no_more_than_its_windows(tmp_path: Path) -> None:
 
 
 def test_a_pickle_holds_no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes to each worker that is spawned, and opens the file there."""
+    """The pickle goes to each spawned worker, which opens the file itself."""
     tokens = Tokens(written(tmp_path, 100_000), 16)
     tokens.window(5)
     data = pickle.dumps(tokens)
-    # Another process imports the module anew, and has none of its objects.
+    # Another process imports the module afresh, and has none of its objects.
     monkeypatch.delitem(sys.modules, Tokens.__module__)
     again = pickle.loads(data)  # noqa: S301 - our own
     yours = again.window(5)
 
-    assert len(data) < 2000, f"100,000 tokens: your pickle has {len(data)} bytes"
-    assert tokens.window(5).tolist() == yours.tolist(), f"from the pickle: {yours}"
+    assert len(data) < 2000, (
+        f"100,000 tokens: your pickle has {len(data)} bytes, expected under 2,000"
+    )
+    assert tokens.window(5).tolist() == yours.tolist(), f"window 5, from the pickle: {yours}"
     assert len(tokens) == len(again), f"from the pickle: {len(again)} windows, not {len(tokens)}"

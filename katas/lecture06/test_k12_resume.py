@@ -15,7 +15,7 @@ from plugins.kit import unchanged
 
 
 class Drawn:
-    """Samples are pairs: the index, and a number that the generator drew for it."""
+    """Samples are pairs: the index, and a number drawn for it from the generator."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -49,7 +49,7 @@ def order(count: int, seed: int) -> list[int]:
     ("count", "sizes"), [(11, [3, 3, 3, 2]), (12, [3, 3, 3, 3]), (2, [2]), (0, [])]
 )
 def test_an_epoch(count: int, sizes: list[int]) -> None:
-    """Each sample one time, in the order that the seed gives; the last batch may be shorter."""
+    """Each sample comes once, in the seed's order; the last batch may be shorter."""
     yours, expected = list(loader(count)), order(count, 5)
 
     assert sizes == [len(batch) for batch in yours], f"{count} samples by 3: yours {yours}"
@@ -57,37 +57,41 @@ def test_an_epoch(count: int, sizes: list[int]) -> None:
 
 
 def test_the_next_epoch_has_another_order() -> None:
-    """That of the seed plus 1, and the generator goes on."""
+    """The second epoch's order comes from the seed plus 1, and the generator continues."""
     mine = loader()
     first, second = list(mine), list(mine)
 
     assert order(11, 6) == indices(second), f"yours {indices(second)}, expected {order(11, 6)}"
     sizes = [len(batch) for batch in second]
-    assert [3, 3, 3, 2] == sizes, f"the second epoch of yours has batches of {sizes}"
+    assert [3, 3, 3, 2] == sizes, (
+        f"in the second epoch your batches have the sizes {sizes}, expected [3, 3, 3, 2]"
+    )
     drawn = {number for batch in first + second for _, number in batch}
-    assert 22 == len(drawn), f"in two epochs 22 numbers are drawn, yours has {len(drawn)}"
+    assert 22 == len(drawn), f"two epochs draw 22 different numbers, yours drew {len(drawn)}"
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 3])
 def test_batches_are_fetched_ahead(ahead: int) -> None:
-    """Before the first is handed out: that one, and others up to `ahead`."""
+    """When a batch is yielded, up to `ahead` batches are fetched, counting that one."""
     mine = loader(ahead=ahead)
     batches = iter(mine)
     for number in range(1, 4):
         next(batches)
         asked = len(mine.dataset.asked)
         expected = min(11, 3 * (number - 1 + ahead))
-        assert expected == asked, f"batch {number} of 4, ahead {ahead}: {asked} samples fetched"
+        assert expected == asked, (
+            f"batch {number} of 4, ahead {ahead}: {asked} samples fetched, expected {expected}"
+        )
 
 
 def resumed(stop: int, ahead: int) -> tuple[list[Any], list[Any]]:
-    """Return what is delivered of two epochs without a stop, and with one after `stop` batches."""
+    """Return what two epochs deliver without a stop, and with one after `stop` batches."""
     whole = loader(ahead=ahead)
     expected = [*whole, *whole]
     first = loader(ahead=ahead)
     batches = (batch for _ in range(2) for batch in first)
     found = [next(batches) for _ in range(stop)]
-    # Through a file, as a checkpoint goes.
+    # Through a file, like a checkpoint.
     file = BytesIO()
     torch.save(first.state_dict(), file)
     file.seek(0)
@@ -101,21 +105,22 @@ def resumed(stop: int, ahead: int) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("ahead", [1, 2, 10])
 @pytest.mark.parametrize("stop", [0, 1, 2, 3, 4, 6])
 def test_a_stopped_epoch_goes_on(stop: int, ahead: int) -> None:
-    """After any batch, also before the first, after the last and in the next epoch."""
+    """A run may stop after any batch: before the first, after the last, in the next epoch."""
     expected, yours = resumed(stop, ahead)
 
     assert indices(expected) == indices(yours), (
         f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: yours delivers {indices(yours)},"
-        f" expected {indices(expected)}: the place is that of what was delivered"
+        f" expected {indices(expected)}: resume after the last batch delivered"
     )
     assert expected == yours, (
-        f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: the samples are right, and what"
-        " was drawn for them is not: which state had the generator after the last one delivered?"
+        f"stopped after {stop} batches, 4 an epoch, ahead {ahead}: the samples are right, but the"
+        " numbers drawn for them are not: what was the generator's state after the last delivered"
+        " batch?"
     )
 
 
 def test_a_state_is_a_snapshot() -> None:
-    """A checkpoint of an hour ago says where the loader was an hour ago."""
+    """A checkpoint taken an hour ago says where the loader was an hour ago."""
     mine = loader()
     batches = iter(mine)
     next(batches)
@@ -133,9 +138,13 @@ def test_a_state_is_a_snapshot() -> None:
     _ = next(running), next(running)
     used.load_state_dict(before)
 
-    assert rest == list(used), "loaded into a loader in mid-epoch, the state gives other batches"
-    assert rest == yours, "the state, loaded when the loader had gone on, gives other batches"
-    assert yours == list(again), "loading a state and going on has changed the state"
+    assert rest == list(used), (
+        "loaded into a loader in mid-epoch, the state leads to different batches"
+    )
+    assert rest == yours, (
+        "loaded after its loader had gone on, the state leads to different batches"
+    )
+    assert yours == list(again), "loading a state and going on changed the state"
 
 
 def by_torchdata(stop: int) -> list[list[int]]:
@@ -155,7 +164,7 @@ def by_torchdata(stop: int) -> list[list[int]]:
 @pytest.mark.parametrize("stop", [1, 2, 3])
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")
 def test_the_rest_of_an_epoch(stop: int) -> None:
-    """As many batches as are left; where torchdata is installed, its loader says which."""
+    """The rest of an epoch is delivered; torchdata's loader, if installed, agrees."""
     rest = order(11, 5)[3 * stop :]
     expected = [rest[at : at + 3] for at in range(0, len(rest), 3)]
     mine, other = loader(), loader()
@@ -166,25 +175,27 @@ def test_the_rest_of_an_epoch(stop: int) -> None:
     yours = [indices([batch]) for batch in other]
 
     if find_spec("torchdata"):
-        assert expected == by_torchdata(stop), "torchdata's loader goes on with other batches"
-    assert expected == yours, f"after {stop} batches yours goes on with {yours}, not {expected}"
+        assert expected == by_torchdata(stop), "torchdata's loader continues with different batches"
+    assert expected == yours, f"after {stop} batches yours continues with {yours}, not {expected}"
 
 
 def test_an_epoch_that_was_left_goes_on() -> None:
-    """A ``break``, and another ``for`` over the loader."""
+    """After a ``break``, another ``for`` over the loader continues the epoch."""
     whole = list(loader())
     mine = loader()
     first = next(iter(mine))
     yours = [first, *mine]
 
-    assert whole == yours, f"left after one batch, yours goes on with {indices(yours[1:])}"
+    assert whole == yours, f"left after one batch, yours continues with {indices(yours[1:])}"
 
 
 def test_the_global_generator_is_left_alone() -> None:
-    """The model's dropout draws from it."""
+    """The model's dropout draws from the global generator."""
     mine = loader()
     with unchanged():
         batches = list(mine)
         mine.load_state_dict(mine.state_dict())
 
-    assert 4 == len(batches), f"11 samples by 3: yours gives {len(batches)} batches"
+    assert 4 == len(batches), (
+        f"11 samples in batches of 3: yours gives {len(batches)} batches, expected 4"
+    )

@@ -1,4 +1,4 @@
-"""Tests of k13_resize: PyTorch's interpolate resizes the images too."""
+"""Tests of k13_resize: your images are compared with those of PyTorch's interpolate."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from plugins.kit import unchanged
 
 
 def theirs(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return what PyTorch makes of an image of four dims."""
+    """Return PyTorch's result for a 4-D image."""
     return F.interpolate(image, size=(height, width), mode="bilinear", antialias=True)
 
 
 def by_pillow(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return what Pillow makes of an (H, W) image of uint8, or of float32."""
+    """Return Pillow's result for an (H, W) image of uint8 or float32."""
     from PIL import Image  # noqa: PLC0415 - may be missing
 
     resized = Image.fromarray(image.numpy()).resize((width, height), Image.Resampling.BILINEAR)
@@ -31,14 +31,14 @@ def by_pillow(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
 
 
 def test_nothing_to_do() -> None:
-    """As many new pixels as old ones: each is itself."""
+    """If the size stays the same, so does each pixel."""
     yours = weights(3, 3)
     says = "3 pixels become 3: yours is not the identity\n".__add__
     torch.testing.assert_close(yours, torch.eye(3, dtype=torch.float64), msg=says)
 
 
 def test_half_as_many() -> None:
-    """Four old pixels, two new ones: the picture of the brief."""
+    """Four old pixels become two: the picture in the brief."""
     yours = weights(4, 2)
     expected = torch.tensor([[3, 3, 1, 0], [0, 1, 3, 3]], dtype=torch.float64) / 7
     says = "4 pixels become 2: yours is not that of the picture, made to add up to 1\n".__add__
@@ -47,21 +47,21 @@ def test_half_as_many() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(5, 3), (7, 2), (10, 1), (3, 5), (1, 4), (9, 8)])
 def test_weights_are_pytorchs(before: int, after: int) -> None:
-    """A row of single bright pixels, resized by PyTorch, shows its matrix."""
+    """PyTorch resizes rows with a single bright pixel, which shows its matrix."""
     lights = torch.eye(before, dtype=torch.float64).view(before, 1, 1, before)
     expected = theirs(lights, 1, after).view(before, after).t()
     yours = weights(before, after)
 
-    assert (after, before) == tuple(yours.shape), f"yours has the shape {tuple(yours.shape)}"
+    assert (after, before) == tuple(yours.shape), f"your shape is {tuple(yours.shape)}"
     says = f"{before} pixels become {after}: expected is PyTorch's matrix\n".__add__
     torch.testing.assert_close(yours, expected, rtol=0, atol=1e-12, msg=says)
 
 
-# Not (13, 1): for a width of 1 and another height, interpolate of torch 2.11 to 2.15 gives numbers
-# that differ from its own in two steps, the height first.
+# Not (13, 1): for a width of 1 and another height, torch 2.11 to 2.15's interpolate gives numbers
+# that differ from those it gives when called twice, first for the height.
 @pytest.mark.parametrize("size", [(2, 2), (5, 3), (4, 9), (13, 2)])
 def test_an_image(size: tuple[int, int]) -> None:
-    """Rows and columns, each smaller, larger or as they were; where it is installed, as Pillow."""
+    """Rows and columns shrink, grow or keep their size; Pillow, if installed, agrees."""
     image = torch.arange(2 * 3 * 5 * 4, dtype=torch.float64).view(2, 3, 5, 4).sqrt()
     with unchanged(image=image):
         yours = resize(image, *size)
@@ -75,7 +75,7 @@ def test_an_image(size: tuple[int, int]) -> None:
 
 
 def test_any_dims_in_front() -> None:
-    """None, or three; and an image that is not contiguous."""
+    """There may be no leading dims, or three, and the image may be non-contiguous."""
     image = torch.arange(24, dtype=torch.float64).view(6, 4).sqrt().t()
     expected = theirs(image[None, None], 3, 2)
     for shape in ((), (1,), (1, 1, 1)):
@@ -85,15 +85,17 @@ def test_any_dims_in_front() -> None:
 
 
 def test_bytes() -> None:
-    """Rounded, not cut off; PyTorch computes with 16 bits, and may differ by 1."""
+    """Values are rounded, not truncated; PyTorch computes with 16 bits and may differ by 1."""
     image = (torch.arange(64 * 48) * 37 % 256).to(torch.uint8).view(1, 1, 64, 48)
     image[..., :10, :] = 255
     yours = resize(image, 20, 31)
     exact = theirs(image.double(), 20, 31)
 
-    assert torch.uint8 == yours.dtype, f"yours is of {yours.dtype}, expected uint8"
+    assert torch.uint8 == yours.dtype, f"your dtype is {yours.dtype}, expected uint8"
     off = (yours.double() - exact).abs().max().item()
-    assert off <= 0.5 + 1e-9, f"yours is off by {off}; rounded to the nearest it is 0.5 at most"
+    assert off <= 0.5 + 1e-9, (
+        f"yours is off by {off}; rounded to the nearest integer, it is off by at most 0.5"
+    )
     apart = (yours.int() - theirs(image, 20, 31).int()).abs().max().item()
     assert apart <= 1, f"yours differs from PyTorch's bytes by {apart}, expected at most 1"
     if find_spec("PIL"):
@@ -102,18 +104,18 @@ def test_bytes() -> None:
 
 
 def test_gradients_flow_back() -> None:
-    """It is made of products, so each old pixel learns its share."""
+    """Each old pixel's gradient is its share of the new ones."""
     image = torch.ones(4, 4, dtype=torch.float64, requires_grad=True)
     resize(image, 2, 2).sum().backward()
     expected = weights(4, 2).sum(0)[:, None] * weights(4, 2).sum(0)
 
-    assert image.grad is not None, "yours has cut the image off its gradient"
+    assert image.grad is not None, "no gradient reached the image: stay inside autograd"
     says = "the gradient of the sum: yours is not the share of each pixel\n".__add__
     torch.testing.assert_close(image.grad, expected, msg=says)
 
 
 def test_torchvision_resizes_alike() -> None:
-    """Its transforms v2, for tensors: exact numbers, and bytes that may differ by 1."""
+    """The v2 transforms of torchvision give the same numbers for tensors; bytes may differ by 1."""
     image = torch.arange(3 * 17 * 12, dtype=torch.float64).view(3, 17, 12).sqrt()
     light = (torch.arange(3 * 17 * 12) * 37 % 256).to(torch.uint8).view(3, 17, 12)
     yours, bytes_ = resize(image, 5, 19), resize(light, 5, 19)
@@ -133,8 +135,8 @@ def test_torchvision_resizes_alike() -> None:
 
 
 def test_nobody_else_resizes() -> None:
-    """Yours is made of products."""
+    """Your answer computes products and does not call `interpolate`."""
     names = ("torch.nn", "torch.Tensor.grid_sample")
     with forbids(kata, *names, operators=["aten::_upsample", "aten::upsample"]) as fresh:
         yours = fresh.resize(torch.eye(4, dtype=torch.float64), 2, 2)
-    assert (2, 2) == tuple(yours.shape), f"yours has the shape {tuple(yours.shape)}"
+    assert (2, 2) == tuple(yours.shape), f"your shape is {tuple(yours.shape)}"

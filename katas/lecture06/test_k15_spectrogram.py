@@ -1,4 +1,4 @@
-"""Tests of k15_spectrogram: torch.stft transforms the signals too, and torchaudio where it is."""
+"""Tests of k15_spectrogram: torch.stft and, if installed, torchaudio are the oracles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sound(samples: int = 50, dtype: torch.dtype = torch.float64) -> torch.Tensor
 
 
 def side_by_side() -> torch.Tensor:
-    """Return as many with the strides (1, 2), in a tensor that begins a sample earlier."""
+    """Return as many samples, with strides (1, 2), in a tensor that begins a sample earlier."""
     return sound(51).t().contiguous().t()[:, 1:]
 
 
@@ -42,7 +42,7 @@ def theirs(
     pad_mode: str | None = "reflect",
     normalized: bool = False,
 ) -> torch.Tensor:
-    """Return what PyTorch makes of it."""
+    """Return PyTorch's result."""
     return torch.stft(
         signal,
         size,
@@ -57,47 +57,52 @@ def theirs(
 
 
 def compare(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    """Fail with the case in front."""
+    """Fail with the case in the message's first line."""
     says = f"{what}: yours differs from PyTorch's\n".__add__
     torch.testing.assert_close(yours, expected, rtol=1e-10, atol=1e-12, msg=says)
 
 
 def test_frames_without_padding() -> None:
-    """Six samples: two frames of 4, and nothing is left; seven: the seventh is in none."""
+    """Six samples make two frames of 4; a seventh is in neither."""
     for samples in (6, 7):
         signal = torch.arange(1.0, samples + 1)[None]
         yours = frames(signal, 4, 2, None).tolist()
         expected = [[[1, 2, 3, 4], [3, 4, 5, 6]]]
-        assert expected == yours, f"{samples} samples: yours are {yours}, expected {expected}"
+        assert expected == yours, f"{samples} samples: your frames are {yours}, expected {expected}"
 
 
 def test_frames_of_the_picture() -> None:
-    """Half a frame on each side, so that frame t has sample t * hop in its middle."""
+    """Half a frame of padding on each side puts sample t * hop in the middle of frame t."""
     yours = frames(torch.arange(1.0, 6)[None], 4, 2, "reflect").tolist()
     expected = [[[3, 2, 1, 2], [1, 2, 3, 4], [3, 4, 5, 4]]]
-    assert expected == yours, f"yours are {yours}, expected those of the picture, {expected}"
+    assert expected == yours, f"your frames are {yours}, expected those of the picture, {expected}"
 
 
 @pytest.mark.parametrize("pad_mode", MODES)
 def test_no_sample_is_copied_twice(pad_mode: str | None) -> None:
-    """Frames share samples: what is behind them is the padded signal, or the signal itself."""
+    """Frames share the memory of the padded signal, or of the signal itself."""
     signal = sound()
     yours = frames(signal, 8, 1, pad_mode)
     padded = signal.numel() + (2 * 2 * 4 if pad_mode else 0)
     has = yours.untyped_storage().nbytes() // 8
     assert padded == has, (
-        f"{pad_mode}: yours takes the memory of {has} samples for {signal.numel()}, expected "
-        f"{padded}; one stride goes from frame to frame, another within it: see Tensor.unfold"
+        f"{pad_mode}: your frames take memory for {has} samples, expected {padded}, for a signal"
+        f" of {signal.numel()}; one stride leads from frame to frame, another within a frame: see"
+        " Tensor.unfold"
     )
     if pad_mode is None:
-        assert yours.data_ptr() == signal.data_ptr(), "yours is a view of a copy of the signal"
+        assert yours.data_ptr() == signal.data_ptr(), (
+            "yours is a view of a copy, expected a view of the signal"
+        )
 
 
 def test_channels_may_lie_side_by_side() -> None:
-    """As a sound file has them: left, right, left, right."""
+    """A sound file interleaves its channels: left, right, left, right."""
     signal = side_by_side()
     begins = frames(signal, 5, 3, None).data_ptr()
-    assert begins == signal.data_ptr(), "yours is a view of something else, expected of the signal"
+    assert begins == signal.data_ptr(), (
+        "yours is a view of something else, expected a view of the signal"
+    )
     for pad_mode in MODES:
         yours = frames(signal, 5, 3, pad_mode)
         copy = frames(signal.contiguous(), 5, 3, pad_mode)
@@ -106,18 +111,18 @@ def test_channels_may_lie_side_by_side() -> None:
 
 
 def test_one_tone() -> None:
-    """Three waves in a frame: in each frame, row 3 is the loudest."""
+    """A tone with three periods in a frame is loudest in row 3 of every frame."""
     tone = torch.cos(torch.arange(64, dtype=torch.float64) * 2 * math.pi * 3 / 16)[None]
     yours = spectrogram(tone, fade(16), 16, 4, pad_mode=None)
-    assert yours.shape == (1, 9, 13), f"yours has the shape {tuple(yours.shape)}, not (1, 9, 13)"
+    assert yours.shape == (1, 9, 13), f"your shape is {tuple(yours.shape)}, not (1, 9, 13)"
     rows = yours[0].argmax(dim=0).unique().tolist()
-    assert rows == [3], f"three waves in a frame: yours is the loudest in rows {rows}, expected 3"
+    assert rows == [3], f"three periods in a frame: yours is loudest in rows {rows}, expected row 3"
 
 
 @pytest.mark.parametrize("pad_mode", MODES)
 @pytest.mark.parametrize(("size", "hop"), [(8, 2), (7, 3), (4, 5), (1, 1)])
 def test_a_spectrum(size: int, hop: int, pad_mode: str | None) -> None:
-    """Even and odd sizes, and hops up to more than a frame."""
+    """Sizes may be even or odd, and hops may be longer than a frame."""
     signal = side_by_side()
     yours = spectrogram(signal, fade(size), size, hop, pad_mode=pad_mode, power=None)
     expected = theirs(signal, fade(size), size, hop, pad_mode=pad_mode)
@@ -126,7 +131,7 @@ def test_a_spectrum(size: int, hop: int, pad_mode: str | None) -> None:
 
 @pytest.mark.parametrize(("length", "size"), [(4, 8), (5, 8), (4, 9), (1, 2)])
 def test_a_window_shorter_than_a_frame(length: int, size: int) -> None:
-    """It stands in the middle; if that is between two places, in the one before."""
+    """A short window is centred; an odd zero goes after it."""
     for pad_mode in ("reflect", None):
         yours = spectrogram(sound(), fade(length), size, 3, pad_mode=pad_mode, power=None)
         expected = theirs(sound(), fade(length), size, 3, pad_mode=pad_mode)
@@ -135,19 +140,19 @@ def test_a_window_shorter_than_a_frame(length: int, size: int) -> None:
 
 @pytest.mark.parametrize("power", [1.0, 2.0, 0.5, 0.0])
 def test_powers(power: float) -> None:
-    """Of the absolute value; to the power of 0 they are ones, and None is another thing."""
+    """Absolute values are raised to the power; 0 gives ones, and is not the same as None."""
     yours = spectrogram(sound(), fade(8), 8, 4, power=power)
     compare(yours, theirs(sound(), fade(8), 8, 4).abs() ** power, f"power {power}")
 
 
 def test_defaults() -> None:
-    """Reflected, squared and not normalized."""
+    """By default the signal is reflected, and the result squared and not normalized."""
     yours = spectrogram(sound(), fade(8), 8, 4)
     compare(yours, theirs(sound(), fade(8), 8, 4).abs() ** 2, "no options")
 
 
 def test_two_ways_to_normalize() -> None:
-    """PyTorch's divides by the root of the frame's length, torchaudio's of the window's energy."""
+    """PyTorch divides by the root of the frame's length, torchaudio by the window's energy."""
     signal, window = sound(), fade(5)
     for power in (None, 2.0):
         yours = spectrogram(signal, window, 8, 4, power=power, normalized="frame_length")
@@ -159,20 +164,20 @@ def test_two_ways_to_normalize() -> None:
 
 
 def test_float32() -> None:
-    """A signal and a window of float32 give complex64, or float32."""
+    """A float32 signal and window give complex64, or float32."""
     signal, window = sound(dtype=torch.float32), fade(6, torch.float32)
     for power, dtype in ((None, torch.complex64), (2.0, torch.float32)):
         for normalized in (None, "frame_length", "window"):
             yours = spectrogram(signal, window, 8, 4, power=power, normalized=normalized)
-            assert dtype == yours.dtype, f"yours is of {yours.dtype}, expected {dtype}"
+            assert dtype == yours.dtype, f"your dtype is {yours.dtype}, expected {dtype}"
 
 
 def test_a_broken_sample_stays_where_it_is() -> None:
-    """NaN in one sample reaches the frames that hold it, and no other; nor the other channel."""
+    """NaN in a sample only reaches the frames with that sample, in the same channel."""
     signal = sound(20)
     signal[0, 9] = math.nan
     yours = spectrogram(signal, fade(6), 6, 2, pad_mode=None).isnan()
-    # Frames of 6 that begin at 4, 6 and 8 hold sample 9.
+    # The frames of 6 that begin at 4, 6 and 8 contain sample 9.
     expected = torch.zeros(2, 4, 8, dtype=torch.bool)
     expected[0, :, 2:5] = True
     says = "where NaN is, by channel, row and frame: yours differs from what was expected\n".__add__
@@ -180,7 +185,7 @@ def test_a_broken_sample_stays_where_it_is() -> None:
 
 
 def test_the_signal_and_the_window_are_left_alone() -> None:
-    """An answer that scales in place would reach through the view into the signal."""
+    """Scaling in place would change the signal through the view."""
     signal, window = sound(), fade(8)
     for pad_mode in MODES:
         with unchanged(signal=signal, window=window):
@@ -195,7 +200,7 @@ def test_the_signal_and_the_window_are_left_alone() -> None:
 
 
 def test_torchaudio_hears_the_same() -> None:
-    """Its Spectrogram, whose ``normalized=True`` is the window's."""
+    """With ``normalized=True`` torchaudio's Spectrogram divides by the window's energy."""
     signal, window = sound(), torch.hann_window(6, dtype=torch.float64)
     yours = [
         spectrogram(signal, window, 8, 3, power=power, normalized=normalized)
@@ -220,7 +225,7 @@ def test_torchaudio_hears_the_same() -> None:
 
 
 def test_nobody_else_transforms() -> None:
-    """Yours is made of frames and torch.fft."""
+    """Your answer uses frames and torch.fft, and does not call `torch.stft`."""
     with forbids(kata, "torch.stft", "torch.Tensor.stft", operators=["aten::stft"]) as fresh:
         yours = fresh.spectrogram(sound(), fade(8), 8, 4)
-    assert yours.shape == (2, 5, 13), f"yours has the shape {tuple(yours.shape)}, not (2, 5, 13)"
+    assert yours.shape == (2, 5, 13), f"your shape is {tuple(yours.shape)}, not (2, 5, 13)"

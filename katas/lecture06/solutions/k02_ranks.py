@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RankSampler:
-    """The indices that one of several ranks visits, of ``range(count)``."""
+    """The indices out of ``range(count)`` that one of several ranks visits."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class RankSampler:
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[int]:
-        """Return this rank's indices, as Python ints; all ranks have as many."""
+        """Yield this rank's indices as Python ints; every rank gets the same number of them."""
         order = list(range(self.count))
         if self.shuffle:
             generator = torch.Generator().manual_seed(self.seed + self.epoch)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-# Given: do not change. Two forked workers, batches of one, four samples, two epochs. For each
-# pipeline: what a sample is; the options of the DataLoader; whether it serves both epochs ("once")
-# or is made for each ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
+# Given: do not change. Two forked workers, batches of one, four samples, two epochs. Each row says
+# what a sample is, the loader's options, and whether one loader serves both epochs ("once") or
+# each epoch gets a new one ("anew"). ``seeded`` is a new torch.Generator with the seed 0.
 PIPELINES: dict[str, tuple[str, str, str]] = {
     "numpy": ("numpy.random.rand()", "", "once"),
     "own": ("self.own.random()", "", "once"),
@@ -17,7 +17,7 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return for each of `PIPELINES` whether workers draw different numbers, and epochs."""
+    """Return two bools for each pipeline: workers draw different numbers, epochs do."""
     return {
         "numpy": (True, True),
         # Nobody seeds it: each worker has a copy of what the trainer holds.

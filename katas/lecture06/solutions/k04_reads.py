@@ -1,4 +1,4 @@
-"""Perf: one read where there were sixty-four."""
+"""Perf: one read instead of sixty-four."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class File(Protocol):
-    """A file far away."""
+    """A remote file."""
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return `length` bytes from `offset` on, in one round trip."""
+        """Return `length` bytes, starting at `offset`, in one round trip."""
 
 
 class Records:
-    """Samples of `size` bytes, one after the other in `file`; there are `count`."""
+    """`count` samples of `size` bytes each, one after the other in `file`."""
 
     def __init__(self, file: File, count: int, size: int) -> None:
         self.file, self.count, self.size = file, count, size
@@ -23,11 +23,11 @@ class Records:
         return self.count
 
     def __getitem__(self, index: int) -> bytes:
-        """Return one sample, by one read. Given."""
+        """Return one sample, with one read. Given."""
         return self.file.read(index * self.size, self.size)
 
     def __getitems__(self, indices: list[int]) -> list[bytes]:
-        """Return the samples at `indices`, in their order; an index may come several times."""
+        """Return the samples at `indices`, in their order; an index may occur several times."""
         found: dict[int, bytes] = {}
         # Within a run, index and place grow together: their difference names the run.
         for _, run in groupby(enumerate(sorted(set(indices))), key=lambda pair: pair[1] - pair[0]):

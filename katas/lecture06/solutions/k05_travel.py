@@ -21,12 +21,12 @@ def add_one(array: Any) -> None:
 
 
 def receive(queue: Any) -> None:
-    """Wait for a tensor or an array, and add 1. Given."""
+    """Wait for a tensor or an array, and add 1 to it. Given."""
     add_one(queue.get())
 
 
 def by_argument(tensor: torch.Tensor) -> None:
-    """Let the process inherit `tensor`: a fork pickles no arguments. Given."""
+    """Let the process inherit `tensor`: with fork, arguments are not pickled. Given."""
     child = mp.get_context("fork").Process(target=add_one, args=(tensor,))
     child.start()
     child.join()
@@ -38,7 +38,7 @@ def by_queue(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def by_numpy(tensor: torch.Tensor) -> Any:
-    """Send it as an array of NumPy, on its own memory, and return what was pickled. Given."""
+    """Send it as a NumPy array on the same memory, and return what was pickled. Given."""
     return send(tensor.numpy())
 
 
@@ -55,7 +55,7 @@ def send(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Journey:
-    """How many bytes were pickled, whether the 1 came back, and whether the memory has moved."""
+    """How many bytes were pickled, whether the 1 came back, and whether the memory moved."""
 
     sent: int
     reached: bool
@@ -63,7 +63,7 @@ class Journey:
 
 
 def journey(tensor: torch.Tensor, way: Callable[[torch.Tensor], Any]) -> Journey:
-    """Send `tensor`, private or shared already, in one `way` above, and say what that did."""
+    """Send `tensor`, private or already shared, in one `way` above, and report what that did."""
     before = tensor.clone()
     pickled = way(tensor)
     reached, shared = not torch.equal(before, tensor), tensor.is_shared()

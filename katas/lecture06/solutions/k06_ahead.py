@@ -1,4 +1,4 @@
-"""Work ahead: the next batch is made while this one is in use."""
+"""Work ahead: make the next batch while this one is in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def ahead(source: Iterable[T], depth: int) -> Iterator[T]:
-    """Yield what `source` yields, in order, and let one thread work ahead."""
+    """Yield the items of `source`, in order, and let one thread work ahead."""
     made: SimpleQueue[tuple[str, object]] = SimpleQueue()
     places = threading.Semaphore(depth)
     stop = threading.Event()

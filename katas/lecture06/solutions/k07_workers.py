@@ -26,7 +26,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Worker:
-    """A process, the pipe into which its tasks go, and the one from which its batches come."""
+    """A process, the pipe that takes its tasks, and the pipe that returns its batches."""
 
     process: ForkProcess
     tasks: Connection

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Captions:
-    """Pairs of a text and a number below 2 ** 63, as a dataset; what it is made of may change."""
+    """A dataset of texts, each with a number below 2 ** 63; it may be changed to store anything."""
 
     def __init__(self, texts: Sequence[str], labels: Sequence[int]) -> None:
         encoded = [text.encode() for text in texts]
@@ -22,11 +22,11 @@ class Captions:
         self.labels = torch.tensor(labels, dtype=torch.int64)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return how many pairs there are."""
         return len(self.labels)
 
     def __getitem__(self, index: int) -> tuple[str, int]:
-        """Return a text and its number; reading in a forked worker copies next to no pages."""
+        """Return a text and its number; in a forked worker, reading must copy next to no pages."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"{index} is not among {len(self)}")
         place = index % len(self)

@@ -1,4 +1,4 @@
-"""An iterable dataset, over ranks and workers."""
+"""Split an iterable dataset over ranks and workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lines(IterableDataset[str]):
         self.paths, self.rank, self.ranks = paths, rank, ranks
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the lines of the files that are this worker's, by `lines`, file by file."""
+        """Yield the lines of this worker's files, as `lines` does, file by file."""
         info = get_worker_info()
         worker, workers = (info.id, info.num_workers) if info else (0, 1)
         for path in self.paths[self.rank * workers + worker :: self.ranks * workers]:

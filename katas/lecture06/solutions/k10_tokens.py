@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class Tokens:
-    """Windows of `size` tokens of a file of uint16, one after the other; what is left is left out.
+    """Consecutive windows of `size` tokens in a file of uint16; a shorter rest is dropped.
 
-    A window has a following token for each of its tokens, so the last one needs one token more.
+    Every token of a window is followed by another token of the file, so the last window needs one
+    token more.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -29,14 +30,14 @@ class Tokens:
         return (len(self.tokens) - 1) // self.size
 
     def window(self, index: int) -> torch.Tensor:
-        """Return window `index` and the token after it, (size + 1) uint16, on the mapped memory."""
+        """Return window `index` and the token after it: (size + 1) uint16, a view of the file."""
         return self.tokens[index * self.size : (index + 1) * self.size + 1]
 
     def batch(self, indices: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs and targets, (indices, size) of int64; a target is the token after."""
+        """Return inputs and targets, (indices, size) of int64; a target is the next token."""
         rows = torch.stack([self.window(index) for index in indices]).to(torch.int64)
         return rows[:, :-1], rows[:, 1:]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what to call, and with what, to open this again in another process."""
+        """Return what to call, and with which arguments, to open this in another process."""
         return Tokens, (self.path, self.size)

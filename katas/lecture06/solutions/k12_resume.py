@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class Samples(Protocol):
-    """A dataset that draws."""
+    """A dataset whose samples are drawn at random."""
 
     def __len__(self) -> int: ...
 
     def sample(self, index: int, generator: torch.Generator) -> Any:
-        """Return a sample, cropped and flipped as `generator` draws."""
+        """Return a sample, cropped and flipped as `generator` decides."""
 
 
 class Loader:
-    """Batches of `size` samples, shuffled anew in each epoch; the last batch may be shorter."""
+    """Batches of `size` samples, reshuffled in each epoch; the last batch may be shorter."""
 
     def __init__(self, dataset: Samples, size: int, *, seed: int = 0, ahead: int = 2) -> None:
         self.dataset, self.size, self.seed, self.ahead = dataset, size, seed, ahead
         self.generator = torch.Generator().manual_seed(seed)
-        # Where the next batch begins: its epoch, its number, and the generator before it.
+        # Where the next batch begins: its epoch, its number, and the generator's state before it.
         self.epoch, self.delivered, self.state = 0, 0, self.generator.get_state()
 
     def fetch(self, indices: list[int]) -> list[Any]:
@@ -38,7 +38,7 @@ class Loader:
         return [self.dataset.sample(index, self.generator) for index in indices]
 
     def __iter__(self) -> Iterator[list[Any]]:
-        """Yield the batches of this epoch that were not yet delivered."""
+        """Yield the batches of this epoch that have not been delivered yet."""
         shuffle = torch.Generator().manual_seed(self.seed + self.epoch)
         order = torch.randperm(len(self.dataset), generator=shuffle).tolist()
         # What was fetched and not delivered is fetched again.
@@ -57,9 +57,9 @@ class Loader:
         self.epoch, self.delivered = self.epoch + 1, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that a new loader needs to go on; what is delivered later leaves it alone."""
+        """Return all that a new loader needs to go on; later deliveries must not change it."""
         return {"epoch": self.epoch, "delivered": self.delivered, "state": self.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Go on from where `state` was taken."""
         self.epoch, self.delivered, self.state = state["epoch"], state["delivered"], state["state"]

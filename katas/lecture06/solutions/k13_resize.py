@@ -1,4 +1,4 @@
-"""Resize an image as two matrix products."""
+"""Resize an image with two matrix products."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def weights(before: int, after: int) -> torch.Tensor:
-    """Return how much of each old pixel is in each new one: (after, before) of float64."""
+    """Return the weight of each old pixel in each new one: a float64 matrix (after, before)."""
     scale = before / after
     centres = (torch.arange(after, dtype=torch.float64) + 0.5) * scale
     pixels = torch.arange(before, dtype=torch.float64) + 0.5
@@ -16,7 +16,7 @@ def weights(before: int, after: int) -> torch.Tensor:
 
 
 def resize(image: torch.Tensor, height: int, width: int) -> torch.Tensor:
-    """Return a (..., H, W) image as (..., height, width), of its dtype."""
+    """Resize an image (..., H, W) to (..., height, width), and keep its dtype."""
     rows, columns = weights(image.shape[-2], height), weights(image.shape[-1], width)
     result = rows @ image.double() @ columns.t()
     return result if image.is_floating_point() else result.round().to(image.dtype)

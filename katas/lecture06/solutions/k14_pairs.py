@@ -10,7 +10,7 @@ Pair = tuple[int, int]
 
 
 def merge(tokens: list[int], pair: Pair, new: int) -> list[int]:
-    """Return `tokens` with `new` in place of each `pair` of neighbours, from left to right."""
+    """Return `tokens` with each neighbouring `pair` replaced by `new`, from left to right."""
     result: list[int] = []
     for token in tokens:
         if result and (result[-1], token) == pair:

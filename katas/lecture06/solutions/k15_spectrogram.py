@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 
 def frames(signal: torch.Tensor, size: int, hop: int, pad_mode: str | None) -> torch.Tensor:
-    """Return the frames of a (channels, samples) signal: (channels, frames, size), a view."""
+    """Return a view with the frames of a (channels, samples) signal: (channels, frames, size)."""
     if pad_mode is not None:
         signal = F.pad(signal, (size // 2, size // 2), pad_mode)
     return signal.unfold(-1, size, hop)
