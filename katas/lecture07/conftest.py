@@ -1,14 +1,14 @@
 """Trace files for the katas, and a model of a GPU's streams to play with.
 
-``python -m katas.lecture07.conftest FOLDER`` makes the files, too.
+``python -m katas.lecture07.conftest FOLDER`` writes the files, too.
 
-``training.json`` is a step of training with ranges, ``memory.json`` the step again with the events
-of the allocator: both by the profiler of this PyTorch. ``gpu.json`` has the rows that it writes of
-a GPU, with times of our own: two streams that compute, one that communicates, one that copies.
+The profiler of this PyTorch writes ``training.json``, a training step with ranges, and
+``memory.json``, the same step with allocator events. ``gpu.json`` has the rows that the profiler
+writes for a GPU, with made-up times: two streams compute, one communicates, one copies.
 
-`Gpu` is a device of which only the times are known: who waits for whom, the streams and the host.
-Its methods are those of ``torch.cuda``, and ``tests/house/test_streams.py`` holds each against the
-rule in the documentation.
+`Gpu` models only the times of a device: which stream waits for which, and when the host waits.
+Its methods are those of ``torch.cuda``; ``tests/house/test_streams.py`` checks each of them against
+the documented rule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from torch.profiler import profile
 from torch.profiler import record_function
 
 
-# Name, stream, beginning and end in microseconds. Streams overlap, and so do two that compute.
+# Name, stream, start and end in microseconds. Streams overlap, even the two that compute.
 GPU = (
     ("Memcpy HtoD (Pinned -> Device)", 9, 0, 12),
     ("sm90_xmma_gemm_f32f32", 7, 15, 40),
@@ -98,19 +98,19 @@ class Event:
         self.time: int | None = None
 
     def record(self, stream: Stream) -> None:
-        """Put the mark behind all that was launched in `stream` so far; an older mark is gone."""
+        """Put the mark after all work launched in `stream` so far; it replaces an older mark."""
         self.time = max(stream.free, self.gpu.now)
 
     def wait(self, stream: Stream) -> None:
-        """Let what is launched in `stream` from now on wait for the mark; the host does not."""
+        """Make work launched in `stream` from now on wait for the mark; the host does not wait."""
         stream.wait_event(self)
 
     def query(self) -> bool:
-        """Return whether the stream has passed the mark; of a mark that is nowhere, True."""
+        """Return whether the stream has passed the mark; True if it was never recorded."""
         return self.time is None or self.time <= self.gpu.now
 
     def synchronize(self) -> None:
-        """Let the host wait for the mark."""
+        """Make the host wait for the mark."""
         self.gpu.now = max(self.gpu.now, self.time or 0)
 
     def elapsed_time(self, end: Event) -> int:
@@ -123,14 +123,14 @@ class Event:
 
 
 class Stream:
-    """Work in a row. `free` is when all of it is done that was launched or waited for so far."""
+    """Work in order. `free` is when everything launched or waited for so far will be done."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self.free = 0
 
     def launch(self, name: str, time: int) -> Work:
-        """Launch work that takes `time`; the host goes on at once."""
+        """Launch work that takes `time`; the host goes on immediately."""
         start = max(self.free, self.gpu.now)
         self.free = start + time
         return Work(name, start, self.free)
@@ -142,11 +142,11 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let what is launched from now on wait for where the event is now, if it is anywhere."""
+        """Make work launched from now on wait for the event, if it was recorded."""
         self.free = max(self.free, event.time or 0)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let what is launched from now on wait for all that is in `stream` so far."""
+        """Make work launched from now on wait for all work in `stream` so far."""
         self.wait_event(stream.record_event())
 
     def query(self) -> bool:
@@ -154,16 +154,16 @@ class Stream:
         return self.free <= self.gpu.now
 
     def synchronize(self) -> None:
-        """Let the host wait for all work of this stream."""
+        """Make the host wait for all work of this stream."""
         self.gpu.now = max(self.gpu.now, self.free)
 
 
 class Gpu:
     """A model of a device: streams, and a host whose time is `now`.
 
-    It knows how long work takes, and that never changes: whatever may run at once does, as fast as
-    alone. It has no memory and no data, so neither ``record_stream`` nor a race; no limit on
-    launches that wait, no priorities, no streams of other libraries, and none that block.
+    The time that work takes never changes: everything that may run at once does, and as fast as
+    alone. There is no memory and no data, so no ``record_stream`` and no races; no limit on
+    queued launches, no priorities, no streams of other libraries, and no blocking streams.
     """
 
     def __init__(self) -> None:
@@ -177,15 +177,15 @@ class Gpu:
         return self.streams[-1]
 
     def event(self) -> Event:
-        """Return an event that is not recorded yet."""
+        """Return an event that has not been recorded yet."""
         return Event(self)
 
     def work(self, time: int) -> None:
-        """Let the host work, while the device does."""
+        """Make the host work, while the device works too."""
         self.now += time
 
     def synchronize(self) -> None:
-        """Let the host wait for all streams."""
+        """Make the host wait for all streams."""
         self.now = max([self.now, *(stream.free for stream in self.streams)])
 
 

@@ -1,7 +1,7 @@
-"""Who takes the time? A profile, and its table.
+"""Who takes the time? Look at a profile and its table.
 
-Sort a profile by total time and your own function comes first, then whoever calls the operator that
-works. Run this, and look at both columns:
+Sort a profile by total time and your own function comes first, then the functions that call the
+operator that does the work. Run this, and look at both columns:
 
     with profile(activities=[ProfilerActivity.CPU]) as prof:
         with record_function("step"):
@@ -33,5 +33,5 @@ def hottest(work: Callable[[], object]) -> tuple[str, int, profile]:
     Return the name (``key``) of the row of ``key_averages()`` with the largest self time, how often
     it ran (``count``), and the finished profile.
     """
-    # TODO: which attribute of a row is its own time, without its children?
+    # TODO: which attribute of a row is its own time, without the children's?
     raise NotImplementedError("hottest")

@@ -1,21 +1,21 @@
-"""Self times from a Chrome trace, as the profiler's table has them.
+"""Compute self times from a Chrome trace, as the profiler's table shows them.
 
 ``prof.export_chrome_trace("trace.json")`` writes a row for each call: where it began, how long it
-took, in which thread. Who called whom is not written down. It is in the picture:
+took, in which thread. The file does not say who called whom, but the picture does:
 
     thread 1   [ step ................................. ]
                   [ linear ............ ]   [ relu ... ]
                      [ t ]  [ addmm . ]
     thread 2            [ loader ..................... ]
 
-A call that lies within another one of its thread is its child. Self time is the time of a call
-without its children. Of step, that is what linear and relu leave.
+A call inside another call of its thread is its child. Self time is the time of a call without its
+children: for step, what linear and relu leave.
 
-1. `parents`: for each call the innermost one around it.
+1. `parents`: for each call, the innermost call around it.
 2. `self_times`: the sums by name, about 14 lines in all.
 
-Traces have a million rows, so don't compare each with each: go through the calls of a thread in the
-order of their beginnings, with a stack of those that have not ended.
+Traces have a million rows, so don't compare each call with every other: go through the calls of a
+thread in the order in which they begin, with a stack of those that have not ended.
 
 Begin on paper: t ends, addmm begins. What is on the stack?
 Afterwards read ``_populate_cpu_children`` in ``torch/autograd/profiler_util.py``, in site-packages.
@@ -45,7 +45,7 @@ class Call(NamedTuple):
 def read_calls(path: str | Path) -> list[Call]:
     """Return the operators and ranges of a trace file, in the order of the file. Given."""
     rows = json.loads(Path(path).read_text(encoding="utf-8"))["traceEvents"]
-    # Microseconds with three decimals are whole nanoseconds; of floats, sums would not be.
+    # Microseconds with three decimals are whole nanoseconds, whose sums are exact; floats' are not.
     return [
         Call(
             row["name"],
@@ -63,14 +63,14 @@ def parents(calls: Sequence[Call]) -> list[int | None]:
 
     A parent begins no later and ends no earlier than its child, in the same thread. If two calls
     begin at once, the longer one is the parent; of two with the same beginning and end, the one
-    that stands first in `calls`. A call that begins where another ends is no child of it. Calls of
-    a thread never overlap without one lying within the other.
+    that comes first in `calls`. A call that begins where another ends is not its child. Calls of a
+    thread either nest or do not overlap.
     """
-    # TODO: sort the indices; whoever has ended leaves the stack of its thread.
+    # TODO: sort the indices; a call that has ended leaves its thread's stack.
     raise NotImplementedError("parents")
 
 
 def self_times(calls: Sequence[Call]) -> dict[str, int]:
-    """Return the nanoseconds that calls of each name had to themselves."""
-    # TODO: the duration of a call counts for it, and against its parent.
+    """Return the total self time of the calls of each name, in nanoseconds."""
+    # TODO: add a call's duration to its own name, and subtract it from its parent's.
     raise NotImplementedError("self_times")

@@ -4,17 +4,17 @@
 
     lie                                            remedy
     f returns before the GPU has worked            synchronise, then read the clock
-    work from before is still in the queue         synchronise first, too
+    earlier work is still in the queue             synchronise first, too
     the first call compiles, allocates, loads      call each once, untimed
-    the clock rate sinks while the GPU heats up    take turns: f, g, f, g, ...
+    the clock rate drops while the GPU heats up    take turns: f, g, f, g, ...
     now and then a run is interrupted, or lucky    the median, not the mean or the best
 
 Write `compare` with all five, about 12 lines. The clock of the tests is simulated, so that a wrong
-timer is wrong at each run.
+timer is wrong in every run.
 
 Begin with the table, from top to bottom.
 Afterwards read ``Timer`` in ``torch/utils/benchmark/utils/timer.py``, in site-packages, and
-``triton.testing.do_bench``, which also empties the cache between runs.
+``triton.testing.do_bench``, which also clears the cache between runs.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def compare(
     synchronize: Callable[[], object],
     rounds: int = 30,
 ) -> tuple[float, float]:
-    """Return the median time of a call of `f`, and that of `g`.
+    """Return the median time of a call of `f`, and that of a call of `g`.
 
-    Both only launch work; `synchronize` waits until all that was launched is done. `clock` returns
-    the time now. Time each of them `rounds` times, a call at a time.
+    Both only launch work; `synchronize` waits until all launched work is done. `clock` returns the
+    current time. Time each of them `rounds` times, one call at a time.
     """
-    # TODO: the untimed calls, then the rounds.
+    # TODO: first the untimed calls, then the rounds.
     raise NotImplementedError("compare")

@@ -1,7 +1,7 @@
 """Is it the memory or the arithmetic? Six operators, on paper.
 
 A GPU that computes 60 TFLOP/s and reads 3 TB/s needs 20 operations for each byte, or it waits for
-the memory. A faster multiplier then makes nothing faster.
+memory. Then a faster multiplier makes nothing faster.
 
     FLOP/s   |         __________  60 TFLOP/s
              |       /
@@ -9,10 +9,10 @@ the memory. A faster multiplier then makes nothing faster.
              +----------+--------
                        20 FLOP/byte
 
-Write the six rows of `work`; `bound` says the side.
+Fill in the six rows of `work`; `bound` names the side.
 
 Begin with `add`: how many results, how many bytes in and out?
-Real life differs: each dtype has a roof of its own; tensor cores raise that of bfloat16 manifold.
+Real life differs: each dtype has its own roof; tensor cores raise bfloat16's many times over.
 Afterwards see ``mm_flop`` in ``torch/utils/flop_counter.py``, in site-packages.
 """
 
@@ -25,7 +25,7 @@ RIDGE = 20
 
 
 class Work(NamedTuple):
-    """What an operator does."""
+    """The work of an operator."""
 
     flops: int
     bytes: int
@@ -36,7 +36,7 @@ def bound(work: Work) -> str:
     return "compute" if work.flops >= RIDGE * work.bytes else "memory"
 
 
-# The function, the dtype of its tensors, their sizes.
+# The function, its tensors' dtype, and their sizes.
 OPERATORS: dict[str, tuple[str, str, list[tuple[int, ...]]]] = {
     "add": ("torch.add", "float32", [(300, 500), (300, 500)]),
     "add_row": ("torch.add", "float32", [(300, 500), (500,)]),
@@ -50,9 +50,8 @@ OPERATORS: dict[str, tuple[str, str, list[tuple[int, ...]]]] = {
 def work() -> dict[str, Work]:
     """Return the `Work` of each operator, in whole numbers, for the sizes in `OPERATORS`.
 
-    An addition is one FLOP, and so is a multiplication. A product of matrices has one of each for
-    each pair of elements that meet. Bytes: each tensor is read or written one time, as large as it
-    is in memory.
+    An addition is one FLOP, and so is a multiplication. A matrix product has one of each for every
+    pair of elements it multiplies. Each tensor is read or written once, at its size in memory.
     """
     # TODO: return {"add": Work(flops=..., bytes=...), ...}
     raise NotImplementedError("work")

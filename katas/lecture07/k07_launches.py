@@ -1,7 +1,7 @@
 """Perf: a step of Adam in six launches.
 
-A pointwise operator reads all its tensors and writes another one. Its arithmetic is free, its
-launch and its memory are not. The formula, typed as it stands, takes sixteen launches.
+A pointwise operator reads all its tensors and writes another one. Its arithmetic is free; its
+launch and its memory traffic are not. The formula, typed as it stands, takes sixteen launches.
 
 PyTorch has operators that do several pieces in one launch, in place:
 
@@ -9,7 +9,7 @@ PyTorch has operators that do several pieces in one launch, in place:
     v.addcmul_(grad, grad, value=c)     v + c * grad * grad
     p.addcdiv_(m, d, value=c)           p + c * m / d
 
-Write `step`. Numbers are free: Python has them before anything is launched.
+Write `step`. Arithmetic on Python numbers is free: it launches nothing.
 
 Begin by moving the corrections out of the square root.
 Afterwards read ``_single_tensor_adam`` in ``torch/optim/adam.py``, in site-packages.
@@ -28,7 +28,7 @@ RATE, BETA1, BETA2, EPS = 0.01, 0.9, 0.99, 1e-8
 
 
 def plain_step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
-    """Take step `t`, the first of which is 1: change `p`, `m` and `v` in place. Given."""
+    """Take step `t`, counted from 1: change `p`, `m` and `v` in place. Given."""
     m.copy_(BETA1 * m + (1 - BETA1) * grad)
     v.copy_(BETA2 * v + (1 - BETA2) * grad * grad)
     mean, square = m / (1 - BETA1**t), v / (1 - BETA2**t)
@@ -36,6 +36,6 @@ def plain_step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
 
 
 def step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
-    """Do what `plain_step` does, in at most six launches, with at most one new tensor."""
-    # TODO: a line for m, two for v, and what is left is a quotient.
+    """Do what `plain_step` does in at most six launches, with at most one new tensor."""
+    # TODO: one line for m, two for v; the rest is a quotient.
     raise NotImplementedError("step")

@@ -1,14 +1,14 @@
 """Debug: find the five places where the CPU waits for the GPU.
 
-A launch returns immediately, and the CPU runs ahead: that is what keeps a GPU busy. Whoever asks
-for a value waits until the GPU is there. Nothing in the code says "wait":
+A launch returns immediately, and the CPU runs ahead: that is what keeps a GPU busy. But asking for
+a value waits until the GPU has computed it. Nothing in the code says "wait":
 
     if loss < best:          a tensor as a bool
-    if norm > 1 else 1.0     so is this, within an expression
-    errors[mask]             the size of the result is known to the GPU alone
-    loss.tolist()            at least you see it
+    if norm > 1 else 1.0     so is this, inside an expression
+    errors[mask]             only the GPU knows the size of the result
+    loss.tolist()            this one at least is visible
 
-Mend `train`, a line or two at each place: the same losses and weights, and a single wait, for the
+Fix `train`, a line or two at each place: the same losses and weights, and a single wait, for the
 report at the end.
 
 Begin by crossing out each ``if``. What would ``torch.where`` do?
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
-# TODO: find the five. Nothing here raises NotImplementedError: the code is written, and it waits.
+# TODO: find the five. Nothing raises NotImplementedError: the code works, but it waits.
 
 
 class Report(NamedTuple):
@@ -43,8 +43,8 @@ class Report(NamedTuple):
 def train(model: nn.Module, batches: Iterable[Batch], rate: float) -> Report:
     """Train on (inputs, targets, mask), by SGD with the gradient clipped to norm 1.
 
-    A mask has the shape of the targets. Elements outside of it don't count, whatever they hold:
-    they may be NaN. Each mask has an element at least, and there is at least one batch.
+    A mask has the shape of the targets. Ignore the elements outside it, whatever they hold: they
+    may be NaN. Each mask selects at least one element, and there is at least one batch.
     """
     losses = []
     best = torch.tensor(float("inf"))

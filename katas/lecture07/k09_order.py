@@ -1,17 +1,17 @@
-"""Perf: find out which batch is copied first.
+"""Perf: find out which batch to copy first.
 
 A copy stream brings batches to the GPU, one after the other; the compute stream works on each as
-soon as it is there. Here are two orders of two batches:
+soon as it arrives. Here are two orders of two batches:
 
     copies   [a.....][b.]              copies   [b.][a.....]
     kernels          [a.][b....]       kernels      [b....] [a.]
     time     0      7   10    16       time     0  3      9 10 13
 
-Write `best_order`, about 4 lines: there is a rule, and no search.
+Write `best_order`, about 4 lines: there is a rule, so you need no search.
 
 Begin on paper: which batch do you want first, which last?
-Afterwards see ``Stream`` in ``torch/cuda/streams.py``, in site-packages. The rule is
-S. M. Johnson's, of 1954.
+Afterwards see ``Stream`` in ``torch/cuda/streams.py``, in site-packages. The rule was published by
+S. M. Johnson in 1954.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """How long a batch is copied, and how long a kernel works on it."""
+    """How long it takes to copy a batch, and how long a kernel works on it."""
 
     copy: int
     kernel: int

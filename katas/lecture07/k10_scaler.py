@@ -1,7 +1,8 @@
-"""A gradient scaler: as large as it can be, and a step skipped now and then.
+"""A gradient scaler: keep the scale as large as possible, and skip a step now and then.
 
-In float16 a gradient of 1e-8 is 0. So the loss is multiplied by 65536 before backward, and the
-gradients are divided by it before the step. Too large a factor makes an inf, which costs one step:
+In float16 a gradient of 1e-8 is 0. So multiply the loss by 65536 before backward, and divide the
+gradients by it before the step. If the factor is too large, a gradient becomes inf, which costs
+one step:
 
     step     1    2    3    4    5         growth_interval=2
     grads    ok   ok   inf  ok   ok
@@ -9,11 +10,11 @@ gradients are divided by it before the step. Too large a factor makes an inf, wh
 
 Write `unscale`, `step` and `update` like those of ``torch.amp.GradScaler``, about 15 lines in all.
 
-Begin with `update`: what are the two numbers that it has to remember?
+Begin with `update`: which two numbers does it have to remember?
 Afterwards read ``torch/amp/grad_scaler.py``, in site-packages.
 
-Real life differs: there the search for inf waits for no GPU until the step, several optimizers
-share a scaler, and a second ``unscale_`` before ``update`` is an error.
+Real life differs: there the check for inf does not wait for the GPU before the step, several
+optimizers share a scaler, and a second ``unscale_`` before ``update`` is an error.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ import torch
 
 
 class Scaler:
-    """Scales the loss for one optimizer. `scale`, the number, grows and shrinks."""
+    """Scales the loss for one optimizer. The number `scale` grows and shrinks."""
 
     def __init__(self, scale: float = 2.0**16, growth_interval: int = 2000) -> None:
         self.scale, self.growth_interval = scale, growth_interval
-        # Good steps since the scale has changed; and of this step, what `unscale` has found.
+        # Good steps since the scale last changed; and for this step, what `unscale` did and found.
         self.good = 0
         self.unscaled = self.found_inf = False
 
     def scaled(self, loss: torch.Tensor) -> torch.Tensor:
-        """Return the loss to call backward of. Given."""
+        """Return the loss on which to call backward. Given."""
         return loss * self.scale
 
     @torch.no_grad()
     def unscale(self, optimizer: torch.optim.Optimizer) -> None:
-        """Divide each ``.grad`` of the optimizer by the scale, in place; note inf and NaN.
+        """Divide each ``.grad`` of the optimizer by the scale, in place, and record inf and NaN.
 
         Called again before `update`, it does nothing. A parameter may have no gradient.
         """
@@ -44,15 +45,15 @@ class Scaler:
         raise NotImplementedError("unscale")
 
     def step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Unscale, unless that is done, and call ``optimizer.step()`` if all is finite."""
+        """Unscale unless done already; call ``optimizer.step()`` if all gradients are finite."""
         # TODO: a single inf anywhere skips the whole step.
         raise NotImplementedError("step")
 
     def update(self) -> None:
-        """Halve the scale if inf or NaN was found; after `growth_interval` good steps double it.
+        """Halve the scale if inf or NaN was found; double it after `growth_interval` good steps.
 
-        The good steps must follow one another, and are counted anew after each change of the scale.
-        Then the scaler is ready for the next step.
+        The good steps must follow one another; restart the count whenever the scale changes. Then
+        get ready for the next step.
         """
         # TODO: `scale`, `good`, and the flags of this step.
         raise NotImplementedError("update")

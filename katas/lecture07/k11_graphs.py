@@ -1,8 +1,8 @@
 """A CUDA graph in miniature: record the launches of a run, and launch them again.
 
 In a small model, launching kernels from Python takes longer than running them.
-``torch.cuda.CUDAGraph`` notes each launch with its addresses; a replay launches all of them again,
-and no line of Python runs:
+``torch.cuda.CUDAGraph`` records each launch with its addresses; a replay launches all of them
+again, without running a line of Python:
 
     x = torch.ones(2)                     the static input
     graph = Graph()
@@ -13,11 +13,11 @@ and no line of Python runs:
 Here a launch is an operator on the CPU, and a dispatch mode sees it. Write `capture` and `replay`,
 about 12 lines in all.
 
-Begin with a mode that prints: which operators does ``x.t().relu_()`` have?
+Begin with a mode that prints: which operators does ``x.t().relu_()`` run?
 Afterwards read ``CUDAGraph`` in ``torch/cuda/graphs.py``, in site-packages.
 
-Real life differs: a real capture only records, and its memory comes from a pool of its own. This
-model shows neither streams nor that pool.
+Real life differs: a real capture only records, and takes memory from its own pool. This model has
+neither streams nor that pool.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ T = TypeVar("T")
 
 
 class Recorder(TorchDispatchMode):
-    """Lists each operator that runs within: function, arguments, keywords, and result. Given."""
+    """Lists each operator that runs inside: function, arguments, keywords and result. Given."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[tuple[Callable, tuple, dict, Any]] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operator and note it."""
+        """Run the operator and record it."""
         result = func(*args, **(kwargs or {}))
         self.calls.append((func, args, kwargs or {}, result))
         return result
@@ -63,18 +63,18 @@ class Graph:
         self.calls: list[tuple[Callable, tuple, dict, Any]] = []
 
     def capture(self, work: Callable[[], T]) -> T:
-        """Run `work` one time without autograd, keep its operators, and return its result.
+        """Run `work` once without autograd, keep its operators, and return its result.
 
         A later capture replaces an earlier one.
         """
-        # TODO: the Recorder has what replay needs.
+        # TODO: the Recorder records what replay needs.
         raise NotImplementedError("capture")
 
     def replay(self) -> None:
-        """Run the operators again, on whatever their arguments hold now.
+        """Run the operators again, on the current values of their arguments.
 
-        Results go where they went: into the very tensors of the capture, so that a tensor that was
-        returned then holds the values of now. `work` is not called.
+        Write each result into the tensor that held it at the capture, so that a tensor returned
+        then now holds the new values. Do not call `work`.
         """
-        # TODO: where does the result of a call have to be, before the next call reads it?
+        # TODO: where must the result of a call be before the next call reads it?
         raise NotImplementedError("replay")

@@ -1,22 +1,23 @@
-"""Trees of CUDA graphs: which recording may be replayed, and who shares memory.
+"""Trees of CUDA graphs: which recording can be replayed, and which results can share memory.
 
-A graph writes to the addresses at which it was recorded. If somebody still holds a result that lies
-there, a replay would destroy it. So ``torch.compile(mode="reduce-overhead")`` records a graph anew
-for each way to reach it:
+A graph writes to the addresses at which it was recorded. If somebody still holds a result there, a
+replay would destroy it. So ``torch.compile(mode="reduce-overhead")`` records a graph again for each
+way to reach it:
 
-    root --- A -+- B     what of A is alive: {a}
-                +- B     what of A is alive: {}, so this B may write over a
+    root --- A -+- B     alive after A: {a}
+                +- B     alive after A: {}, so this B may overwrite a
                 +- C
 
-A recording is found again by three things: where you are in the tree, the name of the graph, and
-which earlier results are alive. Both B and C may use one piece of memory, since only one of them
-follows A. Write `run` and `place`, about 14 lines in all.
+Three things identify a recording: where you are in the tree, the name of the graph, and which
+earlier results are alive. B and C may use the same memory, since only one of them follows A. Write
+`run` and `place`, about 14 lines in all.
 
-Begin on paper: a lies at 0 to 4 and is alive. Where does a result of 3 go, where if a is dead?
+Begin on paper: a occupies 0 to 4 and is alive. Where does a result of size 3 go, and where if a is
+dead?
 Afterwards read the head of ``torch/_inductor/cudagraph_trees.py``, in site-packages.
 
-Real life differs: liveness comes from weak references, memory from the caching allocator. And a
-recording is also replayed where less is alive than when it was made: that destroys nothing.
+Real life differs: weak references tell what is alive, and the caching allocator provides memory. A
+recording is also replayed if fewer results are alive than when it was made: that destroys nothing.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class Node:
-    """A recording: where the results lie that are alive after it, and what was recorded next."""
+    """A recording: the places of the results alive after it, and what was recorded next."""
 
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[tuple[str, frozenset[str]], Node] = field(default_factory=dict)
 
 
 def place(size: int, taken: list[tuple[int, int]]) -> tuple[int, int]:
-    """Return the lowest (start, end) of `size` that touches nothing of `taken`.
+    """Return the lowest (start, end) of `size` that overlaps nothing in `taken`.
 
     Starts are at least 0; the pairs in `taken`, in any order, don't overlap. ``end - start`` is
-    `size`, at least 1; to begin where another ends is fine.
+    `size`, at least 1; beginning where another one ends is fine.
     """
-    # TODO: move up until what is taken begins high enough.
+    # TODO: move up until the next taken place begins high enough.
     raise NotImplementedError("place")
 
 
 class Tree:
-    """Graphs that follow one another, in one pool of memory. `current` is the last that ran."""
+    """Graphs that follow one another in one memory pool. `current` is the last one that ran."""
 
     def __init__(self) -> None:
         self.root = self.current = Node()
@@ -62,10 +63,10 @@ class Tree:
     def run(self, name: str, results: Mapping[str, int], alive: frozenset[str]) -> bool:
         """Run a graph after the current one; return whether a recording was replayed.
 
-        `results` are the sizes of its results by name, `alive` those of earlier results that are
-        held. If there is no recording yet, make one: each result gets a `place`, in the order of
-        `results`, that touches neither what is alive nor one another, and `recorded` grows by 1.
-        The node's `places` are those of what is alive and of its results.
+        `results` maps the names of its results to sizes; `alive` names the earlier results still
+        held. Without a recording, make one: give each result a `place`, in the order of `results`,
+        that overlaps neither what is alive nor the other results, and add 1 to `recorded`. The
+        node's `places` are those of what is alive and of its results.
         """
-        # TODO: look for the child; else record it. Either way it is the current one then.
+        # TODO: look up the child, or record it. Either way it becomes the current node.
         raise NotImplementedError("run")

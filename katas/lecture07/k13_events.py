@@ -1,13 +1,13 @@
 """Read TensorBoard's files by hand.
 
-A run has died, TensorBoard shows nothing of it, and all that is left is a file of a strange name,
-``events.out.tfevents...``. Its format is older than PyTorch, and small. A file is a row of records:
+A run has died, TensorBoard shows nothing of it, and all that is left is a file with a strange name,
+``events.out.tfevents...``. Its format, TFRecord, is simple. A file is a sequence of records:
 
     length    CRC of length   message        CRC of message
     8 bytes   4 bytes         length bytes   4 bytes           least byte first
 
-Each message is an ``Event``, a row of fields. A field begins with a key, a varint; its lowest three
-bits say what follows, the others are the field's number:
+Each message is an ``Event``, a protocol buffer: a sequence of fields. A field begins with a key, a
+varint; its lowest three bits say what follows, the others are the field's number:
 
     key         08   0d       12        09
     follows     01   4 bytes  01 61     8 bytes       varint, 4 bytes, length and bytes, 8 bytes
@@ -21,7 +21,7 @@ bits say what follows, the others are the field's number:
 Begin on paper: what is 12 01 61?
 Afterwards read ``scalar`` in ``torch/utils/tensorboard/summary.py``, in site-packages.
 
-Real life differs: images, texts and ``new_style=True`` are other fields of a value; these you skip.
+Real life differs: images, texts and ``new_style=True`` use other fields of a value; skip them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# Bytes of a field, by its kind, where neither a varint nor a length says it. Given.
+# Bytes of a field, by its kind, for the kinds with a fixed size. Given.
 SIZES = {1: 8, 5: 4}
 
 
 def masked_crc(data: bytes) -> int:
-    """Return the CRC-32C of `data`, rotated and shifted as event files have it. Given."""
+    """Return the CRC-32C of `data`, rotated and shifted as in event files. Given."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -51,7 +51,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def checked(data: bytes, start: int, end: int) -> bytes:
-    """Return ``data[start:end]``, or raise if the CRC in the next 4 bytes is another. Given."""
+    """Return ``data[start:end]``, or raise if the CRC in the next 4 bytes does not match. Given."""
     if int.from_bytes(data[end : end + 4], "little") != masked_crc(data[start:end]):
         raise ValueError(f"the bytes from {start} to {end} are not those that were written")
     return data[start:end]
@@ -72,27 +72,27 @@ def varint(data: bytes, place: int) -> tuple[int, int]:
 def records(data: bytes) -> Iterable[bytes]:
     """Return the messages in the bytes of a file, in order; each part is `checked`.
 
-    A record at the end that is not whole is being written: it is left out, and is no error.
+    An incomplete record at the end is still being written: leave it out, without an error.
     """
-    # TODO: a length is only to be trusted when it is checked.
+    # TODO: do not trust a length before it is checked.
     raise NotImplementedError("records")
 
 
 def fields(message: bytes) -> Iterable[tuple[int, int | bytes]]:
-    """Return number and value of each field: a varint as an int, all else as its bytes.
+    """Return number and value of each field: a varint as an int, everything else as its bytes.
 
-    Bytes of kind 2 come without their length.
+    For kind 2, return the bytes without their length.
     """
-    # TODO: key, then what follows.
+    # TODO: read the key, then what follows it.
     raise NotImplementedError("fields")
 
 
 def scalars(data: bytes) -> dict[str, list[tuple[int, float]]]:
     """Return the points (step, number) of each tag, in the order of the file.
 
-    An Event has the step in field 2, a varint, which is left out for step 0; field 5, if there is
-    one, is a Summary. Each field of a Summary is a Value, and all of them have number 1. A Value
-    has the tag in field 1 and, if it is a scalar, a float32 in field 2.
+    An Event has its step in field 2, a varint, omitted for step 0; field 5, if present, is a
+    Summary. Every field of a Summary has number 1 and is a Value. A Value has its tag in field 1
+    and, if it is a scalar, a float32 in field 2.
     """
     found: dict[str, list[tuple[int, float]]] = defaultdict(list)
     # TODO: fill it.

@@ -1,4 +1,4 @@
-"""Tests of k01_trace: the events of the very profile that you return are added up."""
+"""Tests of k01_trace: the events of the profile you return are added up."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from plugins.kit import unchanged
 
 
 def nested() -> None:
-    """Let one operator work in three ranges, each of which lasts longer than it."""
+    """Let one operator work inside three ranges, each of which lasts longer than the operator."""
     with record_function("training"), record_function("step"), record_function("solve"):
         torch.linalg.svd(torch.ones(120, 120))
 
 
 def many_small() -> None:
-    """Run many operators, the most frequent of which take no time."""
+    """Run many operators; the most frequent ones take almost no time."""
     x = torch.ones(150, 150)
     for _ in range(50):
         x.view(-1)
@@ -36,7 +36,7 @@ def one() -> None:
 
 
 def often() -> None:
-    """Run an operator hundreds of times, on tensors of several sizes; another takes longer once."""
+    """Run one operator hundreds of times on tensors of several sizes, and a slower one once."""
     tensors = [torch.ones(4000 + i) for i in range(10)]
     for _ in range(40):
         for x in tensors:
@@ -45,7 +45,7 @@ def often() -> None:
 
 
 def python() -> None:
-    """Let Python work within a range, and an operator for a moment."""
+    """Let Python work inside a range, and an operator only for a moment."""
     with record_function("tokenize"):
         sum(i * i for i in range(300_000))
     torch.ones(3).exp()
@@ -53,7 +53,7 @@ def python() -> None:
 
 PROGRAMS = {"nested": nested, "many_small": many_small, "one": one, "often": often}
 PROGRAMS["python"] = python
-# What runs in each, so that a profile is known to be of it.
+# An operator that runs in each, which shows what was profiled.
 RUNS = {
     "nested": "aten::linalg_svd",
     "many_small": "aten::view",
@@ -64,7 +64,7 @@ RUNS = {
 
 
 def own_times(prof: profile) -> Counter[str]:
-    """Add up the self times of single events, from which key_averages() is made."""
+    """Add up the self times of single events, from which key_averages() is computed."""
     times: Counter[str] = Counter()
     for event in prof.events():
         times[event.name] += event.self_cpu_time_total
@@ -73,25 +73,29 @@ def own_times(prof: profile) -> Counter[str]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_hottest_row(name: str) -> None:
-    """By its own time; of a range that only waits for others, that is little."""
+    """The row is chosen by self time, which is small for a range that only waits for others."""
     with unchanged():
         yours, count, prof = hottest(PROGRAMS[name])
     times = own_times(prof)
     calls = Counter(event.name for event in prof.events())
     assert isinstance(prof, profile), f"yours returns a {type(prof)}, expected {profile}"
-    assert calls[RUNS[name]], f"{name} runs {RUNS[name]}, and your profile has {', '.join(calls)}"
+    assert calls[RUNS[name]], (
+        f"{name} runs {RUNS[name]}, but your profile only has {', '.join(calls)}"
+    )
     (best, _), *_ = times.most_common()
 
-    assert yours in times, f"yours {yours!r} is no row of the profile: {', '.join(times)}"
+    assert yours in times, f"yours {yours!r} is not a row of the profile: {', '.join(times)}"
     assert times[yours] == pytest.approx(times[best], rel=1e-6), (
-        f"{name}: yours {yours!r} has {times[yours]:.0f} us to itself, and another row has"
+        f"{name}: yours {yours!r} has {times[yours]:.0f} us of self time, but another row has"
         f" {times[best]:.0f}: sort by the time without the children"
     )
-    assert calls[yours] == count, f"calls of {yours}: yours {count}, in the events {calls[yours]}"
+    assert calls[yours] == count, (
+        f"calls of {yours}: yours {count}, but the profile has {calls[yours]} events"
+    )
 
 
 def test_the_work_is_done_once() -> None:
-    """A second run to be sure would double each count, and train a model twice."""
+    """A second run would double each count, and would train a model twice."""
     calls: list[int] = []
     _, _, prof = hottest(lambda: (calls.append(1), torch.ones(3).sum()))
 
@@ -101,13 +105,15 @@ def test_the_work_is_done_once() -> None:
 
 
 def test_the_work_is_done_as_it_is() -> None:
-    """In this thread, with autograd as the caller has it, and its errors are the caller's."""
+    """`work` runs in this thread, in the caller's autograd mode; its errors reach the caller."""
     found: list[object] = []
     x = torch.ones(1, requires_grad=True)
     hottest(lambda: found.extend([(x + 1).requires_grad, get_ident()]))
     expected = [True, get_ident()]
 
-    assert expected == found, f"autograd and thread within: yours {found}, expected {expected}"
+    assert expected == found, (
+        f"autograd mode and thread inside `work`: yours {found}, expected {expected}"
+    )
 
     def broken() -> None:
         raise OSError("no file")
@@ -119,6 +125,6 @@ def test_the_work_is_done_as_it_is() -> None:
         torch.autograd._disable_profiler()  # noqa: SLF001 - or Python crashes when it ends
 
     assert not is_on, (
-        "`work` has raised, and your profiler is still on, for all that comes after: end it in a"
-        " `finally`, or with `with`"
+        "`work` raised an error, and your profiler is still running: stop it in a `finally`, or"
+        " use `with`"
     )

@@ -1,4 +1,4 @@
-"""Tests of k02_schedule: torch.profiler.schedule is asked the same questions."""
+"""Tests of k02_schedule: your actions are compared with those of torch.profiler.schedule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from katas.lecture07.k02_schedule import action
 from plugins.kit import forbids
 
 
-# What PyTorch says of schedules that the tests have chosen.
+# What PyTorch warns about schedules that the tests use.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Profiler won't be using warmup", "ignore:Warning. Profiler clears events"
 )
@@ -39,18 +39,18 @@ def compare(steps: int, **options: int) -> None:
 
 
 def test_the_first_cycle() -> None:
-    """The one of the brief."""
+    """The first cycle is the one in the brief."""
     compare(5, wait=1, warmup=1, active=3)
 
 
 def test_cycles_follow_one_another() -> None:
-    """Without a limit, again and again."""
+    """Without a limit, cycles repeat forever."""
     compare(12, wait=1, warmup=1, active=3)
 
 
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_a_number_of_cycles(repeat: int) -> None:
-    """After them, nothing is recorded any more."""
+    """After the last cycle nothing is recorded."""
     compare(15, wait=1, warmup=2, active=2, repeat=repeat)
 
 
@@ -59,12 +59,12 @@ def test_a_number_of_cycles(repeat: int) -> None:
 @example(2, 0, 1, 2)
 @given(st.integers(0, 3), st.integers(0, 3), st.integers(1, 3), st.integers(0, 3))
 def test_any_schedule(wait: int, warmup: int, active: int, repeat: int) -> None:
-    """Without waiting, without warming up, with a single active step."""
+    """There may be no wait, no warmup, and a single active step."""
     compare(32, wait=wait, warmup=warmup, active=active, repeat=repeat)
 
 
 def test_late_steps() -> None:
-    """Endlessly means: after a million steps, too."""
+    """Without a limit, the cycles still repeat after a million steps."""
     theirs = schedule(wait=1, warmup=1, active=3)
     steps = range(1_000_000, 1_000_006)
     right, yours = [theirs(step) for step in steps], [action(step, 1, 1, 3) for step in steps]
@@ -74,7 +74,7 @@ def test_late_steps() -> None:
 
 
 def test_the_profiler_takes_yours() -> None:
-    """It asks for the action of each step, and hands a trace over at each RECORD_AND_SAVE."""
+    """The profiler asks for each step's action, and hands over a trace at each RECORD_AND_SAVE."""
     found = []
     for plan in (schedule(wait=1, warmup=1, active=2), lambda step: action(step, 1, 1, 2)):
         saved: list[int] = []
@@ -93,7 +93,7 @@ def test_the_profiler_takes_yours() -> None:
 
 
 def test_it_is_worked_out() -> None:
-    """Without PyTorch's own, also under another name."""
+    """Your answer does not use PyTorch's schedule, not even under another name."""
     with forbids(
         kata, "torch.profiler.schedule", "torch.autograd", "torch.profiler.profiler"
     ) as fresh:

@@ -1,4 +1,4 @@
-"""Tests of k03_self_time: the profiler's own table is the oracle, and a slow definition."""
+"""Tests of k03_self_time: the oracles are the profiler's own table and a slow definition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PICTURE = [
 
 
 def slow_parents(calls: Sequence[Call]) -> list[int | None]:
-    """Return for each call the shortest of those around it, the last of which stands last."""
+    """Return for each call the shortest call around it; in a tie, the last in the list."""
     found: list[int | None] = []
     for number, call in enumerate(calls):
         around = [
@@ -58,11 +58,11 @@ def slow_parents(calls: Sequence[Call]) -> list[int | None]:
 
 
 def compare_parents(calls: Sequence[Call], why: str) -> None:
-    """Compare the parents of calls with those by the definition."""
+    """Compare the parents of calls with those of the definition."""
     __tracebackhide__ = True
     before = list(calls)
     yours, right = parents(calls), slow_parents(calls)
-    assert before == list(calls), "your code has changed the list of calls"
+    assert before == list(calls), "your code changed the list of calls"
     for call, mine, theirs in zip(calls, yours, right, strict=True):
         names = [None if i is None else calls[i] for i in (mine, theirs)]
         assert names[0] == names[1], (
@@ -72,46 +72,46 @@ def compare_parents(calls: Sequence[Call], why: str) -> None:
 
 
 def compare_times(calls: Sequence[Call], expected: dict[str, int], why: str) -> None:
-    """Compare self times, and look whether the calls are as they were."""
+    """Compare self times, and check that the list of calls is unchanged."""
     __tracebackhide__ = True
     before = list(calls)
     yours = self_times(calls)
-    assert before == list(calls), "your code has changed the list of calls"
+    assert before == list(calls), "your code changed the list of calls"
     assert expected == yours, f"yours     {yours}\nexpected  {expected}\n{why}"
 
 
 def test_the_picture() -> None:
-    """Calls of two threads, in the order of a trace."""
+    """Calls of two threads come in the order of a trace."""
     compare_parents(PICTURE, "the innermost call of the same thread around it")
 
 
 def test_the_times_of_the_picture() -> None:
-    """What the children leave."""
+    """Self time is what the children leave."""
     expected = {"step": 40, "linear": 12, "t": 8, "addmm": 20, "relu": 20, "loader": 85}
     compare_times(PICTURE, expected, "grandchildren count once")
 
 
 def test_a_name_that_calls_itself() -> None:
-    """The time of both calls counts for it, and the inner one is no loss."""
+    """Both calls count for the name, so the inner one is not lost."""
     calls = [Call("f", 1, 0, 10), Call("f", 1, 2, 6), Call("f", 1, 20, 25)]
     compare_times(calls, {"f": 15}, "10 + 5 for f")
 
 
 def test_one_ends_where_the_next_begins() -> None:
-    """They are neighbours, and have one parent."""
+    """Calls that touch are siblings, and have the same parent."""
     calls = [Call("all", 1, 0, 9), Call("a", 1, 0, 3), Call("b", 1, 3, 6), Call("c", 1, 6, 9)]
     compare_parents(calls, "who has ended is nobody's parent")
     compare_times(calls, {"all": 0, "a": 3, "b": 3, "c": 3}, "nothing is left of `all`: 0")
 
 
 def test_two_begin_at_once() -> None:
-    """The longer one is the parent, though the file may have it last; of equals the first."""
+    """The longer one is the parent, even if the file lists it last; of equals, the first."""
     calls = [Call("short", 1, 0, 3), Call("long", 1, 0, 9), Call("x", 1, 4, 6), Call("y", 1, 4, 6)]
     compare_parents(calls, "sort by the beginning, then the longer first")
 
 
 def test_a_call_that_takes_no_time() -> None:
-    """As the clock has it: no child of the call that ends there, but of one around it."""
+    """A call may take no time: it is a child of the call around it, not of one that ends there."""
     calls = [Call("all", 1, 0, 9), Call("a", 1, 0, 3), Call("none", 1, 3, 3), Call("b", 1, 3, 6)]
     compare_parents(calls, "`none` begins where `a` ends, and at once with `b`, which is longer")
     calls = [Call("a", 1, 0, 3), Call("none", 1, 3, 3), Call("same", 1, 3, 3)]
@@ -121,11 +121,11 @@ def test_a_call_that_takes_no_time() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_any_order(drawn: list[tuple[int, int, int]]) -> None:
-    """However the file is ordered: traces are not sorted."""
+    """Traces are not sorted, so the order of the file does not matter."""
     calls: list[Call] = []
     for thread, start, length in drawn:
         new = Call("f", thread, start, start + length)
-        # Calls of one thread are nested or apart.
+        # Calls of one thread are either nested or separate.
         crossing = any(
             thread == c.thread
             and (new.start < c.start < new.end < c.end or c.start < new.start < c.end < new.end)
@@ -138,7 +138,7 @@ def test_any_order(drawn: list[tuple[int, int, int]]) -> None:
 
 @pytest.mark.parametrize("name", ["training", "memory"])
 def test_files_of_the_profiler(traces: dict[str, Path], name: str) -> None:
-    """A step of training, with ranges within ranges."""
+    """The trace of a training step has nested ranges."""
     path = traces[name]
     calls = read_calls(path)
     right: Counter[str] = Counter()
@@ -152,11 +152,11 @@ def test_files_of_the_profiler(traces: dict[str, Path], name: str) -> None:
         name: (yours.get(name), time) for name, time in right.items() if yours.get(name) != time
     }
     assert not differ, f"{path.name}, (yours, expected) in nanoseconds: {differ}"
-    assert right.keys() == yours.keys(), "yours has other names than the trace"
+    assert right.keys() == yours.keys(), "your names differ from those in the trace"
 
 
 def test_the_table_of_the_profiler(tmp_path: Path) -> None:
-    """A profile of now: the times of its file are those of its table."""
+    """The times computed from a fresh profile's file are those of its table."""
     layer = torch.nn.Linear(3, 4)
     with profile(activities=[ProfilerActivity.CPU]) as prof:
         for _ in range(3):
@@ -166,7 +166,7 @@ def test_the_table_of_the_profiler(tmp_path: Path) -> None:
     yours = self_times(read_calls(tmp_path / "trace.json"))
     theirs = {row.key: row.self_cpu_time_total for row in prof.key_averages()}
 
-    assert theirs.keys() == yours.keys(), "yours has other names than key_averages()"
+    assert theirs.keys() == yours.keys(), "your names differ from those of key_averages()"
     for name, time in theirs.items():
         assert yours[name] / 1000 == pytest.approx(time, abs=0.1), (
             f"{name}: yours {yours[name] / 1000} us, in PyTorch's table {time:.3f}"
@@ -200,7 +200,7 @@ class Compared(int):
 
 
 def test_a_long_trace() -> None:
-    """Comparisons are counted: each with each would be four million."""
+    """Comparisons are counted: comparing each call with every other would take four million."""
     size = 2000
     calls = [Call("f", 1, Compared(10 * i), Compared(10 * i + 10)) for i in range(size)]
     calls.append(Call("all", 1, Compared(0), Compared(10 * size)))
@@ -208,15 +208,15 @@ def test_a_long_trace() -> None:
     yours = parents(calls)
     count, bar = Compared.count, 60 * size
 
-    assert {size, None} == set(yours), "yours has other parents: `all` is around the rest"
+    assert {size, None} == set(yours), "yours has other parents: `all` is the parent of the rest"
     assert count <= bar, (
-        f"comparisons of times for {size} calls: yours {count}, bar {bar}, each with each {size**2}"
+        f"comparisons of times for {size} calls: yours {count}, bar {bar}, all pairs {size**2}"
     )
 
 
 @contextmanager
 def counted() -> Iterator[list[int]]:
-    """Count what Python executes within; code in C is one step."""
+    """Count the Python steps executed inside; code in C counts as one step."""
     count, before = [0], sys.gettrace()
 
     def step(frame: FrameType, event: str, arg: object) -> Any:
@@ -232,7 +232,7 @@ def counted() -> Iterator[list[int]]:
 
 
 def test_a_trace_four_times_as_long() -> None:
-    """Takes four times as many steps of Python, and a few more; each with each takes sixteen."""
+    """A trace four times as long takes little more than four times as many steps, not sixteen."""
     counts: dict[str, list[int]] = {"parents": [], "self_times": []}
     for size in (50, 200):
         calls = [Call("f", 1, 10 * i, 10 * i + 10) for i in range(size)]
@@ -244,5 +244,5 @@ def test_a_trace_four_times_as_long() -> None:
     for name, (short, long) in counts.items():
         assert long <= 6 * short, (
             f"{name}: {short} steps for 50 calls, {long} for 200: yours {long / short:.1f} times"
-            " as many, bar 6, each with each 16"
+            " as many, bar 6, all pairs 16"
         )

@@ -1,4 +1,4 @@
-"""Tests of k04_overlap: every microsecond is looked at, and HTA reads the same trace."""
+"""Tests of k04_overlap: every microsecond is counted, and HTA reads the same trace."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ drawn = st.lists(
 
 
 def covered(intervals: Intervals) -> set[int]:
-    """Return each microsecond that is covered, by its beginning."""
+    """Return each covered microsecond, by its beginning."""
     return {time for start, end in intervals for time in range(start, end)}
 
 
 def by_the_microsecond(rows: list[dict]) -> Breakdown:
-    """Count microseconds, one by one."""
+    """Count microseconds one by one."""
     kinds: dict[str, set[int]] = {"memory": set(), "communication": set(), "compute": set()}
     for row in rows:
         if kind := kind_of(row):
@@ -52,12 +52,12 @@ def read(path: Path) -> list[dict]:
 
 
 def kernel(name: str, start: int, end: int, cat: str = "kernel") -> dict:
-    """Return a row of a GPU."""
+    """Return a row of a GPU's trace."""
     return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": end - start}
 
 
 def test_two_that_overlap() -> None:
-    """They become one, from the first start to the last end."""
+    """Two overlapping intervals become one, from the first start to the last end."""
     yours = merged([(0, 11), (5, 18)])
     assert [(0, 18)] == yours, f"yours {yours}, expected [(0, 18)]"
 
@@ -67,35 +67,37 @@ def test_two_that_overlap() -> None:
 @example([(5, 6), (0, 2), (0, 9)])
 @given(drawn)
 def test_merged(intervals: Intervals) -> None:
-    """In any order, one inside another, one that begins where another ends."""
+    """Intervals come in any order; one may be inside another or begin where another ends."""
     before = list(intervals)
     yours = merged(intervals)
 
-    assert before == intervals, "your code has changed the list that it was given"
+    assert before == intervals, "your code changed the list it was given"
     assert covered(intervals) == covered(yours), (
-        f"of {intervals}, yours {yours} covers another time"
+        f"{intervals}: yours {yours} covers different times"
     )
     flat = [time for interval in yours for time in interval]
-    assert flat == sorted(set(flat)), f"of {intervals}, yours {yours}: sorted, and none touches"
+    assert flat == sorted(set(flat)), (
+        f"{intervals}: yours {yours}, expected sorted intervals, none of which touch"
+    )
 
 
 @example([(0, 9), (2, 4)], [(3, 5)])
 @given(drawn, drawn)
 def test_overlap(a: Intervals, b: Intervals) -> None:
-    """Whatever each covers several times counts once."""
+    """Time that a list covers several times counts once."""
     right, yours = len(covered(a) & covered(b)), overlap(a, b)
     assert right == yours, f"{a} and {b}: yours {yours} us, expected {right}"
 
 
 def test_the_picture() -> None:
-    """Two streams of a GPU."""
+    """A GPU runs two streams, as in the brief."""
     rows = [kernel("gemm", 0, 11), kernel("ncclAllReduce", 5, 18), kernel("gemm", 20, 25)]
     yours, right = breakdown(rows), Breakdown(compute=16, busy=23, idle=2, overlap=6)
     assert right == yours, f"yours     {yours}\nexpected  {right}"
 
 
 def test_copies_are_work_and_no_compute() -> None:
-    """A GPU that copies is not idle, and a trace need not begin at 0."""
+    """A GPU that copies is busy but not computing, and a trace need not begin at 0."""
     rows = [kernel("Memcpy HtoD", 105, 112, "gpu_memcpy"), kernel("add", 110, 113)]
     rows.append(kernel("Memset", 120, 121, "gpu_memset"))
     yours, right = breakdown(rows), Breakdown(compute=3, busy=9, idle=7, overlap=0)
@@ -103,7 +105,7 @@ def test_copies_are_work_and_no_compute() -> None:
 
 
 def test_the_trace_of_a_gpu(traces: dict[str, Path]) -> None:
-    """With the calls that launched the kernels: they are the CPU's time."""
+    """The trace also has the calls that launched the kernels, which are CPU time."""
     rows = read(traces["gpu"])
     yours, right = breakdown(rows), by_the_microsecond(rows)
     assert right == yours, f"yours     {yours}\nexpected  {right}"
@@ -115,7 +117,7 @@ def test_the_trace_of_a_gpu(traces: dict[str, Path]) -> None:
 
 
 def test_only_work_of_the_gpu_counts() -> None:
-    """Calls come before and after it, a copy is no compute, and the first row is not the first."""
+    """Calls do not count, a copy is not compute, and the first row need not be the earliest."""
     rows = [
         kernel("cudaLaunchKernel", 0, 2, "cuda_runtime"),
         kernel("Memset", 55, 56, "gpu_memset"),
@@ -127,12 +129,12 @@ def test_only_work_of_the_gpu_counts() -> None:
     yours, right = breakdown(rows), Breakdown(compute=20, busy=46, idle=5, overlap=10)
     assert right == yours, (
         f"yours     {yours}\nexpected  {right}: the GPU works from 5 to 56, and communication"
-        " beside compute from 30 to 40"
+        " overlaps compute from 30 to 40"
     )
 
 
 def by_hta(path: Path) -> tuple[int, int, int, float]:
-    """Return compute, busy and idle of Holistic Trace Analysis, and its percentage of overlap."""
+    """Return HTA's compute, busy and idle time, and its percentage of overlap."""
     from hta.trace_analysis import TraceAnalysis  # noqa: PLC0415 - may be missing
 
     analysis = TraceAnalysis(trace_files={0: str(path)}, trace_dir=str(path.parent))
@@ -148,7 +150,7 @@ def by_hta(path: Path) -> tuple[int, int, int, float]:
     reason=f"Holistic Trace Analysis is not installed; {install_group('traces')}",
 )
 def test_hta_counts_microseconds_too(traces: dict[str, Path]) -> None:
-    """What the other tests expect is what HTA says of the same file."""
+    """HTA's numbers for the same file are those that the other tests expect."""
     rows = read(traces["gpu"])
     right = by_the_microsecond(rows)
     compute, busy, idle, share = by_hta(traces["gpu"])
@@ -156,5 +158,7 @@ def test_hta_counts_microseconds_too(traces: dict[str, Path]) -> None:
         t for r in rows if kind_of(r) == "communication" for t in range(r["ts"], r["ts"] + r["dur"])
     }
 
-    assert right[:3] == (compute, busy, idle), "HTA's compute, busy and idle time are others"
-    assert share == pytest.approx(100 * right.overlap / len(talking), abs=0.01), "HTA's overlap"
+    assert right[:3] == (compute, busy, idle), "HTA's compute, busy and idle times differ"
+    assert share == pytest.approx(100 * right.overlap / len(talking), abs=0.01), (
+        "HTA's overlap differs"
+    )

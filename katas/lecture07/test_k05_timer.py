@@ -1,4 +1,4 @@
-"""Tests of k05_timer: a machine with a simulated clock, each of whose lies can be switched on."""
+"""Tests of k05_timer: a machine with a simulated clock, which can lie in five ways."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Microseconds: what a launch costs the CPU, and a kernel the GPU.
+# Microseconds: the CPU's time for a launch, and the GPU's for a kernel.
 LAUNCH, KERNEL = 5.0, 100.0
 
 
 class Machine:
-    """A CPU that launches, a GPU that works behind it, and a clock that both share."""
+    """A CPU that launches, a GPU that works behind it, and a clock they share."""
 
     def __init__(self, *, cold: float = 1, drift: float = 0, noise: float = 0) -> None:
         self.now = 0.0
-        # When the GPU has done all that was launched.
+        # When the GPU will have done all launched work.
         self.done = 0.0
         self.cold, self.drift, self.noise = cold, drift, noise
         self.calls: Counter[str] = Counter()
@@ -33,7 +33,7 @@ class Machine:
         self.random = random.Random(7)  # noqa: S311 - noise, seeded
 
     def clock(self) -> float:
-        """Return the time."""
+        """Return the current time."""
         self.log.append("clock")
         return self.now
 
@@ -59,13 +59,13 @@ class Machine:
 
 
 def measured(machine: Machine, slower: float = 1.05, rounds: int = 30) -> tuple[float, float]:
-    """Compare a kernel with one that takes longer by a factor."""
+    """Compare a kernel with one that is slower by a factor."""
     f, g = machine.kernel("f", KERNEL), machine.kernel("g", KERNEL * slower)
     return compare(f, g, machine.clock, machine.synchronize, rounds)
 
 
 def check(yours: tuple[float, float], why: str) -> None:
-    """Check that the second takes longer by 5 %, give or take 1."""
+    """Check that the second is slower by 5 %, give or take 1."""
     __tracebackhide__ = True
     ratio = yours[1] / yours[0]
     assert ratio == pytest.approx(1.05, abs=0.01), (
@@ -74,23 +74,23 @@ def check(yours: tuple[float, float], why: str) -> None:
 
 
 def test_a_launch_is_not_the_work() -> None:
-    """Both times are those of the GPU, with the launch that it waits for."""
+    """Both times are GPU times, including the launch that the GPU waits for."""
     yours = measured(Machine(), slower=2)
     expected = (LAUNCH + KERNEL, LAUNCH + 2 * KERNEL)
     assert yours == pytest.approx(expected), (
-        f"yours {yours}, expected {expected}: when is the work done, and when was it begun?"
+        f"yours {yours}, expected {expected}: when did the work begin, and when was it done?"
     )
 
 
 def test_work_from_before() -> None:
-    """Whoever calls may have launched something, and so have the untimed calls."""
+    """The caller may have launched work before, and the untimed calls did."""
     machine = Machine()
     machine.kernel("before", 90 * KERNEL)()
     check(measured(machine, rounds=1), "the queue was not empty when the clock was read")
 
 
 def test_the_first_call_is_cold() -> None:
-    """With one round there is no median to hide it."""
+    """With one round, no median can hide the cold call."""
     yours = measured(Machine(cold=50), rounds=1)
     expected = (LAUNCH + KERNEL, LAUNCH + 1.05 * KERNEL)
     assert yours == pytest.approx(expected), (
@@ -99,45 +99,47 @@ def test_the_first_call_is_cold() -> None:
 
 
 def test_the_gpu_heats_up() -> None:
-    """Each run is slower than the last by 1 % of the first."""
+    """Each run is slower than the one before, by 1 % of the first."""
     check(
         measured(Machine(drift=0.01)), "all of f, then all of g, compares a cold GPU with a hot one"
     )
 
 
 def test_some_runs_are_interrupted_or_lucky() -> None:
-    """A fifth of them; the mean follows the long ones, the minimum the short ones."""
+    """A fifth of the runs are noisy; long ones pull up the mean, short ones the minimum."""
     check(measured(Machine(noise=0.2), rounds=101), "take the middle of the sorted times")
 
 
 def test_all_lies_at_the_same_time() -> None:
-    """Cold, noisy, and slower with time."""
+    """The machine is cold, noisy and heating up, all at once."""
     yours = measured(Machine(cold=50, drift=0.0005, noise=0.15), rounds=101)
     check(yours, "each remedy is needed")
 
 
 @pytest.mark.parametrize("rounds", [1, 4])
 def test_rounds(rounds: int) -> None:
-    """One untimed call of each, then so many timed ones, each between two readings of the clock."""
+    """After one untimed call of each come `rounds` timed ones, each between two readings."""
     machine = Machine()
     measured(machine, rounds=rounds)
     calls = dict(machine.calls)
     readings = machine.log.count("clock")
 
-    assert calls == {"f": rounds + 1, "g": rounds + 1}, f"{rounds} rounds: yours calls {calls}"
+    assert calls == {"f": rounds + 1, "g": rounds + 1}, (
+        f"{rounds} rounds: yours makes the calls {calls}, expected {rounds + 1} of each"
+    )
     assert readings == 4 * rounds, f"the clock was read {readings} times, expected {4 * rounds}"
 
 
 def test_the_median_of_an_even_number() -> None:
-    """It lies between the two in the middle."""
+    """With an even number of times, the median is midway between the middle two."""
     yours = measured(Machine(drift=0.1), slower=1, rounds=2)
-    # The untimed calls are the first two; then f is third and fifth, g fourth and sixth.
+    # The first two calls are untimed; then f is third and fifth, g fourth and sixth.
     expected = tuple(LAUNCH + KERNEL * (1 + 0.1 * n) for n in (4, 5))
     assert yours == pytest.approx(expected), f"yours {yours}, expected {expected}"
 
 
 def test_the_median_of_what_the_clock_says() -> None:
-    """Half of the runs are noisy: a mean of those in the middle is another number."""
+    """Half of the runs are noisy, so the mean of the middle ones is a different number."""
     machine, readings = Machine(noise=0.5), list[float]()
 
     def clock() -> float:
@@ -152,4 +154,4 @@ def test_the_median_of_what_the_clock_says() -> None:
         median(time for name, time in zip(timed, times, strict=True) if name == each)
         for each in ("f", "g")
     )
-    assert yours == pytest.approx(expected), f"yours {yours}, the medians are {expected}"
+    assert yours == pytest.approx(expected), f"yours {yours}, but the medians are {expected}"

@@ -1,4 +1,4 @@
-"""Tests of k06_roofline: PyTorch counts the operations, and its tensors say their bytes."""
+"""Tests of k06_roofline: PyTorch counts the operations, and its tensors give the bytes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RULES = {
 
 
 def measure(name: str) -> Work:
-    """Run an operator, count its FLOPs, and the bytes of its tensors."""
+    """Run an operator, and count its FLOPs and the bytes of its tensors."""
     function, dtype, sizes = OPERATORS[name]
     operator = getattr(torch, function.removeprefix("torch."))
     tensors = [torch.ones(size, dtype=getattr(torch, dtype)) for size in sizes]
     with FlopCounterMode(display=False) as counter:
         result = operator(*tensors)
-    # PyTorch counts products alone; an addition is one for each result.
+    # PyTorch counts only products; an addition is one FLOP for each result.
     flops = counter.get_total_flops() or result.numel()
     return Work(flops, sum(x.untyped_storage().nbytes() for x in (*tensors, result)))
 
@@ -40,7 +40,7 @@ def predicted() -> dict[str, tuple[object, ...]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.work(), fresh.work()
-        assert rows == again, "called again, `work` returns other rows"
+        assert rows == again, "called again, `work` returns different rows"
         return {
             name: ({type(row.flops), type(row.bytes)}, row.flops, row.bytes)
             for name, row in rows.items()
@@ -49,29 +49,31 @@ def predicted() -> dict[str, tuple[object, ...]]:
 
 @pytest.mark.given
 def test_two_sides_of_the_ridge() -> None:
-    """Products of large matrices are under the one roof, additions under the other."""
+    """Products of large matrices are compute-bound, additions memory-bound."""
     assert bound(measure("add")) == "memory"
     assert bound(measure("mm")) == "compute"
 
 
 def test_every_operator_is_there() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """There is one row for each operator, there are no others, and none comes from torch."""
     yours = set(predicted())
-    assert yours == set(OPERATORS), f"yours has rows for {sorted(yours)}, OPERATORS others"
+    assert yours == set(OPERATORS), (
+        f"yours has rows for {sorted(yours)}, expected those of OPERATORS"
+    )
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_row(name: str) -> None:
-    """Operations and bytes."""
+    """A row has the operator's FLOPs and bytes."""
     kinds, flops, size = predicted()[name]
     right = measure(name)
 
     assert kinds == {int}, (
-        f"{name}: yours are {', '.join(kind.__name__ for kind in kinds)}, expected whole numbers"
+        f"{name}: your types are {', '.join(kind.__name__ for kind in kinds)}, expected ints"
     )
     assert flops == right.flops, (
         f"{name}: yours {flops} FLOPs, which is not what PyTorch counts. {RULES[name]}"
     )
     assert size == right.bytes, (
-        f"{name}: yours {size} bytes, not those of the tensors. {RULES[name]}"
+        f"{name}: yours {size} bytes, which is not the size of the tensors. {RULES[name]}"
     )

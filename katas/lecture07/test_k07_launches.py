@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Launches(TorchDispatchMode):
-    """Lists operators, and the storages that their results have and their inputs have not."""
+    """Lists operators, and the storages that their results have but their inputs do not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Launches(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> torch.Tensor:
-        """Run it."""
+        """Run the operator."""
         result = func(*args, **(kwargs or {}))
         self.names.append(str(func))
         old = {x.data_ptr() for x in args if isinstance(x, torch.Tensor)}
@@ -45,7 +45,7 @@ class Launches(TorchDispatchMode):
 
 
 def tensors(dtype: torch.dtype = torch.float64) -> dict[str, torch.Tensor]:
-    """Return a parameter, a gradient with zeros, and the state before the first step."""
+    """Return a parameter, a gradient that contains zeros, and the state before the first step."""
     p = torch.arange(1, 9, dtype=dtype).sqrt()
     grad = (torch.arange(8, dtype=dtype) - 3).sin() * torch.tensor(
         [1e-9, 1, 0, 1e3] * 2, dtype=dtype
@@ -63,7 +63,7 @@ def count(how: Callable[..., None]) -> Launches:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 def test_three_steps_of_adam(dtype: torch.dtype) -> None:
-    """Parameter and state, as torch.optim.Adam has them, also for tiny and zero gradients."""
+    """Parameter and state equal torch.optim.Adam's, for tiny and zero gradients too."""
     yours = tensors(dtype)
     p = torch.nn.Parameter(yours["p"].clone())
     adam = torch.optim.Adam([p], RATE, betas=(BETA1, BETA2), eps=EPS, foreach=False)
@@ -80,7 +80,7 @@ def test_three_steps_of_adam(dtype: torch.dtype) -> None:
 
 
 def test_it_is_done_in_place() -> None:
-    """Whoever holds the tensors sees the step, and nothing is returned."""
+    """Anyone who holds the tensors sees the step, and nothing is returned."""
     every = tensors()
     places = {name: x.data_ptr() for name, x in every.items()}
     returned: object = step(*every.values(), 1)
@@ -90,7 +90,7 @@ def test_it_is_done_in_place() -> None:
 
 
 def test_six_launches() -> None:
-    """Each operator that runs counts, and so do its copies."""
+    """Every operator counts, and so do copies."""
     yours, plain = count(step).names, count(plain_step).names
     assert len(yours) <= 6, (
         f"launches: yours {len(yours)}, bar 6, plain {len(plain)}\nyours: {', '.join(yours)}"
@@ -98,19 +98,21 @@ def test_six_launches() -> None:
 
 
 def test_no_launch_is_hidden() -> None:
-    """Three tensors change, so three are launched at least, and none where a mode is off."""
+    """Three tensors change, so there are at least three launches, and none outside the mode."""
     seen, plain = count(step).names, count(plain_step).names
     ready = tensors().values()
     with watched_operators() as every:
         step(*ready, 3)
 
-    assert len(seen) >= 3, f"yours launches {seen}: who has changed p, m and v?"
+    assert len(seen) >= 3, f"yours launches only {seen}: what changed p, m and v?"
     names, arithmetic = ([f"aten::{name.split('.')[1]}" for name in each] for each in (seen, plain))
     hidden = (Counter(every) - Counter(names)) & Counter(arithmetic)
-    assert not hidden, f"yours launches {dict(hidden)} in another thread, or past the count"
+    assert not hidden, (
+        f"yours launches {dict(hidden)} in another thread, or where the mode cannot see it"
+    )
 
 
 def test_one_new_tensor() -> None:
-    """The square root needs a place; all else has one."""
+    """Only the square root needs a new tensor."""
     yours, plain = len(count(step).fresh), len(count(plain_step).fresh)
     assert yours <= 1, f"new tensors: yours {yours}, bar 1, plain {plain}"

@@ -1,4 +1,4 @@
-"""Tests of k09_order: every order is tried, and the clock is that of two streams."""
+"""Tests of k09_order: all orders are tried, and the clock is that of two streams."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from katas.lecture07.k09_order import finish
 
 
 def check(batches: list[Batch]) -> None:
-    """Compare yours with the best of all orders."""
+    """Compare your order with the best of all orders."""
     __tracebackhide__ = True
     yours = best_order(batches)
     indices = range(len(batches))
-    assert sorted(yours) == list(indices), f"yours {yours} is no order of {list(indices)}"
+    assert sorted(yours) == list(indices), f"yours {yours} is not an ordering of {list(indices)}"
     best = min(finish(batches, order) for order in permutations(indices))
     time = finish(batches, yours)
     assert time == best, (
-        f"{batches}\nyours {yours} ends at {time}, the best order at {best}, that of the list at"
-        f" {finish(batches, indices)}. Which copy hides behind no kernel, and which kernel?"
+        f"{batches}\nyours {yours} ends at {time}, the best order at {best}, the given order at"
+        f" {finish(batches, indices)}. Which copy can no kernel hide, and which kernel can no copy"
+        " hide?"
     )
 
 
 def test_the_picture() -> None:
-    """Nothing hides the first copy."""
+    """No kernel hides the first copy."""
     check([Batch(7, 3), Batch(3, 6)])
 
 
@@ -44,28 +45,28 @@ def test_nothing_hides_the_last_kernel() -> None:
 @example([])
 @given(st.lists(st.builds(Batch, st.integers(0, 9), st.integers(0, 9)), max_size=5))
 def test_any_batches(batches: list[Batch]) -> None:
-    """Also none, and times of 0."""
+    """There may be no batches, and times may be 0."""
     before = list(batches)
     check(batches)
-    assert before == batches, "your code has changed the list of batches"
+    assert before == batches, "your code changed the list of batches"
 
 
 def test_a_thousand_batches() -> None:
-    """Too many to try, of both kinds: each copy but the first hides behind a kernel."""
+    """With too many batches to try, a kernel hides every copy but the first."""
     batches = [Batch(i + 1, i) for i in range(1, 501)] + [
         Batch(i, i + 1) for i in range(500, 0, -1)
     ]
     time = finish(batches, best_order(batches))
     bound = 1 + sum(kernel for _, kernel in batches)
     assert time == bound, (
-        f"yours ends at {time}, expected {bound}: the shortest copy, then kernels alone"
+        f"yours ends at {time}, expected {bound}: the shortest copy, then only kernels"
     )
 
 
 @pytest.mark.given
 @given(st.permutations(range(4)), st.lists(st.integers(0, 9), min_size=8, max_size=8))
 def test_the_clock_is_that_of_two_streams(order: list[int], times: list[int]) -> None:
-    """A kernel waits for the event behind its copy; the host launches it all, and waits at last."""
+    """A kernel waits for its copy's event; the host launches everything, and waits at the end."""
     batches = [Batch(*pair) for pair in zip(times[::2], times[1::2], strict=True)]
     gpu = Gpu()
     copies, kernels = gpu.stream(), gpu.stream()

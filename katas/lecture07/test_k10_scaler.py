@@ -1,4 +1,4 @@
-"""Tests of k10_scaler: torch.amp.GradScaler makes the same steps."""
+"""Tests of k10_scaler: torch.amp.GradScaler takes the same steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INF, NAN = float("inf"), float("nan")
 
 
 class Pair:
-    """Yours and PyTorch's, each with parameters and an optimizer of its own."""
+    """Your scaler and PyTorch's, each with its own parameters and optimizer."""
 
     def __init__(self, scale: float = 8.0, interval: int = 2) -> None:
         self.yours = Scaler(scale, interval)
@@ -31,7 +31,7 @@ class Pair:
         ]
 
     def backward(self, slope: float) -> None:
-        """Let the gradients be (1, slope) and 1."""
+        """Set the gradients to (1, slope) and 1."""
         losses = [(a * torch.tensor([1.0, slope])).sum() + b.sum() for a, b, _ in self.parameters]
         for optimizer in self.optimizers:
             optimizer.zero_grad()
@@ -39,7 +39,7 @@ class Pair:
         self.theirs.scale(losses[1]).backward()
 
     def step(self) -> None:
-        """Step and update, and compare."""
+        """Step, update and compare."""
         __tracebackhide__ = True
         self.yours.step(self.optimizers[0])
         self.theirs.step(self.optimizers[1])
@@ -55,21 +55,23 @@ class Pair:
         for mine, right in zip(*self.parameters, strict=True):
             says = "a parameter: yours is not PyTorch's\n".__add__
             torch.testing.assert_close(mine, right, equal_nan=True, msg=says)
-            assert (mine.grad is None) == (right.grad is None), "a .grad has come or gone"
+            assert (mine.grad is None) == (right.grad is None), (
+                "one parameter has a .grad in one of the two, but not in the other"
+            )
             if right.grad is not None:
                 says = "a gradient after the step: yours is not PyTorch's\n".__add__
                 torch.testing.assert_close(mine.grad, right.grad, equal_nan=True, msg=says)
 
 
 def test_a_good_step() -> None:
-    """The parameters step by the gradients without the scale."""
+    """The parameters are updated with the unscaled gradients."""
     pair = Pair()
     pair.backward(1.0)
     pair.step()
 
 
 def test_good_steps_make_it_grow() -> None:
-    """After two of them, and after two more."""
+    """The scale grows after two good steps, and again after two more."""
     pair = Pair()
     for _ in range(5):
         pair.backward(0.25)
@@ -78,14 +80,14 @@ def test_good_steps_make_it_grow() -> None:
 
 @pytest.mark.parametrize("bad", [INF, -INF, NAN])
 def test_a_bad_step_is_skipped(bad: float) -> None:
-    """No parameter moves, also not those whose gradients are fine; the scale is halved."""
+    """No parameter moves, not even those with finite gradients, and the scale is halved."""
     pair = Pair()
     pair.backward(bad)
     pair.step()
 
 
 def test_good_steps_must_follow_one_another() -> None:
-    """One good, one bad, one good: nothing grows, and the next step is a step again."""
+    """After a good, a bad and a good step nothing has grown, and steps are taken again."""
     pair = Pair()
     for slope in (1.0, INF, 1.0, 1.0, 1.0):
         pair.backward(slope)
@@ -93,7 +95,7 @@ def test_good_steps_must_follow_one_another() -> None:
 
 
 def test_unscaled_before_the_step() -> None:
-    """To clip gradients, one unscales first; the step does not divide them again."""
+    """To clip gradients, unscale first; the step does not divide them again."""
     pair = Pair()
     for _ in range(2):
         pair.backward(3.0)
@@ -106,29 +108,31 @@ def test_unscaled_before_the_step() -> None:
 
 
 def test_gradients_are_divided_in_place() -> None:
-    """Whoever holds a gradient, a bucket of DDP say, sees it."""
+    """Anyone who holds a gradient, such as a DDP bucket, sees the result."""
     pair = Pair()
     pair.backward(1.0)
     grad = pair.parameters[0][0].grad
     pair.yours.unscale(pair.optimizers[0])
-    assert pair.parameters[0][0].grad is grad, "yours is another tensor"
+    assert pair.parameters[0][0].grad is grad, (
+        ".grad is another tensor: divide the gradient in place"
+    )
     assert grad.tolist() == [1.0, 1.0], f"yours {grad.tolist()}, expected [1.0, 1.0]"
 
 
 def test_it_does_nothing_until_the_update() -> None:
-    """The step comes in between, and a second call after it divides nothing either."""
+    """A second `unscale` divides nothing, even after the step."""
     pair = Pair()
     pair.backward(3.0)
     pair.yours.step(pair.optimizers[0])
     pair.yours.unscale(pair.optimizers[0])
     grad = pair.parameters[0][0].grad
     assert grad.tolist() == [1.0, 3.0], (
-        f"after `step` and `unscale` yours {grad.tolist()}, expected [1.0, 3.0]: divided once"
+        f"after `step` and `unscale` yours {grad.tolist()}, expected [1.0, 3.0]: divide only once"
     )
 
 
 def test_what_was_noted_counts() -> None:
-    """Who unscales and then clears the gradients still gets no step."""
+    """Clearing the gradients after unscaling does not bring the skipped step back."""
     pair = Pair()
     pair.backward(INF)
     pair.yours.unscale(pair.optimizers[0])
@@ -139,7 +143,7 @@ def test_what_was_noted_counts() -> None:
 
 
 def test_large_gradients_are_finite() -> None:
-    """Each is below the largest float, their sum is not."""
+    """Each gradient is below the largest float, although their sum is not."""
     pair = Pair(scale=1.0)
     pair.backward(1.0)
     for a, _, _ in pair.parameters:
@@ -150,7 +154,7 @@ def test_large_gradients_are_finite() -> None:
 @example([1.0, 1.0, INF, 1.0, INF, INF, NAN, 1.0, 1.0, 1.0], 2)
 @given(st.lists(st.sampled_from([1.0, 1.0, 0.5, INF, NAN]), max_size=9), st.integers(1, 3))
 def test_any_training(slopes: list[float], interval: int) -> None:
-    """With momentum, so that a skipped step must leave the optimizer's state alone."""
+    """With momentum, a skipped step must leave the optimizer's state alone."""
     pair = Pair(interval=interval)
     for slope in slopes:
         pair.backward(slope)

@@ -1,4 +1,4 @@
-"""Tests of k11_graphs: running the function anew is the oracle."""
+"""Tests of k11_graphs: running the function again is the oracle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def values(seed: int) -> torch.Tensor:
-    """Return values that no rounding hides."""
+    """Return values that no rounding can hide."""
     return (torch.arange(6, dtype=torch.float64) + seed).sin().reshape(2, 3)
 
 
@@ -37,7 +37,7 @@ def several(x: torch.Tensor) -> torch.Tensor:
 
 
 def made_within(x: torch.Tensor) -> torch.Tensor:
-    """Fill a tensor that is made within: each run begins with zeros."""
+    """Fill a tensor created inside: each run begins with zeros."""
     total = torch.zeros(3, dtype=x.dtype)
     for row in x:
         total += row
@@ -57,7 +57,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_replay_with_new_values(name: str) -> None:
-    """What was returned by the capture holds the results of now, again and again."""
+    """The tensor returned by the capture holds the new result after every replay."""
     program, x = PROGRAMS[name], values(0)
     graph = Graph()
     y = graph.capture(lambda: program(x))
@@ -70,19 +70,19 @@ def test_replay_with_new_values(name: str) -> None:
         says = f"{name}, replayed: yours is not what the program gives\n".__add__
         torch.testing.assert_close(y, program(x), rtol=1e-12, atol=1e-12, msg=says)
     assert place == y.data_ptr(), (
-        "the result lies elsewhere: whoever has its address reads old values"
+        "the result has moved: code that kept its address reads old values"
     )
 
 
 def test_an_empty_graph() -> None:
-    """Nothing was launched, so nothing is."""
+    """A graph without launches replays nothing."""
     graph = Graph()
-    assert graph.capture(lambda: 7) == 7, "the result of `work` is returned, whatever it is"
+    assert graph.capture(lambda: 7) == 7, "capture returns the result of `work`, whatever it is"
     graph.replay()
 
 
 def test_python_does_not_run_again() -> None:
-    """A number is baked in, and a branch is taken for good: the famous surprise."""
+    """Numbers and branches are frozen at the capture: a well-known surprise."""
     x, factor, calls = torch.ones(2), 3.0, []
 
     def work() -> torch.Tensor:
@@ -95,22 +95,26 @@ def test_python_does_not_run_again() -> None:
     x.fill_(2)
     graph.replay()
 
-    assert [1] == calls, f"`work` was called {len(calls)} times, expected 1: replay launches only"
-    assert y.tolist() == [6.0, 6.0], f"yours {y.tolist()}, expected [6, 6]: 3 was recorded"
+    assert [1] == calls, f"`work` was called {len(calls)} times, expected 1: replay only launches"
+    assert y.tolist() == [6.0, 6.0], (
+        f"yours {y.tolist()}, expected [6, 6]: the capture recorded the factor 3"
+    )
 
 
 def test_another_input_is_not_seen() -> None:
-    """The addresses are those of the capture: copy into the static input."""
+    """Addresses are those of the capture, so copy new values into the static input."""
     box = [torch.ones(2)]
     graph = Graph()
     y = graph.capture(lambda: box[0] + 1)
     box[0] = torch.zeros(2)
     graph.replay()
-    assert y.tolist() == [2.0, 2.0], f"yours {y.tolist()}, expected [2, 2], of the old input"
+    assert y.tolist() == [2.0, 2.0], (
+        f"yours {y.tolist()}, expected [2, 2], computed from the old input"
+    )
 
 
 def test_a_replay_overwrites_the_last() -> None:
-    """There is one place for the result; who wants to keep it, copies it."""
+    """The result has one place, so copy what you want to keep."""
     x = torch.ones(2)
     graph = Graph()
     first = graph.capture(lambda: x + 1)
@@ -122,7 +126,7 @@ def test_a_replay_overwrites_the_last() -> None:
 
 
 def test_two_graphs_and_a_second_capture() -> None:
-    """Each has its own launches, and a capture replaces those before."""
+    """Each graph has its own launches, and a new capture replaces the old one."""
     x = torch.ones(2)
     graph, other = Graph(), Graph()
     a = graph.capture(lambda: x * 2)
@@ -131,17 +135,19 @@ def test_two_graphs_and_a_second_capture() -> None:
     x.fill_(3)
     graph.replay()
     found = [each.tolist()[0] for each in (a, b, c)]
-    assert found == [2.0, 5.0, 21.0], f"yours {found}, expected [2, 5, 21]: the last capture alone"
+    assert found == [2.0, 5.0, 21.0], (
+        f"yours {found}, expected [2, 5, 21]: only the last capture counts"
+    )
 
 
 def test_a_model_without_autograd() -> None:
-    """Weights are read where they are, after a step of training too, and nothing is recorded."""
+    """Weights are read where they are, even after a training step, and autograd records nothing."""
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
     x = values(0)
     graph = Graph()
     with unchanged(model=model, x=x):
         y = graph.capture(partial(model, x))
-    assert not y.requires_grad, "yours has a graph of autograd: of a replay it would know nothing"
+    assert not y.requires_grad, "yours has an autograd graph, which would know nothing of a replay"
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.5)
@@ -151,7 +157,7 @@ def test_a_model_without_autograd() -> None:
 
 
 def test_a_write_to_the_input_is_replayed() -> None:
-    """As every launch: a counter counts."""
+    """An in-place write is a launch like any other, so a counter counts."""
     count = torch.zeros(1)
     graph = Graph()
     graph.capture(partial(count.add_, 1))
@@ -161,7 +167,7 @@ def test_a_write_to_the_input_is_replayed() -> None:
 
 
 def test_a_replay_launches_what_was_captured() -> None:
-    """No operator is left out; copies into the old places may be added."""
+    """No operator is left out; only copies into the old tensors may be added."""
     x = values(0)
     graph = Graph()
 

@@ -1,4 +1,4 @@
-"""Tests of k12_graph_trees: each unit of memory has an owner, and is looked after."""
+"""Tests of k12_graph_trees: each unit of memory has an owner, which is tracked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NONE: frozenset[str] = frozenset()
 
 
 def test_above_what_is_alive() -> None:
-    """The question of the brief."""
+    """The question in the brief has two answers."""
     yours = [place(3, [(0, 4)]), place(3, [])]
     assert yours == [(4, 7), (0, 3)], f"yours {yours}, expected (4, 7), and (0, 3) if a is dead"
 
@@ -24,7 +24,7 @@ def test_above_what_is_alive() -> None:
 @example(2, [(2, 3)])
 @given(st.integers(1, 4), st.lists(st.integers(0, 12).map(lambda i: (i, i + 1)), unique=True))
 def test_the_lowest_gap(size: int, taken: list[tuple[int, int]]) -> None:
-    """Tried from 0 on, a unit at a time."""
+    """The oracle tries every start from 0 up."""
     used = {unit for low, high in taken for unit in range(low, high)}
     start = next(s for s in range(99) if not used & set(range(s, s + size)))
     before = list(taken)
@@ -32,22 +32,24 @@ def test_the_lowest_gap(size: int, taken: list[tuple[int, int]]) -> None:
     assert yours == (start, start + size), (
         f"size {size}, taken {taken}: yours {yours}, expected {(start, start + size)}"
     )
-    assert before == taken, "your code has changed the list of what is taken"
+    assert before == taken, "your code changed the list `taken`"
 
 
 def test_an_iteration_is_replayed() -> None:
-    """The first is recorded, the second has the same path."""
+    """The first iteration is recorded; the second takes the same path, and is replayed."""
     tree, found = Tree(), []
     for _ in range(2):
         tree.restart()
         found += [tree.run("A", {"a": 4}, NONE), tree.run("B", {"b": 3}, frozenset("a"))]
-    assert found == [False, False, True, True], f"replayed: yours {found}, expected the second pass"
+    assert found == [False, False, True, True], (
+        f"replayed: yours {found}, expected only the second iteration"
+    )
     assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
     assert tree.current.places == {"a": (0, 4), "b": (4, 7)}, f"yours {tree.current.places}"
 
 
 def test_another_liveness_is_another_recording() -> None:
-    """If a is dead, B may lie in its place; where it is alive, the old recording holds."""
+    """If a is dead, B may use its place; if a is alive, the old recording is used."""
     tree, found, places = Tree(), [], []
     for alive in (frozenset("a"), NONE, frozenset("a"), NONE):
         tree.restart()
@@ -55,14 +57,14 @@ def test_another_liveness_is_another_recording() -> None:
         found.append(tree.run("B", {"b": 3}, alive))
         places.append(tree.current.places)
     assert found == [False, False, True, True], (
-        f"B replayed: yours {found}, expected from the third"
+        f"B replayed: yours {found}, expected from the third run on"
     )
     assert places[0] == places[2] == {"a": (0, 4), "b": (4, 7)}, f"with a alive: yours {places[0]}"
     assert places[1] == places[3] == {"b": (0, 3)}, f"with a dead: yours {places[1]}"
 
 
 def test_branches_share_memory() -> None:
-    """Only one of B and C follows A, so both lie in the same place."""
+    """Only one of B and C follows A, so both use the same place."""
     tree, ends = Tree(), {}
     for name, size in (("B", 3), ("C", 5)):
         tree.restart()
@@ -70,18 +72,20 @@ def test_branches_share_memory() -> None:
         tree.run(name, {name: size}, frozenset("a"))
         ends[name] = tree.current.places[name]
     assert ends == {"B": (4, 7), "C": (4, 9)}, (
-        f"yours {ends}: what a branch uses is free in another"
+        f"yours {ends}: memory used in one branch is free in another"
     )
 
 
 def test_the_way_matters() -> None:
-    """A graph is recorded anew after another one, though nothing is alive."""
+    """A graph is recorded again after a different one, even if nothing is alive."""
     tree = Tree()
     assert not tree.run("A", {"a": 4}, NONE)
-    assert not tree.run("A", {"a": 4}, NONE), "A after A is no child of the root"
+    assert not tree.run("A", {"a": 4}, NONE), (
+        "A after A is not a child of the root, so it is recorded"
+    )
     tree.restart()
-    assert tree.run("A", {"a": 4}, NONE), "after a restart, the first A is found again"
-    assert tree.run("A", {"a": 4}, NONE), "and so is the second"
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, the first A has to be found again"
+    assert tree.run("A", {"a": 4}, NONE), "after a restart, the second A has to be found again, too"
     assert tree.recorded == 2, f"recordings: yours {tree.recorded}, expected 2"
 
 
@@ -96,7 +100,7 @@ def test_a_grandparent_is_alive() -> None:
 
 
 def test_results_are_placed_in_their_order() -> None:
-    """Neither by size nor by name."""
+    """Results are not placed by size or by name."""
     tree = Tree()
     tree.run("A", {"y": 1, "b": 3, "x": 2}, NONE)
     expected = {"y": (0, 1), "b": (1, 4), "x": (4, 6)}
@@ -106,24 +110,24 @@ def test_results_are_placed_in_their_order() -> None:
 
 
 def test_which_results_are_alive() -> None:
-    """Not only how many: a recording for a held a writes over b."""
+    """It matters which results are alive: a recording made while a was held overwrites b."""
     tree, found = Tree(), []
     for alive in ("a", "b", "a"):
         tree.restart()
         tree.run("A", {"a": 1, "b": 1}, NONE)
         found.append(tree.run("B", {"c": 1}, frozenset(alive)))
     assert found == [False, False, True], (
-        f"B replayed: yours {found}, expected the third time: first a is alive, then b, then a"
+        f"B replayed: yours {found}, expected only the third time: a is alive, then b, then a"
     )
 
 
 def test_three_things_find_a_recording() -> None:
-    """The sizes are none of them: they were recorded."""
+    """Sizes do not identify a recording: they were recorded."""
     tree, found = Tree(), []
     for size in (4, 9):
         tree.restart()
         found.append(tree.run("A", {"a": size}, NONE))
-    assert found == [False, True], f"replayed: yours {found}, expected the second time"
+    assert found == [False, True], f"replayed: yours {found}, expected only the second time"
     assert tree.current.places == {"a": (0, 4)}, f"yours {tree.current.places}, recorded (0, 4)"
 
 
@@ -137,7 +141,7 @@ def test_three_things_find_a_recording() -> None:
     )
 )
 def test_what_is_alive_survives(iterations: list[list[tuple[str, int, set[int]]]]) -> None:
-    """Whatever runs: a graph writes to no result that is held, and a known path is no recording."""
+    """No graph overwrites a result that is held, and a known path is never recorded again."""
     tree, known = Tree(), set()
     for steps in iterations:
         tree.restart()
@@ -149,11 +153,15 @@ def test_what_is_alive_survives(iterations: list[list[tuple[str, int, set[int]]]
             name_and_count = f"{name}{count}"
             path += ((name_and_count, alive),)
             replayed = tree.run(name_and_count, results, alive)
-            assert replayed == (path in known), f"{path}: yours replays: {replayed}"
+            assert replayed == (path in known), (
+                f"{path}: yours {'replays' if replayed else 'records'} it"
+            )
             known.add(path)
             places = tree.current.places
             for each in alive:
-                assert places.get(each) == held[each], f"{each} is alive, and has moved or is gone"
+                assert places.get(each) == held[each], (
+                    f"{each} is alive, but has moved or is missing"
+                )
             units = [unit for low, high in places.values() for unit in range(low, high)]
             assert len(units) == len(set(units)), f"two results share memory: {places}"
             assert set(places) == alive | set(results), f"yours has places for {set(places)}"

@@ -1,4 +1,4 @@
-"""Tests of k13_events: given code writes the files, and TensorBoard does where it is installed."""
+"""Tests of k13_events: given code writes the files, and so does TensorBoard if it is installed."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     Curves = dict[str, list[tuple[int, float]]]
 
 VARINT, EIGHT, LENGTH, FOUR = 0, 1, 2, 5
-# Its numbers are no floats of 32 bits, one step is left out, and one takes two bytes.
+# Its numbers are not exact in float32, one step is omitted, and one takes two bytes.
 POINTS = [("loss/train", 0, 0.7), ("loss/train", 1, 0.1), ("lr", 1, 1e-3), ("loss/train", 300, 0.0)]
-# What is in the way: an empty summary, a histogram's value, a text with its metadata.
+# To be skipped: an empty summary, a histogram's value, a text with its metadata.
 OTHERS = (b"", b"\x0a\x05\x0a\x01h\x2a\x00", b"\x0a\x0a\x0a\x01t\x4a\x02\x0a\x00\x42\x01\x08")
 
 
@@ -58,25 +58,25 @@ def record(message: bytes) -> bytes:
 
 
 def value(tag: str, number: float) -> bytes:
-    """Return a field 1 of a Summary: a scalar."""
+    """Return field 1 of a Summary: a scalar."""
     return field(1, LENGTH, field(1, LENGTH, tag.encode()) + field(2, FOUR, pack("<f", number)))
 
 
 def event(summary: bytes | None, step: int, *more: bytes) -> bytes:
-    """Return an Event, as SummaryWriter writes it: a step of 0 is left out."""
+    """Return an Event as SummaryWriter writes it: a step of 0 is omitted."""
     parts = [field(1, EIGHT, pack("<d", 1.5e9)), field(2, VARINT, step) if step else b"", *more]
     return b"".join(parts) + (b"" if summary is None else field(5, LENGTH, summary))
 
 
 def written(points: list[tuple[str, int, float]]) -> bytes:
-    """Return a file with these points; it begins with the version and the name of its writer."""
+    """Return a file with these points, beginning with the version and the name of its writer."""
     version = field(3, LENGTH, b"brain.Event:2"), field(10, LENGTH, field(1, LENGTH, b"writer"))
     events = [event(None, 0, *version), *(event(value(t, x), step) for t, step, x in points)]
     return b"".join(map(record, events))
 
 
 def as_float32(points: list[tuple[str, int, float]]) -> Curves:
-    """Return what is left of points when numbers have 32 bits."""
+    """Return the points, with their numbers rounded to 32 bits."""
     found: Curves = defaultdict(list)
     for tag, step, x in points:
         found[tag].append((step, unpack("<f", pack("<f", x))[0]))
@@ -84,14 +84,14 @@ def as_float32(points: list[tuple[str, int, float]]) -> Curves:
 
 
 def compare(data: bytes, expected: Curves) -> None:
-    """Compare the points in the bytes of a file; NaN is equal to NaN."""
+    """Compare the points in the bytes of a file; NaN equals NaN."""
     __tracebackhide__ = True
     yours = scalars(data)
     assert repr(expected) == repr(yours), f"{data!r}\nyours     {yours}\nexpected  {expected}"
 
 
 def test_one_record() -> None:
-    """A message of three bytes."""
+    """A record has a message of three bytes."""
     yours = list(records(record(b"abc")))
     assert [b"abc"] == yours, f"yours {yours}, expected [b'abc']: 12 bytes, then the message"
 
@@ -99,7 +99,7 @@ def test_one_record() -> None:
 @example([b"ab" * 200, b"", b"abc"])
 @given(st.lists(st.binary(max_size=9), max_size=3))
 def test_a_file_that_grows(messages: list[bytes]) -> None:
-    """Empty messages and long ones; cut anywhere, it has those that are whole."""
+    """Messages may be empty or long; a file cut anywhere has the complete ones."""
     parts = [record(message) for message in messages]
     data = b"".join(parts)
     ends = list(accumulate(map(len, parts)))
@@ -113,7 +113,7 @@ def test_a_file_that_grows(messages: list[bytes]) -> None:
 
 @pytest.mark.parametrize("place", range(19))
 def test_a_byte_that_has_changed(place: int) -> None:
-    """In a length, in a message, or in a CRC: what comes before it is right, then it raises."""
+    """A changed byte in a length, message or CRC raises, after the records before it."""
     broken = bytearray(record(b"abc"))
     broken[place] ^= 64
     for rest in (record(b"more"), b""):
@@ -125,14 +125,14 @@ def test_a_byte_that_has_changed(place: int) -> None:
             says = str(error)
         where = "in the middle" if rest else "at the end"
         assert "are not those that were written" in says, (
-            f"byte {place} of a record {where} is wrong, and yours raises no error: {found}; one"
-            " that is not whole yet is shorter"
+            f"byte {place} of a record {where} is wrong, but yours raises no error: {found}; an"
+            " incomplete record would be shorter"
         )
         assert found in ([b"fine"], []), f"byte {place} of a record is wrong: yours gives {found}"
 
 
 def test_an_empty_message_is_checked() -> None:
-    """It has a CRC like others."""
+    """An empty message has a CRC like any other."""
     broken = bytearray(record(b""))
     broken[-1] ^= 1
     with pytest.raises(ValueError, match="are not those that were written"):
@@ -140,7 +140,7 @@ def test_an_empty_message_is_checked() -> None:
 
 
 def test_fields_of_each_kind() -> None:
-    """Those of the brief."""
+    """Fields of each kind, as in the brief, are split."""
     data = bytes.fromhex("0801 0d0000803f 12026162 09 0000000000000840")
     yours = list(fields(data))
     expected = [(1, 1), (1, b"\0\0\x80?"), (2, b"ab"), (1, b"\0\0\0\0\0\0\x08@")]
@@ -158,36 +158,36 @@ drawn = st.one_of(
 @example([(16, (VARINT, 300)), (16, (LENGTH, b"x" * 130)), (1, (LENGTH, b""))])
 @given(st.lists(st.tuples(st.integers(1, 5000), drawn), max_size=5))
 def test_any_fields(message: list[tuple[int, tuple[int, int | bytes]]]) -> None:
-    """Keys and lengths of more than a byte; a number may come several times."""
+    """Keys and lengths may take several bytes, and a number may occur several times."""
     data = b"".join(field(place, kind, each) for place, (kind, each) in message)
     yours, expected = list(fields(data)), [(place, each) for place, (_, each) in message]
     assert expected == yours, f"{data.hex(' ')}\nyours     {yours}\nexpected  {expected}"
 
 
 def test_two_points() -> None:
-    """A float32 is not the float64 that was written."""
+    """A number comes back as float32, not as the float64 that was written."""
     compare(record(event(value("a", 0.1), 5)) * 2, {"a": [(5, 0.10000000149011612)] * 2})
 
 
 def test_step_0_is_not_written() -> None:
-    """It is what a step is that is not there: 0, and not the step before."""
+    """A missing step is 0, not the step before."""
     compare(written([("a", 7, 1.0), ("a", 0, 0.0)]), {"a": [(7, 1.0), (0, 0.0)]})
 
 
 def test_no_points() -> None:
-    """The version is an event, too; and nothing at all has no curves."""
+    """The version is an event too; an empty file has no curves."""
     compare(written([]), {})
     compare(b"", {})
 
 
 def test_other_values() -> None:
-    """Histograms and texts have a tag and no float32."""
+    """Histograms and texts have a tag but no float32."""
     data = b"".join(record(event(summary, 3)) for summary in OTHERS)
     compare(data + written([("a", 1, 2.0)]), {"a": [(1, 2.0)]})
 
 
 def test_several_values_and_any_order() -> None:
-    """Of one summary; the number may stand before its tag, the summary before its step."""
+    """A summary may have several values; number and tag, summary and step come in any order."""
     swapped = field(1, LENGTH, field(2, FOUR, pack("<f", 4.0)) + field(1, LENGTH, "β/猫".encode()))
     data = field(5, LENGTH, value("a", 3.0) + swapped + value("a", 5.0)) + field(2, VARINT, 9)
     compare(record(data), {"a": [(9, 3.0), (9, 5.0)], "β/猫": [(9, 4.0)]})
@@ -200,12 +200,12 @@ def test_several_values_and_any_order() -> None:
     )
 )
 def test_any_curves(points: list[tuple[str, int, float]]) -> None:
-    """Also NaN, infinities and -0; in the order of the file, not of the steps."""
+    """Numbers may be NaN, infinite or -0, and keep the order of the file, not of the steps."""
     compare(written(points), as_float32(points))
 
 
 def by_summary_writer(folder: Path) -> Path:
-    """Return the file that PyTorch's SummaryWriter makes of `POINTS`, and of more."""
+    """Return the file that PyTorch's SummaryWriter makes of `POINTS` and other values."""
     from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - may be missing
 
     with SummaryWriter(str(folder)) as writer:
@@ -228,7 +228,7 @@ def by_accumulator(file: Path) -> Curves:
 
 
 def test_a_file_of_a_training(tmp_path: Path) -> None:
-    """As SummaryWriter writes it; if TensorBoard is installed, also one that it has written."""
+    """The file is like SummaryWriter's, or SummaryWriter's own if TensorBoard is installed."""
     file = tmp_path / "events.out.tfevents.1500000000.host.1.0"
     file.write_bytes(written(POINTS))
     compare(file.read_bytes(), as_float32(POINTS))
@@ -238,15 +238,15 @@ def test_a_file_of_a_training(tmp_path: Path) -> None:
 
 
 def test_nobody_else_reads() -> None:
-    """Yours takes the bytes apart, with the standard library alone: TensorBoard may be missing."""
+    """Your answer uses only the standard library, since TensorBoard may be missing."""
     with forbids(kata) as fresh:
         yours = fresh.scalars(written(POINTS))
-    assert 2 == len(yours), f"yours has curves of {[*yours]}, expected of loss/train and lr"
+    assert 2 == len(yours), f"yours has curves for {[*yours]}, expected loss/train and lr"
 
 
 @pytest.mark.given
 def test_the_given_functions() -> None:
-    """A varint of two bytes; the CRC-32C of 32 zeros stands in RFC 3720, and is masked here."""
+    """A varint may take two bytes; the CRC-32C of 32 zeros is in RFC 3720, and is masked here."""
     assert (300, 3) == varint(b"\xff\xac\x02", 1), "the given varint has changed"
     crc = 0x8A9136AA
     right = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
@@ -259,13 +259,13 @@ def test_the_given_functions() -> None:
     reason=f"TensorBoard is not installed; {install_group('tensorboard')}",
 )
 def test_tensorboard_reads_and_writes_the_same(tmp_path: Path) -> None:
-    """Events of the tests are those of SummaryWriter, and its reader finds the same numbers."""
+    """SummaryWriter writes the tests' events, and TensorBoard's reader finds the same numbers."""
     file = tmp_path / "events.out.tfevents.1500000000.host.1.0"
     file.write_bytes(written([*POINTS, ("inf", 2, math.inf)]))
     expected = as_float32([*POINTS, ("inf", 2, math.inf)])
-    assert expected == by_accumulator(file), "TensorBoard finds other points in the tests' file"
+    assert expected == by_accumulator(file), "TensorBoard finds different points in the tests' file"
     real = by_summary_writer(tmp_path / "real").read_bytes()
     for tag, step, x in POINTS:
         assert record(event(value(tag, x), step)) in real, (
-            f"SummaryWriter writes another record of {tag} at {step}"
+            f"SummaryWriter writes a different record for {tag} at {step}"
         )

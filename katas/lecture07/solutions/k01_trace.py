@@ -1,4 +1,4 @@
-"""Who takes the time? A profile, and its table."""
+"""Who takes the time? Look at a profile and its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When does the profiler record? Its schedule, from nothing."""
+"""When does the profiler record? Its schedule, from scratch."""
 
 from __future__ import annotations
 

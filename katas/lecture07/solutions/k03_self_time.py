@@ -1,4 +1,4 @@
-"""Self times from a Chrome trace, as the profiler's table has them."""
+"""Compute self times from a Chrome trace, as the profiler's table shows them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 def read_calls(path: str | Path) -> list[Call]:
     """Return the operators and ranges of a trace file, in the order of the file. Given."""
     rows = json.loads(Path(path).read_text(encoding="utf-8"))["traceEvents"]
-    # Microseconds with three decimals are whole nanoseconds; of floats, sums would not be.
+    # Microseconds with three decimals are whole nanoseconds, whose sums are exact; floats' are not.
     return [
         Call(
             row["name"],
@@ -55,7 +55,7 @@ def parents(calls: Sequence[Call]) -> list[int | None]:
 
 
 def self_times(calls: Sequence[Call]) -> dict[str, int]:
-    """Return the nanoseconds that calls of each name had to themselves."""
+    """Return the total self time of the calls of each name, in nanoseconds."""
     times = Counter[str]()
     for call, parent in zip(calls, parents(calls), strict=True):
         times[call.name] += call.end - call.start

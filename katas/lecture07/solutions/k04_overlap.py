@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Breakdown(NamedTuple):
-    """Where the time of a GPU went, in microseconds."""
+    """How the time of a GPU was spent, in microseconds."""
 
     compute: int
     busy: int
@@ -25,7 +25,7 @@ class Breakdown(NamedTuple):
 
 
 def kind_of(row: Mapping[str, object]) -> str:
-    """Return "memory", "communication", "compute", or "" for what no GPU has run. Given."""
+    """Return "memory", "communication", "compute", or "" for what ran on no GPU. Given."""
     name, cat = str(row.get("name")), row.get("cat")
     if cat in {"gpu_memcpy", "gpu_memset"}:
         return "memory"
@@ -35,7 +35,7 @@ def kind_of(row: Mapping[str, object]) -> str:
 
 
 def merged(intervals: Iterable[Interval]) -> list[Interval]:
-    """Return the time that the intervals cover, as sorted intervals that don't even touch."""
+    """Return the time the intervals cover, as sorted intervals that neither overlap nor touch."""
     found: list[Interval] = []
     for start, end in sorted(intervals):
         if found and start <= found[-1][1]:
@@ -46,14 +46,14 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def overlap(a: Sequence[Interval], b: Sequence[Interval]) -> int:
-    """Return how long both are covered; each may overlap itself."""
+    """Return how long both lists are covered; the intervals of one list may overlap."""
     alone = sum(end - start for each in (a, b) for start, end in merged(each))
     together = sum(end - start for start, end in merged([*a, *b]))
     return alone - together
 
 
 def breakdown(rows: Sequence[Mapping[str, object]]) -> Breakdown:
-    """Return where the time went between the first start and the last end on the GPU."""
+    """Return how the time between the first start and the last end on the GPU was spent."""
     kinds: dict[str, list[Interval]] = {"memory": [], "communication": [], "compute": []}
     for row in rows:
         if kind := kind_of(row):

@@ -9,7 +9,7 @@ RIDGE = 20
 
 
 class Work(NamedTuple):
-    """What an operator does."""
+    """The work of an operator."""
 
     flops: int
     bytes: int
@@ -20,7 +20,7 @@ def bound(work: Work) -> str:
     return "compute" if work.flops >= RIDGE * work.bytes else "memory"
 
 
-# The function, the dtype of its tensors, their sizes.
+# The function, its tensors' dtype, and their sizes.
 OPERATORS: dict[str, tuple[str, str, list[tuple[int, ...]]]] = {
     "add": ("torch.add", "float32", [(300, 500), (300, 500)]),
     "add_row": ("torch.add", "float32", [(300, 500), (500,)]),

@@ -13,7 +13,7 @@ RATE, BETA1, BETA2, EPS = 0.01, 0.9, 0.99, 1e-8
 
 
 def plain_step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
-    """Take step `t`, the first of which is 1: change `p`, `m` and `v` in place. Given."""
+    """Take step `t`, counted from 1: change `p`, `m` and `v` in place. Given."""
     m.copy_(BETA1 * m + (1 - BETA1) * grad)
     v.copy_(BETA2 * v + (1 - BETA2) * grad * grad)
     mean, square = m / (1 - BETA1**t), v / (1 - BETA2**t)
@@ -21,7 +21,7 @@ def plain_step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
 
 
 def step(p: Tensor, grad: Tensor, m: Tensor, v: Tensor, t: int) -> None:
-    """Do what `plain_step` does, in at most six launches, with at most one new tensor."""
+    """Do what `plain_step` does in at most six launches, with at most one new tensor."""
     m.lerp_(grad, 1 - BETA1)
     v.mul_(BETA2).addcmul_(grad, grad, value=1 - BETA2)
     root = (1 - BETA2**t) ** 0.5

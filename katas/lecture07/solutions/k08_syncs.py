@@ -25,13 +25,13 @@ class Report(NamedTuple):
 def train(model: nn.Module, batches: Iterable[Batch], rate: float) -> Report:
     """Train on (inputs, targets, mask), by SGD with the gradient clipped to norm 1.
 
-    A mask has the shape of the targets. Elements outside of it don't count, whatever they hold:
-    they may be NaN. Each mask has an element at least, and there is at least one batch.
+    A mask has the shape of the targets. Ignore the elements outside it, whatever they hold: they
+    may be NaN. Each mask selects at least one element, and there is at least one batch.
     """
     losses = []
     for inputs, targets, mask in batches:
         errors = model(inputs) - targets
-        # NaN times zero is NaN, in backward too: choose before anything is squared.
+        # NaN times zero is NaN, in backward too: select before you square anything.
         loss = torch.where(mask, errors, 0).square().sum() / mask.sum()
         grads = torch.autograd.grad(loss, list(model.parameters()))
         norm = torch.stack([grad.square().sum() for grad in grads]).sum().sqrt()

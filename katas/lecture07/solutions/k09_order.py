@@ -1,4 +1,4 @@
-"""Perf: find out which batch is copied first."""
+"""Perf: find out which batch to copy first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """How long a batch is copied, and how long a kernel works on it."""
+    """How long it takes to copy a batch, and how long a kernel works on it."""
 
     copy: int
     kernel: int
@@ -31,7 +31,7 @@ def best_order(batches: Sequence[Batch]) -> list[int]:
 
     def key(i: int) -> tuple[bool, int]:
         copy, kernel = batches[i]
-        # Those that copy for a shorter time than they compute, the shortest first; then the others.
+        # First those whose copy is shorter than their kernel, shortest copy first; then the others.
         return (False, copy) if copy < kernel else (True, -kernel)
 
     return sorted(range(len(batches)), key=key)

@@ -1,4 +1,4 @@
-"""A gradient scaler: as large as it can be, and a step skipped now and then."""
+"""A gradient scaler: keep the scale as large as possible, and skip a step now and then."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import torch
 
 
 class Scaler:
-    """Scales the loss for one optimizer. `scale`, the number, grows and shrinks."""
+    """Scales the loss for one optimizer. The number `scale` grows and shrinks."""
 
     def __init__(self, scale: float = 2.0**16, growth_interval: int = 2000) -> None:
         self.scale, self.growth_interval = scale, growth_interval
-        # Good steps since the scale has changed; and of this step, what `unscale` has found.
+        # Good steps since the scale last changed; and for this step, what `unscale` did and found.
         self.good = 0
         self.unscaled = self.found_inf = False
 
     def scaled(self, loss: torch.Tensor) -> torch.Tensor:
-        """Return the loss to call backward of. Given."""
+        """Return the loss on which to call backward. Given."""
         return loss * self.scale
 
     @torch.no_grad()
     def unscale(self, optimizer: torch.optim.Optimizer) -> None:
-        """Divide each ``.grad`` of the optimizer by the scale, in place; note inf and NaN."""
+        """Divide each ``.grad`` of the optimizer by the scale, in place, and record inf and NaN."""
         if self.unscaled:
             return
         self.unscaled = True
@@ -31,13 +31,13 @@ class Scaler:
                     self.found_inf |= not parameter.grad.isfinite().all()
 
     def step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Unscale, unless that is done, and call ``optimizer.step()`` if all is finite."""
+        """Unscale unless done already; call ``optimizer.step()`` if all gradients are finite."""
         self.unscale(optimizer)
         if not self.found_inf:
             optimizer.step()
 
     def update(self) -> None:
-        """Halve the scale if inf or NaN was found; after `growth_interval` good steps double it."""
+        """Halve the scale if inf or NaN was found; double it after `growth_interval` good steps."""
         self.good = 0 if self.found_inf else self.good + 1
         if self.found_inf:
             self.scale *= 0.5

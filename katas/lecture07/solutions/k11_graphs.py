@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class Recorder(TorchDispatchMode):
-    """Lists each operator that runs within: function, arguments, keywords, and result. Given."""
+    """Lists each operator that runs inside: function, arguments, keywords and result. Given."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[tuple[Callable, tuple, dict, Any]] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operator and note it."""
+        """Run the operator and record it."""
         result = func(*args, **(kwargs or {}))
         self.calls.append((func, args, kwargs or {}, result))
         return result
@@ -43,18 +43,18 @@ class Graph:
         self.calls: list[tuple[Callable, tuple, dict, Any]] = []
 
     def capture(self, work: Callable[[], T]) -> T:
-        """Run `work` one time without autograd, keep its operators, and return its result."""
+        """Run `work` once without autograd, keep its operators, and return its result."""
         with torch.no_grad(), Recorder() as recorder:
             result = work()
         self.calls = recorder.calls
         return result
 
     def replay(self) -> None:
-        """Run the operators again, on whatever their arguments hold now."""
+        """Run the operators again, on the current values of their arguments."""
         with torch.no_grad():
             for func, args, kwargs, result in self.calls:
                 again = func(*args, **kwargs)
                 for old, new in zip(tensors_of(result), tensors_of(again), strict=True):
-                    # A view, or what an operator has written in place, is there already.
+                    # A view, or the result of an in-place operator, is already there.
                     if old.data_ptr() != new.data_ptr():
                         old.copy_(new)

@@ -1,4 +1,4 @@
-"""Trees of CUDA graphs: which recording may be replayed, and who shares memory."""
+"""Trees of CUDA graphs: which recording can be replayed, and which results can share memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Node:
-    """A recording: where the results lie that are alive after it, and what was recorded next."""
+    """A recording: the places of the results alive after it, and what was recorded next."""
 
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[tuple[str, frozenset[str]], Node] = field(default_factory=dict)
 
 
 def place(size: int, taken: list[tuple[int, int]]) -> tuple[int, int]:
-    """Return the lowest (start, end) of `size` that touches nothing of `taken`."""
+    """Return the lowest (start, end) of `size` that overlaps nothing in `taken`."""
     start = 0
     for low, high in sorted(taken):
         if start + size <= low:
@@ -30,7 +30,7 @@ def place(size: int, taken: list[tuple[int, int]]) -> tuple[int, int]:
 
 
 class Tree:
-    """Graphs that follow one another, in one pool of memory. `current` is the last that ran."""
+    """Graphs that follow one another in one memory pool. `current` is the last one that ran."""
 
     def __init__(self) -> None:
         self.root = self.current = Node()

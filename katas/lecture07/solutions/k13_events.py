@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# Bytes of a field, by its kind, where neither a varint nor a length says it. Given.
+# Bytes of a field, by its kind, for the kinds with a fixed size. Given.
 SIZES = {1: 8, 5: 4}
 
 
 def masked_crc(data: bytes) -> int:
-    """Return the CRC-32C of `data`, rotated and shifted as event files have it. Given."""
+    """Return the CRC-32C of `data`, rotated and shifted as in event files. Given."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -27,7 +27,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def checked(data: bytes, start: int, end: int) -> bytes:
-    """Return ``data[start:end]``, or raise if the CRC in the next 4 bytes is another. Given."""
+    """Return ``data[start:end]``, or raise if the CRC in the next 4 bytes does not match. Given."""
     if int.from_bytes(data[end : end + 4], "little") != masked_crc(data[start:end]):
         raise ValueError(f"the bytes from {start} to {end} are not those that were written")
     return data[start:end]
@@ -57,7 +57,7 @@ def records(data: bytes) -> Iterable[bytes]:
 
 
 def fields(message: bytes) -> Iterable[tuple[int, int | bytes]]:
-    """Return number and value of each field: a varint as an int, all else as its bytes."""
+    """Return number and value of each field: a varint as an int, everything else as its bytes."""
     place = 0
     while place < len(message):
         key, place = varint(message, place)
