@@ -4,9 +4,9 @@
 
     print(torch.export.export(Scorer(), (torch.rand(4, 3),)))
 
-Six placeholders for one input: the graph owns no tensor, its weights arrive as arguments. And two
-lines of ``forward`` have left no trace. Read the signature in `origins`; then do by hand in `call`
-what ``program.module()`` does for you. Six lines.
+There are six placeholders for one input: the graph owns no tensor, so weights arrive as arguments.
+And two lines of ``forward`` have left no trace. In `origins` read the signature; in `call` do by
+hand what ``program.module()`` does for you. Six lines.
 
 Begin with ``print(program.graph_signature.input_specs)``.
 Afterwards open ``torch/export/graph_signature.py`` (`InputSpec`) in site-packages.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Given: a parameter or two, buffers, a tensor that is neither, and Python."""
+    """Given: parameters, buffers, a tensor that is neither, and Python side effects."""
 
     shift: torch.Tensor
     cache: torch.Tensor
@@ -41,15 +41,15 @@ class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return scores of shape (n, 2) for x of shape (n, 3)."""
-        print("forward of", x)  # noqa: T201 - the lesson: who prints, and when?
+        print("forward of", x)  # noqa: T201 - the lesson: when does this print?
         self.shapes.append(x.shape)
         return torch.relu(self.fc(x)) * self.scale + self.shift + self.cache
 
 
 def origins(program: ExportedProgram) -> dict[str, str | None]:
-    """Return each placeholder's name, in order, with its tensor's name in the Module.
+    """Return a dict from each placeholder's name, in order, to its tensor's name in the Module.
 
-    None for what the caller passes in.
+    The value is None for what the caller passes in.
     """
     # TODO: a placeholder's name is spec.arg.name.
     raise NotImplementedError("origins")
@@ -60,5 +60,5 @@ def call(program: ExportedProgram, *inputs: torch.Tensor) -> tuple[Any, ...]:
 
     The Module's tensors are in two dicts: ``program.state_dict`` and ``program.constants``.
     """
-    # TODO: the inputs of the caller come in their order.
+    # TODO: use the caller's inputs in their order.
     raise NotImplementedError("call")

@@ -1,15 +1,15 @@
-"""Trace against script: predict which branch survives.
+"""Trace versus script: predict which branch survives.
 
 Before ``torch.export`` a model left Python through TorchScript, in two ways. ``torch.jit.trace``
-runs it and writes down the operators; ``torch.jit.script`` compiles its source. They agree until
+runs it and records the operators; ``torch.jit.script`` compiles its source. They agree until
 Python decides something:
 
-    if x.sum() > 0:        the trace has one branch, and only warns: for `total` not even that
+    if x.sum() > 0:        the trace has one branch, with only a warning; `total` gets not even one
 
 Each program in `PROGRAMS` is traced with ``x = ones(4)``, and called with ``y = full((8,), -3.0)``.
-Predict both results, on paper: while your rows are read, nothing of torch is there.
+Predict both results, on paper: your rows cannot call torch.
 
-Begin with `mean` against `length`.
+Begin by comparing `mean` with `length`.
 Afterwards read the warning in the docstring of `trace`, ``torch/jit/_trace.py`` in site-packages.
 """
 
@@ -44,12 +44,12 @@ def mean(x: torch.Tensor) -> torch.Tensor:
 
 
 def length(x: torch.Tensor) -> torch.Tensor:
-    """Divide by a length, an int of Python."""
+    """Divide by a length, which is a Python int."""
     return x.sum() / len(x)
 
 
 def item(x: torch.Tensor) -> torch.Tensor:
-    """Multiply by a number that was a tensor."""
+    """Multiply by a number taken from a tensor."""
     return x.max() * x.min().item()
 
 
@@ -57,10 +57,10 @@ PROGRAMS = {function.__name__: function for function in (sign, total, mean, leng
 
 
 def predictions() -> dict[str, tuple[float, float]]:
-    """Return for each of `PROGRAMS` what its trace returns for y, and what its script returns.
+    """Return for each program what its trace returns for y, and what its script returns.
 
-    One more row, "mixed". First a traced function that calls the script of `sign`, second a
-    scripted one that calls the trace of `sign`.
+    Add one more row, "mixed": first the result of a traced function that calls the script of
+    `sign`, then that of a scripted one that calls the trace of `sign`.
     """
     # TODO: return {"sign": (..., ...), ..., "mixed": (..., ...)}
     raise NotImplementedError("predictions")

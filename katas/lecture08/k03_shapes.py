@@ -1,23 +1,23 @@
 """Which sizes may change? Say so, and find out what became a constant.
 
-An exported program takes the shapes of its example and no others:
+An exported program accepts the shapes of its example and no others:
 
     Guard failed: x.size()[0] == 4
 
 ``dynamic_shapes`` says what may vary. With ``strict=False``, the default, a size marked
-``Dim.AUTO`` that your code turns into a number, by ``len(x)`` or ``int(x.shape[0])``, becomes a
-constant without a word; ``Dim.DYNAMIC`` and a named ``Dim`` refuse.
+``Dim.AUTO`` silently becomes a constant if your code turns it into a number, by ``len(x)`` or
+``int(x.shape[0])``; ``Dim.DYNAMIC`` and a named ``Dim`` raise an error.
 
 1. `frozen` finds the constants. Print ``node.meta["val"].shape`` of a placeholder: a size is an
-   int or a SymInt, and a SymInt that became a constant is a SymInt still. But it prints as 4.
+   int or a SymInt. A SymInt that became a constant is still a SymInt, but it prints as 4.
 2. `specs` has an entry for each of `CONTRACTS`. The code of `Sums` would accept any rows; what you
-   write is a promise to those who call, and the artefact keeps it.
+   write is a promise to its callers, and the artefact enforces it.
 
     rows = Dim("rows", max=64)           y has rows + 1 of them: a derived dim
 
 About 12 lines. Begin on paper: which contracts need one name for two sizes?
-Real life differs: sizes 0 and 1 are special. An example of one row is a constant for AUTO, which
-logs a warning, and an error for the others.
+Real life differs: sizes 0 and 1 are special. With an example of one row, AUTO makes a constant and
+logs a warning; the others raise an error.
 Afterwards open ``torch/export/dynamic_shapes.py`` (`Dim`) in site-packages.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Sums(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Given: sums over the rows of x and of y, which need not be equally many."""
+    """Given: sums over the rows of x and of y, of which there may be different numbers."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Return shape (3,) for x of shape (n, 3) and y of shape (m, 3)."""
@@ -54,20 +54,20 @@ CONTRACTS = {
 
 
 def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
-    """Return for each tensor of the caller the dims that are constants, with their sizes.
+    """Return for each input of the caller the dims that are constants, with their sizes.
 
-    ``{"x": {1: 3}}`` for x of shape (n, 3), ``{}`` for an x without constants; ints, no SymInts.
-    Parameters and buffers are not the caller's: ``program.graph_signature.user_inputs`` has the
-    names of what is.
+    ``{"x": {1: 3}}`` for x of shape (n, 3), ``{}`` for an x without constants; return ints, not
+    SymInts. Leave out parameters and buffers: ``program.graph_signature.user_inputs`` has the names
+    of the caller's inputs.
     """
     # TODO: go through the placeholders of program.graph.
     raise NotImplementedError("frozen")
 
 
 def specs() -> dict[str, Any]:
-    """Return a ``dynamic_shapes`` for `Sums` by the name of its contract.
+    """Return a ``dynamic_shapes`` for `Sums` for each contract's name.
 
-    Each is a dict with the keys x and y: ``{dim: Dim}`` for what varies, None for what does not.
+    Each is a dict with the keys x and y: ``{dim: Dim}`` for dims that vary, None if none does.
     """
-    # TODO: one dict of dicts.
+    # TODO: return one dict of dicts.
     raise NotImplementedError("specs")

@@ -1,7 +1,7 @@
 """Unbacked sizes: numbers without a value.
 
-``x[x > 0]`` has as many elements as are positive. While ``torch.export`` traces there are no
-values, so its size is a symbol, u0. You may add to it, multiply it, slice by it. But:
+``x[x > 0]`` has as many elements as x has positive ones. While ``torch.export`` traces there are no
+values, so that size is a symbol, u0. You may add to it, multiply it, slice by it. But:
 
     if found.shape[0] == 0:     Could not guard on data-dependent expression Eq(u0, 0)
 
@@ -12,13 +12,13 @@ Some questions are harmless. PyTorch keeps a range for each symbol, and the rang
                                         u0 == 9   False
                                         u0 > 5    an error: it depends
 
-1. `decide` answers by the range alone.
-2. `check` does what ``torch._check`` does: it promises, so the range shrinks.
-3. `first` has a branch that raises. Promise instead; the artefact tests it when it is called.
-4. `mean_of_positive` wants both branches. Leave the question to the call: arithmetic, or
-   ``torch.cond`` over x. (Over `found` works with torch 2.13, and not yet with 2.11.)
+1. `decide` answers from the range alone.
+2. `check` does what ``torch._check`` does: it makes a promise, so the range shrinks.
+3. `first` has a branch that raises. Promise instead; the artefact checks it when it is called.
+4. `mean_of_positive` needs both branches. Decide when it is called: use arithmetic, or
+   ``torch.cond`` over x. (Over `found` it works with torch 2.13, but not with 2.11.)
 
-About 10 lines. Begin on paper: u0 > 1 is a range too, from 2 on. In which ways can two ranges
+About 10 lines. Begin on paper: u0 > 1 is a range too, from 2 up. In which ways can two ranges
 overlap?
 Afterwards open ``torch/fx/experimental/symbolic_shapes.py`` (`guard_or_false`) in site-packages.
 """
@@ -33,7 +33,7 @@ import torch  # noqa: TC002 - your answer calls it
 
 @dataclass
 class Unbacked:
-    """Given: an int of which its range is known, both ends included."""
+    """Given: an int of which only the range is known, both ends included."""
 
     lower: float = -inf
     upper: float = inf
@@ -61,7 +61,7 @@ class Unbacked:
 
 @dataclass
 class Condition:
-    """Given: `size` is at least `lower` and at most `upper`. As a bool it is decided, or raises."""
+    """Given: `lower` <= `size` <= `upper`. Using it as a bool decides it, or raises."""
 
     size: Unbacked
     lower: float
@@ -76,16 +76,16 @@ class Condition:
 
 
 def decide(condition: Condition) -> bool | None:
-    """Return whether it holds for each value in the range (True) or for none (False).
+    """Return True if it holds for each value in the range, False if for none.
 
-    None if that depends on the value.
+    Return None if that depends on the value.
     """
     # TODO: compare two ranges.
     raise NotImplementedError("decide")
 
 
 def check(condition: Condition) -> None:
-    """Promise the condition: of the range of its size, keep what fulfils it."""
+    """Promise the condition: keep the part of its size's range that fulfils it."""
     if decide(condition) is False:
         raise RuntimeError(f"expected {condition} to be True, but got False")
     # TODO: change condition.size.
@@ -95,8 +95,8 @@ def check(condition: Condition) -> None:
 def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
     """Return the sum of the first `count` elements of a vector; raise if it has fewer.
 
-    `count` is an int64 without dims, and not negative, which need not be promised. The message of
-    a promise is for Python: the artefact has its own.
+    `count` is an int64 tensor without dims; it is not negative, and you need not promise that. A
+    promise's message is only for Python: the artefact has its own.
     """
     n = count.item()
     # TODO: this branch does not export.
@@ -106,9 +106,9 @@ def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
 
 
 def mean_of_positive(x: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the positive elements of a vector, 0 if there is none."""
+    """Return the mean of the positive elements of a vector, or 0 if there are none."""
     found = x[x > 0]
-    # TODO: nor does this one.
+    # TODO: this one does not export either.
     if found.shape[0] == 0:
         return x.new_zeros(())
     return found.mean()

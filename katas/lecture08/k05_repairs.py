@@ -1,20 +1,20 @@
 """Debug: six programs that do not export.
 
-You export a model, and PyTorch answers with a page. One of its first lines says what is wrong, in
-its own words, and the fix is one line:
+You export a model, and PyTorch answers with a page of text. One of its first lines says what is
+wrong, and the fix is one line:
 
     Could not guard on data-dependent expression Eq(u0, 1)     Python asks for a value
     You marked ... as dynamic but your code specialized it     a size became a number
     Encountered aliasing during higher order op tracing        a branch returned its input
 
-Mend all six, a line each, so that they return what the docstrings say. Dim 0 of `average` and
+Fix all six, a line each, so that they return what the docstrings say. Dim 0 of `average` and
 `positions` is exported as ``Dim.DYNAMIC``; the other sizes are fixed.
 
-Begin by running the tests with ``--all-failures``: for each program one quotes PyTorch.
-Real life differs: worse are programs that do export and are wrong. A global, a ``list.append``, a
-random number of Python: what they were is in the artefact, without a word.
-Afterwards open ``torch/_higher_order_ops/cond.py`` (`cond`) in site-packages. Its docstring has no
-word on what `flip` does.
+Begin by running the tests with ``--all-failures``: for each program, one test quotes PyTorch.
+Real life differs: programs that export and are wrong are worse. The value of a global, of a
+``list.append`` or of a Python random number is silently stored in the artefact.
+Afterwards open ``torch/_higher_order_ops/cond.py`` (`cond`) in site-packages. Its docstring does
+not mention what `flip` does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import torch
 
 
-# TODO: mend them. Nothing here raises NotImplementedError: it is code that does not export.
+# TODO: fix them. Nothing here raises NotImplementedError: this is code that does not export.
 
 
 def shift(x: torch.Tensor) -> torch.Tensor:
@@ -41,7 +41,7 @@ def scale(x: torch.Tensor) -> torch.Tensor:
 
 @dataclass
 class Pair:
-    """Two tensors of one shape: what a program may take as its input, if PyTorch knows it."""
+    """Two tensors of one shape; a program may take it as its input, if PyTorch knows the class."""
 
     left: torch.Tensor
     right: torch.Tensor
@@ -53,7 +53,7 @@ def distance(pair: Pair) -> torch.Tensor:
 
 
 def average(x: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the rows of x, of shape (n, 3): shape (3,)."""
+    """Return the mean of the rows of x: shape (3,) for x of shape (n, 3)."""
     return x.sum(0) / int(x.shape[0])
 
 

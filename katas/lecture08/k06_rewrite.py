@@ -1,15 +1,15 @@
-"""Rewrite a TorchScript graph in place: fold what is constant, sweep what is unused.
+"""Rewrite a TorchScript graph in place: fold constants, sweep unused nodes.
 
-TorchScript is deprecated, and its graphs still run: nodes in order, blocks within nodes, each value
-defined before its uses. A pass edits them where they are:
+TorchScript is deprecated, but its graphs still run: nodes in order, blocks within nodes, each value
+defined before its uses. A pass edits them in place:
 
     %1 : int = prim::Constant[value=2]()           %1 : int = prim::Constant[value=2]()
     %2 : int = prim::Constant[value=3]()
     %3 : int = aten::mul(%1, %2)             ->    %5 : int = prim::Constant[value=6]()
     %4 : Tensor = aten::add(%x, %3, %1)            %4 : Tensor = aten::add(%x, %5, %1)
 
-1. `fold`: %5 takes the place of %3, and the uses of %3 move to it.
-2. `sweep`: what has no uses goes, here %2. Printing, prim::RaiseException and writes stay.
+1. `fold`: %5 replaces %3, and the uses of %3 move to it.
+2. `sweep`: remove nodes without uses, here %2. Printing, prim::RaiseException and writes stay.
 
 Together about 18 lines; ``dir(torch.Graph)`` and ``dir(torch.Node)`` list your tools.
 
@@ -38,7 +38,7 @@ ACTS = ("prim::Print", "prim::RaiseException", "prim::SetAttr", "aten::warn")
 
 
 def nodes_of(block: Graph | Block) -> list[Node]:
-    """Return the nodes of a block in order, and behind each those of the blocks in it. Given."""
+    """Return the nodes of a block in order, each followed by those of its own blocks. Given."""
     return [
         each
         for node in block.nodes()
@@ -49,17 +49,17 @@ def nodes_of(block: Graph | Block) -> list[Node]:
 def fold(graph: Graph) -> None:
     """Replace each node whose kind is in FOLDS and whose inputs are two constant ints.
 
-    Its result takes its place, and may make the next fold possible. A division by zero stays in
-    the graph, to raise when it runs. An overflow may stay too, or become the int of 64 bits to
-    which it wraps. New constants go where the node was. The graph's insert point, which is at no
-    node that folds, stays where it is.
+    Put the new constant where the node was; it may make the next fold possible. Leave a division by
+    zero in the graph, so that it raises when it runs. An overflow may stay too, or become the
+    64-bit int to which it wraps. Leave the graph's insert point where it is; it is never at a node
+    that folds.
     """
     # TODO: toIValue, insertConstant, replaceAllUsesWith, destroy.
     raise NotImplementedError("fold")
 
 
 def acts(node: Node) -> bool:
-    """Return whether a node does more than compute its outputs, or a node in its blocks does.
+    """Return whether a node, or a node in its blocks, does more than compute its outputs.
 
     That is: its kind is in ACTS, or its ``schema()`` marks an argument as written, as in
     ``Tensor(a!)``.
@@ -69,6 +69,6 @@ def acts(node: Node) -> bool:
 
 
 def sweep(graph: Graph) -> None:
-    """Destroy the nodes that do not act and whose outputs nothing uses, until none is left."""
-    # TODO: the order is all.
+    """Destroy nodes that do not act and whose outputs have no uses, until there are none."""
+    # TODO: the order is what matters.
     raise NotImplementedError("sweep")

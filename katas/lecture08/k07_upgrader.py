@@ -1,7 +1,7 @@
 """Change one line of a file, and a model computes something else.
 
-Up to PyTorch 1.5, integer tensors divided to integers. TorchScript archives of that time still do:
-a file says its version, and the loader puts older operators' meaning back.
+Up to PyTorch 1.5, dividing integer tensors gave integers. TorchScript archives from that time still
+do: a file states its version, and the loader restores the old meaning of operators.
 
     torch.jit.save(model, "m.pt")                        version 4       5 / 2 is 2.5
     open("m.pt", "wb").write(aged(old_bytes, 2))         version 2       5 / 2 is 2
@@ -23,7 +23,7 @@ def aged(archive: bytes, version: int) -> bytes:
     """Return a copy of a TorchScript archive, a zip file, that states another version.
 
     The version is a line of text in the record ``version`` of the archive's one top folder. The
-    other records keep names, order and content, among them ``extra/version``, if it is there.
+    other records keep their names, order and content, including a user's ``extra/version``.
     """
-    # TODO: read each record of the one, write it to the other.
+    # TODO: copy each record from the old archive to the new one.
     raise NotImplementedError("aged")

@@ -1,4 +1,4 @@
-"""Tests of k01_artefact: your call is compared with the Module and with PyTorch's signature."""
+"""Tests of k01_artefact: your answers are compared with the Module and with PyTorch's signature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHERE = "look at print(program), and at torch/export/graph_signature.py"
 
 
 class Two(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Two inputs that may not be swapped, a weight between them, two outputs."""
+    """Two inputs that must not be swapped, a weight between them, two outputs."""
 
     factor: torch.Tensor
 
@@ -40,7 +40,7 @@ class Two(nn.Module):  # type: ignore[misc, unused-ignore]
 
 
 def exported(model: nn.Module, *inputs: torch.Tensor) -> ExportedProgram:
-    """Return what torch.export makes of a Module."""
+    """Return the exported program of a Module."""
     from torch.export import export  # noqa: PLC0415 - imports sympy
 
     return export(model, inputs)
@@ -52,7 +52,7 @@ def rows(count: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 
 def expected_origins(program: ExportedProgram) -> dict[str, str | None]:
-    """Return what PyTorch says, from four properties of the signature."""
+    """Return PyTorch's answer, from four properties of the signature."""
     signature = program.graph_signature
     names = {
         **signature.inputs_to_parameters,
@@ -79,7 +79,7 @@ def check(program: ExportedProgram, expected: Any, *inputs: torch.Tensor) -> Non
 
 @pytest.mark.given
 def test_python_ran_while_it_was_exported(capsys: pytest.CaptureFixture[str]) -> None:
-    """It prints a tensor without values; called, it prints no line, and the list is empty."""
+    """Export prints a tensor without values; calling the artefact prints and appends nothing."""
     model = Scorer()
     program = exported(model, rows(3))
     while_exported = capsys.readouterr().out
@@ -87,12 +87,12 @@ def test_python_ran_while_it_was_exported(capsys: pytest.CaptureFixture[str]) ->
     while_called = capsys.readouterr().out
 
     assert "forward of FakeTensor" in while_exported, f"export printed {while_exported!r}"
-    assert not while_called, f"the artefact printed {while_called!r}, expected not a line"
+    assert not while_called, f"the artefact printed {while_called!r}, expected nothing"
     assert [] == model.shapes, f"{model.shapes} was appended, expected []: export undoes it"
 
 
 def test_origins_of_a_linear() -> None:
-    """Two parameters, and the input of the caller."""
+    """A linear layer has two parameters, and the caller passes the input."""
     program = exported(nn.Linear(3, 2), rows(3))
     yours, theirs = origins(program), expected_origins(program)
 
@@ -100,7 +100,7 @@ def test_origins_of_a_linear() -> None:
 
 
 def test_origins_of_each_kind() -> None:
-    """Parameters, both kinds of buffer, a constant; in the order of the placeholders."""
+    """Parameters, both kinds of buffer and a constant come in placeholder order."""
     program = exported(Scorer(), rows(3))
     yours, theirs = origins(program), expected_origins(program)
 
@@ -108,7 +108,7 @@ def test_origins_of_each_kind() -> None:
 
 
 def test_call_a_linear() -> None:
-    """Its tensors are all in the state dict."""
+    """The tensors of a linear layer are all in the state dict."""
     model = nn.Linear(3, 2)
     program = exported(model, rows(3))
 
@@ -116,7 +116,7 @@ def test_call_a_linear() -> None:
 
 
 def test_call_with_each_kind() -> None:
-    """A buffer that is not persistent is in no state dict; find out where it is."""
+    """A non-persistent buffer is not in the state dict; find out where it is."""
     model = Scorer()
     program = exported(model, rows(3))
 
@@ -124,7 +124,7 @@ def test_call_with_each_kind() -> None:
 
 
 def test_call_with_two_inputs() -> None:
-    """In the order of the caller; a second call gives the same, and writes to none of them."""
+    """Inputs keep the caller's order; a second call returns the same, and writes to no input."""
     model = Two()
     first, second = rows(2, torch.float64), rows(2, torch.float64) * 0.7
     program = exported(model, first, second)
@@ -134,7 +134,7 @@ def test_call_with_two_inputs() -> None:
 
 
 def test_weights_are_arguments() -> None:
-    """The graph holds none: with other values in the state dict the answer is another."""
+    """The graph holds no weights: other values in the state dict give another answer."""
     model = Two()
     x = rows(2, torch.float64)
     program = exported(model, x, x)
@@ -145,9 +145,9 @@ def test_weights_are_arguments() -> None:
 
 
 def test_nobody_else_calls() -> None:
-    """``module()`` puts the tensors back: that is what you do by hand."""
+    """``module()`` puts the tensors back, and that is what you do by hand."""
     program = exported(nn.Linear(3, 2), rows(3))
     others = "torch.export.ExportedProgram.module", "torch.export.unflatten", "torch.export._unlift"
     with forbids(kata, *others) as fresh:
         yours = fresh.call(program, rows(3))
-    assert (4, 2) == tuple(yours[0].shape), f"yours has the shape {tuple(yours[0].shape)}"
+    assert (4, 2) == tuple(yours[0].shape), f"your shape is {tuple(yours[0].shape)}"

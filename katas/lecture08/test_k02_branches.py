@@ -1,4 +1,4 @@
-"""Tests of k02_branches: each program is traced, scripted, run, and compared with your row."""
+"""Tests of k02_branches: each program is traced, scripted and run, and compared with your row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from katas.lecture08.k02_branches import PROGRAMS
 from plugins.kit import forbids
 
 
-# What decides each row; the right answer itself stands nowhere but in PyTorch.
+# The rule that decides each row; the answer itself is not stored, PyTorch computes it.
 RULES = {
     "sign": "a tensor becomes a bool of Python: a trace cannot see what Python does with it",
     "total": "a loop of Python is gone from a trace: what it did for four rows is written down",
@@ -29,7 +29,7 @@ NAMES = [*PROGRAMS, "mixed"]
 def compiled(function: Any, *, traced: bool) -> Any:
     """Return the trace of a function for four ones, or its script."""
     with warnings.catch_warnings():
-        # Both are deprecated; and a trace warns where it may be wrong.
+        # Both are deprecated, and a trace warns if it may be wrong.
         warnings.simplefilter("ignore")
         if traced:
             return torch.jit.trace(function, (torch.ones(4),), check_trace=False)
@@ -38,9 +38,9 @@ def compiled(function: Any, *, traced: bool) -> Any:
 
 @cache
 def found(name: str, *, traced: bool) -> float:
-    """Return what PyTorch returns for eight times -3."""
+    """Return PyTorch's result for eight times -3."""
     if name == "mixed":
-        # What is called is compiled in the other way.
+        # The function it calls is compiled the other way.
         inner = compiled(PROGRAMS["sign"], traced=not traced)
 
         def program(x: torch.Tensor) -> torch.Tensor:
@@ -58,13 +58,13 @@ def predicted() -> dict[str, tuple[float, float]]:
     for name, row in rows.items():
         kinds = [type(each) for each in row]
         numbers = len(kinds) == 2 and {*kinds} <= {int, float}
-        assert numbers, f"{name}: expected two numbers, yours has {row}"
+        assert numbers, f"{name}: expected two numbers, yours is {row}"
     return rows
 
 
 @pytest.mark.given
 def test_a_trace_only_warns() -> None:
-    """It is made all the same, and right for what it has seen."""
+    """Despite the warning a trace is made, and is right for its example."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trace = torch.jit.trace(PROGRAMS["sign"], (torch.ones(4),), check_trace=False)
@@ -75,7 +75,7 @@ def test_a_trace_only_warns() -> None:
 
 
 def test_every_program_is_predicted() -> None:
-    """There is a row of two numbers for each, and no other; your rows cannot call torch."""
+    """Each program has a row of two numbers, there are no others, and none comes from torch."""
     yours = {*predicted()}
 
     assert {*NAMES} == yours, f"yours has rows for {sorted(yours)}; expected {NAMES}"
@@ -83,7 +83,7 @@ def test_every_program_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_prediction(name: str) -> None:
-    """First the trace, then the script."""
+    """The first number is the trace's result, the second the script's."""
     yours = predicted()[name]
     wrong = [
         f"yours  the {what} returns {number}; PyTorch's returns another number"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 WHERE = "look at Dim in torch/export/dynamic_shapes.py"
-# What an exported program says to a shape, with any torch of the matrix.
+# How an exported program rejects a shape, on any torch of the matrix.
 GUARD = re.compile(r"guard|expected input|constraint", re.IGNORECASE)
 # The rows of x and y in the examples, and whether n rows of x and m of y keep the contract.
 KEEPS: dict[str, tuple[int, int, Callable[[int, int], bool]]] = {
@@ -42,7 +42,7 @@ Y_ROWS = (2, 3, 4, 5, 6, 8, 9, 10, 16, 32, 33, 63, 64, 65, 66, 126, 128, 130, 20
 
 
 class Program(nn.Module):  # type: ignore[misc, unused-ignore]
-    """A function of tensors, as the Module that export wants, with a parameter of its own."""
+    """A function of tensors, wrapped in a Module for export, with a parameter."""
 
     def __init__(self, function: Callable[..., torch.Tensor]) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Program(nn.Module):  # type: ignore[misc, unused-ignore]
 
 
 class Scale(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Inputs with other names; one has no dims, and so no constants."""
+    """Inputs with other names; one has no dims, and therefore no constants."""
 
     def forward(self, table: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
         """Multiply."""
@@ -68,14 +68,14 @@ def rows(count: int) -> torch.Tensor:
 
 
 def exported(model: nn.Module, n: int, m: int, spec: Any) -> ExportedProgram:
-    """Return what torch.export makes of a Module, for n rows of x and m of y."""
+    """Return the exported program of a Module, for n rows of x and m of y."""
     from torch.export import export  # noqa: PLC0415 - imports sympy
 
     return export(model, (rows(n), rows(m)), dynamic_shapes=spec)
 
 
 def check_frozen(function: Callable[..., torch.Tensor], n: int, m: int, expected: Any) -> None:
-    """Export a function with every row marked AUTO, and compare what became a constant."""
+    """Export a function with all rows marked AUTO, and compare what became a constant."""
     from torch.export import Dim  # noqa: PLC0415 - imports sympy
 
     auto = {"x": {0: Dim.AUTO}, "y": {0: Dim.AUTO}}
@@ -83,15 +83,17 @@ def check_frozen(function: Callable[..., torch.Tensor], n: int, m: int, expected
     with unchanged(program.state_dict):
         yours = frozen(program)
 
-    assert {"x", "y"} == {*yours}, f"yours has {[*yours]}, expected x and y: weights are no inputs"
+    assert {"x", "y"} == {*yours}, f"yours has {[*yours]}, expected x and y: weights are not inputs"
     kinds = {type(size) for sizes in yours.values() for size in sizes.values()}
-    assert kinds <= {int}, f"yours has {kinds}, expected int: a SymInt keeps what made it alive"
+    assert kinds <= {int}, (
+        f"yours has {kinds}, expected int: a SymInt keeps its whole ShapeEnv alive"
+    )
     assert yours == expected, f"yours    {yours}\nexpected {expected}\n{program.graph}"
 
 
 @cache
 def artefact(name: str) -> Callable[..., torch.Tensor]:
-    """Return the exported `Sums` of a contract, to be called."""
+    """Return the callable program of `Sums`, exported under a contract."""
     n, m, _ = KEEPS[name]
     program: Callable[..., torch.Tensor] = exported(Sums(), n, m, specs()[name]).module()
     return program
@@ -99,23 +101,25 @@ def artefact(name: str) -> Callable[..., torch.Tensor]:
 
 @pytest.mark.given
 def test_auto_is_silent_and_dynamic_is_not() -> None:
-    """The one mark makes a constant of len(x), the other an error."""
+    """With AUTO, len(x) becomes a constant; with DYNAMIC, it is an error."""
     from torch.export import Dim  # noqa: PLC0415 - imports sympy
 
     model = Program(lambda x, _: x.sum(0) / len(x))
     program = exported(model, 4, 4, {"x": {0: Dim.AUTO}, "y": None})
-    assert not program.range_constraints, f"expected no range, {program.range_constraints}"
+    assert not program.range_constraints, (
+        f"expected no range constraints, found {program.range_constraints}"
+    )
     with pytest.raises(RuntimeError, match="specialized it to be a constant"):
         exported(model, 4, 4, {"x": {0: Dim.DYNAMIC}, "y": None})
 
 
 def test_one_dim_is_frozen() -> None:
-    """The rows may change, the columns not."""
+    """The rows may change, but the columns may not."""
     check_frozen(lambda x, y: x.sum(0) + y.sum(0), 4, 5, {"x": {1: 3}, "y": {1: 3}})
 
 
 def test_a_tensor_without_constants() -> None:
-    """It is there all the same; and the names are those of the Module's inputs."""
+    """It has an entry all the same, and the names are those of the Module's inputs."""
     from torch.export import export  # noqa: PLC0415 - imports sympy
 
     yours = frozen(export(Scale(), (rows(4), torch.tensor(0.3))))
@@ -124,33 +128,33 @@ def test_a_tensor_without_constants() -> None:
 
 
 def test_a_size_that_became_a_number() -> None:
-    """len(x) is an int of Python, and so is int(x.shape[0]); x.shape[0] is not."""
+    """len(x) is a Python int, and so is int(x.shape[0]); x.shape[0] is not."""
     rule = {"x": {0: 4, 1: 3}, "y": {1: 3}}
     check_frozen(lambda x, y: x.sum(0) / len(x) + y.sum(0) / y.shape[0], 4, 5, rule)
     check_frozen(lambda x, y: x.sum(0) / int(x.shape[0]) + y.sum(0), 4, 5, rule)
 
 
 def test_a_constant_next_to_it() -> None:
-    """Added to a tensor of four rows, x must have four."""
+    """If x is added to a tensor of four rows, x must have four."""
     check_frozen(
         lambda x, y: (x + rows(4)).sum(0) + y.sum(0), 4, 5, {"x": {0: 4, 1: 3}, "y": {1: 3}}
     )
 
 
 def test_an_example_of_one_row() -> None:
-    """One row would be broadcast: another program. So AUTO takes it as a constant."""
+    """One row would be broadcast, a different program, so AUTO makes it a constant."""
     check_frozen(lambda x, y: x.sum(0) + y.sum(0), 4, 1, {"x": {1: 3}, "y": {0: 1, 1: 3}})
 
 
 def test_sizes_that_depend_on_each_other() -> None:
-    """As many rows of y as of x, or twice as many: no constant."""
+    """If y has as many rows as x, or twice as many, no size is a constant."""
     rule = {"x": {1: 3}, "y": {1: 3}}
     check_frozen(lambda x, y: (x + y).sum(0), 4, 4, rule)
     check_frozen(lambda x, y: (torch.cat([x, x]) + y).sum(0), 4, 8, rule)
 
 
 def test_every_contract_has_a_spec() -> None:
-    """No more and no less, and of x and y."""
+    """Each contract has one spec, which covers x and y."""
     yours = specs()
     assert CONTRACTS.keys() == yours.keys(), f"yours has {[*yours]}, expected {[*CONTRACTS]}"
     for name, spec in yours.items():
@@ -159,34 +163,34 @@ def test_every_contract_has_a_spec() -> None:
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_what_the_contract_allows(name: str) -> None:
-    """Whatever keeps it is accepted, and answered as by the Module."""
+    """Sizes that keep the contract are accepted, with the Module's answer."""
     program, keeps = artefact(name), KEEPS[name][2]
     for n, m in product(X_ROWS, Y_ROWS):
         if keeps(n, m):
             try:
                 yours = program(rows(n), rows(m))
             except (AssertionError, RuntimeError) as error:
-                pytest.fail(f"{name}: {CONTRACTS[name]}\nyours refuses {n} and {m}: {error}")
+                pytest.fail(f"{name}: {CONTRACTS[name]}\nyours rejects {n} and {m} rows: {error}")
             says = f"{name}: another answer than the Module's for {n} and {m} rows\n"
             torch.testing.assert_close(yours, Sums()(rows(n), rows(m)), msg=says.__add__)
 
 
 @pytest.mark.parametrize("name", [name for name in CONTRACTS if name != "free"])
 def test_what_the_contract_forbids(name: str) -> None:
-    """Whatever breaks it is refused when the artefact is called, though the code would take it."""
+    """The artefact rejects sizes that break the contract, though the code would accept them."""
     program, keeps = artefact(name), KEEPS[name][2]
     for n, m in product(X_ROWS, Y_ROWS):
         if not keeps(n, m):
             try:
                 program(rows(n), rows(m))
             except (AssertionError, RuntimeError) as error:
-                assert GUARD.search(str(error)), f"expected a guard, {error}"  # noqa: PT017
+                assert GUARD.search(str(error)), f"expected a guard's error: {error}"  # noqa: PT017
             else:
                 pytest.fail(f"{name}: {CONTRACTS[name]}\nyours accepts {n} and {m} rows; {WHERE}")
 
 
 def test_free_is_no_request() -> None:
-    """Code that makes a constant of a size is refused, in x as in y; so is one row."""
+    """Code that makes a constant of a size is rejected, for x and for y; so is one row."""
     spec = specs()["free"]
     for function, n, m in (
         (lambda x, y: x.sum(0) / len(x) + y.sum(0), 8, 5),
@@ -196,13 +200,13 @@ def test_free_is_no_request() -> None:
         try:
             exported(Program(function), n, m, spec)
         except (RuntimeError, ValueError) as error:
-            assert re.search("specialized|dynamic", str(error)), f"another error: {error}"  # noqa: PT017
+            assert re.search("specialized|dynamic", str(error)), f"a wrong error: {error}"  # noqa: PT017
         else:
-            pytest.fail(f"yours exports it silently, and one number of rows is left; {WHERE}")
+            pytest.fail(f"yours exports it silently, and accepts only one number of rows; {WHERE}")
 
 
 def test_specs_are_made_anew() -> None:
-    """A second call gives specs that export as well; those of the first are not used up."""
+    """A second call returns specs that export too: nothing is used up."""
     first, second = specs(), kata.specs()
     for spec in (first["double"], second["double"], first["double"]):
         program = exported(Sums(), 4, 8, spec).module()

@@ -82,7 +82,7 @@ def ask_you(checks: list[tuple[str, int]], question: tuple[str, int]) -> object:
 
 
 def compare(checks: list[tuple[str, int]], question: tuple[str, int]) -> None:
-    """Ask both."""
+    """Ask both, and compare."""
     yours, theirs = ask_you(checks, question), ask_pytorch(checks, question)
     said = [f"u0 {sign} {k}" for sign, k in [*checks, question]]
 
@@ -96,17 +96,17 @@ def compare(checks: list[tuple[str, int]], question: tuple[str, int]) -> None:
     ("sign", "k"), [(">", 1), ("==", 9), (">", 5)], ids=["True", "False", "depends"]
 )
 def test_decide_in_the_picture(sign: str, k: int) -> None:
-    """The three questions of the brief, of a size from 3 to 8."""
+    """The three questions of the brief, for a size from 3 to 8."""
     size = Unbacked(3, 8)
     yours = decide(condition(size, sign, k))
     theirs = ask_pytorch([(">=", 3), ("<=", 8)], (sign, k))
 
     assert yours is theirs, f"3 <= u0 <= 8, asked u0 {sign} {k}: yours {yours}, PyTorch's {theirs}"
-    assert Unbacked(3, 8) == size, f"asked, yours changed the range to {size}"
+    assert Unbacked(3, 8) == size, f"deciding must not change the range, yours is now {size}"
 
 
 def test_decide_at_the_ends() -> None:
-    """Both ends belong to a range; a range of one value answers everything."""
+    """Both ends belong to a range; a range with a single value answers every question."""
     for size in (Unbacked(3, 8), Unbacked(4, 4), Unbacked(5), Unbacked(upper=2), Unbacked()):
         ends = [(">=", size.lower), ("<=", size.upper)]
         checks = [(sign, int(k)) for sign, k in ends if abs(k) < 100]
@@ -120,7 +120,7 @@ def test_decide_at_the_ends() -> None:
 
 
 def test_a_check_answers_a_question() -> None:
-    """What was promised holds from then on, and so does what follows from it."""
+    """A promise holds from then on, and so does what follows from it."""
     compare([(">", 2)], (">", 2))
     compare([(">", 2)], (">", 1))
     compare([(">", 2)], (">", 3))
@@ -128,7 +128,7 @@ def test_a_check_answers_a_question() -> None:
 
 
 def test_checks_add_up() -> None:
-    """A second promise does not replace the first, whatever their order."""
+    """A second promise does not replace the first, in either order."""
     compare([(">", 2), ("<", 9)], (">", 2))
     compare([(">", 2), (">", 0)], (">", 2))
     compare([("<", 2), ("<", 5)], ("<", 2))
@@ -136,7 +136,7 @@ def test_checks_add_up() -> None:
 
 
 def test_a_promise_that_cannot_be_kept() -> None:
-    """It raises, and leaves the range alone."""
+    """It raises, and does not change the range."""
     size = Unbacked(3, 8)
     with pytest.raises(RuntimeError, match="but got False"):
         check(size < 3)
@@ -150,12 +150,12 @@ def test_a_promise_that_cannot_be_kept() -> None:
 @example(checks=[(">=", 10**9)], question=(">", 10**6))
 @example(checks=[(">=", 1), ("<=", 1)], question=("==", 1))
 def test_any_checks(checks: list[tuple[str, int]], question: tuple[str, int]) -> None:
-    """As PyTorch's ShapeEnv, whatever was promised before."""
+    """Answers are those of PyTorch's ShapeEnv, whatever was promised before."""
     compare(checks, question)
 
 
 def test_nobody_else_decides() -> None:
-    """ShapeEnv and SymPy have these ranges: here they are yours."""
+    """ShapeEnv and SymPy have these ranges, but here you compute them."""
     others = "torch.fx", "torch.SymInt", "torch.utils", "sympy"
     with forbids(kata, *others, allow={"torch._"}) as fresh:
         size = fresh.Unbacked()
@@ -165,24 +165,24 @@ def test_nobody_else_decides() -> None:
 
 
 class Program(nn.Module):  # type: ignore[misc, unused-ignore]
-    """A function, as the Module that export wants."""
+    """A function, wrapped in a Module for export."""
 
     def __init__(self, function: Callable[..., torch.Tensor]) -> None:
         super().__init__()
         self.function = function
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
-        """Call it."""
+        """Call the function."""
         return self.function(*args)
 
 
 @cache
 def artefact(function: Callable[..., torch.Tensor], *args: Any) -> Any:
-    """Return the exported function, to be called; with why not, if it does not export."""
+    """Return the exported function, callable; if it does not export, say why."""
     from torch.export import export  # noqa: PLC0415 - imports sympy
 
     try:
-        # PyTorch prints the graph of what it gives up, twice.
+        # If it gives up, PyTorch prints the graph, twice.
         with redirect_stderr(StringIO()):
             return export(Program(function), args).module()
     except RuntimeError as error:
@@ -195,7 +195,7 @@ X = X.abs().sqrt() * X.sign()
 
 
 def test_first_exports() -> None:
-    """The artefact and the function give the same sums."""
+    """The artefact and the function return the same sums."""
     program = artefact(first, X, torch.tensor(2))
     for x, n in product((X, torch.cat([X[:3], X.new_tensor([inf])])), range(5)):
         count = torch.tensor(n)
@@ -207,7 +207,7 @@ def test_first_exports() -> None:
 
 
 def test_first_keeps_its_promise() -> None:
-    """Too many raise in the artefact, and in Python, for vectors of any length."""
+    """Too large a count raises, in the artefact and in Python, for vectors of any length."""
     program = artefact(first, X, torch.tensor(2))
     for run, x, n in ((program, X, 5), (first, X, 5), (first, X[:1], 2)):
         try:
@@ -222,7 +222,7 @@ def test_first_keeps_its_promise() -> None:
 
 @pytest.mark.parametrize("name", ["some", "near", "none", "zeros", "nan", "inf"])
 def test_mean_exports(name: str) -> None:
-    """One artefact answers for vectors with positive elements and without: it has both branches."""
+    """One artefact handles vectors with and without positive elements: it has both branches."""
     vectors = {
         "some": X,
         "near": X.new_tensor([0.1, -0.7, 0, 0.9]).sin(),

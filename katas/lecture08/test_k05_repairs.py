@@ -1,4 +1,4 @@
-"""Tests of k05_repairs: each program is exported, and answers as the original did."""
+"""Tests of k05_repairs: each program is exported, and answers like the original."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("shift", "scale", "distance", "average", "positions", "flip")
 DYNAMIC = ("average", "positions")
-# What each program has to do with the tensors that it may not ask for values, and sizes.
+# What each program has to do instead of asking tensors for values and sizes.
 RULES = {
     "shift": "a tensor without values is no bool: leave the choice to an operator",
     "scale": "NumPy needs values: PyTorch has an operator for it",
@@ -36,7 +36,7 @@ RULES = {
 
 
 def numbers(count: int, sign: int = 1) -> torch.Tensor:
-    """Return irrational float64 numbers of shape (count, 3), both signs, the sum of this sign."""
+    """Return irrational float64 numbers of shape (count, 3) whose sum has this sign."""
     x = torch.arange(1, 3.0 * count + 1, dtype=torch.float64).sqrt().reshape(count, 3)
     return (x - x[0, 2]) * sign
 
@@ -49,14 +49,14 @@ def near(total: float) -> torch.Tensor:
 
 
 def spoilt() -> torch.Tensor:
-    """Return a tensor with an infinity and with zeros of both signs, the sum positive."""
+    """Return a tensor with an infinity and zeros of both signs, and a positive sum."""
     x = numbers(4)
     x[1] = torch.tensor([float("inf"), 0.0, -0.0])
     return x
 
 
 def expected(name: str, x: torch.Tensor) -> torch.Tensor:
-    """Return what a program returns, by another formula; for `distance` of x and its square."""
+    """Return a program's result, by another formula; for `distance`, between x and its square."""
     rows = torch.arange(len(x), dtype=x.dtype)
     positive = bool(x.sum() > 0)
     if name == "shift":
@@ -83,7 +83,7 @@ def argument(name: str, x: torch.Tensor) -> Any:
 
 @cache
 def artefact(name: str) -> Callable[..., torch.Tensor]:
-    """Return the exported program, to be called; it has seen four rows with a positive sum."""
+    """Return the exported, callable program; its example has four rows and a positive sum."""
     from torch.export import Dim  # noqa: PLC0415 - imports sympy
     from torch.export import export  # noqa: PLC0415
 
@@ -94,7 +94,7 @@ def artefact(name: str) -> Callable[..., torch.Tensor]:
 
     shapes = {"x": {0: Dim.DYNAMIC}} if name in DYNAMIC else None
     try:
-        # PyTorch prints the graph of what it gives up, twice.
+        # If it gives up, PyTorch prints the graph, twice.
         with redirect_stderr(StringIO()):
             program = export(Program(), (argument(name, numbers(4)),), dynamic_shapes=shapes)
     except (RuntimeError, ValueError) as error:
@@ -103,7 +103,7 @@ def artefact(name: str) -> Callable[..., torch.Tensor]:
         module: Callable[..., torch.Tensor] = program.module()
         return module
     said = indent("\n".join(fill(line.strip(), 74) for line in lines[:2]), "  ")
-    raise AssertionError(f"yours, {name}, does not export. PyTorch says:\n{said}\n{RULES[name]}")
+    raise AssertionError(f"{name} does not export. PyTorch says:\n{said}\n{RULES[name]}")
 
 
 def check(name: str, program: Callable[..., torch.Tensor], x: torch.Tensor, what: str) -> None:
@@ -117,27 +117,27 @@ def check(name: str, program: Callable[..., torch.Tensor], x: torch.Tensor, what
         torch.testing.assert_close(
             each, expected(name, x), rtol=1e-12, atol=0, equal_nan=True, msg=says
         )
-    assert yours.data_ptr() != x.data_ptr(), f"{name}, {what}: yours returns its input itself"
+    assert yours.data_ptr() != x.data_ptr(), f"{name}, {what}: yours returns its input"
     torch.testing.assert_close(x, before, rtol=0, atol=0, msg="the input has changed\n".__add__)
 
 
 @pytest.mark.given
 @pytest.mark.parametrize("name", PROGRAMS[:-1])
 def test_python_answers(name: str) -> None:
-    """Called by Python, with the rows of the example, each is right from the beginning."""
+    """Called from Python on the example's rows, each program is right from the start."""
     check(name, getattr(kata, name), numbers(4), "called by Python")
     check(name, getattr(kata, name), numbers(4, -1), "called by Python, with a negative sum")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_exports(name: str) -> None:
-    """And answers for the tensor of the example."""
+    """The program exports, and is right for its example."""
     check(name, artefact(name), numbers(4), "exported")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_answers_for_others(name: str) -> None:
-    """The artefact has not decided by its example: negative sums, infinities, more rows."""
+    """The artefact does not depend on its example: try negative sums, infinities, more rows."""
     program = artefact(name)
     check(name, program, numbers(4, -1), "exported, for a negative sum")
     check(name, program, spoilt(), "exported, with an infinity")
@@ -151,21 +151,23 @@ def test_it_answers_for_others(name: str) -> None:
 
 @pytest.mark.given
 def test_positions_keeps_the_dtype() -> None:
-    """As the original, which added float32 numbers to float32 ones, and to float64 ones."""
+    """The original adds float32 numbers to float32 and to float64 tensors, and keeps the dtype."""
     for dtype in (torch.float32, torch.float64):
         yours = kata.positions(numbers(4).to(dtype)).dtype
-        assert yours == dtype, f"x is {dtype}, yours {yours}: the numbers added must not decide"
+        assert yours == dtype, (
+            f"x is {dtype}, yours {yours}: the added numbers must not change the dtype"
+        )
 
 
 def test_flip_is_still_a_choice() -> None:
-    """Both branches are there when Python calls it, too."""
+    """Both branches also work when Python calls it."""
     artefact("flip")
     for sign in (1, -1):
         check("flip", kata.flip, numbers(4, sign), "called by Python")
 
 
 def test_pair_is_still_a_pair() -> None:
-    """Its fields can be read by their names, and are the tensors that were given."""
+    """Its fields have the same names, and hold the tensors that were passed in."""
     x = numbers(4)
     pair = argument("distance", x)
     leaves, spec = torch.utils._pytree.tree_flatten(pair)  # noqa: SLF001 - export's own way in

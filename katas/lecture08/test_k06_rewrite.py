@@ -40,26 +40,26 @@ graph(%x : Tensor):
 
 
 def parse(text: str) -> Any:
-    """Return a graph of TorchScript, read from its text."""
+    """Return a TorchScript graph, parsed from its text."""
     return torch._C.parse_ir(text)  # noqa: SLF001 - a graph has no public constructor
 
 
 def text_of(graph: Any) -> str:
-    """Return a graph as text, its values numbered from the top."""
+    """Return a graph as text, with its values renumbered from the top."""
     copy = graph.copy()
     torch._C._jit_pass_canonicalize(copy)  # noqa: SLF001
     return str(copy)
 
 
 def swept(graph: Any) -> Any:
-    """Return a copy of a graph after PyTorch's own elimination of dead code."""
+    """Return a copy of a graph after PyTorch's own dead code elimination."""
     copy = graph.copy()
     torch._C._jit_pass_dce(copy)  # noqa: SLF001
     return copy
 
 
 def folded(graph: Any) -> Any:
-    """Return a copy of a graph after PyTorch's own constant propagation, and swept."""
+    """Return a copy of a graph after PyTorch's constant propagation and dead code elimination."""
     copy = graph.copy()
     torch._C._jit_pass_constant_propagation(copy)  # noqa: SLF001
     return swept(copy)
@@ -71,7 +71,7 @@ def run(graph: Any, *inputs: object) -> object:
 
 
 def check_fold(source: str) -> Any:
-    """Fold a graph; swept by PyTorch, it is the one of PyTorch's constant propagation."""
+    """Fold a graph; after PyTorch's sweep it must equal PyTorch's constant propagation."""
     __tracebackhide__ = True
     graph, before = parse(source), parse(source)
     fold(graph)
@@ -84,7 +84,7 @@ def check_fold(source: str) -> Any:
 
 
 def check_sweep(source: str) -> Any:
-    """Sweep a graph, and compare with PyTorch's elimination of dead code."""
+    """Sweep a graph, and compare with PyTorch's dead code elimination."""
     __tracebackhide__ = True
     graph, before = parse(source), parse(source)
     sweep(graph)
@@ -95,7 +95,7 @@ def check_sweep(source: str) -> Any:
 
 
 def test_the_product_of_the_brief() -> None:
-    """One product is replaced by 6; its operands stay, since fold sweeps nothing."""
+    """One product becomes 6; its operands stay, since fold does not sweep."""
     graph = check_fold(BRIEF)
     kinds = [node.kind() for node in graph.nodes()]
     expected = ["prim::Constant"] * 3 + ["aten::add"]
@@ -106,7 +106,7 @@ def test_the_product_of_the_brief() -> None:
 
 
 def test_one_fold_makes_the_next_possible() -> None:
-    """(2 - 3) * 2 // 3, and the order of the operands counts."""
+    """(2 - 3) * 2 // 3 folds step by step, and the order of the operands counts."""
     check_fold("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()
@@ -120,7 +120,7 @@ graph(%x : Tensor):
 
 
 def test_inputs_of_the_graph_are_no_constants() -> None:
-    """A node with one constant and one input stays, and so does a tensor's addition."""
+    """A node with one constant and one input stays, and so does the addition of a tensor."""
     check_fold("""
 graph(%x : Tensor, %n : int):
   %1 : int = prim::Constant[value=2]()
@@ -133,7 +133,7 @@ graph(%x : Tensor, %n : int):
 
 
 def test_other_kinds_stay() -> None:
-    """What is not in FOLDS stays, although its inputs are constants."""
+    """A kind that is not in FOLDS stays, even if its inputs are constants."""
     graph = parse("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()
@@ -145,12 +145,12 @@ graph(%x : Tensor):
     before = str(graph)
     fold(graph)
     assert str(graph) == before, (
-        f"yours\n{graph}\nexpected no change, neither aten::neg nor aten::remainder is in FOLDS"
+        f"yours\n{graph}\nexpected no change: neither aten::neg nor aten::remainder is in FOLDS"
     )
 
 
 def test_a_branch_has_a_block() -> None:
-    """A fold within a block puts its constant in that block."""
+    """A fold inside a block puts its constant in that block."""
     check_fold("""
 graph(%x : Tensor, %flag : bool):
   %1 : int = prim::Constant[value=2]()
@@ -167,7 +167,7 @@ graph(%x : Tensor, %flag : bool):
 
 
 def test_a_division_by_zero_raises_when_it_runs() -> None:
-    """Not while the graph is rewritten: the branch may never run."""
+    """Rewriting must not raise: the branch may never run."""
     graph = parse("""
 graph(%x : Tensor, %flag : bool):
   %1 : int = prim::Constant[value=2]()
@@ -192,7 +192,7 @@ graph(%x : Tensor, %flag : bool):
 
 
 def test_an_overflow_wraps_when_it_runs() -> None:
-    """Whole numbers of TorchScript have 64 bits, and Python's have as many as they need."""
+    """TorchScript's ints have 64 bits, Python's are unbounded."""
     graph = parse(OVERFLOW)
     fold(graph)
     yours, right = run(graph, torch.ones(2)), run(parse(OVERFLOW), torch.ones(2))
@@ -205,7 +205,7 @@ def test_an_overflow_wraps_when_it_runs() -> None:
     ids=["0", "1", "floats", "bool first", "bool second", "texts"],
 )
 def test_constant_tensors_stay(operands: tuple[object, object]) -> None:
-    """One object for all runs, which some may write to; and what is no int is not FOLDS' either."""
+    """A constant tensor is one object for all runs, and may be written to; fold only ints."""
     graph = parse("graph(%x : Tensor):\n  return (%x)")
     constants = [graph.insertConstant(each) for each in operands]
     graph.insertNode(graph.create("aten::add", constants, 1))
@@ -213,19 +213,19 @@ def test_constant_tensors_stay(operands: tuple[object, object]) -> None:
     fold(graph)
     assert str(graph) == before, (
         f"{operands[0]!r} + {operands[1]!r}: yours\n{graph}\nexpected no change: fold is for two"
-        f" ints, and a bool is none of TorchScript's\n{before}"
+        f" ints, and in TorchScript a bool is not an int\n{before}"
     )
 
 
 def test_the_insert_point_stays() -> None:
-    """Whoever goes on to build the graph appends at its end, as before, or where the point was."""
+    """Code that goes on building the graph appends at its end, or at the old insert point."""
     graph = parse(BRIEF)
     last = list(graph.nodes())[-1]
     graph.setInsertPoint(last)
     fold(graph)
     graph.insertConstant(7)
     assert list(graph.nodes())[-1].kind() == last.kind(), (
-        f"the insert point was before aten::add, yours has moved it to the end:\n{graph}"
+        f"the insert point was before aten::add, but yours moved it to the end:\n{graph}"
     )
     graph = parse(BRIEF)
     fold(graph)
@@ -233,22 +233,24 @@ def test_the_insert_point_stays() -> None:
         graph.insertConstant(7)
     except RuntimeError as error:
         raise AssertionError(
-            f"after fold, yours refuses graph.insertConstant: {str(error)[:90]}... "
-            "the insert point is at a node that is gone; see Graph.insert_point_guard"
+            f"after your fold, graph.insertConstant fails: {str(error)[:90]}... the insert point"
+            " is at a destroyed node; see Graph.insert_point_guard"
         ) from None
     last = list(graph.nodes())[-1]
-    assert last.kind() == "prim::Constant", f"yours inserts elsewhere, not at the end:\n{graph}"
+    assert last.kind() == "prim::Constant", (
+        f"after your fold, the graph inserts elsewhere, not at the end:\n{graph}"
+    )
     graph = parse(OVERFLOW)
     fold(graph)
     graph.insertConstant(7)
     last = list(graph.nodes())[-1]
     assert last.kind() == "prim::Constant", (
-        f"the insert point was at the end; after an overflow, yours inserts elsewhere:\n{graph}"
+        f"the insert point was at the end; after an overflow, the graph inserts elsewhere:\n{graph}"
     )
 
 
 def test_nothing_is_left_of_a_dead_chain() -> None:
-    """Three nodes in a row that lead nowhere; what is used stays, by one of two outputs."""
+    """A chain of three unused nodes goes; a node with one used output of two stays."""
     check_sweep("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()
@@ -259,7 +261,7 @@ graph(%x : Tensor):
   %6 : Tensor = aten::add(%x, %1, %1)
   return (%6)
 """)
-    # Nobody uses the values of max, and somebody its indices.
+    # The values of max are unused, but its indices are used.
     check_sweep("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=0]()
@@ -270,7 +272,7 @@ graph(%x : Tensor):
 
 
 def test_writes_stay() -> None:
-    """An in-place operator whose result nobody uses has still written."""
+    """An in-place operator has written, even if its result has no uses."""
     graph = check_sweep("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()
@@ -282,7 +284,9 @@ graph(%x : Tensor):
     result = run(graph, x)
     assert result is not None
     torch.testing.assert_close(
-        x, torch.tensor([2**0.5 + 4, 4.0, -torch.inf]), msg=lambda text: f"yours loses add_: {text}"
+        x,
+        torch.tensor([2**0.5 + 4, 4.0, -torch.inf]),
+        msg=lambda text: f"yours removed add_: {text}",
     )
 
 
@@ -300,14 +304,14 @@ class Counts(torch.nn.Module):
 
 
 def test_attributes_are_written() -> None:
-    """prim::SetAttr has no outputs and no schema, and the next call sees what it wrote."""
+    """prim::SetAttr has no outputs and no schema, but the next call sees what it wrote."""
     with warnings.catch_warnings():
         # TorchScript is deprecated.
         warnings.simplefilter("ignore")
         graph = torch.jit.script(Counts()).graph.copy()
     sweep(graph)
     kinds = [node.kind() for node in graph.nodes()]
-    assert kinds[-1:] == ["prim::SetAttr"], f"yours sweeps the write to an attribute:\n{graph}"
+    assert kinds[-1:] == ["prim::SetAttr"], f"yours removes the write to an attribute:\n{graph}"
 
 
 @pytest.mark.parametrize(
@@ -324,7 +328,7 @@ def test_attributes_are_written() -> None:
     ids=["print", "raise", "write", "append", "out", "warn", "compute"],
 )
 def test_what_acts(inside: str, *, expected: bool) -> None:
-    """A node itself, an If around it, and the If around that."""
+    """A node acts, and so do the If around it and the If around that."""
     graph = parse(f"""
 graph(%x : Tensor, %flag : bool, %m : str, %l : int[], %n : int):
   prim::If(%flag)
@@ -342,13 +346,13 @@ graph(%x : Tensor, %flag : bool, %m : str, %l : int[], %n : int):
 """)
     yours = [acts(node) for node in nodes_of(graph)]
     assert yours == [expected] * 3, (
-        f"acts of the outer If, the inner If, and {inside}: yours {yours}, expected {expected} "
-        "of each"
+        f"acts for the outer If, the inner If, and {inside}: yours {yours}, expected {expected}"
+        " for each"
     )
 
 
 def test_branches_that_lead_nowhere() -> None:
-    """The one that prints stays, with what it prints; the other goes with all that is in it."""
+    """The If that prints stays, with what it prints; the other goes, with everything in it."""
     check_sweep("""
 graph(%x : Tensor, %flag : bool):
   %1 : int = prim::Constant[value=2]()
@@ -373,7 +377,7 @@ graph(%x : Tensor, %flag : bool):
 
 @st.composite
 def programs(draw: st.DrawFn) -> str:
-    """Draw a graph of whole numbers: two constants, an input, up to four operators, prints."""
+    """Draw a graph of ints: two constants, an input, up to four operators, prints."""
     numbers = [draw(st.integers(-3, 4)) for _ in range(2)]
     lines = [f"%{name} : int = prim::Constant[value={n}]()" for name, n in enumerate(numbers)]
     values = ["0", "1", "n"]
@@ -390,7 +394,7 @@ def programs(draw: st.DrawFn) -> str:
 
 @given(programs())
 def test_any_program(source: str) -> None:
-    """Drawn programs: swept they are PyTorch's, and folded first, they give what they gave."""
+    """Any swept program equals PyTorch's; folded first, it returns the same result."""
     check_sweep(source)
     if "remainder" in source:
         return
@@ -405,7 +409,7 @@ def test_any_program(source: str) -> None:
 
 
 def test_no_pass_of_pytorch_is_called() -> None:
-    """Neither torch._C nor torch.jit: what is taught is what a pass does."""
+    """Your answer calls no pass of torch._C or torch.jit: you write the pass."""
     with forbids(kata, *PASSES, "torch.jit") as fresh, unchanged():
         graph = parse(BRIEF)
         fresh.fold(graph)

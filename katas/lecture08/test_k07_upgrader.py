@@ -1,4 +1,4 @@
-"""Tests of k07_upgrader: torch.jit.load reads what you have written, and its model is called."""
+"""Tests of k07_upgrader: torch.jit.load reads the archive you write, and its model is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Divide(nn.Module):
 
 
 class Fill(nn.Module):
-    """Fills, and has a parameter."""
+    """Fills a tensor, and has a parameter."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,14 +38,14 @@ def saved(module: nn.Module, extra: dict[str, str] | None = None) -> bytes:
     """Script a module, save it, and return the file."""
     file = io.BytesIO()
     with warnings.catch_warnings():
-        # TorchScript is deprecated, and this is about its old files.
+        # TorchScript is deprecated; this kata is about its old files.
         warnings.simplefilter("ignore")
         torch.jit.save(torch.jit.script(module), file, _extra_files=extra or {})
     return file.getvalue()
 
 
 def loaded(archive: bytes) -> Any:
-    """Return the model in a file."""
+    """Return the model in an archive."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.jit.load(io.BytesIO(archive))
@@ -58,7 +58,7 @@ def records(archive: bytes) -> dict[str, bytes]:
 
 
 def test_a_division_of_integers() -> None:
-    """Version 2 cuts the fraction off, towards zero; floats divide as they do today."""
+    """Version 2 truncates towards zero; floats divide as they do today."""
     archive = saved(Divide())
     for version, whole in ((2, True), (3, True), (4, False)):
         model = loaded(aged(archive, version))
@@ -67,13 +67,13 @@ def test_a_division_of_integers() -> None:
             right = torch.div(torch.tensor(x), y, rounding_mode=mode)
             yours = model(torch.tensor(x), torch.tensor(y))
             assert yours.item() == right.item(), (
-                f"{x} / {y} by a model of version {version}: yours {yours}, PyTorch's {right}; "
+                f"{x} / {y} in a model of version {version}: yours {yours}, PyTorch's {right}; "
                 "print `code` of the loaded model"
             )
 
 
 def test_the_record_is_a_line() -> None:
-    """A number of any length, then a newline, as PyTorch writes it."""
+    """The record is a number of any length and a newline, as PyTorch writes it."""
     for version in (3, 10):
         yours = records(aged(saved(Divide()), version))["archive/version"]
         expected = f"{version}\n".encode()
@@ -81,7 +81,7 @@ def test_the_record_is_a_line() -> None:
 
 
 def test_another_operator_has_another_version() -> None:
-    """Until version 4 full([2], 3) was of floats."""
+    """Until version 4, full([2], 3) returned floats."""
     archive = saved(Fill())
     dtypes = [loaded(aged(archive, version))().dtype for version in (4, 5)]
     expected = [torch.float32, torch.int64]
@@ -89,27 +89,27 @@ def test_another_operator_has_another_version() -> None:
 
 
 def test_the_rest_is_the_same() -> None:
-    """Names, order and bytes of the other records; and the archive given is not changed."""
+    """Other records keep their names, order and bytes, and the given archive is unchanged."""
     archive = saved(Fill())
     before, given = records(archive), bytes(archive)
     after = records(aged(archive, 4))
     assert list(after) == list(before), f"records: yours {list(after)}, expected {list(before)}"
     other = [name for name in before if before[name] != after[name]]
-    assert other == ["archive/version"], f"yours changes {other}, expected archive/version alone"
-    assert archive == given, "yours has changed the archive that it was given"
+    assert other == ["archive/version"], f"yours changes {other}, expected only archive/version"
+    assert archive == given, "yours changed the archive it was given"
 
 
 def test_extra_files_are_the_users() -> None:
-    """A user has saved a file called version beside the model."""
+    """A user may save a file called version beside the model."""
     archive = saved(Divide(), {"version": "4\n", "notes/version": "of May\n"})
     after = records(aged(archive, 2))
     found = [after["archive/extra/version"], after["archive/extra/notes/version"]]
-    assert found == [b"4\n", b"of May\n"], f"extra files: yours {found}, expected as they were"
+    assert found == [b"4\n", b"of May\n"], f"extra files: yours {found}, expected them unchanged"
     assert after["archive/version"] == b"2\n", f"version: yours {after['archive/version']!r}"
 
 
 def test_any_top_folder() -> None:
-    """torch.jit.save to a file names it after the file, and what only ends so is another record."""
+    """The folder is named after the file; a record whose name only ends so is different."""
     archive, other = saved(Divide()), io.BytesIO()
     similar = {"extra/.data/version": b"6\n", "extra/conversion": b"1\n"}
     with zipfile.ZipFile(other, "w") as file:
@@ -125,13 +125,13 @@ def test_any_top_folder() -> None:
 
 
 def test_there_and_back() -> None:
-    """The answer is today's again, and a version that PyTorch does not know is refused."""
+    """Changing the version back restores today's answer; an unknown version is rejected."""
     archive = saved(Divide())
     back = aged(aged(archive, 2), 4)
     five, two = torch.tensor(5), torch.tensor(2)
     yours, right = loaded(back)(five, two), torch.div(five, two)
     assert yours.item() == right.item(), f"5 / 2: yours {yours}, PyTorch's {right}"
     damaged = zipfile.ZipFile(io.BytesIO(back)).testzip()
-    assert damaged is None, f"{damaged} does not have the checksum that your archive says"
+    assert damaged is None, f"{damaged} does not match the checksum in your archive"
     with pytest.raises(RuntimeError, match="maximum supported version"):
         loaded(aged(archive, 1000))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Given: a parameter or two, buffers, a tensor that is neither, and Python."""
+    """Given: parameters, buffers, a tensor that is neither, and Python side effects."""
 
     shift: torch.Tensor
     cache: torch.Tensor
@@ -29,13 +29,13 @@ class Scorer(nn.Module):  # type: ignore[misc, unused-ignore]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return scores of shape (n, 2) for x of shape (n, 3)."""
-        print("forward of", x)  # noqa: T201 - the lesson: who prints, and when?
+        print("forward of", x)  # noqa: T201 - the lesson: when does this print?
         self.shapes.append(x.shape)
         return torch.relu(self.fc(x)) * self.scale + self.shift + self.cache
 
 
 def origins(program: ExportedProgram) -> dict[str, str | None]:
-    """Return each placeholder's name, in order, with its tensor's name in the Module."""
+    """Return a dict from each placeholder's name, in order, to its tensor's name in the Module."""
     return {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
 
 

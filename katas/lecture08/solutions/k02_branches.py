@@ -1,4 +1,4 @@
-"""Trace against script: predict which branch survives."""
+"""Trace versus script: predict which branch survives."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def mean(x: torch.Tensor) -> torch.Tensor:
 
 
 def length(x: torch.Tensor) -> torch.Tensor:
-    """Divide by a length, an int of Python."""
+    """Divide by a length, which is a Python int."""
     return x.sum() / len(x)
 
 
 def item(x: torch.Tensor) -> torch.Tensor:
-    """Multiply by a number that was a tensor."""
+    """Multiply by a number taken from a tensor."""
     return x.max() * x.min().item()
 
 
@@ -44,7 +44,7 @@ PROGRAMS = {function.__name__: function for function in (sign, total, mean, leng
 
 
 def predictions() -> dict[str, tuple[float, float]]:
-    """Return for each of `PROGRAMS` what its trace returns for y, and what its script returns."""
+    """Return for each program what its trace returns for y, and what its script returns."""
     return {
         "sign": (-2, -4),
         "total": (-12, -24),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Sums(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Given: sums over the rows of x and of y, which need not be equally many."""
+    """Given: sums over the rows of x and of y, of which there may be different numbers."""
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Return shape (3,) for x of shape (n, 3) and y of shape (m, 3)."""
@@ -33,7 +33,7 @@ CONTRACTS = {
 
 
 def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
-    """Return for each tensor of the caller the dims that are constants, with their sizes."""
+    """Return for each input of the caller the dims that are constants, with their sizes."""
     return {
         node.name: {
             dim: int(size)
@@ -46,7 +46,7 @@ def frozen(program: ExportedProgram) -> dict[str, dict[int, int]]:
 
 
 def specs() -> dict[str, Any]:
-    """Return a ``dynamic_shapes`` for `Sums` by the name of its contract."""
+    """Return a ``dynamic_shapes`` for `Sums` for each contract's name."""
     rows = Dim("rows", max=64)
     return {
         "limit": {"x": {0: Dim("rows", min=3, max=64)}, "y": None},

@@ -10,7 +10,7 @@ import torch
 
 @dataclass
 class Unbacked:
-    """Given: an int of which its range is known, both ends included."""
+    """Given: an int of which only the range is known, both ends included."""
 
     lower: float = -inf
     upper: float = inf
@@ -38,7 +38,7 @@ class Unbacked:
 
 @dataclass
 class Condition:
-    """Given: `size` is at least `lower` and at most `upper`. As a bool it is decided, or raises."""
+    """Given: `lower` <= `size` <= `upper`. Using it as a bool decides it, or raises."""
 
     size: Unbacked
     lower: float
@@ -53,7 +53,7 @@ class Condition:
 
 
 def decide(condition: Condition) -> bool | None:
-    """Return whether it holds for each value in the range (True) or for none (False)."""
+    """Return True if it holds for each value in the range, False if for none."""
     size = condition.size
     if condition.lower <= size.lower and size.upper <= condition.upper:
         return True
@@ -63,7 +63,7 @@ def decide(condition: Condition) -> bool | None:
 
 
 def check(condition: Condition) -> None:
-    """Promise the condition: of the range of its size, keep what fulfils it."""
+    """Promise the condition: keep the part of its size's range that fulfils it."""
     if decide(condition) is False:
         raise RuntimeError(f"expected {condition} to be True, but got False")
     condition.size.lower = max(condition.size.lower, condition.lower)
@@ -78,7 +78,7 @@ def first(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
 
 
 def mean_of_positive(x: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the positive elements of a vector, 0 if there is none."""
+    """Return the mean of the positive elements of a vector, or 0 if there are none."""
     mean: torch.Tensor = torch.cond(
         (x > 0).any(), lambda y: y[y > 0].mean(), lambda y: y.new_zeros(()), (x,)
     )

@@ -19,7 +19,7 @@ def scale(x: torch.Tensor) -> torch.Tensor:
 
 @dataclass
 class Pair:
-    """Two tensors of one shape: what a program may take as its input, if PyTorch knows it."""
+    """Two tensors of one shape; a program may take it as its input, if PyTorch knows the class."""
 
     left: torch.Tensor
     right: torch.Tensor
@@ -34,7 +34,7 @@ def distance(pair: Pair) -> torch.Tensor:
 
 
 def average(x: torch.Tensor) -> torch.Tensor:
-    """Return the mean of the rows of x, of shape (n, 3): shape (3,)."""
+    """Return the mean of the rows of x: shape (3,) for x of shape (n, 3)."""
     return x.sum(0) / x.shape[0]
 
 

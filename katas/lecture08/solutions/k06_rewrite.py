@@ -1,4 +1,4 @@
-"""Rewrite a TorchScript graph in place: fold what is constant, sweep what is unused."""
+"""Rewrite a TorchScript graph in place: fold constants, sweep unused nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACTS = ("prim::Print", "prim::RaiseException", "prim::SetAttr", "aten::warn")
 
 
 def nodes_of(block: Graph | Block) -> list[Node]:
-    """Return the nodes of a block in order, and behind each those of the blocks in it. Given."""
+    """Return the nodes of a block in order, each followed by those of its own blocks. Given."""
     return [
         each
         for node in block.nodes()
@@ -32,7 +32,7 @@ def nodes_of(block: Graph | Block) -> list[Node]:
 def fold(graph: Graph) -> None:
     """Replace each node whose kind is in FOLDS and whose inputs are two constant ints."""
     for node in nodes_of(graph):
-        # None where an input is no constant.
+        # None if an input is not a constant.
         values = [x.toIValue() for x in node.inputs()]
         if node.kind() not in FOLDS or [type(x) for x in values] != [int, int]:
             continue
@@ -47,13 +47,13 @@ def fold(graph: Graph) -> None:
 
 
 def acts(node: Node) -> bool:
-    """Return whether a node does more than compute its outputs, or a node in its blocks does."""
+    """Return whether a node, or a node in its blocks, does more than compute its outputs."""
     inner = [each for block in node.blocks() for each in nodes_of(block)]
     return any(each.kind() in ACTS or "!" in each.schema() for each in (node, *inner))
 
 
 def sweep(graph: Graph) -> None:
-    """Destroy the nodes that do not act and whose outputs nothing uses, until none is left."""
+    """Destroy nodes that do not act and whose outputs have no uses, until there are none."""
     for node in reversed(nodes_of(graph)):
         if not node.hasUses() and not acts(node):
             node.destroy()
