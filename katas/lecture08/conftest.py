@@ -21,12 +21,12 @@ from torch import nn
 from plugins.kit import build_folder
 
 
-# What a build may take on a machine that does other things beside.
+# The time allowed for a build on a busy machine.
 SECONDS = 500
 
 
 class Network(nn.Module):
-    """A linear layer and a ReLU, whose weights are the same in each process."""
+    """A linear layer and a ReLU, with the same weights in each process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def build(file: Path) -> None:
 
 @pytest.fixture(scope="session")
 def aoti_package(request: pytest.FixtureRequest) -> Path:
-    """Return the file of the package, which is built if no session before has done so.
+    """Return the file of the package, and build it if no earlier session did.
 
     A test that asks for it has the marks ``backend("inductor")`` and ``time_limit``. One that
     calls the learner's code first, and then ``request.getfixturevalue``, fails without a build.
@@ -86,7 +86,7 @@ def aoti_package(request: pytest.FixtureRequest) -> Path:
                 env=os.environ | {"TORCHINDUCTOR_CACHE_DIR": scratch},
             )
             assert not done.returncode, f"AOTInductor cannot build:\n{done.stderr[-2000:]}"
-            # Of two sessions that build at once, the later one replaces an equal file.
+            # If two sessions build at once, the later one replaces an equal file.
             made.replace(file)
     return file
 

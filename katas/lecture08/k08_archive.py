@@ -1,13 +1,13 @@
 """Read a model's archive without loading it, and see what outlives the class.
 
-Someone renames a class, and last year's file cannot be loaded. Each format is a zip file, and
-says what it depends on, to those who read without running anything:
+Someone renames a class, and last year's file cannot be loaded. Each format is a zip file, and you
+can read what it depends on without running anything:
 
     torch.save(net)             data.pkl names  models.Net             your class, to import
     torch.jit.save(scripted)    data.pkl names  __torch__.models.Net   in code/__torch__/models.py
     torch.export.save(program)  data/weights/…, models/model.json      no class to import
 
-1. `needs`: which names would unpickling import that neither BROUGHT nor the archive has?
+1. `needs`: which names would unpickling import that neither BROUGHT nor the archive provides?
 2. `weights`: the tensors of a .pt2, from raw bytes and a JSON file.
 
 Neither unpickles: ``pickletools.genops`` yields a pickle's opcodes, each with its argument.
@@ -27,7 +27,7 @@ from zipfile import ZipFile
 import torch
 
 
-# The packages of which any name counts as brought.
+# Packages whose names all count as brought.
 BROUGHT = ("__builtin__", "builtins", "collections", "torch")
 CONFIG = "data/weights/model_weights_config.json"
 DTYPES = {5: torch.int64, 7: torch.float32, 8: torch.float64, 12: torch.bool, 13: torch.bfloat16}
@@ -45,21 +45,21 @@ def numbers(entries: list[dict[str, int]]) -> list[int]:
 
 
 def needs(archive: bytes) -> set[str]:
-    """Return the dotted names that unpickling ``data.pkl`` imports and that are not brought.
+    """Return the dotted names that unpickling ``data.pkl`` imports and that nothing brings.
 
     A .pt2 has no such record. The opcode GLOBAL has an argument of two words, module and name. A
     TorchScript archive brings the classes of ``__torch__.a.b`` in ``code/__torch__/a/b.py``.
     """
-    # TODO: genops, then two ways to be brought.
+    # TODO: use genops, then check both ways to be brought.
     raise NotImplementedError("needs")
 
 
 def weights(archive: bytes) -> dict[str, torch.Tensor]:
     """Return the tensors of a .pt2 by name, in the order of CONFIG.
 
-    An entry under "config" has a "path_name", the record beside CONFIG with a storage's bytes, and
-    a "tensor_meta" with "dtype", "sizes", "strides" and "storage_offset". Entries with the same
-    record share memory. No tensor is empty.
+    An entry under "config" has a "path_name", which names a record beside CONFIG with the bytes of
+    a storage, and a "tensor_meta" with "dtype", "sizes", "strides" and "storage_offset". Entries
+    with the same record share memory. No tensor is empty.
     """
     # TODO: read each record into a bytearray, then torch.frombuffer and as_strided.
     raise NotImplementedError("weights")

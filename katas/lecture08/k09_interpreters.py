@@ -1,13 +1,13 @@
 """Find out what two interpreters in one process share.
 
 torchdeploy, now history, ran several Pythons over one C++ library, each with its own GIL (3.11's
-interpreters share one). Still, a process has one of some things, and an interpreter one of the
-others.
+interpreters share one). Still, some things exist once per process, and others once per
+interpreter.
 
     python -m katas.lecture08.test_k09_interpreters "import os; os.chdir('/')" "os.getcwd()"
 
-This runs the first string in a new interpreter, and asks the old one before and after. Complete
-`shared`. (Do not try ``import torch`` there: it fails or hangs.)
+This runs the first string in a new interpreter, and evaluates the second in the old one before and
+after. Complete `shared`. (Do not try ``import torch`` there: it fails or hangs.)
 
 Begin with a guess for each row.
 Afterwards read the first note in ``torch/include/c10/core/impl/PyInterpreter.h``, in site-packages.
@@ -16,7 +16,7 @@ Afterwards read the first note in ``torch/include/c10/core/impl/PyInterpreter.h`
 from __future__ import annotations
 
 
-# What another interpreter does, and what this one is asked.
+# What another interpreter runs, and what this one evaluates.
 ROWS = {
     "a name in a module": ("import os; os.sep = '!'", "os.sep"),
     "a builtin": ("import builtins; builtins.len = None", "len is None"),
@@ -36,6 +36,6 @@ ROWS = {
 
 
 def shared() -> set[str]:
-    """Return the names of the ROWS in which this interpreter's answer changes."""
-    # TODO: guess, then run the rows that you doubt.
+    """Return the names of those ROWS in which this interpreter's answer changes."""
+    # TODO: guess, then run the rows you are unsure about.
     raise NotImplementedError("shared")

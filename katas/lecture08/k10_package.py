@@ -1,23 +1,24 @@
 """Serve an AOTInductor package, which checks less than you think.
 
-The package is a zip file with compiled C++ and the weights: no Python, and no class of yours. Its
-kernels were made for the shapes of the export. Of the network in ``katas/lecture08/conftest.py``:
+The package is a zip file with compiled C++ and the weights: no Python, and none of your classes.
+Its kernels were compiled for the exported shapes. Take the network in
+``katas/lecture08/conftest.py``:
 
     exported = torch.export.export(network, (torch.zeros(2, 4),))
     package(exported, "network.pt2")                          half a minute
     runner = torch._inductor.aoti_load_package("network.pt2")
     runner(torch.randn(5, 4))                                 no ReLU in rows 2, 3 and 4
 
-There is no more than a warning. So let the package say what it was made for, and check that.
+You get only a warning. So store in the package what it was made for, and check that.
 
 1. `contract` describes the inputs; the given `package` puts this into the metadata.
-2. `serve` compares, and refuses what does not fit before the package runs.
+2. `serve` compares inputs with it, and refuses a misfit before the package runs.
 
 Begin with ``print(exported.graph_signature)``: which placeholders does the caller pass?
 Real life differs: with ``AOTI_RUNTIME_CHECK_INPUTS=1`` in the environment the package checks this
 itself, and a dynamic dim has a range instead of a size.
-Afterwards unzip a package and run ``nm -D … | grep aoti_torch`` on its library: what it asks
-of PyTorch are C functions, as in ``torch/include/torch/csrc/inductor/aoti_torch/c/shim.h``, in
+Afterwards unzip a package and run ``nm -D … | grep aoti_torch`` on its library: it only calls C
+functions of PyTorch, those in ``torch/include/torch/csrc/inductor/aoti_torch/c/shim.h``, in
 site-packages.
 """
 
@@ -50,7 +51,7 @@ def describe(x: torch.Tensor) -> str:
 
 
 def package(exported: torch.export.ExportedProgram, file: str) -> None:
-    """Compile a program and write its package. Given; the tests make one and keep it."""
+    """Compile a program and write its package. Given; the tests build one and keep it."""
     import torch._inductor  # noqa: PLC0415 - takes a second
 
     torch._inductor.aoti_compile_and_package(  # noqa: SLF001 - the documented name
@@ -66,19 +67,19 @@ def refuse(key: str, expected: str, got: str) -> NoReturn:
 
 
 def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
-    """Return what `describe` says of each input that the caller passes, by "input 0" and so on.
+    """Return `describe` of each input the caller passes, under "input 0" and so on.
 
-    In the caller's order; each is a tensor, and the ``meta["val"]`` of its placeholder is like it.
+    Keep the caller's order; each input is a tensor, like the ``meta["val"]`` of its placeholder.
     """
-    # TODO: not each placeholder is an input of the caller's.
+    # TODO: not every placeholder is an input of the caller.
     raise NotImplementedError("contract")
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first that does not fit.
+    """Return a function that runs `runner`, or calls `refuse` for the first misfit.
 
     The metadata are read once, by `serve`. The package checks the number of inputs, so an extra one
     must get there.
     """
-    # TODO: a closure.
+    # TODO: return a closure.
     raise NotImplementedError("serve")

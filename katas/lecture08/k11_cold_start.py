@@ -1,4 +1,4 @@
-"""Perf: the first answer of a package, with nothing imported beyond ``import torch``.
+"""Perf: the first answer of a package, without any import beyond ``import torch``.
 
 A service that scales to zero pays for its imports at every start. Modules in a fresh process, with
 torch 2.13:
@@ -7,8 +7,8 @@ torch 2.13:
     after torch.export.load and an answer             2,040    with SymPy and Dynamo
     after _inductor.aoti_load_package and an answer   2,190    with more of Inductor, too
 
-An AOTInductor package holds a compiled library. What loads and runs it is written in C++, and
-``import torch`` has put that into memory already.
+An AOTInductor package holds a compiled library. The code that loads and runs it is written in C++,
+and ``import torch`` has already loaded that code.
 
 1. `imported`: count honestly, in a fresh Python. This process has imported too much.
 2. `load`: the same answers as the compiled model, and no import. About 9 lines in all.
@@ -41,22 +41,22 @@ DEFAULTS = ("model", False, 1, -1)
 def imported(program: str) -> set[str]:
     """Return the modules that `program` imports beyond those of ``import torch``.
 
-    `program` is Python source and runs in a process of its own. It may print. A module
-    counts as ``sys.modules`` names it.
+    `program` is Python source; run it in a process of its own. It may print. Use the modules' names
+    in ``sys.modules``.
 
     Raises
     ------
     subprocess.CalledProcessError
         If the program fails.
     """
-    # TODO: import torch, look, run the program, look again.
+    # TODO: import torch, list the modules, run the program, list them again.
     raise NotImplementedError("imported")
 
 
 def load(path: Path) -> Callable[..., list[torch.Tensor]]:
     """Load a package once, and return a function from its inputs to the list of its outputs.
 
-    The file may be gone when the function is called.
+    The file may be deleted before the function is called.
     """
-    # TODO: one object of torch._C, and a method of it.
+    # TODO: use one object of torch._C, and one of its methods.
     raise NotImplementedError("load")

@@ -1,8 +1,8 @@
 """Which command lines will a cluster run? Five TorchX apps, on paper.
 
-An app is a list of roles, and a role is one command in a number of replicas. What only the
-scheduler knows stands in it as a macro; for each replica it replaces those that it looks for.
-Suppose a scheduler with
+An app is a list of roles, and a role is one command in a number of replicas. A macro is a
+placeholder for a value that only the scheduler knows; it replaces the macros it looks for, for each
+replica. Suppose a scheduler with
 
     ${img_root}     /app                  the folder of the image
     ${replica_id}   0, 1, ...
@@ -12,7 +12,7 @@ Write `commands`. Begin with one that you can run:
 
     torchx run --dryrun -s local_cwd utils.echo --msg '$HOME' --num_replicas 2
 
-When "image" is red, read ``macros`` in ``torchx/specs/api.py``, in site-packages. Afterwards read
+If "image" fails, read ``macros`` in ``torchx/specs/api.py``, in site-packages. Afterwards read
 torchrun's only macro, in ``torch/distributed/elastic/utils/api.py``.
 """
 
@@ -43,10 +43,10 @@ APPS: dict[str, tuple[Role, ...]] = {
 
 
 def commands() -> dict[str, list[str]]:
-    """Return what each app of `APPS` runs: a line for each replica, role after role.
+    """Return the command lines of each app of `APPS`: one for each replica, role after role.
 
-    A line is the entrypoint and its arguments with a space between, as the operating system gets
-    them: no shell reads the line.
+    A line is the entrypoint and its arguments, joined by spaces, as passed to the operating system:
+    no shell reads it.
     """
     # TODO: return {"replicas": ["python train.py --rank ...", ...], ...}
     raise NotImplementedError("commands")

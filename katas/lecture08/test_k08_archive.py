@@ -1,4 +1,4 @@
-"""Tests of k08_archive: files that this PyTorch writes, of a class that is gone afterwards."""
+"""Tests of k08_archive: this PyTorch writes files of a class that is gone afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-# The name begins as PyTorch's does, and is not PyTorch's.
+# The name begins like PyTorch's, but is not PyTorch's.
 VANISHED = "torchmodels"
 RECORD = f"code/__torch__/{VANISHED}.py"
 LINEAR = "code/__torch__/torch/nn/modules/linear.py"
@@ -89,14 +89,14 @@ def files(models: ModuleType) -> dict[str, bytes]:
 
 
 def written(save: Callable[[io.BytesIO], object]) -> bytes:
-    """Return what is saved."""
+    """Return the saved bytes."""
     file = io.BytesIO()
     save(file)
     return file.getvalue()
 
 
 def without(archive: bytes, *records: str) -> bytes:
-    """Return an archive with another top folder, without these records in it."""
+    """Return an archive with a different top folder, without these records."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(made, "w") as new:
         for name in old.namelist():
@@ -107,27 +107,30 @@ def without(archive: bytes, *records: str) -> bytes:
 
 
 def test_a_pickled_module_needs_its_class(files: dict[str, bytes], tmp_path: Path) -> None:
-    """PyTorch's and Python's own names are not needed; torchmodels is neither."""
+    """Names of PyTorch and Python are not needed; torchmodels is neither."""
     yours = needs(files["torch.save"])
     (tmp_path / "net.pt").write_bytes(files["torch.save"])
     unsafe = torch.serialization.get_unsafe_globals_in_checkpoint(tmp_path / "net.pt")
     right = {name for name in unsafe if not name.startswith("torch.")}
-    assert yours == right, f"needed: yours {yours}, PyTorch's unsafe globals but its own {right}"
+    assert yours == right, (
+        f"needed: yours {yours}, expected PyTorch's unsafe globals without its own names {right}"
+    )
 
 
 def test_a_state_dict_needs_nothing(files: dict[str, bytes]) -> None:
-    """It names what PyTorch brings."""
+    """A state dict only names what PyTorch brings."""
     yours = needs(files["state_dict"])
-    assert yours == set(), f"needed: yours {yours}, expected no name"
+    assert yours == set(), f"needed: yours {yours}, expected nothing"
 
 
 def test_torchscript_brings_its_code(files: dict[str, bytes]) -> None:
-    """A class is needed if the record with its code is missing, and only then."""
+    """A class is needed only if the record with its code is missing."""
     archive = files["TorchScript"]
     yours = needs(archive), needs(without(archive)), needs(without(archive, RECORD))
     expected: tuple[set[str], ...] = set(), set(), {f"__torch__.{VANISHED}.Net"}
     assert yours == expected, (
-        f"needed by a whole archive, by one with another top folder, by one without the code:\n"
+        "needed by a complete archive, by one with a different top folder, by one without the"
+        " code:\n"
         f"yours    {yours}\nexpected {expected}"
     )
     linear = needs(without(archive, LINEAR))
@@ -136,9 +139,9 @@ def test_torchscript_brings_its_code(files: dict[str, bytes]) -> None:
 
 
 def test_a_pt2_has_no_pickle_of_the_module(files: dict[str, bytes]) -> None:
-    """Its extra file of that name is the user's."""
+    """An extra file called data.pkl belongs to the user."""
     yours = needs(files["pt2"])
-    assert yours == set(), f"needed: yours {yours}, expected no name"
+    assert yours == set(), f"needed: yours {yours}, expected nothing"
 
 
 def test_nothing_is_unpickled(tmp_path: Path) -> None:
@@ -152,10 +155,10 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return self.call, (str(trace),)
 
-    # The text looks like an import to whoever searches the bytes for one.
+    # To code that searches the bytes, the text looks like an import.
     content = [Trap(os.mkdir), Trap(os.mkdir), Trap(os.chdir), "\ncmodels\nNet\n"]
     yours = needs(written(lambda file: torch.save(content, file)))
-    assert not trace.exists(), "yours has run what the pickle says"
+    assert not trace.exists(), "yours ran the code that the pickle names"
     expected = {f"{os.mkdir.__module__}.{name}" for name in ("mkdir", "chdir")}
     assert yours == expected, f"needed: yours {yours}, expected {expected}"
 
@@ -163,7 +166,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 def test_what_is_needed_decides_who_can_load(
     files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the class the files load that need no name, and no other."""
+    """Without the class, only files that need no name load."""
     yours = {kind: "fails" if needs(archive) else "loads" for kind, archive in files.items()}
     monkeypatch.delitem(sys.modules, VANISHED)
     loaders: dict[str, Callable[[io.BytesIO], object]] = {
@@ -185,13 +188,13 @@ def test_what_is_needed_decides_who_can_load(
 
 
 def loaded(archive: bytes) -> dict[str, Any]:
-    """Return the state_dict of the program in a .pt2, by PyTorch."""
+    """Return PyTorch's state_dict of the program in a .pt2."""
     found: dict[str, Any] = torch.export.load(io.BytesIO(archive)).state_dict
     return found
 
 
 def test_weights(files: dict[str, bytes]) -> None:
-    """The names of all, in order, and their values to the bit."""
+    """All names are there, in order, and all values equal to the bit."""
     yours, right = weights(files["pt2"]), loaded(files["pt2"])
     assert list(yours) == list(right), f"names: yours {list(yours)}, PyTorch's {list(right)}"
     for name, theirs in right.items():
@@ -206,7 +209,7 @@ def test_weights(files: dict[str, bytes]) -> None:
 
 
 def test_weights_are_laid_out_as_they_were(files: dict[str, bytes]) -> None:
-    """Strides and storage offset, of a slice and of a transposed tensor."""
+    """Strides and storage offset are kept, for a slice and for a transposed tensor."""
     yours, right = weights(files["pt2"]), loaded(files["pt2"])
     for name, theirs in right.items():
         layout = yours[name].stride(), yours[name].storage_offset()
@@ -215,25 +218,27 @@ def test_weights_are_laid_out_as_they_were(files: dict[str, bytes]) -> None:
 
 
 def test_one_record_is_one_memory(files: dict[str, bytes]) -> None:
-    """A tied weight is tied again; two halves of a tensor lie side by side."""
+    """A tied weight is tied again, and two halves of a tensor share its memory."""
     yours = weights(files["pt2"])
     yours["tied"][0, 0] = 8.0
     assert yours["linear.weight"][0, 0] == 8.0, "yours has two copies of the tied weight"
     start = {name: yours[name].untyped_storage().data_ptr() for name in ("left", "right")}
     assert start["left"] == start["right"], "yours has two copies of the row of left and right"
     again = weights(files["pt2"])
-    assert again["tied"][0, 0] != 8.0, "a second call sees what was written to the first's result"
+    assert again["tied"][0, 0] != 8.0, (
+        "a write to the first call's result shows in the second call's"
+    )
 
 
 def test_another_top_folder(files: dict[str, bytes]) -> None:
-    """It has the file's name if PyTorch saves to a file."""
+    """If PyTorch saves to a file, the folder has the file's name."""
     yours, other = weights(files["pt2"]), weights(without(files["pt2"]))
     same = list(yours) == list(other)
     assert same, f"names: yours {list(other)}, in a folder called archive {list(yours)}"
 
 
 def test_nothing_is_loaded(files: dict[str, bytes]) -> None:
-    """No loader of PyTorch, and no unpickler."""
+    """Your answer uses no loader of PyTorch, and no unpickler."""
     with forbids(
         kata,
         *("torch.load", "torch.jit", "torch.export", "torch.serialization", "torch.package"),

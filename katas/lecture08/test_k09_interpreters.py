@@ -22,7 +22,7 @@ from katas.lecture08.k09_interpreters import ROWS
 from plugins.kit import forbids
 
 
-# Seconds for one experiment, which takes a tenth of one.
+# Seconds allowed for one experiment, which takes a tenth of a second.
 DEADLINE = 30
 PLACES = {
     "a name in a module": "where is the dict in which a module keeps its names?",
@@ -36,13 +36,13 @@ PLACES = {
 }
 
 
-# What a question may name.
+# The names a question may use.
 NAMES = {"os": os, "random": random, "subprocess": subprocess, "sys": sys, "time": time}
 
 
 def run_in_another(code: str) -> None:
-    """Run code in a new interpreter, and destroy that."""
-    # The module has a documented name since Python 3.14: concurrent.interpreters.
+    """Run code in a new interpreter, and destroy the interpreter."""
+    # Since Python 3.14 the module has a documented name: concurrent.interpreters.
     new = sys.version_info >= (3, 13)
     interpreters = importlib.import_module("_interpreters" if new else "_xxsubinterpreters")
     number = interpreters.create()
@@ -54,7 +54,7 @@ def run_in_another(code: str) -> None:
 
 
 def experiment(change: str, question: str) -> tuple[object, object]:
-    """Return the answers of this interpreter before and after the other ran `change`."""
+    """Return this interpreter's answers before and after the other ran `change`."""
     before = eval(question, NAMES)  # noqa: S307 - the reader's own
     run_in_another(change)
     return before, eval(question, NAMES)  # noqa: S307
@@ -78,24 +78,24 @@ def changes(row: str) -> bool:
 
 
 def predicted() -> set[str]:
-    """Return your rows, worked out where PyTorch is not there."""
+    """Return your rows, computed where PyTorch cannot be imported."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         names: set[str] = fresh.shared()
-        assert names == fresh.shared(), "called again, yours returns other rows"
-    assert names <= set(ROWS), f"yours names {sorted(names - set(ROWS))}, not among ROWS"
+        assert names == fresh.shared(), "called again, yours returns different rows"
+    assert names <= set(ROWS), f"yours names {sorted(names - set(ROWS))}, which are not in ROWS"
     return names
 
 
 def test_some_are_shared() -> None:
-    """Neither all rows nor none, and found out by you: your file starts no interpreter."""
+    """Some rows are shared and some are not, and your file starts no interpreter."""
     yours = predicted()
     assert 0 < len(yours) < len(ROWS), f"yours has {len(yours)} of {len(ROWS)} rows"
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_row(row: str) -> None:
-    """As the experiment on this machine says."""
+    """The experiment on this machine decides."""
     yours = row in predicted()
     change, question = map(shlex.quote, ROWS[row])
     assert yours == changes(row), (

@@ -1,4 +1,4 @@
-"""Tests of k10_package: a package of this PyTorch, and before it a stand-in that takes no time."""
+"""Tests of k10_package: a package built by this PyTorch, after a fast stand-in."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from katas.lecture08.k10_package import serve
 from plugins.kit import unchanged
 
 
-# A build takes half a minute on a machine that does nothing else.
+# A build takes half a minute on an idle machine.
 built = pytest.mark.time_limit(600)
 inductor = pytest.mark.backend("inductor")
 
 
 class Mixed(nn.Module):
-    """Has a parameter, a buffer and a constant beside its inputs."""
+    """Has a parameter, a buffer and a constant besides its inputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ FITS = {
 
 
 class Standin:
-    """A package that computes nothing, and notes what it is asked."""
+    """A package that computes nothing, and records what it is asked."""
 
     def __init__(self, *examples: torch.Tensor) -> None:
         entries = {f"input {place}": describe(x) for place, x in enumerate(examples)}
@@ -76,20 +76,20 @@ class Standin:
         self.ran: list[tuple[torch.Tensor, ...]] = []
 
     def __call__(self, *inputs: torch.Tensor) -> object:
-        """Note the call; of two inputs it refuses any other number, as a package does."""
+        """Record the call; like a package of two inputs, reject any other number."""
         if len(inputs) != len(self.metadata) - 1:
             raise RuntimeError(f"expected inputs vector size, got {len(inputs)}")
         self.ran.append(inputs)
         return len(self.ran)
 
     def get_metadata(self) -> dict[str, str]:
-        """Note that the metadata are read."""
+        """Record that the metadata are read."""
         self.asked += 1
         return dict(self.metadata)
 
 
 def refused(run: Any, *inputs: torch.Tensor) -> str:
-    """Return the message of the ValueError with which inputs are refused; "" if they are not."""
+    """Return the ValueError's message if inputs are refused, or ""."""
     try:
         run(*inputs)
     except ValueError as error:
@@ -98,14 +98,14 @@ def refused(run: Any, *inputs: torch.Tensor) -> str:
 
 
 def test_the_contract_of_one_input() -> None:
-    """The network of the lecture takes float32 of shape (2, 4); its weights are no inputs."""
+    """The lecture's network takes float32 of shape (2, 4); its weights are not inputs."""
     yours = contract(export_network())
     expected = {"input 0": describe(torch.zeros(2, 4))}
     assert yours == expected, f"yours {yours}, expected {expected}; see graph_signature.user_inputs"
 
 
 def test_the_contract_of_a_model_with_everything() -> None:
-    """A parameter, a buffer and a constant are placeholders, too; a tuple is two inputs."""
+    """Parameters, buffers and constants are placeholders too; a tuple is two inputs."""
     yours = contract(torch.export.export(Mixed(), INPUTS))
     x, (first, second) = INPUTS
     expected = {f"input {n}": describe(each) for n, each in enumerate((x, first, second))}
@@ -113,7 +113,7 @@ def test_the_contract_of_a_model_with_everything() -> None:
 
 
 def test_what_fits_is_run() -> None:
-    """With the tensors as they came, and the result is the package's."""
+    """The package gets the tensors themselves, and its result is returned."""
     runner = Standin(torch.zeros(2, 4), torch.zeros(3))
     run = serve(runner)
     x, y = FITS["not finite"].clone(), torch.ones(3)
@@ -121,12 +121,12 @@ def test_what_fits_is_run() -> None:
         results = [run(x, y), run(x, y)]
     assert results == [1, 2], f"results: yours {results}, expected the runner's [1, 2]"
     same = all(a is x and b is y for a, b in runner.ran)
-    assert same, "expected the tensors themselves: a copy costs time, and memory"
+    assert same, "expected the tensors themselves: a copy costs time and memory"
 
 
 @pytest.mark.parametrize("kind", MISFITS)
 def test_what_does_not_fit_is_refused(kind: str) -> None:
-    """As the first input or the second, and the package does not run."""
+    """A misfit is refused as the first input or the second, and the package does not run."""
     x, misfit = torch.zeros(2, 4), MISFITS[kind]
     runner = Standin(x, x)
     run = serve(runner)
@@ -136,55 +136,58 @@ def test_what_does_not_fit_is_refused(kind: str) -> None:
         assert message == expected, (
             f"{kind}: yours {message or 'does not refuse it'}\nexpected {expected}"
         )
-    assert not runner.ran, f"{kind}: yours has run the package all the same"
+    assert not runner.ran, f"{kind}: yours ran the package all the same"
 
 
 def test_the_first_misfit_is_named() -> None:
-    """Where both do not fit, the message is about input 0."""
+    """If neither input fits, the message is about input 0."""
     message = refused(serve(Standin(torch.zeros(2), torch.zeros(2))), *[torch.zeros(3)] * 2)
     assert message.startswith("input 0:"), f"yours {message!r}, expected a message about input 0"
 
 
 def test_inputs_are_counted_by_the_package() -> None:
-    """Its own error arrives."""
+    """The package's own error about the number of inputs arrives."""
     run = serve(Standin(torch.zeros(2), torch.zeros(2)))
     for number in (1, 3):
         with pytest.raises(RuntimeError, match="expected inputs vector size"):
             pytest.fail(
                 f"{number} of two inputs: yours returns {run(*[torch.zeros(2)] * number)}, expected"
-                " the package's own RuntimeError, 'expected inputs vector size': give it them all"
+                " the package's own RuntimeError, 'expected inputs vector size': pass it all inputs"
             )
 
 
 def test_metadata_are_read_once() -> None:
-    """By serve, not by each call; and each served package has its own."""
+    """Only `serve` reads the metadata, once; each served package has its own."""
     first, second = Standin(torch.zeros(2)), Standin(torch.zeros(3))
     runs = serve(first), serve(second)
     asked = first.asked, second.asked
-    assert asked == (1, 1), f"serve has read the metadata {asked} times, expected once each"
+    assert asked == (1, 1), f"serve read the metadata {asked} times, expected once each"
     for run, length in zip(runs, (2, 3), strict=True):
         run(torch.zeros(length))
         run(torch.zeros(length))
         assert refused(run, torch.zeros(5 - length)), "yours mixes up two packages"
     asked = first.asked, second.asked
-    assert asked == (1, 1), f"after the calls {asked} times, expected once each: it costs each time"
+    assert asked == (1, 1), (
+        f"after the calls, the metadata were read {asked} times, expected once each: each read"
+        " takes time"
+    )
 
 
 @inductor
 @built
 def test_the_package_has_your_contract(request: pytest.FixtureRequest) -> None:
-    """The one that the lecture has built, in which the same was written by other means."""
+    """The lecture's package has the same entry, written without your code."""
     yours = contract(export_network())
     runner = load(request.getfixturevalue("aoti_package"))
     found = runner.get_metadata()
     theirs = {key: value for key, value in found.items() if key.startswith("input")}
-    assert yours == theirs, f"yours {yours}, in the package {theirs}"
+    assert yours == theirs, f"yours {yours}, the package has {theirs}"
 
 
 @inductor
 @built
 def test_the_package_is_served(request: pytest.FixtureRequest) -> None:
-    """What fits gives the network's result; five rows give wrong numbers, unless refused."""
+    """A fitting input gives the network's result; five rows give wrong numbers unless refused."""
     contract(export_network())
     runner = load(request.getfixturevalue("aoti_package"))
     run = serve(runner)
@@ -197,7 +200,7 @@ def test_the_package_is_served(request: pytest.FixtureRequest) -> None:
             msg=f"{kind}: yours is not what the network returns",
         )
     five = MISFITS["five rows"]
-    with suppress(RuntimeError):  # a PyTorch that refuses by itself is welcome, too
+    with suppress(RuntimeError):  # a PyTorch that rejects it by itself is welcome, too
         assert (runner(five) < 0).any(), "expected the bare package to miss the ReLU of five rows"
     assert refused(run, five), "five rows: yours returns what the bare package returns"
 
@@ -205,7 +208,7 @@ def test_the_package_is_served(request: pytest.FixtureRequest) -> None:
 @inductor
 @built
 def test_your_verdicts_are_pytorchs(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """In a process where AOTI_RUNTIME_CHECK_INPUTS is set the package refuses by itself."""
+    """With AOTI_RUNTIME_CHECK_INPUTS set, the package itself rejects the same inputs."""
     contract(export_network())
     file = request.getfixturevalue("aoti_package")
     every = FITS | MISFITS

@@ -1,4 +1,4 @@
-"""Tests of k11_cold_start: Python's audit hook hears each import, also one that is hidden."""
+"""Tests of k11_cold_start: Python's audit hook hears every import, even a hidden one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 needs_package = pytest.mark.backend("inductor")
-# Loads and answers in a fresh process that hears of each import and each new process.
+# Loads and answers in a fresh process that records each import and each new process.
 PROGRAM = """
 import json, sys, torch
 from pathlib import Path
@@ -42,19 +42,19 @@ print(json.dumps([[y.tolist() for y in answers], more, heard]))
 """
 
 
-# Imports a module, and fails.
+# Imports a module, then fails.
 EXITS = "import json\nraise SystemExit(3)"
 
 
 class Counted:
-    """Stands in for the loader's class, and counts the loaders that are made."""
+    """Stands in for the loader's class, and counts the loaders."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
         self.made = 0
 
     def __call__(self, *args: Any) -> Any:
-        """Make one."""
+        """Make a loader."""
         self.made += 1
         return self.loader(*args)
 
@@ -64,9 +64,9 @@ class Counted:
 
 @pytest.fixture
 def probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Python find two modules, of which the one imports the other, and both print.
+    """Let Python find two modules, one of which imports the other, and both of which print.
 
-    The shell finds another Python: what a virtual environment has is not there.
+    The shell finds a different Python, without the packages of a virtual environment.
     """
     for name, text in (("kata_probe_a", "import kata_probe_b"), ("kata_probe_b", "")):
         (tmp_path / f"{name}.py").write_text(f"{text}\nprint({name!r}, end='')\n", "utf-8")
@@ -95,7 +95,7 @@ def package(request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.usefixtures("probes")
 def test_a_module_and_what_it_imports() -> None:
-    """A fresh Python imports both, although this one has them; here nothing is imported."""
+    """A fresh Python imports both modules, although this one has them; this one imports nothing."""
     import kata_probe_a  # type: ignore[import-not-found] # noqa: F401, PLC0415 - written above
 
     before = set(sys.modules)
@@ -107,11 +107,11 @@ def test_a_module_and_what_it_imports() -> None:
             sys.modules.pop(name, None)
     right = {"kata_probe_a", "kata_probe_b"}
     assert right == yours, f"yours {sorted(yours)[:5]} ({len(yours)}), expected {sorted(right)}"
-    assert not more, f"yours imports {sorted(more)} in this process, expected in another"
+    assert not more, f"yours imports {sorted(more)} in this process, expected it in another"
 
 
 def test_the_program_prints() -> None:
-    """Its output is not yours; ``torch.nn`` is there anyway, and a submodule has its full name."""
+    """Ignore the program's output; ``torch.nn`` is already there; submodules have full names."""
     program = (
         "print('torch\\njson\\n', end=' ')\nimport torch.nn, wsgiref.headers\n"
         "for _ in 'ab':\n  print(end='x')"
@@ -121,10 +121,10 @@ def test_the_program_prints() -> None:
 
 
 def test_a_program_that_fails() -> None:
-    """No module is worse than a wrong count: the caller hears of it."""
+    """A failing program raises an error, which is better than a wrong count."""
     with pytest.raises(subprocess.CalledProcessError):
         pytest.fail(
-            f"the program exits with 3, and yours returns {kata.imported(EXITS)}, expected a"
+            f"the program exits with 3, but yours returns {kata.imported(EXITS)}, expected a"
             " CalledProcessError: subprocess.run has an argument for that"
         )
 
@@ -132,7 +132,7 @@ def test_a_program_that_fails() -> None:
 @needs_package
 @pytest.mark.time_limit(600)  # the first run of all builds the package
 def test_the_answer(request: pytest.FixtureRequest) -> None:
-    """That of the model in eager mode, in a list; a second call gives a second answer."""
+    """Answers are the eager model's, in a list; a second call gives a second answer."""
     path = package(request)
     run, model = kata.load(path), Network().eval()
     torch.manual_seed(3)
@@ -153,7 +153,7 @@ def test_the_answer(request: pytest.FixtureRequest) -> None:
 def test_the_file_may_be_gone(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Loaded is loaded, once: a service may be updated while it answers."""
+    """A package is loaded once: a service may be updated while it answers."""
     path = tmp_path / "copy.pt2"
     shutil.copy(package(request), path)
     module = torch._C._aoti  # noqa: SLF001 - the kata's point
@@ -164,7 +164,7 @@ def test_the_file_may_be_gone(
     found = [run(torch.zeros(2, 4))[0].shape for _ in range(2)]
     assert found == [(2, 3)] * 2, f"shapes: yours {found}, expected (2, 3) twice"
     assert counted.made <= 1, (
-        f"yours has loaded the package {counted.made} times for two answers, expected once: each"
+        f"yours loaded the package {counted.made} times for two answers, expected once: each"
         " load unpacks the file and opens its library"
     )
 
@@ -172,7 +172,7 @@ def test_the_file_may_be_gone(
 @needs_package
 @pytest.mark.time_limit(600)
 def test_no_module_more(request: pytest.FixtureRequest) -> None:
-    """In a fresh process, from the file to the first answer."""
+    """From the file to the first answer, a fresh process imports nothing."""
     path = package(request)
     done = subprocess.run(  # noqa: S603 - the program above
         [sys.executable, "-c", PROGRAM, str(path)],
@@ -189,4 +189,4 @@ def test_no_module_more(request: pytest.FixtureRequest) -> None:
         f"modules imported before the first answer: yours {len(more)}, expected 0;"
         f" the first are {', '.join(more[:6])}"
     )
-    assert not heard, f"yours still asks for {heard[:3]}, expected no import and no new process"
+    assert not heard, f"yours still causes {heard[:3]}, expected no import and no new process"

@@ -1,4 +1,4 @@
-"""Tests of k12_component: TorchX reads the component, and runs what it returns."""
+"""Tests of k12_component: TorchX reads the component, and runs the app it returns."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.backend("torchx")
-# What a replica prints: what it was told, by arguments and by the environment. It takes its time,
-# so that a runner that is closed too early is seen. Replica 1 fails when replica 0 is done, since
-# the scheduler then kills what still runs.
+# A replica prints its arguments and what it found in the environment. It is slow on purpose,
+# so that closing a runner too early shows. Replica 1 fails only when replica 0 is done, since
+# the scheduler then kills replicas that are still running.
 SCRIPT = """
 import os, sys, time
 time.sleep(0.3)
@@ -37,7 +37,7 @@ if "--fail" in sys.argv:
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the path of the script, in the working directory; no program of Slurm is there."""
+    """Return the path of the script, in the working directory; no Slurm program is there."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     for name in ("sbatch", "sinfo", "srun"):
@@ -66,7 +66,7 @@ def command(app: Any) -> list[str]:
 
 @pytest.mark.given
 def test_torchx_takes_the_component() -> None:
-    """Its own check: each parameter has a type, and what comes back is an AppDef."""
+    """TorchX's check wants a type for each parameter, and an AppDef as the result."""
     from torchx.specs.file_linter import validate  # noqa: PLC0415 - may be missing
 
     assert kata.__file__
@@ -74,19 +74,19 @@ def test_torchx_takes_the_component() -> None:
 
 
 def test_the_app() -> None:
-    """Called from Python: one role, and its replicas."""
+    """Called from Python, the component returns one role and its replicas."""
     app = kata.trainer("fit.py", replicas=3)
     names = [app.name, *((role.name, role.image, role.num_replicas) for role in app.roles)]
     right = ["training", ("trainer", ".", 3)]
     assert right == names, f"app and roles: yours {names}, expected {right}"
     again = kata.trainer("fit.py", replicas=1)
     assert [1, 3] == [again.roles[0].num_replicas, app.roles[0].num_replicas], (
-        "a second app has changed the first one; expected an AppDef of its own for each call"
+        "a second call changed the first app; expected a new AppDef for each call"
     )
 
 
 def test_its_command() -> None:
-    """The number of a replica is not known yet: a macro stands for it."""
+    """The number of a replica is not known yet, so there is a macro in its place."""
     yours = command(kata.trainer("fit.py", "--fast", "7", lr=1.2345678))
     own = ["--lr", "1.2345678", "--rank", "${replica_id}"]
     right = [sys.executable, "fit.py", *own, "--fast", "7"]
@@ -94,18 +94,20 @@ def test_its_command() -> None:
 
 
 def test_words_become_types() -> None:
-    """TorchX turns "4" into an int and "1e-3" into a float, and leaves what is behind --."""
+    """TorchX turns "4" into an int and "1e-3" into a float, and leaves the words after -- alone."""
     app = from_words("--script", "fit.py", "--replicas", "4", "--lr", "1e-3", "--", "--lr", "x")
     role = app.roles[0]
     right = [sys.executable, "fit.py", "--lr", "0.001", "--rank", "${replica_id}", "--lr", "x"]
     assert 4 == role.num_replicas, f"replicas: yours {role.num_replicas!r}, expected 4"
     assert right == command(app), f"yours    {command(app)}\nexpected {right}"
     world = role.env.get("WORLD_SIZE")
-    assert world == "4", f"WORLD_SIZE: yours {world!r}, expected '4', as any variable a string"
+    assert world == "4", (
+        f"WORLD_SIZE: yours {world!r}, expected '4', since environment variables are strings"
+    )
 
 
 def test_defaults() -> None:
-    """Two replicas and a rate of 0.1, with what the command line leaves out."""
+    """Options missing from the command line default to two replicas and a rate of 0.1."""
     app = from_words("--script", "fit.py")
     found = (app.roles[0].num_replicas, app.roles[0].env, command(app)[2:4])
     right = (2, {"WORLD_SIZE": "2"}, ["--lr", "0.1"])
@@ -113,7 +115,7 @@ def test_defaults() -> None:
 
 
 def test_two_replicas_run_here(script: str, tmp_path: Path) -> None:
-    """Each is told its own number, and its lines are its own."""
+    """Each replica gets its own number, and its own lines are returned."""
     app = kata.trainer(script, "--fast", replicas=2)
     state, lines = kata.run_here(app, str(tmp_path / "logs"))
     lines = {key: [line.rstrip("\n") for line in each] for key, each in lines.items()}
@@ -122,7 +124,7 @@ def test_two_replicas_run_here(script: str, tmp_path: Path) -> None:
     assert right.keys() == lines.keys(), f"replicas: yours {[*lines]}, expected {[*right]}"
     for key, expected in right.items():
         unlike = lines[key] != expected
-        assert not unlike, f"{key}: standard output alone: yours {lines[key]}, expected {expected}"
+        assert not unlike, f"{key}: yours {lines[key]}, expected {expected}, standard output only"
     logs = sorted(file.name for file in (tmp_path / "logs").rglob("stdout.log"))
     assert len(logs) == 2, f"logs in log_dir: yours {logs}, expected one for each replica"
 
@@ -130,7 +132,7 @@ def test_two_replicas_run_here(script: str, tmp_path: Path) -> None:
 def test_waits_without_a_long_sleep(
     script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten seconds between two looks are for a cluster."""
+    """Polling every ten seconds is for a cluster."""
     import torchx.runner.api  # noqa: PLC0415 - may be missing
 
     slept: list[float] = []
@@ -146,12 +148,12 @@ def test_waits_without_a_long_sleep(
 
 
 def test_a_replica_that_fails(script: str, tmp_path: Path) -> None:
-    """Then the app has failed; its lines are there all the same."""
+    """If a replica fails, so does the app; its lines are returned all the same."""
     app = kata.trainer(script, "--fail", replicas=2)
     state, lines = kata.run_here(app, str(tmp_path / "logs"))
     assert state == "FAILED", f"replica 1 exits with 1: yours {state!r}, expected 'FAILED'"
     assert [2, 2] == [len(each) for each in lines.values()], (
-        f"yours {lines}, expected two lines of each replica"
+        f"yours {lines}, expected two lines from each replica"
     )
 
 
@@ -168,7 +170,7 @@ def test_every_role_is_read(script: str, tmp_path: Path) -> None:
 
 
 def test_the_runner_is_closed(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closing kills what still runs, and removes folders that TorchX has made for logs."""
+    """Closing kills running replicas, and removes the folders TorchX made for logs."""
     from torchx.runner import Runner  # noqa: PLC0415 - may be missing
 
     calls: list[str] = []
@@ -187,25 +189,27 @@ def test_the_runner_is_closed(script: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_app_stays_as_it_is(script: str, tmp_path: Path) -> None:
-    """TorchX writes the PATH of this machine into the roles, and Slurm would get it."""
+    """TorchX writes this machine's PATH into the roles, and Slurm would get it."""
     app = kata.trainer(script)
     before = copy.deepcopy(app)
     for name, *options in (("run_here", str(tmp_path / "logs")), ("sbatch_script",)):
         getattr(kata, name)(app, *options)
         more = sorted(set(app.roles[0].env) - set(before.roles[0].env))
         assert not more, (
-            f"{name} leaves {more} in the env of your app's role, expected the env as it was: give"
+            f"{name} leaves {more} in the env of your app's role, expected an unchanged env: pass"
             " TorchX a copy whose roles are copies too"
         )
         same = before == app
-        assert same, f"yours changes the app in {name}, expected it as it was"
+        assert same, f"yours changes the app in {name}, expected it unchanged"
 
 
 def test_the_script_for_slurm(script: str) -> None:
-    """A job for each replica; the macros are replaced for Slurm."""
+    """There is a job for each replica, and macros are replaced for Slurm."""
     text = kata.sbatch_script(kata.trainer(script, "--fast", replicas=3))
     first = text.partition("\n")[0]
-    assert first == "#!/bin/bash", f"the script begins: yours {first!r}, expected '#!/bin/bash'"
+    assert first == "#!/bin/bash", (
+        f"the first line of the script: yours {first!r}, expected '#!/bin/bash'"
+    )
     jobs = [line for line in text.splitlines() if "--job-name=" in line]
     assert len(jobs) == 3, f"jobs in the script: yours {len(jobs)}, expected 3\n{text}"
     for k in range(3):
@@ -215,13 +219,13 @@ def test_the_script_for_slurm(script: str) -> None:
 
 
 def test_nothing_is_submitted(script: str, tmp_path: Path) -> None:
-    """A dry run asks Slurm for its partitions at most."""
+    """At most, a dry run asks Slurm for its partitions."""
     kata.sbatch_script(kata.trainer(script))
     assert not (tmp_path / "called-sbatch").exists(), "yours calls sbatch, expected a dry run"
 
 
 def test_another_app_for_slurm(script: str) -> None:
-    """Another role, another variable: the script is the one of TorchX, line by line."""
+    """With another role and variable the script is TorchX's, line by line."""
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
 
     app = kata.trainer(script, replicas=1)

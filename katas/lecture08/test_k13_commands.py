@@ -1,4 +1,4 @@
-"""Tests of k13_commands: each template is filled in, as TorchX does for its requests."""
+"""Tests of k13_commands: each template is filled in as TorchX does for its requests."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ RULES = {
 
 
 def predicted() -> dict[str, list[str]]:
-    """Return your lines, worked out where neither torch nor TorchX is there."""
+    """Return your lines, computed where neither torch nor TorchX can be imported."""
     __tracebackhide__ = True
     names = {"torchx", *(name for name in sys.modules if name.startswith("torchx."))}
     with patch.dict(sys.modules, dict.fromkeys(names)), forbids(kata) as fresh:
-        # As text: a str of another class may be equal to anything.
+        # As text: a subclass of str may be equal to anything.
         try:
             first, second = (json.dumps(fresh.commands()) for _ in range(2))
         except ModuleNotFoundError as error:
-            raise AssertionError(f"yours asks for {error.name}: work it out on paper") from None
+            raise AssertionError(f"yours imports {error.name}: work it out on paper") from None
     assert second == first, f"called again, yours returns {second}, expected {first} once more"
     lines: dict[str, list[str]] = json.loads(first)
     return lines
 
 
 def filled_in(role: Role, replica: int) -> str:
-    """Return the command line of a replica: of the fields of a role, the arguments are templates.
+    """Return the command line of a replica: of a role's fields, only the arguments are templates.
 
-    What a scheduler does not know stays as it is.
+    Macros that a scheduler does not know stay as they are.
     """
     known = {"img_root": "/app", "replica_id": replica, "rank0_env": "TORCHX_RANK0_HOST"}
     return " ".join([role.entrypoint, *(Template(arg).safe_substitute(known) for arg in role.args)])
 
 
 def requested(name: str, folder: Path) -> list[str]:
-    """Return the command lines in the request that TorchX would give to its local scheduler."""
+    """Return the command lines in TorchX's request to its local scheduler."""
     from torchx import specs  # noqa: PLC0415 - may be missing
     from torchx.runner import get_runner  # noqa: PLC0415 - may be missing
 
@@ -68,26 +68,26 @@ def requested(name: str, folder: Path) -> list[str]:
     with get_runner() as runner:
         info = runner.dryrun(specs.AppDef(name, roles), "local_cwd", {"log_dir": str(folder)})
     replicas = [each for role in info.request.role_params.values() for each in role]
-    # The image of this scheduler is the folder in which it is called.
+    # The image of this scheduler is the current folder.
     return [" ".join(each.args).replace(str(Path.cwd()), "/app") for each in replicas]
 
 
 def test_every_app_is_there() -> None:
-    """On paper: while your lines are read, neither torch nor TorchX is there."""
+    """Each app has its lines, worked out on paper: neither torch nor TorchX can be imported."""
     yours = predicted()
     assert set(yours) == set(APPS), f"yours has {sorted(yours)}, expected {sorted(APPS)}"
     strange = [line for each in yours.values() for line in each if line != " ".join(line.split())]
-    assert not strange, f"yours {strange}: expected words with one space between"
+    assert not strange, f"yours {strange}: expected words separated by one space"
 
 
 @pytest.mark.parametrize("name", APPS)
 def test_app(name: str) -> None:
-    """By Python's own templates, which TorchX takes too."""
+    """Lines are checked with string.Template, which TorchX uses too."""
     yours = predicted()[name]
     right = [filled_in(role, n) for role in APPS[name] for n in range(role.num_replicas)]
 
     assert len(yours) == len(right), (
-        f"{name}: yours runs {len(yours)} commands, and TorchX another number. {RULES[name]}"
+        f"{name}: yours runs {len(yours)} commands, TorchX a different number. {RULES[name]}"
     )
     wrong = [line for line, expected in zip(yours, right, strict=True) if line != expected]
     assert not wrong, f"{name}: yours {wrong}, which is not what TorchX runs. {RULES[name]}"
@@ -96,7 +96,9 @@ def test_app(name: str) -> None:
 @needs_torchx
 @pytest.mark.parametrize("name", APPS)
 def test_torchx_runs_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It makes the request, and submits nothing."""
+    """TorchX makes the request, and submits nothing."""
     yours = predicted()[name]
     monkeypatch.chdir(tmp_path)
-    assert yours == requested(name, tmp_path), f"{name}: yours {yours}; TorchX runs other commands"
+    assert yours == requested(name, tmp_path), (
+        f"{name}: yours {yours}; TorchX runs different commands"
+    )

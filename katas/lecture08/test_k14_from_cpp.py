@@ -1,4 +1,4 @@
-"""Tests of k14_from_cpp: eager mode is the oracle, and a program in C has no Python in it."""
+"""Tests of k14_from_cpp: eager mode is the oracle, and a C program runs it without Python."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Model:
         return found
 
     def raise_if(self, failed: object) -> None:
-        """Raise what C++ has thrown."""
+        """Raise the error that C++ threw."""
         if failed:
             text = self.function("error", ctypes.c_char_p)().decode().partition("\n")[0]
             raise NotImplementedError(text) if text.startswith("TODO") else AssertionError(text)
@@ -113,14 +113,14 @@ class Model:
         self.raise_if(self.function("answer")(self.loader, places[0], rows, places[1]))
 
     def answer(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the answers; beside them there is room, should too much be written."""
+        """Return the answers, written into a larger tensor in case too much is written."""
         rows = x.shape[0]
         y = torch.full((rows + 4, 3), 123.0, dtype=torch.float32)
         with unchanged(x=x):
             self.write(x, y[2:])
         outside = (y[:2].unique().tolist(), y[rows + 2 :].unique().tolist())
         assert outside == ([123.0], [123.0]), (
-            f"{rows} rows: before and behind y, yours leaves {outside}, expected what was there"
+            f"{rows} rows: yours wrote outside y: {outside} instead of the old values"
         )
         return y[2 : rows + 2]
 
@@ -140,7 +140,7 @@ def package(request: pytest.FixtureRequest, extension: Extension) -> Path:
 
 
 def inputs(rows: int) -> torch.Tensor:
-    """Return as many rows, of which each is unlike the others."""
+    """Return this many rows, all different."""
     return torch.arange(1.0, 4 * rows + 1).sin().reshape(rows, 4)
 
 
@@ -164,7 +164,7 @@ def unpacked(folder: Path) -> set[str]:
 
 
 def test_two_rows(request: pytest.FixtureRequest, extension: Extension) -> None:
-    """The shape that the package was compiled for: one run."""
+    """Two rows, the shape the package was compiled for, take one run."""
     with Model(extension, package(request, extension)) as model:
         x = inputs(2)
         compare(model.answer(x), x)
@@ -174,14 +174,14 @@ def test_two_rows(request: pytest.FixtureRequest, extension: Extension) -> None:
 def test_any_number_of_rows(
     rows: int, request: pytest.FixtureRequest, extension: Extension
 ) -> None:
-    """Batches of two; the last may have one row of yours, and none may be left out."""
+    """In batches of two, the last may have only one row, and no row may be left out."""
     with Model(extension, package(request, extension)) as model:
         x = inputs(rows)
         compare(model.answer(x), x)
 
 
 def test_rows_do_not_meet(request: pytest.FixtureRequest, extension: Extension) -> None:
-    """A row that is NaN or infinite spoils its own answer, in this request and in the next."""
+    """A NaN or infinite row spoils only its own answer, in this request and the next."""
     with Model(extension, package(request, extension)) as model:
         x = inputs(5)
         x[0], x[3, 1], x[4, 0] = math.nan, math.inf, math.nan
@@ -191,18 +191,18 @@ def test_rows_do_not_meet(request: pytest.FixtureRequest, extension: Extension) 
             compare(model.answer(x), x)
         x = inputs(2)
         compare(model.answer(x), x)
-        x.neg_()  # the next request has another content in the same place
+        x.neg_()  # the next request has other values in the same place
         compare(model.answer(x), x)
 
 
 def test_no_run_too_many(request: pytest.FixtureRequest, extension: Extension) -> None:
-    """Half as many as rows, rounded up: operators within the package's matrix product tell."""
+    """The runs are half as many as the rows, rounded up; matrix products are counted."""
     path = package(request, extension)
     loader = torch._C._aoti.AOTIModelPackageLoader(str(path), *DEFAULTS)  # noqa: SLF001 - the class of this kata, bound to Python
     x = inputs(2)
     with watched_operators() as names:
         loader.run([x])
-    # What an answer may use as well tells nothing.
+    # Operators that an answer may use itself tell nothing.
     inner = {name: n for name, n in Counter(names).items() if name[6:] not in OPERATORS}
     assert inner, f"a run of the package calls {names}, expected a matrix product among them"
     with Model(extension, path) as model:
@@ -216,7 +216,7 @@ def test_no_run_too_many(request: pytest.FixtureRequest, extension: Extension) -
 
 
 def test_another_default_dtype(request: pytest.FixtureRequest, extension: Extension) -> None:
-    """A tensor of C++ has the default dtype too, if none is named, and the package float32."""
+    """A C++ tensor without a dtype gets the default dtype, but the package needs float32."""
     with Model(extension, package(request, extension)) as model:
         x = inputs(3)
         torch.set_default_dtype(torch.float64)
@@ -233,7 +233,7 @@ def test_loaded_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A loader unpacks the archive into a folder and removes that when it is closed."""
+    """A loader unpacks the archive into a folder, and removes that when it is closed."""
     copy = tmp_path / "network.pt2"
     shutil.copy(package(request, extension), copy)
     folder = tmp_path / "unpacked"
@@ -247,17 +247,19 @@ def test_loaded_once(
         copy.unlink()
         for rows in (3, 2):
             compare(model.answer(inputs(rows)), inputs(rows))
-        # The file is gone, so what was loaded before does not count.
+        # The file is gone, so earlier loads do not count.
         with pytest.raises(AssertionError) as thrown:
             Model(extension, copy)
-        assert str(thrown.value), "yours keeps the exception of a missing file, expected it to pass"
+        assert str(thrown.value), (
+            "yours swallows the exception for a missing file, expected it to pass through"
+        )
     found = len(libraries & unpacked(folder))
     assert found == 0, f"unpacked after close: yours {found}, expected 0"
 
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the program in C, with the compiler that Inductor takes."""
+    """Build the program in C with Inductor's compiler."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "main.c").write_text(PROGRAM, encoding="utf-8")
     compiler = os.environ.get("CXX", "g++")
@@ -270,7 +272,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_program_without_python(
     rows: int, request: pytest.FixtureRequest, extension: Extension, program: Path
 ) -> None:
-    """It loads libtorch_cpu and your library; behind its arrays there is no memory."""
+    """The program loads libtorch_cpu and your library; no memory follows its arrays."""
     path = package(request, extension)
     (libtorch,) = Path(torch.__file__).parent.glob("lib/libtorch_cpu.*")
     command = [str(program), str(libtorch), str(extension.path), str(path), str(rows)]
@@ -280,16 +282,16 @@ def test_a_program_without_python(
         command, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
     assert done.returncode >= 0, (
-        f"{rows} rows: yours ends by signal {-done.returncode}; did it touch what is behind x or y?"
+        f"{rows} rows: yours ends by signal {-done.returncode}; did it touch memory beyond x or y?"
     )
     assert not done.returncode, f"yours fails: {done.stderr[:1500]}"
     assert "was resized" not in done.stderr, (
-        f"{rows} rows: a run of yours has another shape than (2, 4), and the package writes behind"
+        f"{rows} rows: yours runs the package on a shape other than (2, 4), so it writes beyond"
         f" its output:\n{done.stderr[:300]}"
     )
     lines = done.stdout.splitlines()
     numbers = [float(line) for line in lines if not line.startswith("loaded")]
-    assert len(lines) == len(numbers), f"yours has Python in it: {lines[-1]}"
+    assert len(lines) == len(numbers), f"yours loads Python: {lines[-1]}"
     compare(torch.tensor(numbers).reshape(rows, 3), inputs(rows))
     forbids_tokens(
         source("katas.lecture08", "csrc/k14_from_cpp.cpp"), "torch::jit", "fork", "system", "dlopen"

@@ -2,25 +2,25 @@
 //
 // Run a model without Python: an AOTInductor package, loaded by C++.
 //
-// TorchScript was how a model left Python: torch::jit::load in a C++ program. It still runs, and is
-// deprecated. What a package of AOTInductor needs is a class of libtorch_cpu:
+// TorchScript was how a model left Python: torch::jit::load in a C++ program. It still runs, but is
+// deprecated. An AOTInductor package only needs a class in libtorch_cpu:
 //
 //     torch::inductor::AOTIModelPackageLoader loader("network.pt2");
 //     std::vector<at::Tensor> outputs = loader.run({x});
 //
-// This package was compiled for two rows. Give it three, and it answers with no more than a warning,
-// with a ReLU that stops after the second. So you cut a request of any size into batches:
+// This package was compiled for two rows. Give it three, and it answers with only a warning, and
+// with a ReLU that stops after the second row. So cut a request of any size into batches:
 //
-//     5 rows    [0 1] [2 3] [4 pad]    three runs; nothing of the row "pad" reaches the caller
+//     5 rows    [0 1] [2 3] [4 pad]    three runs; the caller sees nothing of the row "pad"
 //
 // 1. load: the package, once for all requests.
-// 2. answer: as many runs as it takes, about 8 lines.
+// 2. answer: as many runs as needed, about 8 lines.
 //
 // Begin on paper: how many runs for 0, 1, 2 and 3 rows? Where does the last one get its second row?
 // Afterwards open torch/csrc/inductor/aoti_package/model_package_loader.h, in torch/include.
 //
-// Real life differs: one exports with a dynamic batch dim where one can, and a program of one's own
-// is linked with libtorch, by CMake.
+// Real life differs: export with a dynamic batch dim if you can, and link your own program with
+// libtorch, using CMake.
 //
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -41,16 +41,16 @@ constexpr int64_t kOut = 3;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The loader of the package at `path`. Exceptions pass through to the caller.
+// Return the loader of the package at `path`. Exceptions pass through to the caller.
 std::unique_ptr<Loader> load(const std::string& path) {
   // TODO: one line.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: load");
 }
 
-// Write the model's answers to x, (rows, kIn), into y, (rows, kOut): both row-major, and neither has
-// a byte more.
+// Write the model's answers to x, (rows, kIn), into y, (rows, kOut). Both are row-major, and
+// neither has a byte more than that.
 void answer(Loader& loader, const float* x, int64_t rows, float* y) {
-  // TODO: for each batch a tensor, a run, and a copy.
+  // TODO: for each batch, make a tensor, run the model, and copy the rows.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: answer");
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-# What another interpreter does, and what this one is asked.
+# What another interpreter runs, and what this one evaluates.
 ROWS = {
     "a name in a module": ("import os; os.sep = '!'", "os.sep"),
     "a builtin": ("import builtins; builtins.len = None", "len is None"),
@@ -23,7 +23,7 @@ ROWS = {
 
 
 def shared() -> set[str]:
-    """Return the names of the ROWS in which this interpreter's answer changes."""
+    """Return the names of those ROWS in which this interpreter's answer changes."""
     # The kernel and the C library hold these; the others are Python objects.
     return {
         "the working directory",

@@ -29,7 +29,7 @@ def describe(x: torch.Tensor) -> str:
 
 
 def package(exported: torch.export.ExportedProgram, file: str) -> None:
-    """Compile a program and write its package. Given; the tests make one and keep it."""
+    """Compile a program and write its package. Given; the tests build one and keep it."""
     import torch._inductor  # noqa: PLC0415 - takes a second
 
     torch._inductor.aoti_compile_and_package(  # noqa: SLF001 - the documented name
@@ -45,7 +45,7 @@ def refuse(key: str, expected: str, got: str) -> NoReturn:
 
 
 def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
-    """Return what `describe` says of each input that the caller passes, by "input 0" and so on."""
+    """Return `describe` of each input the caller passes, under "input 0" and so on."""
     nodes = {node.name: node for node in exported.graph.nodes}
     names = exported.graph_signature.user_inputs
     return {
@@ -54,7 +54,7 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 
 
 def serve(runner: Runner) -> Callable[..., object]:
-    """Return a function that runs `runner`, or calls `refuse` for the first that does not fit."""
+    """Return a function that runs `runner`, or calls `refuse` for the first misfit."""
     metadata = runner.get_metadata()
 
     def run(*inputs: torch.Tensor) -> object:

@@ -31,7 +31,7 @@ def trainer(script: str, *args: str, replicas: int = 2, lr: float = 0.1) -> AppD
 
 
 def run_here(app: AppDef, log_dir: str) -> tuple[str, dict[str, list[str]]]:
-    """Run `app` on the scheduler "local_cwd" until it ends; `app` stays as it is."""
+    """Run `app` on the scheduler "local_cwd" until it ends, and leave `app` unchanged."""
     with get_runner() as runner:
         handle = runner.run(copy.deepcopy(app), "local_cwd", {"log_dir": log_dir})
         status = runner.wait(handle, wait_interval=0.1)
@@ -44,7 +44,7 @@ def run_here(app: AppDef, log_dir: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def sbatch_script(app: AppDef) -> str:
-    """Return the script that Slurm would get for `app`, which stays as it is."""
+    """Return the script that Slurm would get for `app`, and leave `app` unchanged."""
     with get_runner() as runner:
         script: str = runner.dryrun(copy.deepcopy(app), "slurm").request.materialize()
     return script

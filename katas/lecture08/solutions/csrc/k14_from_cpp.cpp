@@ -20,13 +20,13 @@ constexpr int64_t kOut = 3;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// The loader of the package at `path`. Exceptions pass through to the caller.
+// Return the loader of the package at `path`. Exceptions pass through to the caller.
 std::unique_ptr<Loader> load(const std::string& path) {
   return std::make_unique<Loader>(path);
 }
 
-// Write the model's answers to x, (rows, kIn), into y, (rows, kOut): both row-major, and neither has
-// a byte more.
+// Write the model's answers to x, (rows, kIn), into y, (rows, kOut). Both are row-major, and
+// neither has a byte more than that.
 void answer(Loader& loader, const float* x, int64_t rows, float* y) {
   for (int64_t row = 0; row < rows; row += kRows) {
     const auto count = std::min(kRows, rows - row);
