@@ -1,23 +1,22 @@
 """Forward mode for ten operators, a line each.
 
-Reverse mode keeps what each operator needs until ``backward`` comes. Forward mode carries a tangent
-along instead of a graph: when the next operator has run, the one before it may be forgotten.
-In derivatives.yaml PyTorch has a formula of each kind; ``result:`` is that of forward mode:
+Reverse mode keeps what each operator needs until ``backward`` runs. Forward mode carries a tangent
+along instead of a graph: once the next operator has run, the previous one can be forgotten.
+PyTorch's derivatives.yaml has a formula of each kind; ``result:`` is the one for forward mode:
 
     name: sin(Tensor self)
       self:   grad * self.cos().conj()
       result: auto_element_wise             # short for self_t * self_p.cos()
 
-`Dual` carries the pair through each function of torch and asks `RULES` for the tangent.
+`Dual` carries the pair through each function of torch and gets the tangent from `RULES`.
 
-1. `RULES`: one rule for each name of `NAMES`. Of these, "add" is there.
+1. `RULES`: one rule for each name in `NAMES`. "add" is given.
 2. `jvp`: wrap, call, unwrap.
 
 - The rules of exp, tanh and softmax must not use the primal: `result` is enough.
 - Where both sides of maximum are equal, PyTorch takes the mean of the tangents.
 
-Begin with "mul". On paper: which operators are linear, so that the tangent goes through them as the
-values do?
+Begin with "mul". On paper: which operators are linear, so that they treat tangents like values?
 Real life differs: a constant's tangent is an ``_efficientzerotensor``, which mul skips; softmax
 computes its result a second time (``logsumexp_jvp``).
 Afterwards read ``torchgen/packaged/autograd/derivatives.yaml``, in site-packages
@@ -51,7 +50,7 @@ class Dual:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Dual:
-        """Call the function with the primals, and then its rule."""
+        """Call the function with the primals, then its rule."""
         if func.__name__ not in RULES:
             raise NotImplementedError(f"RULES has no rule for {func.__name__}")
         duals = [x if isinstance(x, Dual) else Dual(x) for x in args]
@@ -74,8 +73,8 @@ class Dual:
     __radd__, __rmul__ = __add__, __mul__
 
 
-# From the result of a function of torch, and its arguments as duals, to the tangent of the result,
-# which has the shape of the result. Options, such as dim, come by keyword, as in the call.
+# A rule takes a function's result and its arguments as duals, and returns the result's tangent,
+# which has the same shape as the result. Options, such as dim, are keywords, as in the call.
 RULES: dict[str, Callable[..., Tensor]] = {
     "add": lambda result, x, y: x.tangent + y.tangent,
     # TODO: nine more, from "mul" to "softmax".
@@ -85,9 +84,9 @@ RULES: dict[str, Callable[..., Tensor]] = {
 def jvp(
     f: Callable[..., Any], primals: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return f(*primals) and its tangent; each primal comes with a tangent.
+    """Return f(*primals) and its tangent; each primal has a tangent.
 
     If f returns a plain tensor, it depends on no primal, and its tangent is zeros.
     """
-    # TODO: make duals, call f, and take its result apart.
+    # TODO: make duals, call f, and unpack its result.
     raise NotImplementedError("jvp")

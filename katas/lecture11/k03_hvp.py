@@ -1,7 +1,7 @@
 """Perf: ten Hessian-vector products, with the gradient worked out once.
 
-Conjugate gradients asks for H v, again and again, at one x. H itself is too large to make, but H v
-is a derivative of the gradient g, and there are two ways to it:
+Conjugate gradients asks for H v again and again, at one x. H itself is too large to compute, but
+H v is a derivative of the gradient g, and there are two ways to compute it:
 
     forward over reverse     the tangent of g, as x moves along v           jvp of grad
     reverse over reverse     the gradient of g · v                          vjp of grad
@@ -19,9 +19,9 @@ Books recommend the first.
 - The bar: ten products for at most 12 gradients.
 
 Begin with one layer: ``flops(lambda: jvp(layer, (x,), (x,))) / flops(lambda: layer(x))``. Two
-products would do, and PyTorch 2.13 takes three: the third multiplies x by the tangent of the
-weights, which is zeros.
-Real life differs: ``torch.func.linearize`` cuts the first way in two, but calls f twice; ten
+products would be enough, but PyTorch 2.13 computes three: the third multiplies x by the tangent of
+the weights, which is zeros.
+Real life differs: ``torch.func.linearize`` splits the first way in two, but calls f twice; ten
 products then cost 16 gradients.
 Afterwards read ``vjp`` and ``jvp`` in ``torch/_functorch/eager_transforms.py``, in site-packages.
 """
@@ -59,28 +59,28 @@ def net(x: Tensor) -> Tensor:
 
 
 def flops(call: Callable[[], object]) -> int:
-    """Return how many floating-point operations the matrix products of a call take. Given."""
+    """Return the floating-point operations of the matrix products in a call. Given."""
     with FlopCounterMode(display=False) as counter:
         call()
     return int(counter.get_total_flops())
 
 
 def forward_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """Return H v, of the shape of x, for f whose result has no dims."""
+    """Return H v, in the shape of x; f returns a tensor without dims."""
     # TODO: the tangent of the gradient.
     raise NotImplementedError("forward_over_reverse")
 
 
 def reverse_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """Return H v too, in reverse mode alone."""
+    """Return H v too, using only reverse mode."""
     # TODO: the gradient of the gradient.
     raise NotImplementedError("reverse_over_reverse")
 
 
 def products(f: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a function from v to H v, which may be called with many v.
+    """Return a function from v to H v, which may be called many times.
 
     `f` is called once, here. f may be linear: then H is zeros.
     """
-    # TODO: one of the two ways, cut in two.
+    # TODO: split one of the two ways in two.
     raise NotImplementedError("products")

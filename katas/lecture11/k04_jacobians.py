@@ -1,7 +1,7 @@
 """Jacobians, by columns and by rows.
 
-From 2 entries to 4096, ``torch.func.jacrev`` pulls 4096 gradients back where ``jacfwd`` pushes 2
-tangents forward, and returns an equal matrix. Each is no more than two transforms:
+For f from 2 to 4096 entries, ``torch.func.jacrev`` pulls 4096 gradients back where ``jacfwd``
+pushes 2 tangents forward, for the same matrix. Each is only a combination of two transforms:
 
                x has 2 entries
                   . .
@@ -11,10 +11,10 @@ tangents forward, and returns an equal matrix. Each is no more than two transfor
 
 1. `basis`: the tangents, or gradients, to ask for.
 2. `jacfwd` and `jacrev`: functions that return functions, so that they nest.
-3. `hessian`: two of yours, one in the other.
-4. `jacobian`: compare two counts, and take the way that has less to ask for.
+3. `hessian`: nest two of yours.
+4. `jacobian`: compare two counts, and choose the cheaper way.
 
-Begin on paper: f of shape (2,) to (4,). What has vmap stacked, and along which dim, after jvp?
+Begin on paper: f from shape (2,) to (4,). After jvp, what has vmap stacked, and along which dim?
 Afterwards compare with ``jacrev`` in ``torch/_functorch/eager_transforms.py``, in site-packages:
 what does `chunk_size` bound?
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# From x to y, tensors of at least one element, perhaps without dims. The functions below call it
+# From x to y, tensors with at least one element, perhaps without dims. The functions below call it
 # once for each x, and `jacobian` at most twice.
 Function = Any
 
@@ -44,7 +44,7 @@ Function = Any
 def basis(like: Tensor) -> Tensor:
     """Return for each element of `like` a tensor of its shape and dtype: a 1 there, else zeros.
 
-    They are stacked along the first dim.
+    Stack them along the first dim.
     """
     # TODO: the rows of an identity matrix.
     raise NotImplementedError("basis")
@@ -58,7 +58,7 @@ def jacfwd(f: Function) -> Callable[[Tensor], Tensor]:
 
 def jacrev(f: Function) -> Callable[[Tensor], Tensor]:
     """Return the function from x to J of shape ``y.shape + x.shape``, by rows."""
-    # TODO: vmap over what vjp returns.
+    # TODO: vmap over the function that vjp returns.
     raise NotImplementedError("jacrev")
 
 
@@ -69,6 +69,6 @@ def hessian(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J, by columns or rows, whichever are fewer; either on a tie."""
+    """Return the function from x to J, by columns or rows: the fewer, or either in a tie."""
     # TODO: count the elements of x, and those of y.
     raise NotImplementedError("jacobian")

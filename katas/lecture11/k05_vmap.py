@@ -1,21 +1,21 @@
-"""Batching rules, which vmap has in place of a loop.
+"""Batching rules, which vmap uses instead of a loop.
 
-vmap calls f one time, with tensors that hide a dim of size B. For each operator there is a rule
-that knows what to do with the dim that f does not see:
+vmap calls f once, with tensors that hide a dim of size B. Each operator has a rule that knows what
+to do with the dim that f does not see:
 
     f sees           (3,) + (2, 3)             sum(dim=0) of (2, 3)
     there is       (B, 3) + (2, 3)             (B, 2, 3)
     naively        B meets 2                   sums over B
     the rule    (B, 1, 3) + (2, 3)             sum(dim=1)
 
-1. `pointwise`: as many dims in each, after the hidden one.
-2. `reduction`: the dim that f names, where it really is.
-3. `random_like`: is a random number drawn per row, or one for all rows?
+1. `pointwise`: give both sides the same number of dims after the hidden one.
+2. `reduction`: translate the dim that f names to where it really is.
+3. `random_like`: is a random number drawn for each row, or one for all rows?
 4. `vmap`: hide a dim of each argument, call f, and show the dim again.
 
-Begin with the picture: what has to be known of both sides before one is reshaped?
-Real life differs: PyTorch hides dims within hidden dims, catches ``torch.rand(3)`` too, and loops
-where an operator has no rule.
+Begin with the picture: what do you have to know about both sides before you reshape one?
+Real life differs: PyTorch hides dims inside hidden dims, intercepts ``torch.rand(3)`` too, and
+loops if an operator has no rule.
 Afterwards find your three rules in PyTorch's repository: in
 ``aten/src/ATen/functorch/BatchRulesBinaryOps.cpp``, and in ``BatchRulesReduceOps.cpp`` and
 ``BatchRulesRandomness.cpp`` next to it.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# What `random_like` is to do: "error", "same" or "different".
+# What `random_like` has to do: "error", "same" or "different".
 MODE = ContextVar("MODE", default="error")
 
 
@@ -60,12 +60,12 @@ class Batched:
 
     @property
     def shape(self) -> torch.Size:
-        """What f sees."""
+        """The shape that f sees."""
         return self.value.shape[1:]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Ask the rule."""
+        """Call the rule."""
         if func.__name__ not in RULES:
             raise KeyError(f"there is no batching rule for {func.__name__}")
         return RULES[func.__name__](func, *args, **(kwargs or {}))
@@ -98,13 +98,13 @@ def reduction(func: Any, x: Batched, dim: int) -> Batched:
 
 
 def random_like(func: Any, x: Batched) -> Any:
-    """Return random numbers of the shape that f sees, by `MODE`.
+    """Return random numbers of the shape that f sees, according to `MODE`.
 
-    "different": batched, with other numbers in each row. "same": a tensor that is not batched.
+    "different": batched, with different numbers in each row. "same": a tensor that is not batched.
     """
     if MODE.get() == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode")
-    # TODO: one call of func, with which tensor?
+    # TODO: call func once; with which tensor?
     raise NotImplementedError("random_like")
 
 
@@ -114,16 +114,16 @@ def vmap(
     out_dims: int = 0,
     randomness: str = "error",
 ) -> Callable[..., Tensor]:
-    """Return f mapped over dim `in_dims` of each argument; f gets one whose dim is None as it is.
+    """Return f mapped over dim `in_dims` of each argument; None leaves an argument as it is.
 
-    At least one is mapped. The dim is at `out_dims` of the result, even if f returns a tensor that
-    is not batched. f is called once.
+    At least one is mapped. The result has the dim at `out_dims`, even if f returns a tensor that is
+    not batched. f is called once.
     """
 
     def mapped(*args: Any) -> Tensor:
-        # The dim to hide of each argument, or None.
+        # The dim to hide in each argument, or None.
         places = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
-        # TODO: hide a dim of each that has a place, call f, and show the dim.
+        # TODO: hide a dim of each argument that has a place, call f, and show the dim.
         raise NotImplementedError(f"vmap of {len(places)} arguments")
 
     return mapped

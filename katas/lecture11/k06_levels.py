@@ -1,7 +1,7 @@
 """Levels: ``grad`` of ``vmap`` of ``grad``, on a stack of interpreters.
 
-In ``grad(lambda z: vmap(grad(f))(z).sum())``, all of torch.func, how does one ``x * y`` of f know
-which transform it belongs to? Print an x in there:
+In ``grad(lambda z: vmap(grad(f))(z).sum())``, all from torch.func, how does an ``x * y`` in f know
+which transform it belongs to? Print an x inside f:
 
     GradTrackingTensor(lvl=3, value=BatchedTensor(lvl=2, bdim=0, value=GradTrackingTensor(lvl=1, ...
 
@@ -12,9 +12,9 @@ opens the wrappers of its own level and calls the operator again, for the next o
 
 Build that; operators, their formulas and the wrapper are given.
 1. `apply`, `lowered` and `owns`: the top interpreter first, then the next one down.
-2. `Vmap.process` and `vmap`: the batch is dim 0; values without one are expanded.
+2. `Vmap.process` and `vmap`: the batch is dim 0; expand values without one.
 3. `Grad.process` and `backward`: a tape, read in reverse.
-4. Nest them, which takes no more code.
+4. Nest them: this needs no more code.
 
 Begin on paper: ``grad(lambda x: x * grad(lambda y: x * y)(x))`` at 2. Which x has which level?
 Afterwards read `lower` and `process` in ``torch/_functorch/pyfunctorch.py`` in site-packages.
@@ -61,7 +61,7 @@ class Op:
     size: int = 0
 
     def kernel(self, *x: torch.Tensor) -> torch.Tensor:
-        """Compute it, for tensors."""
+        """Compute the operator on tensors."""
         if self.name == "sum":
             return x[0].sum(self.dim)
         if self.name == "expand":
@@ -69,11 +69,11 @@ class Op:
         return KERNELS[self.name](*x)
 
     def batched(self) -> Op:
-        """Return this operator for inputs that have a batch in front."""
+        """Return this operator for inputs with a batch dim in front."""
         return replace(self, dim=self.dim + 1)
 
     def formula(self, g: Any, *x: Any) -> tuple[Any, ...]:
-        """Return the gradient of each input, from the output's and the inputs."""
+        """Return the gradient of each input, given the output's gradient and the inputs."""
         if self.name == "add":
             return g, g
         if self.name == "mul":
@@ -89,7 +89,7 @@ class Op:
 
 @dataclass(frozen=True, eq=False)
 class Wrapped:
-    """A value of one level: below it lies a tensor, or a value of a lower level."""
+    """A value of one level; it wraps a tensor, or a value of a lower level."""
 
     level: int
     value: Any
@@ -122,14 +122,14 @@ class Wrapped:
 
 
 def tensor(value: Any, shape: tuple[int, ...]) -> Any:
-    """Make a tensor of this shape of a number."""
+    """Turn a number into a tensor of this shape."""
     number = isinstance(value, int | float)
     return torch.full(shape, value, dtype=torch.float64) if number else value
 
 
 @contextmanager
 def entered(interpreter: Any) -> Iterator[Any]:
-    """Put an interpreter on the stack, for as long as its function runs."""
+    """Put an interpreter on the stack while its function runs."""
     STACK.append(interpreter)
     interpreter.level = len(STACK)
     try:
@@ -139,15 +139,15 @@ def entered(interpreter: Any) -> Iterator[Any]:
 
 
 def apply(op: Op, *values: Any) -> Any:
-    """Let the top interpreter process an operator; with an empty stack, compute it."""
+    """Let the top interpreter process an operator; if the stack is empty, compute it."""
     # TODO: two cases.
     raise NotImplementedError("apply")
 
 
 @contextmanager
 def lowered() -> Iterator[None]:
-    """Take the top interpreter off the stack, and put it back afterwards, errors included."""
-    # TODO: what `entered` does, the other way round.
+    """Take the top interpreter off the stack, and put it back afterwards, even after an error."""
+    # TODO: do what `entered` does, the other way round.
     raise NotImplementedError("lowered")
     yield
 
@@ -158,7 +158,7 @@ class Interpreter:
     level = 0
 
     def owns(self, value: Any) -> bool:
-        """Whether a value is wrapped, and at this very level."""
+        """Whether a value is wrapped at exactly this level."""
         # TODO: one line.
         raise NotImplementedError("owns")
 
@@ -168,20 +168,20 @@ class Interpreter:
 
 
 class Vmap(Interpreter):
-    """A batch of this size: its values have it as dim 0 of what they wrap."""
+    """A batch of this size: it is dim 0 of the values that its wrappers wrap."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Open what is mine, expand the rest; lowered, apply the batched operator."""
+        """Unwrap my values and expand the rest; lowered, apply the batched operator."""
         # TODO: the batch of the result is its dim 0.
         raise NotImplementedError("process of Vmap")
 
 
 def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the function for a batch: its input and output have one more dim, in front."""
-    # TODO: as `grad` below; a result that is not its own (a plain tensor, too) is expanded.
+    """Return the function for a batch: its input and output have one more dim in front."""
+    # TODO: as `grad` below; expand a result it does not own (a plain tensor, too).
     raise NotImplementedError("vmap")
 
 
@@ -192,18 +192,18 @@ class Grad(Interpreter):
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []
 
     def opened(self, values: tuple[Any, ...]) -> list[Any]:
-        """Given: open those that are mine."""
+        """Given: unwrap the values that are mine."""
         return [value.value if self.owns(value) else value for value in values]
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Open what is mine; lowered, apply the operator; note it on the tape."""
-        # TODO: the result is wrapped, and that wrapper is on the tape.
+        """Unwrap my values; lowered, apply the operator; record it on the tape."""
+        # TODO: wrap the result, and record that wrapper on the tape.
         raise NotImplementedError("process of Grad")
 
     def backward(self, y: Any, x: Wrapped) -> Any:
-        """Return the gradient of y, a number, for x: zeros where y does not depend on x.
+        """Return the gradient of y, a number, with respect to x: zeros if y does not depend on x.
 
-        When it runs this interpreter is off the stack, and formulas get opened values.
+        It runs with this interpreter off the stack; pass unwrapped values to the formulas.
         """
         # TODO: a dict from wrappers to gradients; a value used twice gets the sum of its parts;
         # zeros are torch.zeros(x.shape, dtype=torch.float64).

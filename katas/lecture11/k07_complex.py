@@ -10,7 +10,7 @@ PyTorch sees two real numbers, z = a + bj, and a real loss L:
 
     z.grad  =  dL/da + dL/db · j
 
-Predict all `LOSSES` at z = 3 + 4j, on paper: torch cannot be imported while your answer is read.
+Predict all `LOSSES` at z = 3 + 4j, on paper: your rows cannot import torch.
 
 Begin with `real` and `imag`: in which direction of the plane does each grow fastest?
 Afterwards find the conjugate in `mul_tensor_backward`, in
@@ -61,6 +61,6 @@ LOSSES = {each.__name__: each for each in (real, imag, size, square_size, square
 
 
 def predictions() -> dict[str, complex]:
-    """Return for each of `LOSSES`, by name, what ``z.grad`` is at z = 3 + 4j."""
+    """Return ``z.grad`` at z = 3 + 4j for each of `LOSSES`, by name."""
     # TODO: return {"real": ..., "imag": ..., ...}
     raise NotImplementedError("predictions")

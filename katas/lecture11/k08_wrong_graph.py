@@ -1,15 +1,15 @@
 """Debug: six functions with the right value and the wrong graph.
 
-At the first call each returns the right value, so its unit test passed. But a value is half of what
-a function returns in PyTorch; the other half is a graph, and each of these spoils it:
+At the first call each returns the right value, so its unit test passed. But in PyTorch a value is
+only half of the result; the other half is a graph, and each of these functions spoils it:
 
     x = torch.tensor([0.0, 2.0], requires_grad=True)
     capped(x).sum().backward()
     print(x.grad)              # tensor([1., 1.]), though capped(2) is 1 all around
 
 Three have a wrong first derivative, one only a wrong second; one cannot be differentiated after a
-second call, one keeps its graph alive. Mend all six, a line or three each; the first two, which
-``vmap`` refuses now, must then run under it, too.
+second call, one keeps its graph alive. Fix all six, one to three lines each; the first two, which
+``vmap`` rejects now, must then run under it, too.
 
 Run the tests with ``--all-failures`` first: which derivative does each complain about?
 In your own code ``torch.autograd.gradcheck`` and ``gradgradcheck`` find most of them.
@@ -24,11 +24,11 @@ from typing import Any
 import torch
 
 
-# TODO: mend them. Nothing here raises NotImplementedError: it is code with a wrong graph.
+# TODO: fix them. Nothing here raises NotImplementedError: this is code with a wrong graph.
 
 
 def scaled(x: torch.Tensor) -> torch.Tensor:
-    """Return x divided by its largest element, which is a function of x, too."""
+    """Return x divided by its largest element, which also depends on x."""
     return x / x.max().item()
 
 
@@ -40,7 +40,7 @@ def capped(x: torch.Tensor) -> torch.Tensor:
 
 
 def adapted(w: torch.Tensor) -> torch.Tensor:
-    """Return w after a step of gradient descent: what MAML differentiates."""
+    """Return w after one step of gradient descent, which MAML differentiates."""
     loss = (w.sin() * w).sum()
     (gradient,) = torch.autograd.grad(loss, w)
     return w - 0.1 * gradient
@@ -51,7 +51,7 @@ class Cube(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Keep the slope, since it is cheap here."""
+        """Keep the slope, since it is cheap to compute here."""
         ctx.slope = 3 * x**2
         return x**3
 
@@ -66,7 +66,7 @@ class Tanh(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Keep the result: the slope is made of it."""
+        """Keep the result, from which the slope is computed."""
         ctx.y = x.tanh()
         return ctx.y  # type: ignore[no-any-return]
 
@@ -77,14 +77,14 @@ class Tanh(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
 
 class Gain:
-    """Multiplies by a learnt factor; made with its logarithm, which an optimizer changes."""
+    """Multiplies by a learnt factor, given by its logarithm, which an optimizer changes."""
 
     def __init__(self, log: torch.Tensor) -> None:
         self.log = log
         self.factor: torch.Tensor | None = None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x times the factor, which is worked out at the first call."""
+        """Return x times the factor, which is computed at the first call."""
         if self.factor is None:
             self.factor = self.log.exp()
         return x * self.factor

@@ -1,4 +1,4 @@
-"""Tests of k01_dual: one sum, one product, and then what PyTorch says."""
+"""Tests of k01_dual: one sum, one product, then a comparison with PyTorch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = st.sampled_from([0.0, 1.0, math.sqrt(2), -math.sqrt(3), math.pi, -1e3,
 
 
 def test_a_sum() -> None:
-    """Of two dual numbers, and of one and a constant, which has no ε."""
+    """Add two dual numbers, and a dual number and a constant, which has no ε."""
     x, y = Dual(3.0, 2.0), Dual(10.0, 5.0)
     yours = x + y
     assert yours == Dual(13.0, 7.0), f"(3 + 2 ε) + (10 + 5 ε) is 13 + 7 ε; yours is {yours}"
@@ -33,18 +33,18 @@ def test_a_sum() -> None:
 
 
 def test_a_product() -> None:
-    """Four products, one of which has ε ε."""
+    """There are four products, one of which has ε ε."""
     yours = Dual(3.0, 2.0) * Dual(10.0, 5.0)
     assert yours == Dual(30.0, 35.0), (
-        f"(3 + 2 ε) (10 + 5 ε) is 30 + 20 ε + 15 ε + 10 ε ε; yours is {yours}. That ε ε is 0 is all"
-        " that makes it a derivative: the rest is school algebra"
+        f"(3 + 2 ε) (10 + 5 ε) is 30 + 20 ε + 15 ε + 10 ε ε; yours is {yours}. The rule ε ε = 0"
+        " makes it a derivative; the rest is school algebra"
     )
     yours = 4 * Dual(3.0, 2.0)
     assert yours == Dual(12.0, 8.0), f"4 (3 + 2 ε) is 12 + 8 ε; yours is {yours}"
 
 
 def test_derivative() -> None:
-    """Of x x x, which is 3 x x, and of a constant."""
+    """The derivative of x x x is 3 x x, that of a constant 0."""
     yours = derivative(lambda x: x * x * x, 5.0)
     assert yours == 75.0, f"expected 3 * 5 * 5 = 75 for x x x at 5; yours {yours}"
     yours = derivative(lambda x: 7.0, 5.0)
@@ -52,7 +52,7 @@ def test_derivative() -> None:
 
 
 def test_one_call() -> None:
-    """A quotient of differences takes two, and is not exact."""
+    """A difference quotient takes two calls, and is not exact."""
     seen: list[Any] = []
 
     def f(x: Any) -> Any:
@@ -66,7 +66,7 @@ def test_one_call() -> None:
 @given(factors=st.lists(NUMBERS, max_size=6), at=NUMBERS)
 @example(factors=[1.0, 2.0, 3.0], at=0.0)
 def test_polynomials(factors: list[float], at: float) -> None:
-    """A loop in Python, with constants on the left: PyTorch's reverse mode agrees."""
+    """A Python loop with constants on the left agrees with PyTorch's reverse mode."""
 
     def f(x: Any) -> Any:
         y = x * 0.5
@@ -83,7 +83,7 @@ def test_polynomials(factors: list[float], at: float) -> None:
 
 
 def test_tensors() -> None:
-    """The value and the derivative along v, which is the Jacobian times v."""
+    """It returns the value and the derivative along v, the Jacobian times v."""
     x = torch.arange(1, 5, dtype=torch.float64).sqrt()
     v = torch.tensor([1.0, 0.0, -2.0, 0.5], dtype=torch.float64)
 

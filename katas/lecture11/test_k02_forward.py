@@ -1,4 +1,4 @@
-"""Tests of k02_forward: torch.func.jvp is right, operator by operator, then all together."""
+"""Tests of k02_forward: torch.func.jvp is the oracle, for each operator and for all together."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "maximum": torch.maximum,
     "softmax": lambda x, y: torch.softmax(x, dim=0),
 }
-# torch.func.jvp refuses an expanded primal, which shows one element several times.
+# torch.func.jvp rejects an expanded primal, in which one element appears several times.
 LAYOUTS = ("contiguous", "permuted", "offset", "stepped")
 REUSED = ("exp", "tanh", "softmax")
-# Where derivatives.yaml has another name.
+# Operators with another name in derivatives.yaml.
 ENTRIES = {"matmul": "mm", "softmax": "_softmax"}
 
 
@@ -65,20 +65,20 @@ def compare(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_operator(name: str) -> None:
-    """Both arguments move, by tangents that have nothing to do with the values."""
+    """Both arguments change, with tangents that are unrelated to the values."""
     x, y, s, t = (roots(3, 3, start=start) for start in (2, 12, 31, 47))
     entry = ENTRIES.get(name, name)
     compare(CALLS[name], [x, y], [s, t], f"{entry} in derivatives.yaml has it.")
 
 
 def test_a_constant_result() -> None:
-    """It depends on no primal."""
+    """The result depends on no primal."""
     compare(lambda x: torch.ones(2, dtype=DOUBLE), [roots(3)], [roots(3)], "Nothing moves it.")
 
 
 @pytest.mark.parametrize("name", ["add", "mul", "div", "maximum"])
 def test_broadcasting(name: str) -> None:
-    """A row and a column, and a number that is no tensor: the tangent has the result's shape."""
+    """With a row and a column, or a plain number, the tangent has the result's shape."""
     row, column = roots(1, 3), roots(2, 1, start=8)
     compare(CALLS[name], [row, column], [row.exp(), column.exp()])
     if name != "maximum":
@@ -89,7 +89,7 @@ def test_broadcasting(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sum", "softmax"])
 def test_another_dim(name: str) -> None:
-    """Options come by keyword, and more than one."""
+    """Options are passed by keyword, one or several."""
     x, t = roots(2, 3, 4), roots(2, 3, 4, start=30)
     f: Callable[..., Any] = getattr(torch, name)
     for dim in (1, -1):
@@ -100,14 +100,14 @@ def test_another_dim(name: str) -> None:
 
 
 def test_shapes_of_matmul() -> None:
-    """Matrix by vector, and batches of matrices by one matrix."""
+    """Multiply a matrix by a vector, and batches of matrices by one matrix."""
     for left, right in (((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((4,), (4,))):
         x, y = roots(*left), roots(*right, start=40)
         compare(torch.matmul, [x, y], [x.exp(), y.exp()], f"{left} @ {right}: mind the order.")
 
 
 def test_a_tie() -> None:
-    """Half of each tangent, as for ``x`` and ``0 * x`` at 0; near is no tie."""
+    """A tie gives half of each tangent, as for ``x`` and ``0 * x`` at 0; near values are no tie."""
     x = torch.tensor([0.0, 2.0, -1.0, 1.0], dtype=DOUBLE)
     y = torch.tensor([0.0, 2.0, 5.0, 1.0 + 1e-12], dtype=DOUBLE)
     compare(torch.maximum, [x, y], [roots(4), roots(4, start=20)], "The first two are ties.")
@@ -118,7 +118,7 @@ def test_a_tie() -> None:
     t=tensors([DOUBLE], shape=(3, 4), special=(), layouts=LAYOUTS),
 )
 def test_any_value(x: torch.Tensor, t: torch.Tensor) -> None:
-    """Infinities and NaN among the primals go where PyTorch's go."""
+    """Infinities and NaN among the primals give PyTorch's result."""
     for name in ("sin", "exp", "tanh", "sum", "softmax"):
         compare(CALLS[name], [x, x], [t, t], name)
 
@@ -128,7 +128,7 @@ def test_any_value(x: torch.Tensor, t: torch.Tensor) -> None:
     t=tensors([DOUBLE], shape=(3, 4), special=(), layouts=LAYOUTS),
 )
 def test_a_net(x: torch.Tensor, t: torch.Tensor) -> None:
-    """All ten, one after the other; weights are constants."""
+    """All ten operators run one after the other; weights are constants."""
     weight = roots(4, 4)
 
     def f(x: Any) -> Any:
@@ -140,7 +140,7 @@ def test_a_net(x: torch.Tensor, t: torch.Tensor) -> None:
 
 
 def test_no_transform_is_called() -> None:
-    """It is what you write; and the tangent of plain tensors has no graph."""
+    """Your rules do the work, and the tangent of plain tensors has no graph."""
     with forbids(kata, "torch.func", "torch.autograd", "torch.Tensor.backward") as fresh:
         _, tangent = fresh.jvp(lambda x: torch.exp(x) * x, [roots(3)], [roots(3)])
     assert tangent.grad_fn is None, f"your tangent has a graph: {tangent.grad_fn}"
@@ -148,13 +148,13 @@ def test_no_transform_is_called() -> None:
 
 @pytest.mark.parametrize("name", REUSED)
 def test_the_result_is_used_again(name: str) -> None:
-    """A second exp would be a second launch, and take as long as the first."""
+    """A second exp would be a second launch, as slow as the first."""
     x, t = roots(3), roots(3, start=20)
     with watched_operators() as names:
         jvp(CALLS[name], [x, x], [t, t])
     ran = [each for each in names if each in ("aten::exp", "aten::tanh", "aten::softmax")]
     assert ran == [f"aten::{name}"], (
-        f"yours runs {ran}, expected {name} once: its rule gets what it returned as `result`"
+        f"yours runs {ran}, expected {name} once: its rule gets the returned value as `result`"
     )
     options: Any = {"dim": 0} if name == "softmax" else {}
     result = getattr(torch, name)(x, **options)
@@ -166,7 +166,7 @@ def test_the_result_is_used_again(name: str) -> None:
 
 
 def test_a_tangent_is_a_function_too() -> None:
-    """PyTorch's reverse mode and vmap go through yours, since it is made of operators."""
+    """PyTorch's reverse mode and vmap work on your tangent, since it is made of operators."""
     x, t = roots(5), roots(5, start=11)
 
     def slope(x: torch.Tensor) -> torch.Tensor:
@@ -186,6 +186,6 @@ def test_a_tangent_is_a_function_too() -> None:
 
 @pytest.mark.given
 def test_a_missing_rule_says_its_name() -> None:
-    """So that a learner knows which."""
+    """The error names the missing rule."""
     with pytest.raises(NotImplementedError, match="no rule for cos"):
         torch.cos(Dual(roots(2), roots(2)))  # type: ignore[arg-type, unused-ignore]

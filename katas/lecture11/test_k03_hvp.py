@@ -1,4 +1,4 @@
-"""Tests of k03_hvp: the whole Hessian is right, and multiplications are counted."""
+"""Tests of k03_hvp: the full Hessian is the oracle, and multiplications are counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DOUBLE = torch.float64
-# Of gradients, for ten products. One after the other they take at least twenty.
+# Gradients allowed for ten products. Computed one by one they take at least twenty.
 BAR = 12
 WAYS: dict[str, Callable[..., torch.Tensor]] = {
     "forward_over_reverse": forward_over_reverse,
@@ -37,9 +37,9 @@ WAYS: dict[str, Callable[..., torch.Tensor]] = {
 
 
 class Square(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """The square, which notes when it is differentiated in forward mode.
+    """The square, which records when it is differentiated in forward mode.
 
-    Its jvp is ten times too large, so that a derivative of it can be told from one of backward.
+    Its jvp is ten times too large, which tells its derivative from one of backward.
     """
 
     generate_vmap_rule = False
@@ -77,7 +77,7 @@ def roots(*shape: int, start: int = 2) -> torch.Tensor:
 
 
 def compare(name: str, f: Callable[..., Any], x: torch.Tensor, v: torch.Tensor) -> None:
-    """Compare H v with that of PyTorch's whole Hessian."""
+    """Compare H v with PyTorch's full Hessian times v."""
     __tracebackhide__ = True
     with unchanged(x=x, v=v):
         yours = WAYS[name](f, x, v)
@@ -89,7 +89,7 @@ def compare(name: str, f: Callable[..., Any], x: torch.Tensor, v: torch.Tensor) 
 
 @pytest.mark.given
 def test_flops(capsys: pytest.CaptureFixture[str]) -> None:
-    """Six products of (8, 32) and (32, 32), with a multiplication and an addition each."""
+    """There are six products of (8, 32) and (32, 32), with one multiply and one add each."""
     found = flops(lambda: net(roots(8, 32)))
     assert found == 6 * 2 * 8 * 32 * 32, f"PyTorch's counter finds {found} in six layers"
     assert capsys.readouterr().out == "", "the counter prints a table"
@@ -97,7 +97,7 @@ def test_flops(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_vector(name: str) -> None:
-    """Of a polynomial, whose H is no diagonal."""
+    """The Hessian of this polynomial is not diagonal."""
     compare(name, lambda x: x[0] ** 2 * x[1] * x[2].sin(), roots(3), roots(3, start=7))
 
 
@@ -107,19 +107,19 @@ def test_a_vector(name: str) -> None:
     v=tensors([DOUBLE], shape=(2, 3), layouts=("contiguous", "permuted", "offset"), special=(0.0,)),
 )
 def test_any_matrix(name: str, x: torch.Tensor, v: torch.Tensor) -> None:
-    """H has four dims, and H v the two of x."""
+    """H has four dims, and H v has the two of x."""
     compare(name, lambda x: (x.sin() @ x.cos().T).tanh().sum(), x.sin(), v.sin())
 
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_linear_function(name: str) -> None:
-    """Its gradient does not depend on x, so H is zeros, and not an error."""
+    """The gradient does not depend on x, so H is zeros, and there is no error."""
     compare(name, lambda x: (3 * x).sum(), roots(4), roots(4, start=9))
 
 
 @pytest.mark.parametrize("name", WAYS)
 def test_x_may_have_a_graph(name: str) -> None:
-    """A parameter, and a tensor that was computed from one."""
+    """The tensor x may be a parameter, or computed from one."""
     leaf = roots(3).requires_grad_()
     for x in (leaf, leaf * 2):
         with unchanged(x=x, leaf=leaf):
@@ -131,7 +131,7 @@ def test_x_may_have_a_graph(name: str) -> None:
 
 @pytest.mark.parametrize("name", WAYS)
 def test_which_mode_runs(name: str) -> None:
-    """An autograd.Function has a jvp, which only forward mode calls."""
+    """Only forward mode calls the jvp of an autograd.Function."""
     before = Square.tangents
     apply: Any = Square.apply
     yours = WAYS[name](lambda x: apply(x).sum(), roots(3), roots(3))
@@ -148,7 +148,7 @@ def test_which_mode_runs(name: str) -> None:
 
 
 def test_many_products() -> None:
-    """In any order, and the first once more: f is called once, and before the first v."""
+    """Products come in any order, and again; f is called once, before the first v."""
     calls: list[int] = []
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -157,14 +157,14 @@ def test_many_products() -> None:
 
     x, vs = roots(4), [roots(4, start=n) for n in (3, 30, 3)]
     product = products(f, x)
-    assert len(calls) == 1, f"before the first v yours has called f {len(calls)} times, expected 1"
+    assert len(calls) == 1, f"before the first v yours called f {len(calls)} times, expected 1"
     results: list[torch.Tensor] = []
     for v in vs:
         with unchanged(x=x, v=v, earlier=results):
             results.append(product(v))
     assert len(calls) == 1, (
-        f"after three products yours has called f {len(calls)} times, expected 1: it does not "
-        "depend on v"
+        f"after three products yours called f {len(calls)} times, expected 1: f does not depend on"
+        " v"
     )
     matrix = hessian(f)(x)
     for v, yours in zip(vs, results, strict=True):
@@ -186,7 +186,7 @@ def test_two_points() -> None:
 
 
 def test_the_bar() -> None:
-    """Ten products, and the gradients that PyTorch would work out for as many FLOPs."""
+    """The cost of ten products is counted in gradients of as many FLOPs."""
     x = roots(8, 32)
     vs = [roots(8, 32, start=n) for n in range(2, 12)]
 
@@ -201,12 +201,12 @@ def test_the_bar() -> None:
     print(f"in gradients: yours {yours:.1f}, bar {BAR}, one by one {naive:.1f}")  # noqa: T201
     assert yours <= BAR, (
         f"ten products cost yours {yours:.1f} gradients, expected at most {BAR}; one by one they "
-        f"cost {naive:.1f}. Work out the gradient once, and send each v back through its graph"
+        f"cost {naive:.1f}. Compute the gradient once, and send each v back through its graph"
     )
 
 
 def test_no_hessian_is_made() -> None:
-    """It has n n elements; and what makes it ready-made is not called."""
+    """A Hessian has n n elements; no function that computes one is called."""
     ready = ("func.hessian", "func.jacrev", "func.jacfwd", "autograd.functional")
     with forbids(kata, *(f"torch.{name}" for name in ready)) as fresh:
         for name in ("forward_over_reverse", "reverse_over_reverse"):

@@ -1,4 +1,4 @@
-"""Tests of k04_jacobians: torch.func's are right, and what each way costs is counted."""
+"""Tests of k04_jacobians: torch.func is the oracle, and the cost of each way is counted."""
 
 from __future__ import annotations
 
@@ -44,23 +44,25 @@ def compare(name: str, f: Callable[..., Any], x: torch.Tensor) -> None:
         yours = WAYS[name](f)(x)
     theirs = getattr(torch.func, "jacrev" if name == "jacobian" else name)(f)(x)
     shapes = (tuple(yours.shape), tuple(theirs.shape))
-    assert shapes[0] == shapes[1], (
-        f"{name}: the shape of yours is {shapes[0]}, expected {shapes[1]}"
-    )
+    assert shapes[0] == shapes[1], f"{name}: your shape is {shapes[0]}, expected {shapes[1]}"
     says = f"{name}: yours is not PyTorch's. J[i..., j...] is that of y[i...] by x[j...]\n".__add__
     torch.testing.assert_close(yours, theirs, rtol=1e-12, atol=1e-12, msg=says)
 
 
 def test_basis() -> None:
-    """One tensor for each element, with one 1 in it."""
+    """There is one tensor for each element, with a single 1 in it."""
     like = torch.tensor([[2.0, 0.0, torch.nan], [7.0, 11.0, torch.inf]], dtype=torch.float64)
     yours = basis(like)
     assert yours.shape == (6, 2, 3), f"yours has shape {tuple(yours.shape)}, expected (6, 2, 3)"
-    assert yours.dtype == DOUBLE, f"yours is {yours.dtype}, expected torch.float64, as `like` is"
-    assert yours[4].tolist() == [[0, 0, 0], [0, 1, 0]], f"number 4 of yours is {yours[4]}"
-    assert yours.sum(0).tolist() == [[1] * 3] * 2, f"each has a 1 of its own; yours {yours.sum(0)}"
+    assert yours.dtype == DOUBLE, (
+        f"yours is {yours.dtype}, expected torch.float64, the dtype of `like`"
+    )
+    assert yours[4].tolist() == [[0, 0, 0], [0, 1, 0]], f"tensor 4 of yours is {yours[4]}"
+    assert yours.sum(0).tolist() == [[1] * 3] * 2, (
+        f"each tensor has its 1 at another element; yours sum to {yours.sum(0)}"
+    )
     where = basis(torch.empty(2, device="meta")).device.type
-    assert where == "meta", f"`like` lies on the device meta, yours on {where}"
+    assert where == "meta", f"`like` is on the device meta, yours on {where}"
 
 
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev", "jacobian"])
@@ -74,19 +76,19 @@ def test_a_matrix(name: str) -> None:
 @pytest.mark.parametrize("name", WAYS)
 @given(inputs=SHAPES, outputs=SHAPES)
 def test_any_shape(name: str, inputs: list[int], outputs: list[int]) -> None:
-    """Of x and of y; a tensor without dims has one element."""
+    """Both x and y may have any shape; a tensor without dims has one element."""
     weight = roots(torch.Size(outputs).numel(), torch.Size(inputs).numel())
     compare(name, lambda x: (weight @ x.sin().reshape(-1)).cos().reshape(outputs), roots(*inputs))
 
 
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev"])
 def test_another_dtype(name: str) -> None:
-    """Where f computes in float32, a gradient of y has the dtype of y, a tangent that of x."""
+    """If f computes in float32, a gradient has the dtype of y, a tangent that of x."""
     compare(name, lambda x: x.float().sin(), roots(3))
 
 
 def test_hessian() -> None:
-    """Of a number, and of a vector: one dim more."""
+    """The Hessian of a number has two dims, that of a vector one dim more."""
     calls: list[int] = []
     functions: tuple[Callable[..., Any], ...] = (
         lambda x: (x[0] * x[1]).sin() * x[2],
@@ -108,7 +110,7 @@ def test_hessian() -> None:
 
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev"])
 def test_one_run(name: str) -> None:
-    """One call of f, and the derivative of its sine, a cosine, runs once for all."""
+    """Function f is called once, and the derivative of its sine, a cosine, runs once for all."""
     calls: list[int] = []
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -123,7 +125,7 @@ def test_one_run(name: str) -> None:
 
 
 def flops(f: Callable[..., Any], x: torch.Tensor, way: Callable[..., Any]) -> int:
-    """Return what the matrix products of a Jacobian take."""
+    """Return the FLOPs of a Jacobian's matrix products."""
     with FlopCounterMode(display=False) as counter:
         way(f)(x)
     return int(counter.get_total_flops())
@@ -131,7 +133,7 @@ def flops(f: Callable[..., Any], x: torch.Tensor, way: Callable[..., Any]) -> in
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(2, 96), (96, 2), (1, 3), (3, 1)])
 def test_the_cheaper_way(inputs: int, outputs: int) -> None:
-    """A tall Jacobian has few columns, a wide one few rows; elements count, whatever the shape."""
+    """A tall Jacobian has few columns, a wide one few rows; elements count, not dims."""
     first, second = roots(inputs, 64), roots(64, outputs)
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -144,12 +146,13 @@ def test_the_cheaper_way(inputs: int, outputs: int) -> None:
     bar = min(columns, rows) + once
     assert yours <= bar, (
         f"{inputs} inputs, {outputs} outputs: yours takes {yours} FLOPs, PyTorch's {columns} by "
-        f"columns and {rows} by rows, and one call of f {once}: expected the cheaper, and f"
+        f"columns and {rows} by rows, and one call of f {once}: expected the cheaper way plus one"
+        " call of f"
     )
 
 
 def test_it_nests() -> None:
-    """A Jacobian for each row of a batch, and the gradient of a Jacobian."""
+    """Compute a Jacobian for each row of a batch, and the gradient of a Jacobian."""
     batch = roots(4, 3)
 
     def f(x: torch.Tensor) -> torch.Tensor:
@@ -166,7 +169,7 @@ def test_it_nests() -> None:
 
 
 def test_none_is_ready_made() -> None:
-    """They are made of what you write."""
+    """Your functions combine transforms, and call no ready-made Jacobian."""
     ready = ("func.jacrev", "func.jacfwd", "func.hessian", "autograd")
     with forbids(kata, *(f"torch.{name}" for name in ready)) as fresh:
         for way in (fresh.jacfwd, fresh.jacrev, fresh.jacobian, fresh.hessian):

@@ -1,4 +1,4 @@
-"""Tests of k05_vmap: rule by rule, and then what torch.func.vmap says."""
+"""Tests of k05_vmap: each rule by itself, then a comparison with torch.func.vmap."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHAPES = st.lists(st.integers(1, 3), max_size=3)
 
 
 def roots(*shape: int, start: int = 2) -> torch.Tensor:
-    """Return irrational values in an order that no dim has."""
+    """Return irrational values in an order that no dim shares."""
     count = torch.Size(shape).numel()
     return torch.arange(start, start + count, dtype=DOUBLE).mul(7).sin().reshape(shape)
 
@@ -48,15 +48,13 @@ def compare(f: Callable[..., Any], args: Any, **options: Any) -> None:
     theirs = torch.func.vmap(f, **options)(*args)
     shapes = (tuple(yours.shape), tuple(theirs.shape))
     said = f"{[tuple(x.shape) for x in args]} with {options or 'no options'}"
-    assert shapes[0] == shapes[1], (
-        f"{said}: the shape of yours is {shapes[0]}, PyTorch's {shapes[1]}"
-    )
+    assert shapes[0] == shapes[1], f"{said}: your shape is {shapes[0]}, PyTorch's {shapes[1]}"
     says = f"{said}: yours is not PyTorch's\n".__add__
     torch.testing.assert_close(yours, theirs, rtol=1e-12, atol=1e-12, msg=says)
 
 
 def check(yours: Any, theirs: torch.Tensor, said: str) -> None:
-    """Compare what a rule returns with the rows, stacked."""
+    """Compare the result of a rule with the rows, stacked."""
     __tracebackhide__ = True
     if not isinstance(yours, Batched):
         pytest.fail(f"{said}: yours is a {type(yours).__name__}, expected Batched")
@@ -65,7 +63,7 @@ def check(yours: Any, theirs: torch.Tensor, said: str) -> None:
 
 
 def test_pointwise() -> None:
-    """The sum of the picture, from both sides; the hidden dim stays in front."""
+    """The sum of the picture works from both sides; the hidden dim stays in front."""
     x, y = roots(2, 3), roots(2, 3, start=30)
     theirs = torch.stack([row + y for row in x])
     check(
@@ -85,7 +83,7 @@ def test_pointwise() -> None:
 
 
 def test_both_are_batched() -> None:
-    """Row 0 meets row 0, and the shapes that f sees broadcast."""
+    """Row 0 is combined with row 0, and the shapes that f sees broadcast."""
     x, y = roots(2, 3), roots(2, 2, 3, start=30)
     theirs = torch.stack([torch.sub(a, b) for a, b in zip(x, y, strict=True)])
     check(pointwise(torch.sub, Batched(x), Batched(y)), theirs, "(3,) and (2, 3), both batched")
@@ -93,7 +91,7 @@ def test_both_are_batched() -> None:
 
 
 def test_reduction() -> None:
-    """Dims count from the first that f sees, or from the last."""
+    """Dims count from the first one that f sees, or from the last."""
     x = roots(4, 2, 3)
     for dim in (0, 1, -1, -2):
         theirs = torch.stack([row.sum(dim) for row in x])
@@ -101,7 +99,7 @@ def test_reduction() -> None:
 
 
 def test_different() -> None:
-    """Numbers of its own for each row, as PyTorch draws them from the same seed."""
+    """Each row gets its own numbers, as PyTorch draws them from the same seed."""
     x = roots(5, 3)
     torch.manual_seed(7)
     with randomness_mode("different"):
@@ -112,7 +110,7 @@ def test_different() -> None:
 
 
 def test_same() -> None:
-    """One draw, of the shape that f sees, which is the same for all rows."""
+    """One draw has the shape that f sees, and serves all rows."""
     x = roots(5, 3)
     torch.manual_seed(7)
     with randomness_mode("same"):
@@ -123,19 +121,19 @@ def test_same() -> None:
         pytest.fail(f"randomness='same': yours is a {type(yours).__name__}, expected a Tensor")
     with randomness_mode("same"):
         shape = tuple(random_like(DRAW, Batched(x[:1])).shape)
-    assert shape == (3,), f"a batch of one row: the shape of yours is {shape}, expected (3,)"
+    assert shape == (3,), f"a batch of one row: your shape is {shape}, expected (3,)"
     says = "randomness='same', seed 7: yours is not the row that PyTorch repeats\n".__add__
     torch.testing.assert_close(yours, theirs, rtol=0, atol=0, msg=says)
 
 
 def test_vmap() -> None:
-    """A function of one tensor, and of two."""
+    """Map a function of one tensor, and of two."""
     compare(lambda x: torch.sum(x * x, dim=0), [roots(4, 3)])
     compare(lambda x, y: x * y + 1, [roots(4, 3), roots(4, 3, start=20)])
 
 
 def test_in_dims() -> None:
-    """One dim for all arguments, one for each, and None for those that have none."""
+    """Give one dim for all arguments, or one for each, and None for unmapped ones."""
     x, y = roots(2, 4), roots(4, 2, start=20)
     compare(lambda x: torch.cumsum(x, dim=0), [x], in_dims=1)
     compare(torch.add, [x, y], in_dims=(1, 0))
@@ -149,17 +147,17 @@ def test_in_dims() -> None:
 
     vmap(f, in_dims=(0, None))(x, y)
     itself, kind = seen[0] is y, type(seen[0]).__name__
-    assert itself, f"in_dims=(0, None): f gets y itself; yours gives it another {kind}"
+    assert itself, f"in_dims=(0, None): f has to get y itself; yours passes another {kind}"
 
 
 def test_out_dims() -> None:
-    """The hidden dim is shown where the caller asks for it."""
+    """The hidden dim reappears where the caller asks for it."""
     for out_dims in (0, 1, 2, -1):
         compare(lambda x: x + x, [roots(4, 2, 3)], out_dims=out_dims)
 
 
 def test_a_result_that_is_not_batched() -> None:
-    """It is the same for each row, and has the dim all the same; 2.13 refuses out_dims=1."""
+    """It is the same for each row, but still gets the dim; PyTorch 2.13 rejects out_dims=1."""
     constant = roots(2)
     compare(lambda x: constant, [roots(3, 4)], in_dims=1)
     for out_dims in (1, -1):
@@ -172,7 +170,7 @@ def test_a_result_that_is_not_batched() -> None:
 
 @given(one=SHAPES, other=st.integers(0, 3), name=TWO, first=st.integers(0, 3), both=st.booleans())
 def test_any_pointwise(one: list[int], other: int, name: str, first: int, both: bool) -> None:  # noqa: FBT001
-    """Shapes that broadcast from the right, and a hidden dim anywhere."""
+    """Shapes broadcast from the right, with a hidden dim anywhere."""
     x, y = roots(5, *one), roots(5, *one[other:], start=40)
     y = y if both else y[0]
     place = min(first, len(one))
@@ -193,7 +191,7 @@ def test_any_reduction(shape: list[int], name: str, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("mode", ["same", "different"])
 def test_randomness(mode: str) -> None:
-    """The mode of a vmap reaches its operators, and is gone afterwards."""
+    """The mode of a vmap reaches its operators, and is restored afterwards."""
 
     def f(x: Any) -> Any:
         return torch.randn_like(x) * x + torch.rand_like(x)
@@ -206,7 +204,7 @@ def test_randomness(mode: str) -> None:
     says = f"randomness={mode!r}, seed 3: yours is not PyTorch's\n".__add__
     torch.testing.assert_close(yours, theirs, msg=says)
     left = MODE.get()
-    assert left == "error", f"after the call yours has left the mode {left!r}, expected 'error'"
+    assert left == "error", f"after the call yours leaves the mode {left!r}, expected 'error'"
     with pytest.raises(KeyError, match="no batching rule for cos"):
         vmap(torch.cos, randomness=mode)(x)
     left = MODE.get()
@@ -234,6 +232,6 @@ def test_one_call() -> None:
 
 
 def test_no_vmap_is_called() -> None:
-    """It is what you write."""
+    """Your answer does not call PyTorch's vmap."""
     with forbids(kata, "torch.func", "torch.vmap") as fresh:
         fresh.vmap(lambda x: x * x)(roots(2, 3))

@@ -35,7 +35,7 @@ four = pytest.mark.step(4, "nested")
 
 @pytest.fixture(autouse=True)
 def _empty() -> Any:
-    """Begin with an empty stack, whatever the test before has left."""
+    """Begin with an empty stack, whatever the previous test left."""
     STACK.clear()
 
 
@@ -46,7 +46,7 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def compare(program: Callable[[Any], Callable[[Any], Any]], x: torch.Tensor, why: str) -> None:
-    """Run a program with your grad and vmap, and with PyTorch's; it is given where they are."""
+    """Run a program with your grad and vmap, and with PyTorch's; it gets the module to use."""
     with unchanged(x=x):
         yours = [program(kata)(x), program(kata)(x)]
     theirs = program(torch.func)(x)
@@ -60,13 +60,13 @@ def compare(program: Callable[[Any], Callable[[Any], Any]], x: torch.Tensor, why
 
 
 class Spy(Interpreter):
-    """Notes what it processes and how deep the stack is below it; passes it on."""
+    """Records what it processes and how deep the stack is below it, and passes it on."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[int, str, int]] = []
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Note, and apply it one down."""
+        """Record the operator, and apply it one level down."""
         with lowered():
             self.seen.append((self.level, op.name, len(STACK)))
             return apply(op, *values)
@@ -74,7 +74,7 @@ class Spy(Interpreter):
 
 @one
 def test_an_empty_stack() -> None:
-    """The operator's kernel runs, with the values in their order."""
+    """The operator's kernel runs, with its values in order."""
     x, y = numbers(3), numbers(3).exp()
     with unchanged(x=x, y=y):
         yours = apply(Op("mul"), x, y), apply(Op("sum", 0), x)
@@ -84,7 +84,7 @@ def test_an_empty_stack() -> None:
 
 @one
 def test_each_interpreter_from_the_top() -> None:
-    """The top one first, and while it works the next one is the top."""
+    """The top interpreter comes first; while it works, the next one is the top."""
     x = numbers(2)
     with entered(Spy()) as below, entered(Spy()) as top:
         yours = apply(Op("sin"), x)
@@ -92,23 +92,23 @@ def test_each_interpreter_from_the_top() -> None:
     seen = [*top.seen, *below.seen]
     expected = [(2, "sin", 1), (1, "sin", 0)]
     assert seen == expected, f"yours: (level, operator, depth below) {seen}, expected {expected}"
-    assert depth == 2, f"afterwards your stack has {depth} interpreters, expected both again"
+    assert depth == 2, f"afterwards your stack has {depth} interpreters, expected 2"
     assert torch.equal(yours, x.sin()), f"yours {yours}, expected the sine of {x}"
 
 
 @one
 def test_an_error_one_down() -> None:
-    """The interpreter is back on the stack afterwards."""
+    """After an error the interpreter is back on the stack."""
     with entered(Spy()) as top:
         with pytest.raises(ValueError, match=r"^boo$"), lowered():
             raise ValueError("boo")
         left = [*STACK]
-    assert left == [top], f"your stack has {left} after an error, expected the interpreter"
+    assert left == [top], f"after an error your stack is {left}, expected the one interpreter"
 
 
 @one
 def test_who_owns_what() -> None:
-    """A wrapper of the own level, and no other, and no tensor."""
+    """An interpreter owns wrappers of its own level, but no others and no tensors."""
     x = numbers(2)
     with entered(Interpreter()), entered(Interpreter()) as middle, entered(Interpreter()):
         values = [Wrapped(level, x) for level in (1, 2, 3)]
@@ -125,7 +125,7 @@ def test_vmap_of_an_operator() -> None:
 
 @two
 def test_vmap_hides_a_dim() -> None:
-    """The shape is that of an element, and its dim 0 is dim 1 of the batch."""
+    """The function sees the shape of an element, whose dim 0 is dim 1 of the batch."""
     shapes = []
 
     def function(x: Any) -> Any:
@@ -133,16 +133,16 @@ def test_vmap_hides_a_dim() -> None:
         return x.sum(0) * x.sum(-1)
 
     compare(lambda m: m.vmap(function), numbers(3, 4), "dim 0 of an element is dim 1 of the batch")
-    # Twice yours, once PyTorch's.
+    # Two from yours, one from PyTorch's.
     assert shapes == [(4,)] * 3, (
         f"yours and PyTorch's show the shapes {shapes}, expected (4,) three times: "
-        "a function is called once, for all of its batch"
+        "call the function once, for the whole batch"
     )
 
 
 @two
 def test_vmap_with_what_is_not_batched() -> None:
-    """A tensor of the shape of an element is used for each of them; a number, too."""
+    """A number, or a tensor of an element's shape, is used for each element."""
     weight = numbers(3).exp()
     with unchanged(weight=weight):
         compare(
@@ -154,14 +154,14 @@ def test_vmap_with_what_is_not_batched() -> None:
 
 @two
 def test_vmap_of_a_constant() -> None:
-    """What does not depend on the batch is repeated for it."""
+    """A result that does not depend on the batch is repeated for it."""
     constant = numbers(2)
     compare(lambda m: m.vmap(lambda _: constant), numbers(3), "the result has a batch, too")
 
 
 @two
 def test_vmap_of_vmap() -> None:
-    """The outer batch is dim 0 for the inner one, with different sizes."""
+    """The outer batch is dim 0, and hidden from the inner vmap; sizes differ."""
 
     def program(m: Any) -> Any:
         return m.vmap(lambda row: m.vmap(lambda x: x * row.sum(0) + x.cos())(row))
@@ -177,13 +177,13 @@ def test_vmap_of_vmap() -> None:
 
 @three
 def test_grad_of_an_operator() -> None:
-    """One entry on the tape."""
+    """The tape has one entry."""
     compare(lambda m: m.grad(lambda x: x.sin()), numbers(1)[0], "the formula of sin")
 
 
 @three
 def test_grad_of_a_chain() -> None:
-    """In reverse, from the result to the input; the sum is expanded again."""
+    """The tape is read from the result back to the input; the gradient of a sum is expanded."""
     compare(
         lambda m: m.grad(lambda x: x.sin().cos().sum(0).sin()),
         numbers(4),
@@ -200,13 +200,13 @@ def test_grad_of_a_chain() -> None:
         kata.grad(function)(numbers(1)[0])
         return inside[0]
 
-    # The tape goes with its grad.
+    # The tape is freed with its grad.
     freed(wrapper)
 
 
 @three
 def test_grad_of_what_is_used_twice() -> None:
-    """The parts are added: in one operator, and in two."""
+    """Parts are added, for two uses in one operator and in two."""
 
     def twice_and_once(x: Any) -> Any:
         y = x.sin()
@@ -224,7 +224,7 @@ def test_grad_of_what_is_used_twice() -> None:
 
 @three
 def test_grad_with_constants() -> None:
-    """A tensor gets no gradient; what the result does not use has none to hand on."""
+    """A tensor gets no gradient; a value the result does not use passes none on."""
 
     def function(x: Any) -> Any:
         _unused = (x * 3.0).sin()
@@ -238,7 +238,7 @@ def test_grad_with_constants() -> None:
 
 @three
 def test_grad_of_a_constant() -> None:
-    """Zeros, of the shape of x."""
+    """The gradient is zeros of the shape of x."""
     yours = kata.grad(lambda _: torch.tensor(2.0, dtype=torch.float64))(numbers(3))
     expected = torch.zeros(3, dtype=torch.float64)
     same = isinstance(yours, torch.Tensor) and yours.dtype == expected.dtype
@@ -247,7 +247,7 @@ def test_grad_of_a_constant() -> None:
 
 @four
 def test_levels_are_not_confused() -> None:
-    """The inner grad has another x than the outer one, and leaves that one alone."""
+    """The inner grad has a different x than the outer one, whose x it treats as a constant."""
     compare(
         lambda m: m.grad(lambda x: x * m.grad(lambda y: x * y)(x)),
         numbers(4)[3],
@@ -262,7 +262,7 @@ def test_levels_are_not_confused() -> None:
 
 @four
 def test_grad_of_grad_of_grad() -> None:
-    """The third derivative."""
+    """Compute the third derivative."""
     compare(
         lambda m: m.grad(m.grad(m.grad(lambda x: x * x.sin() * x))),
         numbers(4)[3],
@@ -272,7 +272,7 @@ def test_grad_of_grad_of_grad() -> None:
 
 @four
 def test_vmap_of_grad() -> None:
-    """A gradient for each example: what the transforms of torch.func were first wanted for."""
+    """Compute a gradient for each example, the first use of torch.func's transforms."""
     weight = numbers(4).cos()
 
     def loss(x: Any) -> Any:
@@ -284,7 +284,7 @@ def test_vmap_of_grad() -> None:
 
 @four
 def test_grad_of_vmap() -> None:
-    """What is not batched gets the sum over the batch: an expand goes back as a sum."""
+    """An unbatched value gets the sum over the batch: the gradient of expand is sum."""
     rows = numbers(3, 4).cos()
     compare(
         lambda m: m.grad(lambda w: m.vmap(lambda i: (w * i).sum(0).sin())(rows).sum(0)),
@@ -300,7 +300,7 @@ def test_grad_of_vmap() -> None:
 
 @four
 def test_grad_of_vmap_of_grad() -> None:
-    """Three levels; and three others."""
+    """Nest three levels, in two ways."""
 
     def program(m: Any) -> Any:
         return m.grad(lambda x: m.vmap(m.grad(lambda z: z * z.sin() * x.sum(0)))(x).sum(0))
@@ -315,7 +315,7 @@ def test_grad_of_vmap_of_grad() -> None:
 
 @four
 def test_the_levels_of_pytorch() -> None:
-    """A value inside has the wrappers, from the outside in, that PyTorch prints."""
+    """A value inside has the same wrappers, from the outside in, that PyTorch prints."""
     seen: dict[Any, Any] = {}
 
     def program(m: Any) -> Any:
@@ -339,7 +339,7 @@ def test_the_levels_of_pytorch() -> None:
 
 @four
 def test_the_stack_after_an_error() -> None:
-    """A function that fails three levels deep leaves the stack empty."""
+    """If a function fails three levels deep, the stack is empty afterwards."""
 
     def fails(x: Any) -> Any:
         return x.sin() * numbers(7)
@@ -355,7 +355,7 @@ def test_the_stack_after_an_error() -> None:
 
 @four
 def test_without_pytorchs() -> None:
-    """Yours has a tape and a stack of its own."""
+    """Your transforms use their own tape and stack."""
     x = numbers(3)
     with forbids(kata, "torch.func", "torch.vmap", "torch.autograd") as fresh:
         yours = fresh.vmap(fresh.grad(fresh.grad(lambda z: z * z * z)))(x)

@@ -12,7 +12,7 @@ from katas.lecture11.k07_complex import LOSSES
 from plugins.kit import forbids
 
 
-# What decides each row; the right answer itself stands nowhere but in PyTorch.
+# The rule that decides each row; the answer itself is not stored, PyTorch computes it.
 RULES = {
     "real": "a step along a changes L, a step along b does not",
     "imag": "a step along b changes L; along which axis of the plane does z.grad point?",
@@ -44,16 +44,16 @@ def predicted() -> dict[str, complex]:
 
 @pytest.mark.given
 def test_a_step_against_it_goes_down() -> None:
-    """What an optimizer needs: z - lr · z.grad has a smaller loss, for each of them."""
+    """An optimizer needs this: z - lr · z.grad has a smaller loss, for each of them."""
     for name, loss in LOSSES.items():
         here = 3 + 4j
         there = here - 1e-3 * gradient(name, here)
         before, after = loss(torch.tensor(here)), loss(torch.tensor(there))
-        assert after < before, f"{name}: {before:.4f} has become {after:.4f}, expected less"
+        assert after < before, f"{name}: {before:.4f} became {after:.4f}, expected a smaller loss"
 
 
 def test_every_loss_is_predicted() -> None:
-    """There is a number for each, and no other; your rows cannot import torch."""
+    """Each loss has a number, there are no others, and none comes from torch."""
     yours = {*predicted()}
 
     assert {*LOSSES} == yours, f"yours has rows for {sorted(yours)}; expected {sorted(LOSSES)}"
@@ -61,11 +61,11 @@ def test_every_loss_is_predicted() -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_prediction(name: str) -> None:
-    """As PyTorch has it, at 3 + 4j."""
+    """Your number is PyTorch's gradient at 3 + 4j."""
     yours = predicted()[name]
     right = abs(yours - gradient(name, 3 + 4j)) < 1e-9
     if not right:
         raise AssertionError(
-            f"{name}: {LOSSES[name].__doc__}\nyours  {yours}; PyTorch's is another number\n"
+            f"{name}: {LOSSES[name].__doc__}\nyours  {yours}; PyTorch's is a different number\n"
             f"rule   z.grad = dL/da + dL/db · j: {RULES[name]}"
         )

@@ -1,4 +1,4 @@
-"""Tests of k08_wrong_graph: gradcheck compares your derivatives with differences of values."""
+"""Tests of k08_wrong_graph: gradcheck compares your derivatives with finite differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# What to look at, and not what is wrong there.
+# Where to look, without saying what is wrong there.
 RULES = {
     "scaled": "move the largest element alone: by how much do the others move?",
     "capped": "move an element for which the cap holds, then one below it: does the result move?",
@@ -43,7 +43,7 @@ def point(*shape: int) -> torch.Tensor:
 
 
 def gained(log: torch.Tensor) -> torch.Tensor:
-    """Return what a Gain with this logarithm makes of three numbers."""
+    """Return a Gain with this logarithm, applied to three numbers."""
     return Gain(log)(torch.tensor([2.0, 3.0, -5.0], dtype=torch.float64).unsqueeze(1))
 
 
@@ -60,7 +60,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def derivative(name: str, check: Any, which: str, **options: bool) -> None:
-    """Let gradcheck or gradgradcheck compare with differences of values."""
+    """Compare with finite differences, by gradcheck or gradgradcheck."""
     x = point()
     with unchanged(x=x, but=["torch.get_rng_state()"]):
         try:
@@ -78,7 +78,7 @@ def derivative(name: str, check: Any, which: str, **options: bool) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_value(name: str) -> None:
-    """It is right from the beginning, and stays so; twice the same, and x is left alone."""
+    """It is right from the start and must stay so, twice in a row, with x unchanged."""
     function, formula = PROGRAMS[name]
     x = point()
     with unchanged(x=x):
@@ -89,13 +89,13 @@ def test_the_value(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["scaled", "capped"])
 def test_forward_and_reverse(name: str) -> None:
-    """The first derivative, by jvp and by vjp."""
+    """The first derivative is right by jvp and by vjp."""
     derivative(name, gradcheck, "first", check_forward_ad=True)
 
 
 @pytest.mark.parametrize("name", ["scaled", "capped"])
 def test_of_a_batch(name: str) -> None:
-    """Under vmap each row is a call of its own."""
+    """Under vmap each row is computed by itself."""
     function, formula = PROGRAMS[name]
     rows = point(3, 2, 2).detach()
     try:
@@ -107,26 +107,28 @@ def test_of_a_batch(name: str) -> None:
 
 
 def test_through_a_step() -> None:
-    """The first derivative of a step, and the second one."""
+    """The first and the second derivative of a step are right."""
     derivative("adapted", gradcheck, "first")
     derivative("adapted", gradgradcheck, "second")
 
 
 def test_the_second_derivative_of_a_cube() -> None:
-    """The slope is a function of x; the first derivative stays right."""
+    """The slope depends on x; the first derivative stays right."""
     derivative("Cube", gradgradcheck, "second")
     derivative("Cube", gradcheck, "first")
 
 
 def test_a_write_to_what_is_saved() -> None:
-    """PyTorch notices that what backward needs was overwritten, if it keeps it itself."""
+    """If PyTorch keeps the saved tensor, it notices that it was overwritten."""
     for name in ("Cube", "Tanh"):
         for what in ("input", "result"):
             x = point()
             copy = x * 1.0
             y = PROGRAMS[name][0](copy)
             kind = type(y.grad_fn).__name__
-            assert kind == f"{name}Backward", f"{name}: yours has the graph of {kind}, mend its own"
+            assert kind == f"{name}Backward", (
+                f"{name}: yours has the graph of {kind}, fix the Function's own"
+            )
             total = y.sum()
             (copy if what == "input" else y.detach()).mul_(2.0)
             try:
@@ -140,13 +142,13 @@ def test_a_write_to_what_is_saved() -> None:
                 right = torch.allclose(x.grad, slope)
                 assert right, (
                     f"{name}: the {what} was overwritten; yours is {x.grad.tolist()}, expected an "
-                    "error: a tensor knows how often it was written to, so who compares that? Read "
-                    "save_for_backward"
+                    "error: a tensor counts writes to it, so what compares the counts? Read"
+                    " save_for_backward"
                 )
 
 
 def test_the_graph_of_a_tanh_dies() -> None:
-    """With the last reference to the result, without the garbage collector."""
+    """The graph dies with the last reference to the result, without the garbage collector."""
     try:
         freed(lambda: TANH(point()))
     except AssertionError as error:
@@ -156,7 +158,7 @@ def test_the_graph_of_a_tanh_dies() -> None:
 
 
 def test_a_gain_is_trained() -> None:
-    """Each call has a graph of its own, with or without an optimizer's step before it."""
+    """Each call has its own graph, with or without an optimizer's step before it."""
     log = point(1)
     gain = Gain(log)
     x = torch.tensor([2.0, 3.0], dtype=torch.float64)
@@ -184,7 +186,7 @@ def test_a_gain_is_trained() -> None:
 
 
 def test_a_gain_under_grad_and_jvp() -> None:
-    """Called under a transform first, it is called without one afterwards."""
+    """First called under a transform, it still works without one."""
     gain = Gain(point(1).detach())
     x = torch.tensor([2.0, 3.0], dtype=torch.float64)
 

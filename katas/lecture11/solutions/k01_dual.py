@@ -37,12 +37,12 @@ class Dual:
 
 
 def lift(x: Dual | float) -> Dual:
-    """Return a constant as the dual number that it is."""
+    """Return a constant as a dual number."""
     return x if isinstance(x, Dual) else Dual(x)
 
 
 def derivative(f: Callable[[Any], Any], x: float) -> float:
-    """Return f'(x), by one call of f, which may return a constant."""
+    """Return f'(x), with one call of f, which may return a constant."""
     return lift(f(Dual(x, 1.0))).slope
 
 

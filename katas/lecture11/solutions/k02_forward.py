@@ -27,7 +27,7 @@ class Dual:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Dual:
-        """Call the function with the primals, and then its rule."""
+        """Call the function with the primals, then its rule."""
         if func.__name__ not in RULES:
             raise NotImplementedError(f"RULES has no rule for {func.__name__}")
         duals = [x if isinstance(x, Dual) else Dual(x) for x in args]
@@ -50,8 +50,8 @@ class Dual:
     __radd__, __rmul__ = __add__, __mul__
 
 
-# From the result of a function of torch, and its arguments as duals, to the tangent of the result,
-# which has the shape of the result. Options, such as dim, come by keyword, as in the call.
+# A rule takes a function's result and its arguments as duals, and returns the result's tangent,
+# which has the same shape as the result. Options, such as dim, are keywords, as in the call.
 RULES: dict[str, Callable[..., Tensor]] = {
     "add": lambda result, x, y: x.tangent + y.tangent,
     "mul": lambda result, x, y: x.tangent * y.primal + x.primal * y.tangent,
@@ -75,7 +75,7 @@ RULES: dict[str, Callable[..., Tensor]] = {
 def jvp(
     f: Callable[..., Any], primals: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return f(*primals) and its tangent; each primal comes with a tangent.
+    """Return f(*primals) and its tangent; each primal has a tangent.
 
     If f returns a plain tensor, it depends on no primal, and its tangent is zeros.
     """

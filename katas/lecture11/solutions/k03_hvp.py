@@ -33,25 +33,25 @@ def net(x: Tensor) -> Tensor:
 
 
 def flops(call: Callable[[], object]) -> int:
-    """Return how many floating-point operations the matrix products of a call take."""
+    """Return the floating-point operations of the matrix products in a call."""
     with FlopCounterMode(display=False) as counter:
         call()
     return int(counter.get_total_flops())
 
 
 def forward_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """Return H v, of the shape of x, for f whose result has no dims."""
+    """Return H v, in the shape of x; f returns a tensor without dims."""
     return jvp(grad(f), (x,), (v,))[1]  # type: ignore[no-any-return, unused-ignore]
 
 
 def reverse_over_reverse(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """Return H v too, in reverse mode alone."""
+    """Return H v too, using only reverse mode."""
     (product,) = vjp(grad(f), x)[1](v)
     return product  # type: ignore[no-any-return, unused-ignore]
 
 
 def products(f: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a function from v to H v, which may be called with many v.
+    """Return a function from v to H v, which may be called many times.
 
     `f` is called once, here. f may be linear: then H is zeros.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# From x to y, tensors of at least one element, perhaps without dims. The functions below call it
+# From x to y, tensors with at least one element, perhaps without dims. The functions below call it
 # once for each x, and `jacobian` at most twice.
 Function = Any
 
@@ -25,7 +25,7 @@ Function = Any
 def basis(like: Tensor) -> Tensor:
     """Return for each element of `like` a tensor of its shape and dtype: a 1 there, else zeros.
 
-    They are stacked along the first dim.
+    Stack them along the first dim.
     """
     eye = torch.eye(like.numel(), dtype=like.dtype, device=like.device)
     return eye.reshape(-1, *like.shape)
@@ -58,7 +58,7 @@ def hessian(f: Function) -> Callable[[Tensor], Tensor]:
 
 
 def jacobian(f: Function) -> Callable[[Tensor], Tensor]:
-    """Return the function from x to J, by columns or rows, whichever are fewer; either on a tie."""
+    """Return the function from x to J, by columns or rows: the fewer, or either in a tie."""
 
     def at(x: Tensor) -> Tensor:
         way = jacrev if f(x).numel() < x.numel() else jacfwd

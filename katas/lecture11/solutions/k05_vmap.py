@@ -1,4 +1,4 @@
-"""Batching rules, which vmap has in place of a loop."""
+"""Batching rules, which vmap uses instead of a loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# What `random_like` is to do: "error", "same" or "different".
+# What `random_like` has to do: "error", "same" or "different".
 MODE = ContextVar("MODE", default="error")
 
 
@@ -39,12 +39,12 @@ class Batched:
 
     @property
     def shape(self) -> torch.Size:
-        """What f sees."""
+        """The shape that f sees."""
         return self.value.shape[1:]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Ask the rule."""
+        """Call the rule."""
         if func.__name__ not in RULES:
             raise KeyError(f"there is no batching rule for {func.__name__}")
         return RULES[func.__name__](func, *args, **(kwargs or {}))
@@ -83,9 +83,9 @@ def reduction(func: Any, x: Batched, dim: int) -> Batched:
 
 
 def random_like(func: Any, x: Batched) -> Any:
-    """Return random numbers of the shape that f sees, by `MODE`.
+    """Return random numbers of the shape that f sees, according to `MODE`.
 
-    "different": batched, with other numbers in each row. "same": a tensor that is not batched.
+    "different": batched, with different numbers in each row. "same": a tensor that is not batched.
     """
     if MODE.get() == "error":
         raise RuntimeError("vmap: called random operation while in randomness error mode")
@@ -100,14 +100,14 @@ def vmap(
     out_dims: int = 0,
     randomness: str = "error",
 ) -> Callable[..., Tensor]:
-    """Return f mapped over dim `in_dims` of each argument; f gets one whose dim is None as it is.
+    """Return f mapped over dim `in_dims` of each argument; None leaves an argument as it is.
 
-    At least one is mapped. The dim is at `out_dims` of the result, even if f returns a tensor that
-    is not batched. f is called once.
+    At least one is mapped. The result has the dim at `out_dims`, even if f returns a tensor that is
+    not batched. f is called once.
     """
 
     def mapped(*args: Any) -> Tensor:
-        # The dim to hide of each argument, or None.
+        # The dim to hide in each argument, or None.
         places = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
         inputs = [
             x if dim is None else Batched(x.movedim(dim, 0))

@@ -41,7 +41,7 @@ class Op:
     size: int = 0
 
     def kernel(self, *x: torch.Tensor) -> torch.Tensor:
-        """Compute it, for tensors."""
+        """Compute the operator on tensors."""
         if self.name == "sum":
             return x[0].sum(self.dim)
         if self.name == "expand":
@@ -49,11 +49,11 @@ class Op:
         return KERNELS[self.name](*x)
 
     def batched(self) -> Op:
-        """Return this operator for inputs that have a batch in front."""
+        """Return this operator for inputs with a batch dim in front."""
         return replace(self, dim=self.dim + 1)
 
     def formula(self, g: Any, *x: Any) -> tuple[Any, ...]:
-        """Return the gradient of each input, from the output's and the inputs."""
+        """Return the gradient of each input, given the output's gradient and the inputs."""
         if self.name == "add":
             return g, g
         if self.name == "mul":
@@ -69,7 +69,7 @@ class Op:
 
 @dataclass(frozen=True, eq=False)
 class Wrapped:
-    """A value of one level: below it lies a tensor, or a value of a lower level."""
+    """A value of one level; it wraps a tensor, or a value of a lower level."""
 
     level: int
     value: Any
@@ -102,14 +102,14 @@ class Wrapped:
 
 
 def tensor(value: Any, shape: tuple[int, ...]) -> Any:
-    """Make a tensor of this shape of a number."""
+    """Turn a number into a tensor of this shape."""
     number = isinstance(value, int | float)
     return torch.full(shape, value, dtype=torch.float64) if number else value
 
 
 @contextmanager
 def entered(interpreter: Any) -> Iterator[Any]:
-    """Put an interpreter on the stack, for as long as its function runs."""
+    """Put an interpreter on the stack while its function runs."""
     STACK.append(interpreter)
     interpreter.level = len(STACK)
     try:
@@ -119,13 +119,13 @@ def entered(interpreter: Any) -> Iterator[Any]:
 
 
 def apply(op: Op, *values: Any) -> Any:
-    """Let the top interpreter process an operator; with an empty stack, compute it."""
+    """Let the top interpreter process an operator; if the stack is empty, compute it."""
     return STACK[-1].process(op, *values) if STACK else op.kernel(*values)
 
 
 @contextmanager
 def lowered() -> Iterator[None]:
-    """Take the top interpreter off the stack, and put it back afterwards, errors included."""
+    """Take the top interpreter off the stack, and put it back afterwards, even after an error."""
     top = STACK.pop()
     try:
         yield
@@ -139,7 +139,7 @@ class Interpreter:
     level = 0
 
     def owns(self, value: Any) -> bool:
-        """Whether a value is wrapped, and at this very level."""
+        """Whether a value is wrapped at exactly this level."""
         return isinstance(value, Wrapped) and value.level == self.level
 
     def process(self, op: Op, *values: Any) -> Any:
@@ -148,13 +148,13 @@ class Interpreter:
 
 
 class Vmap(Interpreter):
-    """A batch of this size: its values have it as dim 0 of what they wrap."""
+    """A batch of this size: it is dim 0 of the values that its wrappers wrap."""
 
     def __init__(self, size: int) -> None:
         self.size = size
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Open what is mine, expand the rest; lowered, apply the batched operator."""
+        """Unwrap my values and expand the rest; lowered, apply the batched operator."""
         expand = Op("expand", 0, self.size)
         with lowered():
             inner = [each.value if self.owns(each) else apply(expand, each) for each in values]
@@ -162,7 +162,7 @@ class Vmap(Interpreter):
 
 
 def vmap(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the function for a batch: its input and output have one more dim, in front."""
+    """Return the function for a batch: its input and output have one more dim in front."""
 
     def batch(x: Any) -> Any:
         with entered(Vmap(x.shape[0])) as top:
@@ -179,20 +179,20 @@ class Grad(Interpreter):
         self.tape: list[tuple[Wrapped, Op, tuple[Any, ...]]] = []
 
     def opened(self, values: tuple[Any, ...]) -> list[Any]:
-        """Given: open those that are mine."""
+        """Given: unwrap the values that are mine."""
         return [value.value if self.owns(value) else value for value in values]
 
     def process(self, op: Op, *values: Any) -> Any:
-        """Open what is mine; lowered, apply the operator; note it on the tape."""
+        """Unwrap my values; lowered, apply the operator; record it on the tape."""
         with lowered():
             result = Wrapped(self.level, apply(op, *self.opened(values)))
         self.tape.append((result, op, values))
         return result
 
     def backward(self, y: Any, x: Wrapped) -> Any:
-        """Return the gradient of y, a number, for x: zeros where y does not depend on x.
+        """Return the gradient of y, a number, with respect to x: zeros if y does not depend on x.
 
-        When it runs this interpreter is off the stack, and formulas get opened values.
+        It runs with this interpreter off the stack; pass unwrapped values to the formulas.
         """
         gradients = {y: torch.ones((), dtype=torch.float64)}
         for result, op, values in reversed(self.tape):

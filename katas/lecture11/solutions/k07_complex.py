@@ -44,7 +44,7 @@ LOSSES = {each.__name__: each for each in (real, imag, size, square_size, square
 
 
 def predictions() -> dict[str, complex]:
-    """Return for each of `LOSSES`, by name, what ``z.grad`` is at z = 3 + 4j."""
+    """Return ``z.grad`` at z = 3 + 4j for each of `LOSSES`, by name."""
     return {
         "real": 1,
         "imag": 1j,

@@ -8,7 +8,7 @@ import torch
 
 
 def scaled(x: torch.Tensor) -> torch.Tensor:
-    """Return x divided by its largest element, which is a function of x, too."""
+    """Return x divided by its largest element, which also depends on x."""
     return x / x.max()
 
 
@@ -18,7 +18,7 @@ def capped(x: torch.Tensor) -> torch.Tensor:
 
 
 def adapted(w: torch.Tensor) -> torch.Tensor:
-    """Return w after a step of gradient descent: what MAML differentiates."""
+    """Return w after one step of gradient descent, which MAML differentiates."""
     loss = (w.sin() * w).sum()
     (gradient,) = torch.autograd.grad(loss, w, create_graph=True)
     return w - 0.1 * gradient
@@ -45,7 +45,7 @@ class Tanh(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        """Keep the result: the slope is made of it."""
+        """Keep the result, from which the slope is computed."""
         y = x.tanh()
         ctx.save_for_backward(y)
         return y
@@ -58,12 +58,12 @@ class Tanh(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
 
 class Gain:
-    """Multiplies by a learnt factor; made with its logarithm, which an optimizer changes."""
+    """Multiplies by a learnt factor, given by its logarithm, which an optimizer changes."""
 
     def __init__(self, log: torch.Tensor) -> None:
         self.log = log
         self.factor: torch.Tensor | None = None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x times the factor, worked out anew."""
+        """Return x times the factor, computed at each call."""
         return x * self.log.exp()
