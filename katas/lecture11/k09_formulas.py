@@ -5,8 +5,8 @@ not: ``vmap`` falls back to a loop over the rows, warns, and is right but slow. 
 
     torch.func.vmap(lambda x: torch.histc(x, 4))(torch.rand(100, 9))
 
-Which operators are these? Each minor version has others, so write what finds out. Then print
-`table`: all four combinations occur.
+Which operators are these? That changes with each minor version, so write functions that find out.
+Then print `table`: all four combinations occur.
 
 Begin with two counts:
 
@@ -71,13 +71,13 @@ def count(function: Callable[..., Any], *arguments: torch.Tensor) -> int:
 
 
 def jvp_works(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether ``torch.func.jvp`` works at x; PyTorch says NotImplementedError where it does not."""
+    """Whether ``torch.func.jvp`` works at x; if not, PyTorch raises NotImplementedError."""
     # TODO: about five lines; let any other error through.
     raise NotImplementedError("jvp_works")
 
 
 def has_rule(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether ``vmap`` does without a loop over rows like x: for more rows, as many operators."""
+    """Whether ``vmap`` needs no loop over rows like x: more rows take no more operators."""
     # TODO: two lines, with `count`.
     raise NotImplementedError("has_rule")
 

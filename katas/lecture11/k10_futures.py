@@ -1,15 +1,15 @@
 """Build ``fork`` and ``wait`` on a future.
 
-A future is a box for a result that is yet to come. ``torch.futures.Future`` adds what RPC and the
-communication hooks of DDP are made of: callbacks. Guess which thread runs this one:
+A future is a box for a result that is yet to come. ``torch.futures.Future`` adds callbacks, on
+which RPC and the communication hooks of DDP are built. Guess which thread runs this one:
 
     future = torch.futures.Future()
     later = future.then(lambda f: (f.wait() + 1, threading.current_thread().name))
     threading.Thread(target=future.set_result, args=[41]).start()
     print(later.wait())
 
-No thread was made for it: the thread that completes a future runs its callbacks. Once it is done,
-`then` runs them itself:
+It gets no thread of its own: the thread that completes a future runs its callbacks. Once it is
+done, `then` runs them itself:
 
     pending  -- set_result, set_exception -->  done  -->  the callbacks, in order
 
@@ -39,7 +39,7 @@ AGAIN = "a Future can only be completed once"
 
 
 class Future:
-    """A result that is yet to come, or the error in its place."""
+    """A result that is yet to come, or an error instead."""
 
     def __init__(self) -> None:
         """Given: no result yet."""
@@ -62,7 +62,7 @@ class Future:
         self._complete(None, error)
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Given: complete it with what a function returns, or with its error."""
+        """Given: complete it with a function's return value, or with its error."""
         try:
             value = function(*arguments)
         except Exception as error:  # noqa: BLE001 - a future takes any
@@ -71,11 +71,11 @@ class Future:
             self.set_result(value)
 
     def _complete(self, value: Any, error: Exception | None) -> None:
-        """Keep both, wake those who wait, then run the callbacks and let go of them.
+        """Store both, wake the waiting threads, then run the callbacks and drop them.
 
-        If it is done already, raise ``RuntimeError(AGAIN)`` and leave it as it is.
+        If it is already done, raise ``RuntimeError(AGAIN)`` and leave it as it is.
         """
-        # TODO: the lock for what changes, and not for what runs.
+        # TODO: hold the lock while you change state, but not while callbacks run.
         raise NotImplementedError("_complete")
 
     def wait(self) -> Any:
@@ -84,18 +84,18 @@ class Future:
         raise NotImplementedError("wait")
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return a new future, of what ``callback(self)`` returns or raises.
+        """Return a new future for what ``callback(self)`` returns or raises.
 
         The callback runs when this future is done: at once, if it is already.
         """
-        # TODO: `run` of the new future; now, or later?
+        # TODO: call `run` of the new future; now, or later?
         raise NotImplementedError("then")
 
 
 def fork(function: Callable[..., Any], *arguments: Any) -> Future:
-    """Call a function in a new daemon thread, and return the future of its result or error.
+    """Call a function in a new daemon thread, and return a future for its result or error.
 
-    It runs in the caller's grad mode, as a fork of TorchScript does.
+    The function runs in the caller's grad mode, as in a TorchScript fork.
     """
-    # TODO: ask for the mode here, set it there.
+    # TODO: read the grad mode here, set it in the thread.
     raise NotImplementedError("fork")

@@ -1,4 +1,4 @@
-"""Tests of k09_formulas: compared with PyTorch's warning of its loop, and its dual numbers."""
+"""Tests of k09_formulas: the oracles are PyTorch's warning about its loop, and its dual numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 AT = torch.tensor([1, 3])
-# Not in the exercise: a table of names would not know them.
+# Not in the exercise, so that a table of names does not contain them.
 OTHERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "flip": lambda x: x.flip(0),
     "pad": lambda x: torch.nn.functional.pad(x.reshape(1, 4), (1, 1), mode="reflect"),
@@ -44,7 +44,7 @@ def numbers() -> torch.Tensor:
 
 
 def falls_back(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether PyTorch warns of its loop."""
+    """Whether PyTorch warns about its loop."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         torch.func.vmap(function)(torch.stack([x, x]))
@@ -52,7 +52,7 @@ def falls_back(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 
 def takes_duals(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether a dual tensor goes through."""
+    """Whether a dual tensor passes through."""
     with forward_ad.dual_level():
         try:
             function(forward_ad.make_dual(x, torch.ones_like(x)))
@@ -65,20 +65,20 @@ def takes_duals(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 @pytest.mark.parametrize("name", ALL)
 def test_jvp(name: str) -> None:
-    """Asked twice, and x is left alone."""
+    """Called twice, it gives the same answer, and x is unchanged."""
     x = numbers()
     with unchanged(x=x):
         yours = [jvp_works(ALL[name], x), jvp_works(ALL[name], x)]
     expected = takes_duals(ALL[name], x)
     assert yours == [expected] * 2, (
-        f"{name}: yours {yours}, expected {expected} twice: a dual tensor goes through, or PyTorch "
-        "says that it has no formula; look at torch.func.jvp"
+        f"{name}: yours {yours}, expected {expected} twice: a dual tensor passes through, or"
+        " PyTorch reports that there is no formula; look at torch.func.jvp"
     )
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_rule(name: str) -> None:
-    """Asked twice, x is left alone, and no warning is shown."""
+    """Called twice, it gives the same answer without a warning, and x is unchanged."""
     x = numbers()
     with unchanged(x=x), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -93,14 +93,14 @@ def test_the_rule(name: str) -> None:
 
 
 def test_four_combinations() -> None:
-    """That jvp works says nothing about a rule, nor a rule about jvp."""
+    """An operator can have a formula, a rule, both or neither."""
     x = numbers()
     yours = {(jvp_works(each, x), has_rule(each, x)) for each in OPERATORS.values()}
     assert len(yours) == 4, f"yours finds (jvp works, rule) {sorted(yours)}, expected all four"
 
 
 def test_one_operator_without_a_rule_is_enough() -> None:
-    """A function of many operators has a loop if one of them has, and only then."""
+    """A function has a loop if and only if one of its operators has one."""
 
     def many(row: torch.Tensor) -> torch.Tensor:
         for _ in range(200):
@@ -115,7 +115,7 @@ def test_one_operator_without_a_rule_is_enough() -> None:
 
 
 def test_other_errors_are_not_yours() -> None:
-    """A function with a mistake in it raises, here and there."""
+    """A bug in the function must raise from both of yours."""
 
     def wrong_value(x: torch.Tensor) -> torch.Tensor:
         raise ValueError(f"cannot do {tuple(x.shape)}")
@@ -133,7 +133,7 @@ def test_other_errors_are_not_yours() -> None:
                 raise
             raise AssertionError(
                 f"{yours.__name__}: yours answers {answer} for a function that raises a "
-                f"{kind.__name__}; expected that error: it is a mistake, and no lack of a formula"
+                f"{kind.__name__}; expected that error: it is a bug, not a missing formula"
             )
 
 

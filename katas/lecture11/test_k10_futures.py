@@ -28,7 +28,7 @@ SECONDS = 5
 
 
 def within(program: Callable[[], Any], name: str = "mine") -> Any:
-    """Return what a program returns, run in a thread of its own, or say that it hangs."""
+    """Run a program in a thread of its own, and return its result, or report that it hangs."""
     found: list[Any] = []
     errors: list[BaseException] = []
 
@@ -41,14 +41,16 @@ def within(program: Callable[[], Any], name: str = "mine") -> Any:
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     thread.join(SECONDS)
-    assert not thread.is_alive(), f"yours hangs: who holds the lock, or is never woken? {WHERE}"
+    assert not thread.is_alive(), (
+        f"yours hangs: which thread holds the lock, or is never woken? {WHERE}"
+    )
     if errors:
         raise errors[0]
     return found[0]
 
 
 def outcome(future: Any) -> str:
-    """Return the value of a future, or its error with its type."""
+    """Return a future's value, or the type and text of its error."""
     try:
         return f"value {future.wait()!r}"
     except (ArithmeticError, ValueError) as error:
@@ -56,24 +58,24 @@ def outcome(future: Any) -> str:
 
 
 def compare(program: Callable[[Any], list[Any]], why: str) -> None:
-    """Run it with your Future and with PyTorch's; the program returns what happened, in order."""
+    """Run a program with your Future and with PyTorch's; it returns the events in order."""
     yours = within(lambda: program(Future))
     theirs = within(lambda: program(torch.futures.Future))
     assert yours == theirs, f"yours     {yours}\nPyTorch's {theirs}\n{why}; {WHERE}"
 
 
 def in_thread(function: Callable[..., Any], *arguments: Any) -> None:
-    """Call it in another thread, named "other", and wait for that."""
+    """Call a function in another thread, named "other", and wait for the thread."""
     within(lambda: function(*arguments), name="other")
 
 
 def here() -> str:
-    """Return the name of the thread: mine, or other."""
+    """Return this thread's name: mine, or other."""
     return threading.current_thread().name
 
 
 class Slow(threading.Event):
-    """An event at which another thread overtakes: when first asked, or before or after set."""
+    """An event that lets another thread overtake: when first checked, or before or after set."""
 
     def __init__(self, moment: str, meanwhile: Callable[[], Any]) -> None:
         super().__init__()
@@ -88,26 +90,26 @@ class Slow(threading.Event):
             self.thread.join(0.5)
 
     def ended(self) -> None:
-        """Wait for the other thread, which comes last if nothing has asked or set."""
+        """Wait for the other thread; start it now if nothing has checked or set the event."""
         if self.thread.ident is None:
             self.thread.start()
         self.thread.join()
 
     def is_set(self) -> bool:
-        """Answer as it was before the other thread had its time."""
+        """Return the state from before the other thread ran."""
         answer = super().is_set()
         self.overtaken("asked")
         return answer
 
     def set(self) -> None:
-        """Set it between two chances for the other thread."""
+        """Set the event, with a chance for the other thread before and after."""
         self.overtaken("before set")
         super().set()
         self.overtaken("after set")
 
 
 def test_a_value() -> None:
-    """It is not done, then it is; who waits gets the value, each time."""
+    """A future is pending, then done; each wait returns the value."""
 
     def program(kind: Any) -> list[Any]:
         future = kind()
@@ -119,7 +121,7 @@ def test_a_value() -> None:
 
 
 def test_wait_waits() -> None:
-    """For a thread that completes it later."""
+    """A thread completes it later, and wait returns only then."""
 
     def program() -> Any:
         future = Future()
@@ -135,7 +137,7 @@ def test_wait_waits() -> None:
 
 
 def test_an_error() -> None:
-    """Who waits gets the error that was set, whatever its truth value, and gets it again."""
+    """Each wait raises the error that was set, even one that is falsy."""
 
     class EmptyError(ValueError):
         def __len__(self) -> int:
@@ -157,7 +159,7 @@ def test_an_error() -> None:
 
 @pytest.mark.parametrize("first", [1, None, ValueError("first")], ids=["1", "None", "error"])
 def test_completed_only_once(first: Any) -> None:
-    """The second time raises, and changes nothing: value, error and callbacks stay."""
+    """A second completion raises, and changes neither value nor error nor callbacks."""
     failed = isinstance(first, Exception)
 
     def complete(future: Future, value: Any) -> None:
@@ -185,7 +187,7 @@ def test_completed_only_once(first: Any) -> None:
 
 
 def test_a_callback_of_a_done_future() -> None:
-    """It runs at the call of then, in that thread."""
+    """The callback runs inside the call of then, in the calling thread."""
 
     def program(kind: Any) -> list[Any]:
         future = kind()
@@ -198,7 +200,7 @@ def test_a_callback_of_a_done_future() -> None:
 
 
 def test_callbacks_of_a_pending_future() -> None:
-    """They run in the completing thread, in the order of the calls, when it is done."""
+    """Callbacks run in the completing thread, in order, once it is done."""
 
     def program(kind: Any) -> list[Any]:
         future = kind()
@@ -213,7 +215,7 @@ def test_callbacks_of_a_pending_future() -> None:
 
 
 def test_a_chain() -> None:
-    """Each then has a future of its own, done when its callback has returned."""
+    """Each then returns its own future, done when its callback has returned."""
 
     def program(kind: Any) -> list[Any]:
         first = kind()
@@ -221,7 +223,7 @@ def test_a_chain() -> None:
         third = second.then(lambda f: [f is second, f.wait() * 10])
         events = [first.done(), second.done(), third.done()]
         first.set_result(1)
-        # PyTorch makes a new Python object for the callback; yours may hand over itself.
+        # PyTorch makes a new Python object for the callback; yours may pass itself.
         return [*events, third.done(), second.wait(), third.wait()[1], second is first]
 
     compare(program, "a then returns another future, which its callback completes")
@@ -247,7 +249,7 @@ def test_a_callback_uses_its_future() -> None:
 
 
 def test_an_error_in_a_callback() -> None:
-    """It completes the callback's future; the completing thread and other callbacks go on."""
+    """It completes the callback's own future; the completing thread and other callbacks go on."""
 
     def program() -> list[Any]:
         future, calls = Future(), []
@@ -263,7 +265,7 @@ def test_an_error_in_a_callback() -> None:
 
 
 def test_a_callback_that_does_not_look() -> None:
-    """It swallows the error of its future; one that waits passes it on."""
+    """A callback may ignore its future's error; one that calls wait passes it on."""
 
     def program(kind: Any) -> list[Any]:
         future, calls = kind(), []
@@ -278,7 +280,7 @@ def test_a_callback_that_does_not_look() -> None:
 
 @pytest.mark.given
 def test_a_callback_error_in_pytorch() -> None:
-    """PyTorch keeps the text of an error in a callback, and not its type."""
+    """PyTorch keeps the text of a callback's error, but not its type."""
     future: torch.futures.Future[int] = torch.futures.Future()
     broken = future.then(lambda _: 1 // 0)
     future.set_result(0)
@@ -288,7 +290,7 @@ def test_a_callback_error_in_pytorch() -> None:
 
 
 def test_no_callback_is_lost() -> None:
-    """Another thread completes the future just after then has seen it pending; or the reverse."""
+    """A future may be completed just after then sees it pending, or the other way round."""
 
     def asked() -> list[Any]:
         future, calls = Future(), []
@@ -306,16 +308,16 @@ def test_no_callback_is_lost() -> None:
         return calls
 
     yours = within(asked)
-    assert yours == [5], f"yours ran {yours}, expected [5]: ask and append under one lock"
+    assert yours == [5], f"yours ran {yours}, expected [5]: check and append under one lock"
     yours = within(completed)
     assert yours == [5], (
-        f"yours ran {yours}, expected [5]: then was called just before _done.set(), and found a "
-        "future that is not done but will run no more callbacks; call set() under the lock"
+        f"yours ran {yours}, expected [5]: then was called just before _done.set(), and found a"
+        " future that was not done but would run no more callbacks; call set() under the lock"
     )
 
 
 def test_two_threads_complete_it() -> None:
-    """One just after the other has seen it pending, or before it is done: one value, one error."""
+    """If two threads complete it at once, one succeeds and one gets the error."""
 
     def program(moment: str) -> list[Any]:
         future, errors = Future(), []
@@ -343,14 +345,16 @@ def test_two_threads_complete_it() -> None:
         yours = within(partial(program, moment))
         assert yours == [1, AGAIN], (
             f"yours {yours}, expected {[1, AGAIN]}: another thread ran when _done was {moment}; "
-            "ask, keep and set under one lock"
+            "check, store and set under one lock"
         )
     values = within(waiting)
-    assert values == [3], f"a thread woken by set() got {values}, expected [3]: keep it first"
+    assert values == [3], (
+        f"a thread woken by set() got {values}, expected [3]: store the value first"
+    )
 
 
 def test_it_lets_go_of_its_callbacks() -> None:
-    """What a callback holds is freed when it has run, though the future lives on."""
+    """Objects held by a callback are freed after it runs, even if the future lives on."""
     futures: list[Future] = []
 
     def make(late: bool) -> torch.Tensor:  # noqa: FBT001 - a parameter
@@ -370,11 +374,11 @@ def test_it_lets_go_of_its_callbacks() -> None:
             " two futures keeps the callback",
         )
     done = [each.done() for each in futures]
-    assert all(done), f"of four futures yours has done {done}, expected all"
+    assert all(done), f"of four futures yours completed {done}, expected all"
 
 
 def test_fork_runs_beside() -> None:
-    """It returns before the function does, which runs in a daemon thread, with its arguments."""
+    """The function runs in a daemon thread, with its arguments, after fork has returned."""
 
     def program() -> list[Any]:
         gate = threading.Event()
@@ -393,14 +397,14 @@ def test_fork_runs_beside() -> None:
     yours = within(program)
     expected = [True, 4, False, "ZeroDivisionError division by zero"]
     assert yours == expected, f"yours    {yours}\nexpected {expected}"
-    # A daemon's threads are daemons, so this is asked for by a thread that is none.
+    # Threads started by a daemon are daemons, so a non-daemon thread starts this one.
     daemon = fork(lambda: threading.current_thread().daemon).wait()
-    assert daemon is True, "yours is no daemon: Python cannot end before it does"
+    assert daemon is True, "your thread is not a daemon, so Python cannot exit before it ends"
 
 
 @pytest.mark.parametrize("mode", [False, True])
 def test_fork_takes_the_grad_mode_along(mode: bool) -> None:  # noqa: FBT001 - a parameter
-    """A new thread has grad mode on; and the caller's mode is left as it is."""
+    """A new thread starts with grad mode on; the caller's mode must not change."""
     x = torch.tensor([2.0, 3.0], requires_grad=True)
 
     def program() -> Any:

@@ -37,7 +37,7 @@ class Net(nn.Module):  # type: ignore[misc, unused-ignore]
 
 
 def both(extension: Extension, seed: int = 0) -> tuple[Any, Net]:
-    """Return yours and PyTorch's, in float64, made after the same seed."""
+    """Return your network and PyTorch's, in float64, made after the same seed."""
     made = []
     for build in (extension.cls("Net"), Net):
         torch.manual_seed(seed)
@@ -56,7 +56,7 @@ def data(rows: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def train(net: Net, steps: int, lr: float, momentum: float) -> list[float]:
-    """Train PyTorch's."""
+    """Train PyTorch's network."""
     x, y = data()
     optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=momentum)
     losses = []
@@ -84,18 +84,18 @@ def compare_parameters(yours: Any, theirs: Net, why: str) -> None:
 
 
 def test_the_parameters_have_names(extension: Extension) -> None:
-    """What is registered, and by which name."""
+    """Registered parameters have the names of their members."""
     yours, theirs = both(extension)
     right = sorted(name for name, _ in theirs.named_parameters())
     found = sorted(yours.names())
     assert found == right, (
-        f"parameters of yours {found}, of PyTorch's {right}: what is assigned but not registered"
-        " has no name, and no optimizer gets it"
+        f"parameters of yours {found}, of PyTorch's {right}: a member that is assigned but not"
+        " registered has no name, and no optimizer sees it"
     )
 
 
 def test_the_same_seed_makes_the_same_parameters(extension: Extension) -> None:
-    """One generator and one initialisation serve Python and C++, so the order of layers counts."""
+    """Python and C++ share generator and initialisation, so the order of layers counts."""
     for seed in (0, 1):
         yours, theirs = both(extension, seed)
         compare_parameters(yours, theirs, f"after torch.manual_seed({seed}); which layer is first?")
@@ -103,7 +103,7 @@ def test_the_same_seed_makes_the_same_parameters(extension: Extension) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 7])
 def test_forward(extension: Extension, rows: int) -> None:
-    """The formula of the brief, with a gain that is not 1."""
+    """The formula of the brief holds, with a gain other than 1."""
     yours, theirs = both(extension)
     x, _ = data(rows)
     gain = torch.tensor([0.5, -2.0, 3.0], dtype=torch.float64)
@@ -116,7 +116,7 @@ def test_forward(extension: Extension, rows: int) -> None:
 
 
 def test_python_differentiates_what_c_plus_plus_computed(extension: Extension) -> None:
-    """One autograd: the graph does not know who has called the operators."""
+    """Autograd does not care which language called the operators."""
     yours, theirs = both(extension)
     x, y = data()
     for net in (yours, theirs):
@@ -130,7 +130,7 @@ def test_python_differentiates_what_c_plus_plus_computed(extension: Extension) -
 
 
 def test_no_steps(extension: Extension) -> None:
-    """No loss, and no parameter moves."""
+    """There is no loss, and no parameter changes."""
     yours, theirs = both(extension)
     losses = yours.train(*data(), 0, 0.1, 0.9)
     assert losses == [], f"0 steps: yours returns {losses}, expected []"
@@ -138,7 +138,7 @@ def test_no_steps(extension: Extension) -> None:
 
 
 def test_one_step(extension: Extension) -> None:
-    """The loss before it, and the parameters after it."""
+    """The loss is from before the step, the parameters from after it."""
     yours, theirs = both(extension)
     x, y = data()
     with unchanged(x=x, y=y):
@@ -151,7 +151,7 @@ def test_one_step(extension: Extension) -> None:
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_many_steps(extension: Extension, momentum: float) -> None:
-    """Gradients are set to zero at each step, and momentum is kept from step to step."""
+    """Gradients are reset in each step, and momentum is kept from step to step."""
     yours, theirs = both(extension)
     losses = yours.train(*data(), 5, 0.1, momentum)
     right = train(theirs, 5, 0.1, momentum)
@@ -161,7 +161,7 @@ def test_many_steps(extension: Extension, momentum: float) -> None:
 
 
 def test_a_second_call_begins_anew(extension: Extension) -> None:
-    """Gradients and momentum from before the call do not count; the parameters do."""
+    """Earlier gradients and momentum do not count, but the parameters do."""
     yours, theirs = both(extension)
     x, y = data()
     why = "with gradients from before the call; is the first step's gradient its own?"
@@ -177,27 +177,28 @@ def test_a_second_call_begins_anew(extension: Extension) -> None:
 
 
 def test_python_holds_the_parameters_themselves(extension: Extension) -> None:
-    """What Python got before the training changes with it: the memory is the same."""
+    """Tensors that Python got before the training change with it: the memory is the same."""
     yours, _ = both(extension)
     before = yours.parameters()
     copies = [parameter.detach().clone() for parameter in before]
     yours.train(*data(), 2, 0.1, 0.0)
     for name, held, old, now in zip(yours.names(), before, copies, yours.parameters(), strict=True):
         assert held.data_ptr() == now.data_ptr(), (
-            f"{name}: yours has a new tensor after the training, expected the one that Python holds"
+            f"{name}: yours has a new tensor after the training, expected the one Python already"
+            " holds"
         )
-        assert not held.equal(old), f"{name}: yours has not moved in two steps; is it registered?"
+        assert not held.equal(old), f"{name}: yours did not change in two steps; is it registered?"
 
 
 def test_two_networks_do_not_meet(extension: Extension) -> None:
-    """Training one leaves the other alone."""
+    """Training one network leaves the other unchanged."""
     (one, _), (other, theirs) = both(extension), both(extension)
     one.train(*data(), 2, 0.1, 0.9)
     compare_parameters(other, theirs, "another network was trained")
 
 
 def test_single_precision(extension: Extension) -> None:
-    """As it is made, without double(): parameters, outputs and losses of float32."""
+    """Without double(), parameters, outputs and losses are float32."""
     torch.manual_seed(0)
     yours = extension.cls("Net")(*SIZES)
     _, theirs = both(extension)

@@ -1,4 +1,4 @@
-"""Tests of k12_parallel_for: the oracle is at::parallel_for itself, as libtorch_cpu.so has it."""
+"""Tests of k12_parallel_for: the oracle is at::parallel_for as compiled in libtorch_cpu.so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHERE = "see ParallelOpenMP.h in torch/include/ATen"
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Let PyTorch use so many threads, however many processors there are."""
+    """Let PyTorch use this many threads, however many processors there are."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -37,13 +37,13 @@ def threads(count: int) -> Iterator[None]:
 
 
 def lines(rows: torch.Tensor) -> str:
-    """Return the calls as a text."""
+    """Return the calls as text."""
     calls = (f"f({begin}, {end}) in {number}" for begin, end, number in rows.tolist())
     return "  ".join(calls) or "no call"
 
 
 def compare(extension: Extension, span: tuple[int, int], grain: int, count: int, why: str) -> None:
-    """Compare the chunks, and the numbers that at::get_thread_num() has in them."""
+    """Compare the chunks, and at::get_thread_num() inside them."""
     __tracebackhide__ = True
     begin, end = span
     chunks = extension.op("chunks")
@@ -60,35 +60,35 @@ def compare(extension: Extension, span: tuple[int, int], grain: int, count: int,
 
 
 def test_one_grain_is_one_call(extension: Extension) -> None:
-    """Not worth a thread."""
+    """A single grain is not worth a thread."""
     compare(extension, (0, 4), 4, 4, "four elements are one grain")
 
 
 def test_chunks_of_one_size(extension: Extension) -> None:
-    """The pictures of the brief."""
+    """Chunks are those of the brief's pictures."""
     for end, grain in ((10, 3), (10, 4), (9, 4)):
         compare(extension, (0, end), grain, 4, "how many chunks, and then of which size?")
 
 
 def test_no_more_chunks_than_threads(extension: Extension) -> None:
-    """A small grain does not make more of them."""
+    """A small grain does not make more chunks than threads."""
     for count in (2, 3):
         compare(extension, (0, 100), 1, count, "there are no more chunks than threads")
 
 
 def test_the_last_thread_may_have_no_chunk(extension: Extension) -> None:
-    """Rounding up leaves less for the last, or nothing."""
+    """Rounding up leaves less for the last thread, or nothing."""
     compare(extension, (0, 10), 1, 6, "a chunk that would begin past the end is not called")
 
 
 def test_a_range_that_begins_elsewhere(extension: Extension) -> None:
-    """Chunks are counted from where the range begins."""
+    """Chunks are counted from the beginning of the range."""
     for begin, end in ((5, 12), (-7, 3)):
         compare(extension, (begin, end), 2, 3, "the first chunk begins where the range does")
 
 
 def test_no_elements(extension: Extension) -> None:
-    """An empty range is no call."""
+    """An empty range makes no call."""
     chunks = extension.op("chunks")
     with threads(3):
         for begin, end in ((0, 0), (5, 5), (5, 2)):
@@ -109,7 +109,7 @@ def test_no_elements(extension: Extension) -> None:
 @example(begin=3, n=12, grain=12, count=2)
 @example(begin=3, n=13, grain=12, count=2)
 def test_any_range(extension: Extension, begin: int, n: int, grain: int, count: int) -> None:
-    """Any grain, and any number of threads."""
+    """Any grain and any number of threads give PyTorch's chunks."""
     compare(extension, (begin, begin + n), grain, count, "a grain of 0 sets no limit")
 
 
@@ -137,7 +137,7 @@ def test_a_loop_within_a_loop(extension: Extension, outer: int, grain: int, why:
 
 @pytest.mark.parametrize("places", [[3], [0], [6, 3], [0, 3, 6]], ids=str)
 def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]) -> None:
-    """Out of any thread, after the other chunks have run."""
+    """It can come from any thread, and arrives after the other chunks have run."""
     throwing = extension.op("throwing")
     with threads(3):
         with pytest.raises((IndexError, RuntimeError)) as thrown:
@@ -150,15 +150,17 @@ def test_an_exception_reaches_the_caller(extension: Extension, places: list[int]
             throwing("PyTorch's", 9, 3, places)
         theirs = extension.op("ran")()
     assert text == f"chunk at {min(places)}", (
-        f"exceptions in the chunks at {places}: yours is {text!r}, expected that of the lowest one"
+        f"exceptions in the chunks at {places}: yours raises {text!r}, expected the exception of"
+        " the lowest chunk"
     )
     assert thrown.type is IndexError, (
-        f"yours is a {thrown.type.__name__}, expected the IndexError that the chunk has thrown:"
+        f"yours is a {thrown.type.__name__}, expected the IndexError that the chunk threw:"
         " std::exception_ptr keeps it, whatever its type"
     )
     assert ran == theirs, (
         f"exceptions in the chunks at {places}: {ran} elements of the others had run when yours"
-        f" came back, {theirs} with PyTorch's; what still runs would use what the caller has freed"
+        f" returned, {theirs} with PyTorch's; a chunk that still runs would use memory the caller"
+        " has freed"
     )
 
 
@@ -168,19 +170,19 @@ def test_an_exception_stops_nobody(extension: Extension) -> None:
     with threads(40), pytest.raises(IndexError, match=r"^chunk at 1"):
         throwing("yours", 40, 1, [1])
     assert ran() == 39, (
-        f"an exception in the second of 40 chunks: {ran()} others of yours have run, expected all"
-        " 39, as in PyTorch: each element is either done, or in the chunk that threw"
+        f"an exception in the second of 40 chunks: yours ran {ran()} others, expected all 39, as"
+        " in PyTorch: each element is either done, or in the chunk that threw"
     )
 
 
 def test_an_exception_of_the_only_call(extension: Extension) -> None:
-    """It needs no help to reach the caller."""
+    """The exception of a single call simply passes through."""
     with threads(3), pytest.raises(IndexError, match=r"^chunk at 0"):
         extension.op("throwing")("yours", 2, 3, [0])
 
 
 def test_a_second_loop_is_shared_too(extension: Extension) -> None:
-    """What a chunk has set is set back, after an exception as well."""
+    """A chunk resets the state it set, even after an exception."""
     throwing, number = extension.op("throwing"), extension.op("chunks")
     with threads(3):
         with pytest.raises(IndexError, match=r"^chunk at 0"):
@@ -195,7 +197,7 @@ def test_a_second_loop_is_shared_too(extension: Extension) -> None:
 
 @pytest.mark.given
 def test_without_openmp_the_header_is_one_call(extension: Extension) -> None:
-    """at::parallel_for compiled here, beside at::parallel_for compiled in libtorch_cpu.so."""
+    """Compare at::parallel_for compiled here with the one in libtorch_cpu.so."""
     chunks = extension.op("chunks")
     with threads(4):
         (header, _), (theirs, _) = chunks("header", 0, 100, 1), chunks("PyTorch's", 0, 100, 1)

@@ -1,4 +1,4 @@
-"""Tests of k13_overhead: Python's loop is the oracle, of bits, of bytes and of time."""
+"""Tests of k13_overhead: Python's loop is the oracle for bits, bytes and time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def python(x: torch.Tensor, rate: float, steps: int) -> torch.Tensor:
 
 
 def values(n: int = 4, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    """Return numbers within 0 and 1."""
+    """Return numbers between 0 and 1."""
     return torch.linspace(0.1, 0.9, n, dtype=torch.float64).sqrt().to(dtype)
 
 
@@ -67,7 +67,7 @@ def compare(loop: Any, x: torch.Tensor, rate: float, steps: int) -> None:
 
 
 def operators(loop: Callable[..., object], dtype: torch.dtype = torch.float64) -> Counter[str]:
-    """Return which operators ten steps more run, and how often."""
+    """Return how often each operator runs in ten more steps."""
     found = []
     for steps in (2, 12):
         with watched_operators() as names:
@@ -77,7 +77,7 @@ def operators(loop: Callable[..., object], dtype: torch.dtype = torch.float64) -
 
 
 def allocated(loop: Callable[..., object], dtype: torch.dtype) -> Counter[str]:
-    """Return how many bytes each operator allocates in ten steps more, as the profiler counts."""
+    """Return the bytes each operator allocates in ten more steps, as the profiler counts them."""
     x = values(1000, dtype)
     found = []
     for steps in (10, 20):
@@ -91,7 +91,7 @@ def allocated(loop: Callable[..., object], dtype: torch.dtype) -> Counter[str]:
 
 
 def fastest(loops: dict[str, Any], steps: int = 200) -> dict[str, float]:
-    """Return the shortest time of each in nanoseconds by step, interleaved."""
+    """Return each loop's shortest time in nanoseconds per step, interleaved."""
     x = values()
     found = dict.fromkeys(loops, float("inf"))
     for _ in range(25):
@@ -105,19 +105,19 @@ def fastest(loops: dict[str, Any], steps: int = 200) -> dict[str, float]:
 @BOTH
 @pytest.mark.parametrize("steps", [1, 2, 0])
 def test_the_first_steps(extension: Extension, name: str, steps: int) -> None:
-    """To the bit, and without a step a copy."""
+    """Results agree to the bit, and no steps give a copy."""
     loop, x = extension.op(name), values()
     compare(loop, x, RATE, steps)
     yours = loop(x, RATE, steps)
     assert yours.data_ptr() != x.data_ptr(), (
-        f"{steps} steps: yours returns the memory of x, expected a tensor of its own"
+        f"{steps} steps: yours returns the memory of x, expected a new tensor"
     )
 
 
 @BOTH
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_hundred_steps(extension: Extension, name: str, dtype: torch.dtype) -> None:
-    """Chaos tells the smallest difference."""
+    """Chaos shows the smallest difference."""
     compare(extension.op(name), values(9, dtype), RATE, 100)
 
 
@@ -126,13 +126,13 @@ def test_a_hundred_steps(extension: Extension, name: str, dtype: torch.dtype) ->
 def test_any_tensor(
     extension: Extension, name: str, x: torch.Tensor, rate: float, steps: int
 ) -> None:
-    """Views, NaN and infinities, and tensors without elements."""
+    """Views, NaN, infinities and empty tensors give Python's result."""
     compare(extension.op(name), x, rate, steps)
 
 
 @BOTH
 def test_called_again(extension: Extension, name: str) -> None:
-    """Another rate and another dtype do not meet what an earlier call has left."""
+    """A call with another rate and dtype is not affected by an earlier one."""
     loop = extension.op(name)
     earlier = loop(values(), RATE, 3)
     with unchanged(earlier=earlier):
@@ -141,36 +141,36 @@ def test_called_again(extension: Extension, name: str) -> None:
 
 
 def test_plain_runs_operators_in_each_step(extension: Extension) -> None:
-    """The loop is one of operators, as in Python."""
+    """The loop runs operators, as in Python."""
     extra = operators(extension.op("plain")).total()
     assert extra >= 30, (
-        f"10 steps more: yours runs {extra} operators more, expected at least 30, three in a step"
+        f"10 more steps: yours runs {extra} more operators, expected at least 30, three in a step"
     )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_lean_runs_three_operators_in_each_step(extension: Extension, dtype: torch.dtype) -> None:
-    """A subtraction and two multiplications, and no copies."""
+    """A step is one subtraction and two multiplications, with no copies."""
     extra = operators(extension.op("lean"), dtype)
     count = extra.total()
     assert count == 30, (
-        f"{dtype}, 10 steps more: yours runs {dict(extra)}, {count} operators, expected 30. {COSTS}"
+        f"{dtype}, 10 more steps: yours runs {dict(extra)}, {count} operators, expected 30. {COSTS}"
     )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_lean_allocates_before_the_loop(extension: Extension, dtype: torch.dtype) -> None:
-    """Ten steps more take no byte more."""
+    """Ten more steps allocate no more bytes."""
     extra, theirs = allocated(extension.op("lean"), dtype), allocated(python, dtype)
     assert not extra, (
-        f"1000 elements of {dtype}, 10 steps more: yours allocates {dict(extra)} bytes, expected"
+        f"1000 elements of {dtype}, 10 more steps: yours allocates {dict(extra)} bytes, expected"
         f" none; Python's {dict(theirs)}. {COSTS}"
     )
 
 
 @pytest.mark.parametrize(("slow", "fast"), [("python", "plain"), ("plain", "lean")])
 def test_a_step_takes_less_time(extension: Extension, slow: str, fast: str) -> None:
-    """The shortest of 25 runs of each, one after the other; at best of three tries."""
+    """The shortest of 25 interleaved runs counts, in the best of three tries."""
     loops = {"python": python, "plain": extension.op("plain"), "lean": extension.op("lean")}
     tries = []
     for _ in range(3):
@@ -179,6 +179,6 @@ def test_a_step_takes_less_time(extension: Extension, slow: str, fast: str) -> N
         if found[slow] >= BAR * found[fast]:
             break
     assert found[slow] >= BAR * found[fast], (
-        f"{fast} of yours against {slow}, ns by step, in three tries: {tries}; expected at least"
+        f"your {fast} against {slow}, ns per step, in three tries: {tries}; expected at least"
         f" {BAR} times as fast"
     )

@@ -50,7 +50,7 @@ places = st.one_of(st.integers(0, 9), st.integers(2**32 - 9, 2**36), st.integers
 
 @pytest.fixture(scope="module")
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """Return PyTorch's engine: it is built when it is first asked."""
+    """Return PyTorch's engine, built when it is first used."""
     found: list[ctypes.CDLL] = []
 
     def ask(seed: int, thread: int, block: int, count: int) -> list[int]:
@@ -74,7 +74,7 @@ def engine_at(engine: Engine, seed: int, thread: int, position: int) -> int:
 
 
 def text(numbers: list[int]) -> str:
-    """Return words in hexadecimal, as papers print them."""
+    """Return words in hexadecimal, as in papers."""
     return " ".join(f"{number:08x}" if number >= 0 else str(number) for number in numbers)
 
 
@@ -91,7 +91,7 @@ def compare(yours: torch.Tensor, right: list[int], what: str, why: str) -> None:
 @given(st.lists(words, max_size=5), st.sampled_from([A, B, WORD, 1]))
 @example([0, 1, WORD, 2**31], A)
 def test_both_halves_of_a_product(numbers: list[int], a: int) -> None:
-    """As if it had 64 bits and no sign."""
+    """The product has 64 bits and no sign."""
     b = torch.tensor(numbers, dtype=torch.int64)
     with unchanged(b=b):
         high, low = multiply(a, b)
@@ -106,7 +106,7 @@ def test_both_halves_of_a_product(numbers: list[int], a: int) -> None:
 
 
 def test_the_counter_0(engine: Engine) -> None:
-    """Ten rounds of nothing but the key, which begins with 0 and grows."""
+    """Ten rounds mix only the key, which begins with 0 and grows."""
     yours = philox(torch.zeros(4, dtype=torch.int64), 0)
     why = "nine rounds, eleven, or a key that grows too early give other words"
     compare(yours, engine(0, 0, 0, 4), "counter 0 0 0 0, seed 0", why)
@@ -128,23 +128,23 @@ def test_any_counter(engine: Engine, counter: tuple[int, int, int, int], seed: i
 
 @given(shape=st.lists(st.integers(0, 3), max_size=3), seed=seeds)
 def test_counters_do_not_meet(shape: list[int], seed: int) -> None:
-    """Many at once, in any shape: each gives what it gives alone."""
+    """Counters in any shape each give the same words as alone."""
     generator = torch.Generator().manual_seed(seed % 1000)
     counters = torch.randint(0, WORD, (*shape, 4), generator=generator)
     yours = philox(counters, seed)
     assert yours.shape == counters.shape, (
-        f"counters of shape {tuple(counters.shape)}: yours has the shape {tuple(yours.shape)}"
+        f"counters of shape {tuple(counters.shape)}: your shape is {tuple(yours.shape)}"
     )
     for together, counter in zip(yours.view(-1, 4), counters.view(-1, 4), strict=True):
         alone = philox(counter, seed)
         assert together.equal(alone), (
             f"counter {text(counter.tolist())}: yours {text(together.tolist())} among others,"
-            f" expected {text(alone.tolist())}, as alone; whose words did it meet?"
+            f" expected {text(alone.tolist())}, as alone; which other words were mixed in?"
         )
 
 
 def test_what_one_thread_draws(engine: Engine) -> None:
-    """Ten positions: the words of two blocks, and two of the third."""
+    """Ten positions take the words of two counters, and two of a third."""
     yours = draw(7, torch.tensor(3), torch.arange(10))
     why = "four positions share a counter, and each has one of its four words"
     compare(yours, engine(7, 3, 0, 10), "seed 7, thread 3, positions 0 to 9", why)
@@ -154,9 +154,9 @@ def test_what_one_thread_draws(engine: Engine) -> None:
 @example(seed=1, thread=2**32, position=2**34)
 @example(seed=1, thread=2**63 - 1, position=2**63 - 1)
 def test_any_thread_at_any_position(engine: Engine, seed: int, thread: int, position: int) -> None:
-    """Far away is no further than near."""
+    """Distant positions work like near ones."""
     yours = draw(seed, torch.tensor(thread), torch.tensor(position))
-    assert yours.shape == (), f"one place: yours has the shape {tuple(yours.shape)}, expected ()"
+    assert yours.shape == (), f"one position: your shape is {tuple(yours.shape)}, expected ()"
     what = f"seed {seed}, thread {thread}, position {position}"
     why = "thread and position // 4 have two words each, the low one first"
     compare(yours, [engine_at(engine, seed, thread, position)], what, why)
@@ -164,7 +164,7 @@ def test_any_thread_at_any_position(engine: Engine, seed: int, thread: int, posi
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_threads_and_positions_broadcast(engine: Engine, turned: bool) -> None:  # noqa: FBT001 - a parameter of pytest
-    """A column of threads, a row of positions, or the other way round."""
+    """Combine a column of threads with a row of positions, or the other way round."""
     threads, positions = torch.tensor([[5], [2**40], [0]]), torch.tensor([9, 2**40, 0, 2])
     if turned:
         threads, positions = threads.flatten(), positions[:, None]
@@ -172,8 +172,8 @@ def test_threads_and_positions_broadcast(engine: Engine, turned: bool) -> None: 
         yours = draw(11, threads, positions)
     both = torch.broadcast_tensors(threads, positions)
     assert yours.shape == both[0].shape, (
-        f"threads {tuple(threads.shape)} and positions {tuple(positions.shape)}: yours has the"
-        f" shape {tuple(yours.shape)}, expected {tuple(both[0].shape)}"
+        f"threads {tuple(threads.shape)} and positions {tuple(positions.shape)}: your shape is"
+        f" {tuple(yours.shape)}, expected {tuple(both[0].shape)}"
     )
     pairs = zip(*(each.flatten().tolist() for each in both), strict=True)
     right = [engine_at(engine, 11, *pair) for pair in pairs]
@@ -183,7 +183,7 @@ def test_threads_and_positions_broadcast(engine: Engine, turned: bool) -> None: 
 
 
 def test_nobody_waits_for_another() -> None:
-    """Backwards, in parts and again: the words are the same, and no generator has moved."""
+    """Backwards, in parts and again, the words are the same, and no generator advances."""
     threads = torch.arange(40)
     position = torch.tensor(6)
     with unchanged(threads=threads, position=position):
@@ -193,14 +193,14 @@ def test_nobody_waits_for_another() -> None:
         again = draw(3, threads, position)
     for name, other in (("backwards", backwards), ("in parts", parts), ("again", again)):
         assert yours.equal(other), (
-            f"40 threads {name}: yours differs from the first call; a state has been kept,"
-            " but expected is a function of seed, thread and position"
+            f"40 threads {name}: yours differs from the first call: it kept some state, but must"
+            " depend only on seed, thread and position"
         )
     assert yours.unique().numel() == len(threads), "yours gives two of 40 threads the same word"
 
 
 def test_as_many_operators_for_many_threads() -> None:
-    """The rounds are a loop, the threads are not."""
+    """The rounds are a loop, but the threads are not."""
     position = torch.tensor(2)
     counts = []
     for n in (2, 60):
@@ -209,8 +209,8 @@ def test_as_many_operators_for_many_threads() -> None:
             fresh.draw(1, threads, position)
         counts.append(len(names))
     assert counts[0] == counts[1], (
-        f"yours runs {counts[0]} operators for 2 threads and {counts[1]} for 60; expected as"
-        " many: all counters go through a round together"
+        f"yours runs {counts[0]} operators for 2 threads and {counts[1]} for 60; expected the same"
+        " number: all counters go through a round together"
     )
     mixed = sum("xor" in name for name in names)
     assert mixed >= 20, (
@@ -221,7 +221,7 @@ def test_as_many_operators_for_many_threads() -> None:
 
 @pytest.mark.given
 def test_the_constants_are_pytorchs(engine: Engine) -> None:
-    """One counter in Python's own integers, with the constants above."""
+    """Compute one counter with Python ints and the constants above."""
     c, k = [1, 2, 3, 4], [5, 6]
     for _ in range(10):
         a, b = A * c[0], B * c[2]

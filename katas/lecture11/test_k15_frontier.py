@@ -32,7 +32,7 @@ DIAMOND = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 0)]
 
 
 class Graph:
-    """A directed graph, as the operator takes it."""
+    """A directed graph, in the operator's format."""
 
     def __init__(self, nodes: int, edges: list[tuple[int, int]], device: str = "cpu") -> None:
         self.nodes, self.edges, self.device = nodes, sorted(edges), device
@@ -44,12 +44,12 @@ class Graph:
         self.neighbours = torch.tensor(ends, dtype=torch.int32, device=device)
 
     def arguments(self, source: int, levels: int) -> tuple[Any, ...]:
-        """Return what the operator takes."""
+        """Return the operator's arguments."""
         start = torch.tensor([source], dtype=torch.int32, device=self.device)
         return self.offsets, self.neighbours, start, levels
 
     def distances(self, source: int, levels: int) -> torch.Tensor:
-        """Return the distances: a product with the matrix of the graph is a level."""
+        """Return the distances: one product with the graph's matrix for each level."""
         matrix = torch.zeros(self.nodes, self.nodes)
         for start, end in self.edges:
             matrix[start, end] = 1
@@ -84,36 +84,36 @@ def launched(extension: CudaExtension, graph: Graph, source: int, levels: int) -
 
 
 def fan(width: int) -> Graph:
-    """Return a node with many neighbours, all of which share one."""
+    """Return a node with many neighbours, which all share one."""
     out = [(0, n) for n in range(1, width + 1)]
     return Graph(width + 2, [*out, *((n, width + 1) for n in range(1, width + 1))])
 
 
 def test_a_path(extension: CudaExtension, device: str) -> None:
-    """One node in each frontier."""
+    """Each frontier has one node."""
     check(extension, Graph(5, PATH, device), 0, 4)
 
 
 def test_no_levels(extension: CudaExtension, device: str) -> None:
-    """The source is at 0, and the others are not asked."""
+    """The source is at 0, and no other node is visited."""
     check(extension, Graph(5, PATH, device), 1, 0)
 
 
 def test_what_is_too_far(extension: CudaExtension, device: str) -> None:
-    """Nodes that are further away, or cannot be reached, are at -1."""
+    """Nodes that are too far away, or unreachable, are at -1."""
     graph = Graph(5, PATH, device)
     for start, levels in ((0, 2), (2, 4), (4, 3)):
         check(extension, graph, start, levels)
 
 
 def test_levels_after_the_last(extension: CudaExtension, device: str) -> None:
-    """A frontier without nodes makes one without nodes."""
+    """An empty frontier is followed by an empty one."""
     check(extension, Graph(5, DIAMOND, device), 0, 9)
 
 
 @pytest.mark.parametrize("width", [63, 64, 65, 512, 1100])
 def test_a_frontier_larger_than_the_grid(extension: CudaExtension, device: str, width: int) -> None:
-    """512 threads share it, whatever its length; each node has a neighbour of its own."""
+    """512 threads share it, whatever its length; each node has its own neighbour."""
     out = [(0, n) for n in range(1, width + 1)]
     on = [(n, width + n) for n in range(1, width + 1)]
     check(extension, Graph(2 * width + 1, [*out, *on], device), 0, 2)
@@ -126,11 +126,11 @@ def test_a_node_is_found_once(extension: CudaExtension, order: str) -> None:
     with extension.simulated(order=order):
         launches = launched(extension, graph, 0, 3)
     found = [launch.count("global", "atomic").accesses for launch in launches[1:]]
-    # One for each edge out of the frontier, one for each node that is new.
+    # One for each edge out of the frontier, one for each new node.
     expected = [100 + 100, 100 + 1, 0]
     assert found == expected, (
-        f"100 nodes share a neighbour: yours has {found} atomics at the levels 0, 1, 2, expected"
-        f" {expected}: one for each edge, and one for each node that is new"
+        f"100 nodes share a neighbour: yours has {found} atomics at levels 0, 1, 2, expected"
+        f" {expected}: one for each edge, and one for each new node"
     )
 
 
@@ -143,14 +143,14 @@ def test_a_node_is_found_once(extension: CudaExtension, order: str) -> None:
 def test_any_graph(
     extension: CudaExtension, nodes: int, seed: int, dense: int, levels: int
 ) -> None:
-    """With loops, several edges between two nodes, and nodes without any."""
+    """Graphs may have self-loops, parallel edges, and nodes without edges."""
     generator = torch.Generator().manual_seed(seed)
     pairs = torch.randint(0, nodes, (dense, 2), generator=generator).tolist()
     check(extension, Graph(nodes, [(a, b) for a, b in pairs]), seed % nodes, levels)
 
 
 def test_the_launches_do_not_depend_on_the_graph(extension: CudaExtension) -> None:
-    """A CUDA graph is captured once, and replayed with whatever the memory then holds."""
+    """A CUDA graph is captured once, and replayed with whatever the memory holds by then."""
     sequences = []
     for edges in (PATH, DIAMOND, []):
         launches = launched(extension, Graph(5, edges), 0, 3)
@@ -163,7 +163,7 @@ def test_the_launches_do_not_depend_on_the_graph(extension: CudaExtension) -> No
 
 
 def test_the_host_does_not_wait(extension: CudaExtension) -> None:
-    """The simulator is done before the host could wait, so the source is read."""
+    """The simulator finishes before the host could wait, so the source code is checked."""
     check(extension, Graph(5, PATH), 0, 3)
     try:
         forbids_tokens(source("katas.lecture11", "csrc/k15_frontier.cu"), *WAITS)
@@ -177,28 +177,30 @@ def test_the_host_does_not_wait(extension: CudaExtension) -> None:
 
 
 def test_all_threads_share_a_frontier(extension: CudaExtension) -> None:
-    """Four nodes for each thread, and neighbouring threads read neighbouring places."""
+    """There are four nodes for each thread; neighbouring threads read neighbouring places."""
     nodes = 4 * BLOCKS * THREADS
     step = launched(extension, fan(nodes), 0, 2)[-1]
     blocks = step.storing_blocks
-    assert blocks == BLOCKS, f"{nodes} nodes: {blocks} blocks of yours work, expected all {BLOCKS}"
+    assert blocks == BLOCKS, (
+        f"{nodes} nodes: {blocks} of your blocks have work, expected all {BLOCKS}"
+    )
     most = max(
         line.count.sectors for line in step.lines if (line.space, line.kind) == ("global", "read")
     )
     assert most <= nodes // 8 + BLOCKS * THREADS, (
         f"{nodes} places side by side are {nodes // 8} sectors of 32 bytes; a line of yours reads"
-        f" {most}: does each thread take a node beside its neighbour's?\n{step.table()}"
+        f" {most}: does each thread take the node next to its neighbour's?\n{step.table()}"
     )
 
 
 def test_all_of_it_is_on_the_stream_of_the_caller(extension: CudaExtension) -> None:
-    """Memsets and launches too: a capture sees its own stream alone."""
+    """A capture only sees its own stream: use it for memsets and launches."""
     with extension.simulated(stream=11):
         check(extension, Graph(5, DIAMOND), 0, 3)
 
 
 @pytest.mark.parametrize("launch", [1, 2, 4])
 def test_a_launch_that_fails_is_reported(extension: CudaExtension, launch: int) -> None:
-    """A launch raises nothing; cudaGetLastError() has the error."""
+    """A failed launch raises nothing; cudaGetLastError() returns the error."""
     with extension.refused(launch):
         check(extension, Graph(5, DIAMOND), 0, 3)

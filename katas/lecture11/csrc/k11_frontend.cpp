@@ -2,24 +2,24 @@
 //
 // Train a network in C++, and read its parameters in Python.
 //
-// Move an nn.Module to C++ line by line, and its layers stay as they were, however long it trains. In
-// Python, self.first = Linear(4, 8) registers the layer, since nn.Module has a __setattr__. C++ has
-// none: a member is a member, and parameters() does not know it.
+// Translate an nn.Module to C++ line by line, and its layers never change, however long it trains.
+// In Python, self.first = Linear(4, 8) registers the layer, because nn.Module has a __setattr__. C++
+// has no such hook: parameters() does not know about a plain member.
 //
 //   first = torch::nn::Linear(4, 8);                             a layer
 //   first = register_module("first", torch::nn::Linear(4, 8));   a layer that is trained
 //
 // 1. Net: register two layers and a parameter, in the order of their declaration.
 // 2. forward: gain * second(tanh(first(x))).
-// 3. train: the loop that you know, with torch::optim::SGD.
+// 3. train: the usual loop, with torch::optim::SGD.
 //
 // Begin with this module in Python: gain is declared last, so where does named_parameters() list it?
 // And which layer draws its weights first?
 // Afterwards open torch/csrc/api/include/torch/nn/module.h, in torch/include in site-packages: what
-// does register_module do besides an insert?
+// does register_module do besides inserting?
 //
-// The headers below are compiled at each edit. torch/torch.h, which includes all modules, optimizers
-// and data loaders, takes about twice as long.
+// The headers below are compiled after each edit. torch/torch.h, which includes all modules,
+// optimizers and data loaders, takes about twice as long.
 //
 #include <ATen/ATen.h>
 #include <torch/library.h>
@@ -38,7 +38,7 @@ struct Net : torch::nn::Module {
   torch::nn::Linear second{nullptr}; // hidden to outputs
   Tensor gain;                       // a parameter, `outputs` ones
 
-  // The names in Python are those of the members.
+  // Register each under the name of its member.
   Net(int64_t inputs, int64_t hidden, int64_t outputs) {
     // TODO: three lines.
     TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: Net");
@@ -51,8 +51,8 @@ struct Net : torch::nn::Module {
   }
 };
 
-// Takes `steps` steps of SGD on the mean of the squared errors, and returns the loss of each step,
-// as it was before the step. The optimizer lives as long as the call.
+// Take `steps` steps of SGD on the mean of the squared errors, and return the loss before each
+// step. Make a new optimizer for each call.
 std::vector<double> train(Net& net, const Tensor& x, const Tensor& y, int64_t steps, double lr, double momentum) {
   // TODO: an optimizer with torch::optim::SGDOptions(lr).momentum(...), and a loop.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: train");

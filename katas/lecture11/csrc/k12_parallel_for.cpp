@@ -2,28 +2,28 @@
 //
 // Rebuild at::parallel_for, which shares a loop among threads.
 //
-// at::parallel_for in an extension may run in one thread: it is a template in a header, and built
-// without -fopenmp, as this library is, it is a plain call of f(begin, end). The one in
-// libtorch_cpu.so has its threads:
+// at::parallel_for in an extension may run in one thread: it is a template in a header. Compiled
+// without -fopenmp, as in this library, it is a plain call of f(begin, end). The one in
+// libtorch_cpu.so has threads:
 //
 //   0 to 10, grain 3, 4 threads     f(0, 3)   f(3, 6)   f(6, 9)   f(9, 10)
 //   0 to 10, grain 4, 4 threads     f(0, 4)   f(4, 8)   f(8, 10)
 //   0 to  9, grain 4, 4 threads     f(0, 3)   f(3, 6)   f(6, 9)
 //
-// The grain, roughly the smallest range worth a thread, limits how many chunks there are. Their size
+// The grain, roughly the smallest range worth a thread, limits the number of chunks. Their size
 // follows, rounded up, and may be less than a grain.
 //
-// 1. Alone: a range of one grain or less, or of one element, or within a chunk of a shared loop, is
-//    one call. An empty range is no call.
-// 2. Shared: at most at::get_num_threads() chunks, run by team.
-// 3. Exceptions: the other chunks run to their end, then the caller gets the exception of the
-//    lowest chunk.
+// 1. Alone: make a single call if the range is at most one grain, has one element, or if we are
+//    already inside a chunk of a shared loop. Make no call for an empty range.
+// 2. Shared: make at most at::get_num_threads() chunks, run by team.
+// 3. Exceptions: let the other chunks run to their end, then rethrow the exception of the lowest
+//    chunk.
 //
 // Begin on paper: 0 to 10, grain 1, 6 threads. What is left for the sixth?
 // Afterwards compare Parallel-inl.h and ParallelOpenMP.h in torch/include/ATen. Without OpenMP, the
 // threads are in aten/src/ATen/ParallelNative.cpp.
 //
-// Real life differs: OpenMP keeps its threads, and the exception thrown first arrives.
+// Real life differs: OpenMP reuses its threads, and the exception that is thrown first arrives.
 //
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
@@ -50,10 +50,10 @@ using Body = std::function<void(int64_t begin, int64_t end)>;
 
 namespace {
 
-// Whether this thread is at work on a chunk.
+// Whether this thread is working on a chunk.
 thread_local bool inside = false;
 
-// Lives as long as a chunk runs: sets `inside`, and what at::get_thread_num() returns.
+// Lives as long as a chunk runs: sets `inside`, and the number that at::get_thread_num() returns.
 struct Member {
   explicit Member(int64_t number) : id(static_cast<int>(number)), before(inside) {
     inside = true;
@@ -65,7 +65,7 @@ struct Member {
   bool before;
 };
 
-// Runs task(0) to task(size - 1), each in a thread of its own, the first one in this thread, and
+// Runs task(0) to task(size - 1), the first in this thread, each other in a thread of its own, and
 // returns when all have returned. An exception that leaves a task ends the process.
 void team(int64_t size, const std::function<void(int64_t number)>& task) {
   std::vector<std::thread> others;
@@ -80,10 +80,10 @@ void team(int64_t size, const std::function<void(int64_t number)>& task) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Calls f for chunks of begin to end, which together are all of it. Within f at::get_thread_num()
-// is the number of the chunk, from 0, and 0 where there is one call. A grain of 0 sets no limit.
+// Call f for chunks that together cover begin to end. Within f, at::get_thread_num() returns the
+// number of the chunk, starting at 0; for a single call it is 0. A grain of 0 sets no limit.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
-  // TODO: the call alone, under an at::internal::ThreadIdGuard, or a team with a Member each.
+  // TODO: one call, under an at::internal::ThreadIdGuard, or a team with a Member for each chunk.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: parallel_for");
 }
 
@@ -91,8 +91,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
 
 using Loop = std::function<void(int64_t begin, int64_t end, int64_t grain, const Body& f)>;
 
-// TensorIterator calls at::parallel_for within libtorch_cpu.so, where it has its threads: over a
-// tensor that holds begin, ..., end - 1, so that the elements say which chunk came.
+// TensorIterator calls at::parallel_for inside libtorch_cpu.so, where it has threads: here over a
+// tensor of begin, ..., end - 1, so that the elements tell which chunk it is.
 void pytorchs(int64_t begin, int64_t end, int64_t grain, const Body& f) {
   auto elements = at::empty({std::max<int64_t>(end - begin, 0)}, at::kLong);
   for (int64_t i = begin; i < end; ++i) {
@@ -142,8 +142,8 @@ std::tuple<at::Tensor, int64_t> chunks(std::string who, int64_t begin, int64_t e
   return {table(rows, 3), static_cast<int64_t>(threads.size())};
 }
 
-// A row for each call of the inner loop: begin of the outer chunk, then as above; and
-// at::get_thread_num() of the outer chunk after the inner loop.
+// A row for each call of the inner loop: begin of the outer chunk, then as above, then the outer
+// chunk's at::get_thread_num() after the inner loop.
 at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t inner, int64_t inner_grain) {
   std::mutex mutex;
   std::vector<std::vector<int64_t>> rows;
@@ -166,8 +166,8 @@ at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t i
 
 std::atomic<int64_t> ran{0};
 
-// Throws in the chunks that begin at one of `places`, in the last of them first; ran() counts the
-// elements of the others.
+// Throws in the chunks that begin at one of `places`, the last of them first; ran() counts the
+// elements of the other chunks.
 void throwing(std::string who, int64_t end, int64_t grain, std::vector<int64_t> places) {
   ran = 0;
   loop_of(who)(0, end, grain, [&](int64_t first, int64_t last) {

@@ -1,19 +1,19 @@
 // tier: small
 //
-// Take Python out of a loop, and then the rest that is not arithmetic.
+// Take Python out of a loop, and then the other overhead too.
 //
-// Multiplying four numbers takes nanoseconds, and the operator that does it takes about a thousand.
-// Is the difference Python? Write this loop in C++, and a good part of it is still there:
+// Multiplying four numbers takes nanoseconds, but the operator that does it takes about a thousand.
+// Is the difference Python? Write this loop in C++, and a good part of the difference remains:
 //
 //   for _ in range(steps):
 //       x = rate * x * (1 - x)        3 operators called, which call others; 2 numbers made tensors
 //
 // 1. plain: this loop in C++.
 // 2. lean: three operators in each step, and no new memory. Operators whose name ends in an
-//    underscore write to what you have; so do most that end in _out. Make the numbers tensors
-//    before the loop.
+//    underscore write to an existing tensor; so do most that end in _out. Turn the numbers into
+//    tensors before the loop.
 //
-// Both give the bits of Python's loop. The map is chaotic: another rounding is soon another number.
+// Both equal Python's loop bit for bit. The map is chaotic: a different rounding soon shows.
 //
 // Begin on paper: how many tensors does the lean loop need, however many steps it takes?
 // Afterwards open torch/include/ATen/TensorOperators.h, in site-packages: how many operators is 1 - x
@@ -32,15 +32,15 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Returns x after so many steps, as a tensor of its own; x stays as it is.
+// Return x after this many steps, as a new tensor; leave x unchanged.
 Tensor plain(const Tensor& x, double rate, int64_t steps) {
-  // TODO: the operators +, - and * of C++ are those of at::Tensor.
+  // TODO: at::Tensor has the C++ operators +, - and *.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: plain");
 }
 
-// As plain, but no step allocates memory. x is float32 or float64, and requires no gradient.
+// Like plain, but allocate no memory in a step. x is float32 or float64, and requires no gradient.
 Tensor lean(const Tensor& x, double rate, int64_t steps) {
-  // TODO: tensors first, then a loop over them.
+  // TODO: first make the tensors, then loop.
   TORCH_CHECK_NOT_IMPLEMENTED(false, "TODO: lean");
 }
 

@@ -1,7 +1,7 @@
 // Work that makes work: a kernel decides how much the next one has to do.
 //
 // A breadth-first search goes from level to level, and only the device knows how many nodes a level
-// has. Ask for it, as x.item() does, and the host waits, which the capture of a CUDA graph prohibits.
+// has. Ask for it, as x.item() does, and the host waits, which a CUDA graph's capture prohibits.
 //
 // So launch the same grid at each level:
 //
@@ -9,11 +9,11 @@
 //   lengths     1    3    2    0         level 1, at frontiers + nodes  [0 1 4 . . .]
 //                                        level 2, at frontiers          [3 2 . . . .]
 //
-// 1. step: the threads divide the frontier among them, and append to the next one.
+// 1. step: the threads share the frontier, and append to the next one.
 // 2. kata_distances: two memsets, the given kernel begin, then one launch for each level.
 //
-// Two threads may find a node together: atomicCAS on its distance tells which was first. The node's
-// place in the next frontier is what atomicAdd returns.
+// Two threads may find a node at the same time: atomicCAS on its distance tells which was first.
+// atomicAdd returns the node's place in the next frontier.
 //
 // Begin on paper: what do the threads do when lengths[level] is 0? A memset sets bytes: why can it
 // write -1?
@@ -34,17 +34,18 @@ __global__ void begin(const int* source, int* distance, int* frontiers, int* len
     lengths[0] = 1;
 }
 
-// Finds level + 1: the neighbours of the frontier whose distance is -1, each of them once.
+// Find level + 1: the neighbours of the frontier whose distance is -1, each of them once.
 // The neighbours of node v are neighbours[offsets[v]] to neighbours[offsets[v + 1] - 1].
-// `now` holds lengths[level] nodes. `next` gets lengths[level + 1], which is 0 before, in any order.
+// `now` holds lengths[level] nodes. Append to `next`, in any order, and count in
+// lengths[level + 1], which starts at 0.
 __global__ void step(int level, const int* offsets, const int* neighbours, int* distance,
                      const int* now, int* next, int* lengths) {
     // TODO: a grid-stride loop over the frontier; in it, a loop over the neighbours
 }
 
-// Writes the distance of each node from the source, or -1 where it is more than `levels`.
-// lengths has levels + 1 ints, frontiers two rows of `nodes`. What they hold before is garbage.
-// Works on `stream`, and returns cudaGetLastError().
+// Write the distance of each node from the source, or -1 if it is more than `levels`.
+// lengths has levels + 1 ints, frontiers two rows of `nodes`; both begin with garbage.
+// Work on `stream`, and return cudaGetLastError().
 extern "C" cudaError_t kata_distances(int nodes, int levels, const int* offsets,
                                       const int* neighbours, const int* source, int* distance,
                                       int* frontiers, int* lengths, cudaStream_t stream) {

@@ -55,7 +55,7 @@ def count(function: Callable[..., Any], *arguments: torch.Tensor) -> int:
 
 
 def jvp_works(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether ``torch.func.jvp`` works at x; PyTorch says NotImplementedError where it does not."""
+    """Whether ``torch.func.jvp`` works at x; if not, PyTorch raises NotImplementedError."""
     try:
         torch.func.jvp(function, (x,), (x,))
     except NotImplementedError:
@@ -64,7 +64,7 @@ def jvp_works(function: Callable[..., Any], x: torch.Tensor) -> bool:
 
 
 def has_rule(function: Callable[..., Any], x: torch.Tensor) -> bool:
-    """Whether ``vmap`` does without a loop over rows like x: for more rows, as many operators."""
+    """Whether ``vmap`` needs no loop over rows like x: more rows take no more operators."""
     mapped = torch.func.vmap(function)
     return count(mapped, torch.stack([x])) == count(mapped, torch.stack([x, x]))
 

@@ -17,7 +17,7 @@ AGAIN = "a Future can only be completed once"
 
 
 class Future:
-    """A result that is yet to come, or the error in its place."""
+    """A result that is yet to come, or an error instead."""
 
     def __init__(self) -> None:
         """Given: no result yet."""
@@ -40,7 +40,7 @@ class Future:
         self._complete(None, error)
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Given: complete it with what a function returns, or with its error."""
+        """Given: complete it with a function's return value, or with its error."""
         try:
             value = function(*arguments)
         except Exception as error:  # noqa: BLE001 - a future takes any
@@ -49,9 +49,9 @@ class Future:
             self.set_result(value)
 
     def _complete(self, value: Any, error: Exception | None) -> None:
-        """Keep both, wake those who wait, then run the callbacks and let go of them.
+        """Store both, wake the waiting threads, then run the callbacks and drop them.
 
-        If it is done already, raise ``RuntimeError(AGAIN)`` and leave it as it is.
+        If it is already done, raise ``RuntimeError(AGAIN)`` and leave it as it is.
         """
         with self._lock:
             if self.done():
@@ -70,7 +70,7 @@ class Future:
         return self._value
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return a new future, of what ``callback(self)`` returns or raises.
+        """Return a new future for what ``callback(self)`` returns or raises.
 
         The callback runs when this future is done: at once, if it is already.
         """
@@ -84,9 +84,9 @@ class Future:
 
 
 def fork(function: Callable[..., Any], *arguments: Any) -> Future:
-    """Call a function in a new daemon thread, and return the future of its result or error.
+    """Call a function in a new daemon thread, and return a future for its result or error.
 
-    It runs in the caller's grad mode, as a fork of TorchScript does.
+    The function runs in the caller's grad mode, as in a TorchScript fork.
     """
     future, mode = Future(), torch.is_grad_enabled()
 

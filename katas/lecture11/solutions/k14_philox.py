@@ -19,7 +19,7 @@ BUMPS = 0x9E3779B9, 0xBB67AE85
 def multiply(a: int, b: Tensor) -> tuple[Tensor, Tensor]:
     """Return the high and the low word of ``a * b``.
 
-    `a` and the int64 elements of `b` are words: 0 to 2**32 - 1. So are the results, in int64.
+    `a` and the int64 elements of `b` are words, 0 to 2**32 - 1. Return words too, in int64.
     """
     # An overflow loses what is above the 64 bits, and the mask what the shift has made of the sign.
     product = a * b
@@ -27,7 +27,7 @@ def multiply(a: int, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def philox(counter: Tensor, seed: int) -> Tensor:
-    """Return the four words that come from each counter.
+    """Return the four words computed from each counter.
 
     `counter` is (..., 4), int64 words; so is the result. `seed` is 0 to 2**64 - 1.
     """
@@ -45,7 +45,7 @@ def draw(seed: int, thread: Tensor, position: Tensor) -> Tensor:
     """Return the word that each thread draws at each position, counted from 0.
 
     Both are int64, 0 to 2**63 - 1, with shapes that broadcast. Position 5 is the second of the four
-    words that come from counter 1.
+    words computed from counter 1.
     """
     thread, position = torch.broadcast_tensors(thread, position)
     block = position // 4

@@ -32,8 +32,8 @@ struct Net : torch::nn::Module {
   }
 };
 
-// Takes `steps` steps of SGD on the mean of the squared errors, and returns the loss of each step,
-// as it was before the step. The optimizer lives as long as the call.
+// Take `steps` steps of SGD on the mean of the squared errors, and return the loss before each
+// step. Make a new optimizer for each call.
 std::vector<double> train(Net& net, const Tensor& x, const Tensor& y, int64_t steps, double lr, double momentum) {
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(lr).momentum(momentum));
   std::vector<double> losses;

@@ -27,10 +27,10 @@ using Body = std::function<void(int64_t begin, int64_t end)>;
 
 namespace {
 
-// Whether this thread is at work on a chunk.
+// Whether this thread is working on a chunk.
 thread_local bool inside = false;
 
-// Lives as long as a chunk runs: sets `inside`, and what at::get_thread_num() returns.
+// Lives as long as a chunk runs: sets `inside`, and the number that at::get_thread_num() returns.
 struct Member {
   explicit Member(int64_t number) : id(static_cast<int>(number)), before(inside) {
     inside = true;
@@ -42,7 +42,7 @@ struct Member {
   bool before;
 };
 
-// Runs task(0) to task(size - 1), each in a thread of its own, the first one in this thread, and
+// Runs task(0) to task(size - 1), the first in this thread, each other in a thread of its own, and
 // returns when all have returned. An exception that leaves a task ends the process.
 void team(int64_t size, const std::function<void(int64_t number)>& task) {
   std::vector<std::thread> others;
@@ -57,8 +57,8 @@ void team(int64_t size, const std::function<void(int64_t number)>& task) {
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Calls f for chunks of begin to end, which together are all of it. Within f at::get_thread_num()
-// is the number of the chunk, from 0, and 0 where there is one call. A grain of 0 sets no limit.
+// Call f for chunks that together cover begin to end. Within f, at::get_thread_num() returns the
+// number of the chunk, starting at 0; for a single call it is 0. A grain of 0 sets no limit.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
   const int64_t n = end - begin;
   if (n <= grain || n <= 1 || inside) {
@@ -88,8 +88,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& f) {
 
 using Loop = std::function<void(int64_t begin, int64_t end, int64_t grain, const Body& f)>;
 
-// TensorIterator calls at::parallel_for within libtorch_cpu.so, where it has its threads: over a
-// tensor that holds begin, ..., end - 1, so that the elements say which chunk came.
+// TensorIterator calls at::parallel_for inside libtorch_cpu.so, where it has threads: here over a
+// tensor of begin, ..., end - 1, so that the elements tell which chunk it is.
 void pytorchs(int64_t begin, int64_t end, int64_t grain, const Body& f) {
   auto elements = at::empty({std::max<int64_t>(end - begin, 0)}, at::kLong);
   for (int64_t i = begin; i < end; ++i) {
@@ -139,8 +139,8 @@ std::tuple<at::Tensor, int64_t> chunks(std::string who, int64_t begin, int64_t e
   return {table(rows, 3), static_cast<int64_t>(threads.size())};
 }
 
-// A row for each call of the inner loop: begin of the outer chunk, then as above; and
-// at::get_thread_num() of the outer chunk after the inner loop.
+// A row for each call of the inner loop: begin of the outer chunk, then as above, then the outer
+// chunk's at::get_thread_num() after the inner loop.
 at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t inner, int64_t inner_grain) {
   std::mutex mutex;
   std::vector<std::vector<int64_t>> rows;
@@ -163,8 +163,8 @@ at::Tensor nested(std::string who, int64_t outer, int64_t outer_grain, int64_t i
 
 std::atomic<int64_t> ran{0};
 
-// Throws in the chunks that begin at one of `places`, in the last of them first; ran() counts the
-// elements of the others.
+// Throws in the chunks that begin at one of `places`, the last of them first; ran() counts the
+// elements of the other chunks.
 void throwing(std::string who, int64_t end, int64_t grain, std::vector<int64_t> places) {
   ran = 0;
   loop_of(who)(0, end, grain, [&](int64_t first, int64_t last) {

@@ -15,7 +15,7 @@ using at::Tensor;
 
 // ---- the exercise ------------------------------------------------------------------------
 
-// Returns x after so many steps, as a tensor of its own; x stays as it is.
+// Return x after this many steps, as a new tensor; leave x unchanged.
 Tensor plain(const Tensor& x, double rate, int64_t steps) {
   Tensor found = x.clone();
   for (int64_t step = 0; step < steps; ++step) {
@@ -24,7 +24,7 @@ Tensor plain(const Tensor& x, double rate, int64_t steps) {
   return found;
 }
 
-// As plain, but no step allocates memory. x is float32 or float64, and requires no gradient.
+// Like plain, but allocate no memory in a step. x is float32 or float64, and requires no gradient.
 Tensor lean(const Tensor& x, double rate, int64_t steps) {
   Tensor found = x.clone();
   Tensor rest = at::empty_like(found);

@@ -12,9 +12,10 @@ __global__ void begin(const int* source, int* distance, int* frontiers, int* len
     lengths[0] = 1;
 }
 
-// Finds level + 1: the neighbours of the frontier whose distance is -1, each of them once.
+// Find level + 1: the neighbours of the frontier whose distance is -1, each of them once.
 // The neighbours of node v are neighbours[offsets[v]] to neighbours[offsets[v + 1] - 1].
-// `now` holds lengths[level] nodes. `next` gets lengths[level + 1], which is 0 before, in any order.
+// `now` holds lengths[level] nodes. Append to `next`, in any order, and count in
+// lengths[level + 1], which starts at 0.
 __global__ void step(int level, const int* offsets, const int* neighbours, int* distance,
                      const int* now, int* next, int* lengths) {
     const int length = lengths[level];
@@ -29,9 +30,9 @@ __global__ void step(int level, const int* offsets, const int* neighbours, int* 
     }
 }
 
-// Writes the distance of each node from the source, or -1 where it is more than `levels`.
-// lengths has levels + 1 ints, frontiers two rows of `nodes`. What they hold before is garbage.
-// Works on `stream`, and returns cudaGetLastError().
+// Write the distance of each node from the source, or -1 if it is more than `levels`.
+// lengths has levels + 1 ints, frontiers two rows of `nodes`; both begin with garbage.
+// Work on `stream`, and return cudaGetLastError().
 extern "C" cudaError_t kata_distances(int nodes, int levels, const int* offsets,
                                       const int* neighbours, const int* source, int* distance,
                                       int* frontiers, int* lengths, cudaStream_t stream) {
