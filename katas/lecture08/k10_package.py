@@ -78,8 +78,8 @@ def contract(exported: torch.export.ExportedProgram) -> dict[str, str]:
 def serve(runner: Runner) -> Callable[..., object]:
     """Return a function that runs `runner`, or calls `refuse` for the first misfit.
 
-    The metadata are read once, by `serve`. The package checks the number of inputs, so an extra one
-    must get there.
+    The metadata are read once, by `serve`. The package checks the number of inputs, so pass it
+    an extra one, too.
     """
     # TODO: return a closure.
     raise NotImplementedError("serve")

@@ -272,7 +272,7 @@ graph(%x : Tensor):
 
 
 def test_writes_stay() -> None:
-    """An in-place operator has written, even if its result has no uses."""
+    """An in-place operator writes, even if its result has no uses."""
     graph = check_sweep("""
 graph(%x : Tensor):
   %1 : int = prim::Constant[value=2]()

@@ -17,7 +17,7 @@ PIPELINES: dict[str, tuple[str, str, str]] = {
 
 
 def predictions() -> dict[str, tuple[bool, bool]]:
-    """Return two bools for each pipeline: workers draw different numbers, epochs do."""
+    """Return, for each pipeline, whether numbers differ between workers and between epochs."""
     return {
         "numpy": (True, True),
         # Nobody seeds it: each worker has a copy of what the trainer holds.
