@@ -1,8 +1,8 @@
 """Predict six first steps, in units of lr.
 
-Divide the loss by 1000, and Adam trains nearly as before. Resume a run without the state of its
-optimizer, and each weight jumps by about lr. Adam divides by the size of what it has seen, and at
-first that is one gradient:
+Divide the loss by 1000, and Adam trains almost as before. Resume a run without its optimizer's
+state, and each weight jumps by about lr. Adam divides by the size of the gradients it has seen, and
+at the first step that is a single one:
 
     m = 0.9 m + 0.1 g           v = 0.999 v + 0.001 g^2
     m^ = m / (1 - 0.9^t)        v^ = v / (1 - 0.999^t)
@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """The first step of an optimizer with lr=0.1, for a parameter that is 2.0."""
+    """The first step of an optimizer with lr=0.1, for a parameter with the value 2.0."""
 
     optimizer: str
     gradient: float
     settings: dict[str, float]
 
 
-# What is not said is PyTorch's default: betas (0.9, 0.999), alpha 0.99, eps 1e-8.
+# Settings not listed are PyTorch's defaults: betas (0.9, 0.999), alpha 0.99, eps 1e-8.
 STEPS = {
     "tiny": Step("Adam", 0.001, {}),
     "huge": Step("Adam", -300.0, {}),
@@ -40,9 +40,9 @@ STEPS = {
 
 
 def moves() -> dict[str, float]:
-    """Return for each row of `STEPS` the move of the parameter divided by lr, to 0.01.
+    """Return, for each row of `STEPS`, how far the parameter moves divided by lr, to 0.01.
 
-    A gradient of 5.0 and plain Adam give -1.0: the parameter falls by lr.
+    Plain Adam with a gradient of 5.0 gives -1.0: the parameter falls by lr.
     """
     # TODO: return {"tiny": ..., ...}
     raise NotImplementedError("moves")

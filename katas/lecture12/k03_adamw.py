@@ -1,8 +1,8 @@
 """Write Adam and AdamW, bit for bit.
 
-Scale the loss by 1000: Adam's steps hardly change, but of its weight decay a thousandth is left. It
-adds the decay to the gradient, and divides both by the size of the gradients. AdamW takes the decay
-off the parameter, undivided. The two differ in one line:
+Scale the loss by 1000: Adam's steps hardly change, but its weight decay shrinks to a thousandth.
+Adam adds the decay to the gradient and divides both by the size of the gradients. AdamW subtracts
+the decay from the parameter, undivided. The two differ in one line:
 
     t = t + 1
     Adam:  g = grad + weight_decay p          AdamW:  p = (1 - lr weight_decay) p
@@ -11,15 +11,15 @@ off the parameter, undivided. The two differ in one line:
     d = sqrt(v) / (1 - beta2^t)^0.5 + eps     sqrt, div, add
     p = p - lr / (1 - beta1^t) m / d          addcdiv
 
-The state of a parameter calls t, m and v "step", "exp_avg" and "exp_avg_sq". The powers of beta
-take t as a number: ``.item()``.
+In the parameter's state, t, m and v are called "step", "exp_avg" and "exp_avg_sq". For the powers
+of beta, take t as a number: ``.item()``.
 
-1. Write `step` for ``weight_decay=0``. The operators on the right round as PyTorch's do.
+1. Write `step` for ``weight_decay=0``. The operators on the right round as PyTorch does.
 2. Add both decays.
 
-Begin on paper, with numbers: at t = 1 and g = 5, p moves by lr.
-Afterwards read ``_single_tensor_adam`` in ``torch/optim/adam.py``, in site-packages; then:
-where is the step of ``torch/optim/adamw.py``?
+Begin on paper, with numbers: show that at t = 1 and g = 5, p moves by lr. Afterwards read
+``_single_tensor_adam`` in ``torch/optim/adam.py``, in site-packages; then: where is the step of
+``torch/optim/adamw.py``?
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Adam(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
-    """Adam, or AdamW if the group says ``decoupled``."""
+    """Adam, or AdamW in a group with ``decoupled=True``."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Adam(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
         super().__init__(params, defaults | {"decoupled": decoupled})
 
     def state_of(self, p: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return the state of a parameter, zeros when asked for first. Given."""
+        """Return the state of a parameter, which starts as zeros. Given."""
         state: dict[str, torch.Tensor] = self.state[p]
         if not state:
             state["step"] = torch.tensor(0.0)
@@ -62,9 +62,9 @@ class Adam(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override, unused-ignore]
-        """Move each parameter in place; one whose ``.grad`` is None is left alone.
+        """Move each parameter in place; skip a parameter whose ``.grad`` is None.
 
-        The gradients, and their tensors, stay as they are. "step" counts in place.
+        Neither change nor replace the gradients. Count "step" in place.
         """
-        # TODO: a loop over the groups, one over group["params"], and the formulas.
+        # TODO: loop over the groups, inside over group["params"], and apply the formulas.
         raise NotImplementedError("Adam.step")

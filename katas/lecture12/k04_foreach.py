@@ -1,9 +1,9 @@
 """Perf: Adam for a list of tensors, in seven launches.
 
-A model of 20 parameters costs the loop 140 launches a step, and one of 2000 costs 14000; on a GPU
-each takes microseconds, however small the tensor. Ask PyTorch, in
-``python -i katas/lecture12/k04_foreach.py``. It prints 180 for the loop: 20 more count steps, and
-20 read a count, ``_local_scalar_dense``, of which foreach has 40.
+For a model of 20 parameters the loop makes 140 launches a step, for 2000 parameters 14000; on a GPU
+each takes microseconds, however small the tensor. Try it in ``python -i
+katas/lecture12/k04_foreach.py``. It prints 180 for the loop: 20 launches more count steps, and 20
+read a count (``_local_scalar_dense``; foreach has 40 of those).
 
     for more in ({}, {"foreach": True}, {"fused": True}):
         ps = [torch.ones(3, requires_grad=True) for _ in range(20)]
@@ -13,8 +13,9 @@ each takes microseconds, however small the tensor. Ask PyTorch, in
         print(more, len(launches(step)))
 
 Its foreach operators take lists: ``torch._foreach_mul_(xs, 2.0)`` is ``x.mul_(2.0)`` for each x in
-one launch. The operators you need have one, and take `value` last, without its name. A list must
-hold one kind of tensor: on a GPU a mixed one is launched tensor by tensor, unseen by `launches`.
+one launch. Each operator you need has such a form, which takes `value` last, as a positional
+argument. A list must hold one kind of tensor: on a GPU a mixed list is launched tensor by tensor,
+which `launches` cannot see.
 
 1. Write `kinds`.
 2. Write `foreach_step`: the lines of `loop_step`, for each kind.
@@ -44,14 +45,14 @@ RATE, BETA1, BETA2, EPS = 0.01, 0.9, 0.99, 1e-8
 
 
 class Launches(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Lists ATen's operators that are called in a ``with``. Given."""
+    """Lists the ATen operators called inside a ``with``. Given."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run it."""
+        """Note the operator and run it."""
         if func.namespace == "aten":
             self.names.append(str(func))
         return func(*args, **(kwargs or {}))
@@ -73,7 +74,7 @@ def loop_step(
     vs: Sequence[Tensor],
     t: int,
 ) -> None:
-    """Take step `t`, the first of which is 1, one parameter after the other. Given."""
+    """Take step `t`, counted from 1, one parameter after the other. Given."""
     for p, grad, m, v in zip(ps, grads, ms, vs, strict=True):
         m.lerp_(grad, 1 - BETA1)
         v.mul_(BETA2).addcmul_(grad, grad, value=1 - BETA2)
@@ -82,11 +83,11 @@ def loop_step(
 
 
 def kinds(ps: Sequence[Tensor]) -> list[list[int]]:
-    """Return the indices of `ps`, those of each device and dtype in a list, in order.
+    """Return the indices of `ps`, in one list for each device and dtype, in order.
 
-    The kind that is met first comes first.
+    The lists are in the order in which their kinds first appear.
     """
-    # TODO: a dict, whose keys are pairs.
+    # TODO: a dict with pairs as keys.
     raise NotImplementedError("kinds")
 
 
@@ -98,9 +99,9 @@ def foreach_step(
     vs: Sequence[Tensor],
     t: int,
 ) -> None:
-    """Do what `loop_step` does, in seven launches per kind, however many are of it.
+    """Do what `loop_step` does, in seven launches per kind, for any number of tensors.
 
-    To the bit, for float32 and float64. Changes `ps`, `ms` and `vs` in place; `grads` stay.
+    Equal to the bit for float32 and float64. Change `ps`, `ms` and `vs` in place, `grads` not.
     """
-    # TODO: a loop over kinds(ps), and seven calls in it.
+    # TODO: loop over kinds(ps), with seven calls inside.
     raise NotImplementedError("foreach_step")

@@ -1,7 +1,7 @@
 """Write a chain of learning-rate schedules, and resume it.
 
-You halve the lr by hand in step 400, and the schedule goes on from there; at the next milestone
-your edit is gone. Most of PyTorch's schedulers keep no curve, but multiply ``group["lr"]``:
+You halve the lr by hand at step 400, and the schedule continues from there; at the next milestone
+your edit is gone. Most of PyTorch's schedulers store no curve, but multiply ``group["lr"]``:
 
     chained      lr = lr * factor(t) / factor(t - 1)      each step
     closed form  lr = base_lr * factor(t)                 at a milestone, with t = 0
@@ -9,16 +9,16 @@ your edit is gone. Most of PyTorch's schedulers keep no curve, but multiply ``gr
     milestones = [3, 5]      t      0 1 2 | 3 4 | 5 6 7
                              own t  0 1 2 | 0 1 | 0 1 2
 
-So two schedules on one optimizer multiply each other, and a checkpoint has two places: the lr is in
-the optimizer's state_dict, t in the schedule's. Building writes the lr: first build,
-then load both.
+So two schedules on one optimizer multiply, and a checkpoint needs two parts: the optimizer's
+state_dict holds the lr, the schedule's holds t. Constructors write the lr: first build, then load
+both.
 
-1. `Schedule.step`: chained; the closed form with this t if the factor before was 0.
-2. `Sequential.step`: the schedule whose turn it is steps, or restarts; the others rest.
+1. `Schedule.step`: chained, but if the previous factor was 0, the closed form with this t.
+2. `Sequential.step`: step or restart the current schedule; leave the others alone.
 3. The state, base_lrs included.
 
-Begin on paper: exponential(0.5), lr 1.0, and 8.0 set by hand after a step: the next two lrs?
-Afterwards read ``SequentialLR`` in ``torch/optim/lr_scheduler.py``, in site-packages.
+Begin on paper: exponential(0.5), lr 1.0, and 8.0 set by hand after a step. What are the next two
+lrs? Afterwards read ``SequentialLR`` in ``torch/optim/lr_scheduler.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def exponential(gamma: float) -> Callable[[int], float]:
 
 
 class Schedule:
-    """Multiplies the lr of each group, so that it is base * factor(t) if others leave it alone."""
+    """Multiplies the lr of each group, which is base * factor(t) unless something else sets it."""
 
     def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]) -> None:
-        """Take note of each lr as its base, unless a schedule has; then multiply. Given."""
+        """Record each lr as its base, unless a schedule already has; then multiply. Given."""
         self.optimizer, self.factor, self.t = optimizer, factor, 0
         groups = optimizer.param_groups
         self.base_lrs = [group.setdefault("initial_lr", group["lr"]) for group in groups]
@@ -62,40 +62,40 @@ class Schedule:
             group["lr"] *= factor(0)
 
     def restart(self) -> None:
-        """Go back to t = 0 by the closed form: whatever the lr was is gone. Given."""
+        """Go back to t = 0 by the closed form, whatever the lr was. Given."""
         self.t = 0
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = base * self.factor(0)
 
     def step(self) -> None:
-        """Go to the next t, and change the lr of each group, chained."""
+        """Advance t, and update the lr of each group by the chained form."""
         # TODO
         raise NotImplementedError("Schedule.step")
 
 
 class Sequential:
-    """The schedules of an optimizer one after the other; the next begins at each milestone."""
+    """Runs schedules one after the other; the next one begins at each milestone."""
 
     def __init__(self, schedules: Sequence[Schedule], milestones: Sequence[int]) -> None:
-        """Begin with the first, whose restart overwrites what building has multiplied. Given."""
+        """Begin with the first; its restart undoes what the constructors multiplied. Given."""
         self.schedules, self.milestones, self.t = list(schedules), list(milestones), 0
         self.schedules[0].restart()
 
     def step(self) -> None:
-        """Go to the next t; at a milestone restart a schedule, else step it."""
-        # TODO: bisect_right(milestones, t) is the number of the schedule.
+        """Advance t; at a milestone restart the next schedule, otherwise step the current one."""
+        # TODO: bisect_right(milestones, t) is the index of the current schedule.
         raise NotImplementedError("Sequential.step")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed run needs, in numbers, lists and dicts that JSON can hold.
+        """Return what a resumed run needs, as numbers, lists and dicts that JSON can hold.
 
-        What is returned must not change when the schedule goes on.
+        The returned state must not change when the schedule goes on.
         """
         # TODO
         raise NotImplementedError("Sequential.state_dict")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called: no lr changes, and `state` stays as it is.
+        """Continue from where `state_dict` was called; change neither any lr nor `state`.
 
         The schedules must have been built with the same factors.
         """

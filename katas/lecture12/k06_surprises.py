@@ -1,21 +1,21 @@
 """Predict what a scheduler does behind your back.
 
-A cell of a notebook is run twice, and the lr is a different one. A run goes on after T_max: at
-which lr? Somebody edits the lr, and an hour later it is back.
+Run a notebook cell twice, and the lr has changed. Train past T_max: at which lr? Edit the lr by
+hand, and an hour later the old one is back.
 
     t       0     1     2     3     4  ...   8
     lr    1.0  0.85   0.5  0.15   0.0        ?      CosineAnnealingLR(optimizer, T_max=4)
 
-Here are six programs of a few lines. What is the lr at the end of each?
+Below are six short programs. What is the lr at the end of each?
 
-Begin with "constructor": no step is taken. Is the lr still 1.0?
-Afterwards read ``LRScheduler`` in ``torch/optim/lr_scheduler.py``, in site-packages.
+Begin with "constructor": it takes no step. Is the lr still 1.0? Afterwards read ``LRScheduler`` in
+``torch/optim/lr_scheduler.py``, in site-packages.
 """
 
 from __future__ import annotations
 
 
-# Each begins with lr = 1.0. The names are those of torch.optim.lr_scheduler; `run` is a training
+# Each begins with lr = 1.0. The schedulers are in torch.optim.lr_scheduler; `run` is a training
 # loop of that many steps, with scheduler.step() after each, and `set_lr` is an edit by hand.
 PROGRAMS = {
     "constructor": """
@@ -48,6 +48,6 @@ run(scheduler, steps=2)
 
 
 def last_lr() -> dict[str, float]:
-    """Return for each program the lr of the optimizer's group at its end, to 0.0001."""
+    """Return, for each program, the lr of the optimizer's group at its end, to 0.0001."""
     # TODO: return {"constructor": ..., ...}
     raise NotImplementedError("last_lr")

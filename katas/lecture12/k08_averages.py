@@ -1,23 +1,24 @@
-"""Average the weights of a run, and mend the buffers that come with them.
+"""Average the weights of a run, and repair the buffers that go with them.
 
-The average of the last models is often better than each of them. But a model is more than its
-parameters: with ``use_buffers=False``, ``AveragedModel`` takes the buffers of the last one. Its
-BatchNorm has seen other activations than these weights make, here ``weight * 1``:
+The average of the last models is often better than any one of them. But a model is more than its
+parameters: with ``use_buffers=False``, ``AveragedModel`` takes its buffers from the last model.
+That model's BatchNorm saw different activations from those of the averaged weights, here ``weight *
+1``:
 
     step            1      2      3         averaged
     weight          1.0    2.0    6.0       3.0
     running_mean    0.10   0.29   0.86      0.86
     batch mean      1.0    2.0    6.0       3.0
 
-Write three functions that change what is there, in place, about 25 lines together.
+Write three functions that work in place, about 25 lines in all.
 
-1. `clip`: one factor for all gradients. An ``if`` on the norm would make a GPU wait: clamp.
+1. `clip`: one factor for all gradients. An ``if`` on the norm would make the GPU wait: clamp.
 2. `update`: SWA and EMA differ in one number, the weight of the new model.
-3. `refresh`: recompute the running statistics for the present weights.
+3. `refresh`: recompute the running statistics for the current weights.
 
-Begin on paper: SWA of 1, 2 and 6, one at a time. What is the weight of the 6?
-Afterwards open ``torch/optim/swa_utils.py``, in site-packages: find ``use_buffers``. What does it
-do to ``num_batches_tracked``? Try it.
+Begin on paper: the SWA of 1, 2 and 6, adding one at a time. What is the weight of the 6? Afterwards
+open ``torch/optim/swa_utils.py``, in site-packages: find ``use_buffers``. What does it do to
+``num_batches_tracked``? Try it.
 """
 
 from __future__ import annotations
@@ -35,33 +36,33 @@ if TYPE_CHECKING:
 def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
     """Scale the gradients to a common 2-norm of at most `max_norm`; return the norm from before.
 
-    The factor is ``max_norm / (norm + 1e-6)``, and at most 1. Parameters may lack a gradient, but
-    not all of them.
+    The factor is ``max_norm / (norm + 1e-6)``, but at most 1. Some parameters may lack a gradient,
+    but not all.
     """
     # TODO: the norm of all gradients is the norm of their norms.
     raise NotImplementedError("clip")
 
 
 def update(averaged: nn.Module, model: nn.Module, count: int, decay: float | None = None) -> None:
-    """Add a model to an average over `count` models, both of one architecture.
+    """Add `model` to the average of `count` models of the same architecture.
 
-    Without `decay` all models weigh the same (SWA). With it, the old average is weighted by it
-    (EMA), but the first model makes up the whole average. Buffers become those of `model`.
+    Without `decay`, all models weigh the same (SWA). With it, the old average has the weight
+    `decay` (EMA), but the first model becomes the whole average. Copy the buffers from `model`.
     """
     # TODO: what is the weight of the new model?
     raise NotImplementedError("update")
 
 
 def norms(model: nn.Module) -> list[nn.BatchNorm1d]:
-    """Return the layers whose running statistics `refresh` makes anew. Given."""
+    """Return the layers whose running statistics `refresh` recomputes. Given."""
     return [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm1d)]
 
 
 def refresh(model: nn.Module, batches: Iterable[torch.Tensor]) -> None:
     """Make the running statistics of `norms` the plain mean over all batches.
 
-    A layer takes that mean while it trains, from ``reset_running_stats()`` on, if its ``momentum``
-    is None. Momenta and the mode of each module come back, and no graph is made.
+    In training mode and with ``momentum`` None, a layer computes that mean from its last
+    ``reset_running_stats()`` on. Restore each momentum and each module's mode, and build no graph.
     """
-    # TODO: remember the momenta, run the batches, put things back.
+    # TODO: remember the momenta, run the batches, restore everything.
     raise NotImplementedError("refresh")

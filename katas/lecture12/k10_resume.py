@@ -1,24 +1,24 @@
-"""Stop a run, and go on bit for bit.
+"""Stop a run, and resume it bit for bit.
 
-You resume from the weights and the optimizer, and it is another curve. Is that noise? As long as
+You resume with the weights and the optimizer, and the curve changes. Is that noise? As long as the
 two curves differ, you cannot tell a bug from a resume. Here is ``Run(0)``:
 
-    without a stop   11.71  1.96  1.04   1.04  0.59  1.71
+        uninterrupted    11.71  1.96  1.04   1.04  0.59  1.71
     resumed          11.71  1.96  1.04 | 5.70  0.32  3.11
 
-Write `save` and `load`, about 20 lines. A run that loads a state goes on as the old one would have,
-to the last bit, in another process too.
+Write `save` and `load`, about 20 lines. A run that loads a state continues as the old one would
+have, to the last bit, even in another process.
 
-- The state goes through ``torch.save`` and ``torch.load``: tensors, numbers, strings, and dicts,
-  lists and tuples of these. A generator is none of them; its state is.
-- The old run trains on, and the state stays as it was. Two runs may load one state.
+- The state goes through ``torch.save`` and ``torch.load``, so use tensors, numbers, strings, and
+  dicts, lists and tuples of these. A generator is none of these; its state is.
+- The old run keeps training, and the state must not change. Two runs may load the same state.
 
-Real life differs: a GPU has a generator too, and another number of threads or another version of
+Real life differs: a GPU has its own generator, and a different number of threads or version of
 PyTorch may change the last bits, whatever you save.
 
-Begin on paper: mark everything that `Run.step` reads and an earlier step has changed.
-Afterwards read ``_cast`` and ``_process_value_according_to_param_policy`` in
-``torch/optim/optimizer.py``, in site-packages. "Make a deep copy", one says. Does it?
+Begin on paper: mark everything that `Run.step` reads and earlier steps change. Afterwards read
+``_cast`` and ``_process_value_according_to_param_policy`` in ``torch/optim/optimizer.py``, in
+site-packages. One says "Make a deep copy". Does it?
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Run:
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 4, gamma=0.5)
 
     def step(self) -> float:
-        """Train on the next four samples of a shuffled epoch, or on what is left of it."""
+        """Train on the next four samples of a shuffled epoch, or on its last ones."""
         if not self.order:
             self.order = torch.randperm(len(DATA), generator=self.shuffle).tolist()
         x = DATA[self.order[:4]]
@@ -68,15 +68,15 @@ class Run:
 
 
 def save(run: Run) -> dict[str, Any]:
-    """Return all that the next steps of `run` depend on, as it is now; leave the run as it is.
+    """Return everything that the next steps of `run` depend on; do not change the run.
 
-    The mode of the model is left alone: it trains.
+    You need not save the model's mode: it is always training.
     """
-    # TODO: eight entries, and not all of them belong to `run`.
+    # TODO: eight entries, some of which do not belong to `run`.
     raise NotImplementedError("save")
 
 
 def load(run: Run, state: dict[str, Any]) -> None:
-    """Make `run`, which may be new or used, go on where `state` was saved; leave `state` alone."""
-    # TODO: eight entries to put back. Does the run now hold tensors that `state` holds too?
+    """Make `run`, new or used, continue from where `state` was saved; do not change `state`."""
+    # TODO: restore eight entries. Do the run and `state` now share tensors?
     raise NotImplementedError("load")

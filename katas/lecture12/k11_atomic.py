@@ -1,13 +1,13 @@
 """Keep a checkpoint that survives kill -9 at any byte.
 
-``torch.save(state, path)`` empties `path` before it writes. Killed in between, the run has neither
-the old checkpoint nor the new one:
+``torch.save(state, path)`` empties `path` before it writes. If the run is killed in between, it has
+neither the old checkpoint nor the new one:
 
     path    old old old | . . . . . | new . . . | new new new
                           killed here: resume from what?
 
-You have six calls. In the right order, and on the right files, there is a whole checkpoint at any
-moment, even if the power fails:
+You have six calls. Made in the right order and on the right files, they ensure that a complete
+checkpoint exists at any moment, even if the power fails:
 
     path.unlink()    sync_folder(folder)    os.replace(a, b)
     file.flush()     file.write(payload)    os.fsync(file.fileno())
@@ -15,9 +15,9 @@ moment, even if the power fails:
 Write `checkpoints` and `save`, about 12 lines.
 
 Begin on paper: what is lost if ``unlink`` comes first, and what if ``replace`` comes before
-``fsync``? A kernel writes names and bytes to the disk when it likes.
-Afterwards read ``_FileSystemWriter.finish`` in ``torch/distributed/checkpoint/filesystem.py``, in
-site-packages: killed between ``rm_file`` and ``rename``, what does it leave of an old checkpoint?
+``fsync``? The kernel writes names and bytes to disk whenever it likes. Afterwards read
+``_FileSystemWriter.finish`` in ``torch/distributed/checkpoint/filesystem.py``, in site-packages: if
+killed between ``rm_file`` and ``rename``, what does it leave of an old checkpoint?
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ def path_of(folder: Path, step: int) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk. Given."""
+    """Wait until the names in a folder are on disk. Given."""
     opened = os.open(folder, os.O_RDONLY)
     os.fsync(opened)
     os.close(opened)
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints in `folder`, oldest first: the files whose whole name is a `NAME`."""
+    """Return the checkpoints in `folder`, oldest first: files whose whole name matches `NAME`."""
     # TODO: which is older, step-9.pt or step-10.pt?
     raise NotImplementedError("checkpoints")
 
 
 def save(payload: bytes, folder: Path, step: int, keep: int = 2) -> None:
-    """Write the checkpoint of a step. `step` is larger than all before, or equal to the last.
+    """Write the checkpoint of a step. `step` is at least as large as any step saved before.
 
-    Then the `keep` newest are there, at least one. Nothing that a killed `save` left behind
-    remains. Other files stay. ``fsync`` sees what has left Python's buffer.
+    Afterwards keep only the `keep` newest (at least one), and nothing left behind by a killed
+    `save`. Do not touch other files. ``fsync`` only sees what has left Python's buffer.
     """
-    # TODO: write to a file beside it, and then?
+    # TODO: write to a file beside it. What comes next?
     raise NotImplementedError("save")

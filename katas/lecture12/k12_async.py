@@ -1,24 +1,24 @@
-"""Save while training goes on.
+"""Save while training continues.
 
-Ten gigabytes may take a minute to write, in which no step is taken. So let a thread write:
+Ten gigabytes may take a minute to write, and training stops meanwhile. So let a thread write:
 
     pool.submit(torch.save, model.state_dict(), path)
 
-The file has the first layer of step 100 and the last one of step 103, because a state dict holds
-the tensors that training writes to. Copy first, which is quick, then write:
+Now the file has the first layer of step 100 and the last layer of step 103, because a state dict
+holds the very tensors that training writes to. Copy first, which is quick, then write:
 
     trainer   step  copy  step step step step (wait)  copy  step step
     writer                write .................           write ....
 
 Write `save` and `wait`, about 10 lines.
 
-1. Copy into buffers that are made at the first save and used at each one after it.
-2. The next save waits for the last: its buffers are being read.
-3. What goes wrong in the thread reaches the trainer, at the next ``save`` or ``wait``.
+1. Copy into buffers that the first save allocates and later saves reuse.
+2. A save waits for the previous one, whose buffers are still being read.
+3. An error in the thread reaches the trainer at the next ``save`` or ``wait``.
 
-Begin on paper: for how long do the buffers have to stay as they are?
-Afterwards read ``async_save`` in ``torch/distributed/checkpoint/state_dict_saver.py``, in
-site-packages: where is its copy made, and does it wait for the last save?
+Begin on paper: how long must the buffers stay unchanged? Afterwards read ``async_save`` in
+``torch/distributed/checkpoint/state_dict_saver.py``, in site-packages: where does it copy, and does
+it wait for the previous save?
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Saver:
-    """Writes checkpoints by ``write(state, path)``, in a thread, one at a time."""
+    """Writes checkpoints with ``write(state, path)``, in a thread, one at a time."""
 
     def __init__(self, write: Callable[[State, Path], Any]) -> None:
         self.write = write
@@ -48,16 +48,16 @@ class Saver:
         self.running: Future[Any] | None = None
 
     def save(self, state: State, path: Path) -> None:
-        """Start a write of the values that `state` has now, and return before it ends.
+        """Start writing the current values of `state`, and return before the write ends.
 
-        The names and shapes are the same at each save. A buffer is on the CPU, as all is here, and
-        compact, though a tensor of `state` may be a view of more; it requires no gradient. An
-        error of the save before is raised before anything is copied.
+        Names and shapes are the same at each save. Every buffer is on the CPU, like everything
+        here, requires no gradient, and is compact even if the tensor in `state` is a view of a
+        larger one. Raise an error of the previous save before copying anything.
         """
         # TODO: wait, copy, submit.
         raise NotImplementedError("Saver.save")
 
     def wait(self) -> None:
-        """Wait until the last write has ended, if there is one; raise its error, once only."""
+        """Wait for the last write to end, if there is one; raise its error, but only once."""
         # TODO: what does a Future raise, and how often?
         raise NotImplementedError("Saver.wait")

@@ -1,7 +1,7 @@
 """Sixteen trials that try sixteen learning rates.
 
 Sixteen random trials leave, on average, more than a third of sixteen cells empty. The first sixteen
-points of a Sobol sequence put one into each, however the square is cut into sixteen:
+points of a Sobol sequence put one in each, however you cut the square into sixteen:
 
          4 x 4 cells               8 x 2 cells
     +----+----+----+----+     +---------+---------+
@@ -15,11 +15,11 @@ points of a Sobol sequence put one into each, however the square is cut into six
     +----+----+----+----+     | o       |      o  |
                               +---------+---------+
 
-A grid of 4 x 4 has one point in each cell too, but tries four learning rates.
+A 4 x 4 grid also has one point in each cell, but tries only four learning rates.
 
-1. `sobol`: each point from the one before, by one exclusive or.
-2. `cells`: count the points, so that you see the picture.
-3. `scaled`: from the unit cube to the space that you search.
+1. `sobol`: compute each point from the previous one with an exclusive or.
+2. `cells`: count the points in each cell, as in the picture.
+3. `scaled`: map the unit cube to the search space.
 
 Begin on paper: write k = 0 to 7 in binary. Which is the lowest zero bit of each? PyTorch's points:
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 BITS = 30
-# For dimensions 2 to 6: degree and inner coefficients of a polynomial, and the numbers to start
-# from, as Joe and Kuo chose them.
+# For dimensions 2 to 6: degree and inner coefficients of a polynomial, and the initial numbers,
+# as Joe and Kuo chose them.
 POLYNOMIALS = (
     (1, 0, (1,)),
     (2, 1, (1, 3)),
@@ -53,7 +53,7 @@ POLYNOMIALS = (
 
 
 def directions(dimension: int) -> list[list[int]]:
-    """Return for each of up to 6 dimensions its 30 direction numbers, of 30 bits. Given."""
+    """Return the 30 direction numbers, of 30 bits, of each of up to 6 dimensions. Given."""
     rows = [[1 << (BITS - 1 - k) for k in range(BITS)]]
     for degree, coefficients, first in POLYNOMIALS[: dimension - 1]:
         row = [number << (BITS - 1 - k) for k, number in enumerate(first)]
@@ -67,7 +67,7 @@ def directions(dimension: int) -> list[list[int]]:
 
 
 class Range(NamedTuple):
-    """What a hyperparameter may be: from `low` up to `high`, evenly or evenly in the logarithm."""
+    """The range of a hyperparameter, `low` to `high`, spread evenly or evenly in the logarithm."""
 
     low: float
     high: float
@@ -75,12 +75,12 @@ class Range(NamedTuple):
 
 
 def sobol(count: int, dimension: int) -> torch.Tensor:
-    """Return the first points of the sequence, float64 of size (count, dimension).
+    """Return the first `count` points of the sequence, float64 of size (count, dimension).
 
-    Each coordinate is a whole number of 30 bits, divided by 2**30. Point 0 is 0. Point k + 1 is
-    point k XOR direction number c, in each dimension separately: bit c is the lowest zero bit of k.
+    Each coordinate is a 30-bit integer divided by 2**30. Point 0 is 0. In each dimension, point k +
+    1 is point k XOR direction number c, where bit c is the lowest zero bit of k.
     """
-    # TODO: whole numbers until the end; Python's ^ is the exclusive or.
+    # TODO: use integers until the end; Python's ^ is the exclusive or.
     raise NotImplementedError("sobol")
 
 
@@ -88,14 +88,14 @@ def cells(points: torch.Tensor, cuts: Sequence[int]) -> torch.Tensor:
     """Return how many points each cell has, int64 of size (2**cuts[0], 2**cuts[1], ...).
 
     `points` has size (count, len(cuts)) and coordinates in [0, 1). Dimension d is cut into
-    2**cuts[d] equal parts; a point on a cut is in the upper one.
+    2**cuts[d] equal parts; a point on a cut belongs to the upper part.
     """
     # TODO: one number for each cell, then torch.bincount.
     raise NotImplementedError("cells")
 
 
 def scaled(points: torch.Tensor, space: Sequence[Range]) -> torch.Tensor:
-    """Return hyperparameters for points of the unit cube, a column for each range of `space`.
+    """Map points of the unit cube to hyperparameters, one column for each range of `space`.
 
     0 becomes `low`, and 1 would become `high`. With `log`, one half becomes the geometric mean of
     `low` and `high`.

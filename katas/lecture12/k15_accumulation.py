@@ -1,22 +1,23 @@
 """Micro-batches that equal the large batch.
 
-A batch does not fit, so you split it, call ``(loss / 2).backward()`` for each half, and step. With
-as many targets in each half that equals the large batch. With texts it does not:
+A batch does not fit in memory, so you split it, call ``(loss / 2).backward()`` for each half, and
+step. If both halves have equally many targets, that equals the large batch. With texts it does not:
 
     micro-batch    tokens    mean loss
     A                   2          4.0        mean of the means   (4 + 1) / 2           = 2.5
     B                  10          1.0        of the large batch  (2 * 4 + 10 * 1) / 12 = 1.5
 
-Each token of A weighs five times as much as one of B. Trainers in wide use did that until the
-autumn of 2024, and data parallel does it again: it averages the gradients of ranks.
+Each token of A weighs five times as much as one of B. Widely used trainers did that until the
+autumn of 2024, and data parallelism does it again: it averages gradients over ranks.
 
 1. `share`: a micro-batch's part of the large batch's loss.
-2. `accumulate`: its gradients, one micro-batch at a time.
+2. `accumulate`: the large batch's gradients, one micro-batch at a time.
 
-Begin on paper: by which number must the sum of A's losses be divided?
+Begin on paper: by which number must you divide the sum of A's losses?
 
 Afterwards read ``cross_entropy`` in ``torch/nn/functional.py``, in site-packages: what does
-``ignore_index`` say of the mean? (Not "the number of elements in the output", as `reduction` does.)
+``ignore_index`` say about the mean? (`reduction` says "the number of elements in the output", which
+is not the same.)
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# The target of a position that is padding: no token, and ``cross_entropy`` ignores it.
+# The target at a padding position: not a token, and ``cross_entropy`` ignores it.
 PADDING = -100
 
 
 def share(logits: torch.Tensor, targets: torch.Tensor, total: int, ranks: int = 1) -> torch.Tensor:
-    """Return what one of many micro-batches adds to the mean loss over `total` tokens.
+    """Return what one of several micro-batches adds to the mean loss over `total` tokens.
 
     `logits` has size (texts, positions, classes) and `targets` (texts, positions). With several
-    ranks it is `ranks` times that, because the gradients are averaged afterwards: that average
-    must be the gradient of the large batch. `total` counts the tokens of all ranks.
+    ranks, return `ranks` times that: the gradients are averaged afterwards, and the average must be
+    the gradient of the large batch. `total` counts the tokens of all ranks.
     """
-    # TODO: a sum, and what it is divided by.
+    # TODO: a sum, divided by what?
     raise NotImplementedError("share")
 
 
@@ -53,8 +54,9 @@ def accumulate(
 ) -> torch.Tensor:
     """Add the gradients of the large batch's mean loss to each ``.grad``; return that loss.
 
-    A micro-batch is inputs and targets, and ``model(inputs)`` are its logits, computed once. The
-    graph of one is freed before the model sees the next. What is returned is 0-dim, without one.
+    A micro-batch is a pair of inputs and targets; ``model(inputs)`` returns its logits. Call the
+    model once for each, and free its graph before the next call. The returned loss is 0-dim and has
+    no graph.
     """
     # TODO: first count the tokens of all micro-batches.
     raise NotImplementedError("accumulate")

@@ -1,6 +1,6 @@
-"""What a training step keeps: three optimizers, on paper.
+"""Predict what a training step keeps in memory, for three optimizers.
 
-A model of 7 billion float32 parameters takes 28 GB, and its training with AdamW four times that,
+A model of 7 billion float32 parameters takes 28 GB. Training it with AdamW takes four times that,
 not counting activations:
 
     built     | parameters |
@@ -8,10 +8,10 @@ not counting activations:
     step      | parameters | gradients | exp_avg | exp_avg_sq |  and 4 bytes for each tensor's
     zero_grad | parameters |     ?     |    ?    |     ?      |  step number, a float32
 
-When does each part come, and when does it go? Write the six rows of `kept`.
+When is each part allocated, and when freed? Write the six rows of `kept`.
 
-Begin with `sgd`: what does it remember from one step to the next?
-Afterwards read ``_init_group`` in ``torch/optim/adam.py``, in site-packages.
+Begin with "sgd": what does it remember from one step to the next? Afterwards read ``_init_group``
+in ``torch/optim/adam.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import NamedTuple
 
 
 class Kept(NamedTuple):
-    """Bytes of the tensors in ``.grad``, and of those in ``optimizer.state``."""
+    """Bytes of the tensors in ``.grad`` and in ``optimizer.state``."""
 
     gradients: int
     state: int
 
 
 class Situation(NamedTuple):
-    """An optimizer of ``torch.optim`` with its arguments; the model's dtype; what has been done.
+    """An optimizer of ``torch.optim`` with its arguments, the model's dtype, and the calls so far.
 
-    The model is ``torch.nn.Linear(300, 500, dtype=dtype)``, and the optimizer has been given both
-    of its parameters. All but `trained` has ``requires_grad=False``.
+    The model is ``torch.nn.Linear(300, 500, dtype=dtype)``; the optimizer was given both of its
+    parameters. Parameters not named in `trained` have ``requires_grad=False``.
     """
 
     optimizer: str
@@ -53,6 +53,6 @@ SITUATIONS = {
 
 
 def kept() -> dict[str, Kept]:
-    """Return what each of `SITUATIONS` keeps, in bytes."""
+    """Return how many bytes each of `SITUATIONS` keeps."""
     # TODO: return {"sgd": Kept(gradients=..., state=...), ...}
     raise NotImplementedError("kept")

@@ -1,28 +1,28 @@
 """A sweep that can be killed.
 
-Forty trials, four at a time, for a weekend. On Saturday one runs out of memory. On Sunday the node
-is taken away: SIGKILL for sweep and trials. On Monday you type the same command again.
+Forty trials run over a weekend, four at a time. On Saturday one runs out of memory. On Sunday the
+node is preempted: sweep and trials get SIGKILL. On Monday you type the same command again.
 
     journal.jsonl                           trial
-    {"trial": 0, "loss": 0.31}              0      done: its line is all you need
-    {"trial": 2, "exit": -9}                2      has failed: not run again
+        {"trial": 0, "loss": 0.31}              0      done: its line is all you need
+    {"trial": 2, "exit": -9}                2      failed: not run again
     {"trial": 1, "lo                        1      killed in mid-line: run again
                                             3      was running: run again, in its own folder,
                                                    where its checkpoint is
 
 Build it in four steps, about 30 lines; each turns a group of tests green.
 
-1. `read` and `append`: a journal of whole lines, after any SIGKILL.
-2. `sweep`: all trials, some at once.
-3. A trial that fails gets its line; a sweep that fails leaves no process.
-4. Go on: what has a line has been run.
+1. `read` and `append`: a journal of whole lines that survives any SIGKILL.
+2. `sweep`: run all trials, several at once.
+3. A failed trial gets its line; a failed sweep leaves no process behind.
+4. Resume: a trial with a line is not run again.
 
-Begin on paper: the torn line is in the file, and trial 4 ends. What must `append` do first?
+Begin on paper: the file ends in a torn line, and trial 4 ends. What must `append` do first?
 
-Real life differs: trials run on several nodes, a list of trials that has changed is refused, and
-for a power failure the folder of a new journal needs an fsync too.
-Afterwards read ``ProcessContext.join`` in ``torch/multiprocessing/spawn.py``, in site-packages: how
-does it wait for several processes, and whom does it kill when one fails?
+Real life differs: trials run on several nodes, a changed list of trials is refused, and to survive
+a power failure the folder of a new journal needs an fsync too. Afterwards read
+``ProcessContext.join`` in ``torch/multiprocessing/spawn.py``, in site-packages: how does it wait
+for several processes, and which does it kill when one fails?
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ Entry = dict[str, Any]
 
 
 def loss_in(folder: Path) -> float:
-    """Return the loss that a trial has left in its folder. Given."""
+    """Return the loss that a trial wrote to its folder. Given."""
     return float(json.loads((folder / "loss.json").read_text(encoding="utf-8")))
 
 
 def read(journal: Path) -> list[Entry]:
-    """Return the entries of a journal, one for each whole line, in their order.
+    """Return the entries of a journal, one for each whole line, in order.
 
     A line is whole if it ends in a newline. A journal that does not exist has no entries.
     """
@@ -61,10 +61,10 @@ def read(journal: Path) -> list[Entry]:
 def append(journal: Path, entry: Entry) -> None:
     """Add an entry as a line of JSON, written through with ``os.fsync``.
 
-    A torn line at the end is cut off before. Whole lines are never written again, so that no
-    SIGKILL can take them.
+    First cut off a torn line at the end. Never rewrite whole lines, so that no SIGKILL can lose
+    them.
     """
-    # TODO: step 1; mode "a+b" opens at the end: seek(0) before reading. It writes at the end.
+    # TODO: step 1. Mode "a+b" opens at the end: seek(0) before reading. Writes go to the end.
     raise NotImplementedError("append")
 
 
@@ -74,16 +74,16 @@ def sweep(
     folder: Path,
     workers: int,
 ) -> list[Entry]:
-    """Run the trials that have no entry yet; return the entries of all, in the order of `trials`.
+    """Run the trials that have no entry yet; return all entries, in the order of `trials`.
 
-    - ``start(trial, home)`` starts a process and returns it. Trial n has the folder
-      ``folder / str(n)`` as its home: make it, or keep it as it is.
-    - Trials start in their order. At most `workers` run at once; the next one starts as soon as
-      one has ended, and until then the sweep sleeps.
-    - When a trial has ended, its entry is appended to ``folder / "journal.jsonl"``: its number as
-      "trial", and "loss" from `loss_in` if its exit code is 0, else that code as "exit": 0 too, if
-      `loss_in` raises.
-    - When it returns or raises, the processes it has started have ended, and are joined.
+    - ``start(trial, home)`` starts a process and returns it. The home of trial n is ``folder /
+      str(n)``: create the folder, or keep it as it is.
+    - Start trials in order, at most `workers` at once. Start the next one as soon as one has ended;
+      until then, sleep.
+    - When a trial has ended, append its entry to ``folder / "journal.jsonl"``: its number as
+      "trial", and "loss" from `loss_in` if the exit code is 0, otherwise the exit code as "exit".
+      If `loss_in` raises, "exit" is 0.
+    - Before you return or raise, all processes started here must have ended and been joined.
     """
     # TODO: steps 2 to 4.
     raise NotImplementedError("sweep")

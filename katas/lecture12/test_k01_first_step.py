@@ -1,4 +1,4 @@
-"""Tests of k01_first_step: the optimizers of torch.optim take the steps."""
+"""Tests of k01_first_step: your rows are compared with steps taken by torch.optim."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ def predicted() -> dict[str, float]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.moves(), fresh.moves()
-        assert rows == again, "called again, `moves` returns other rows"
+        assert rows == again, "`moves` returns different rows when called again"
         return {str(name): float(move) for name, move in rows.items()}
 
 
 @pytest.mark.given
 @pytest.mark.parametrize("gradient", [5.0, 0.7])
 def test_a_step_of_adam_is_as_long_as_lr(gradient: float) -> None:
-    """The move for a plain gradient, which the docstring gives."""
+    """A plain gradient: the example in the docstring."""
     assert measure(Step("Adam", gradient, {})) == pytest.approx(-1.0, abs=1e-6)
 
 
 def test_every_step_is_there() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """One row for each case and no others; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(STEPS), f"yours has rows for {sorted(yours)}, expected {sorted(STEPS)}"
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_move(name: str) -> None:
-    """How far the parameter goes, in units of lr."""
+    """How far the parameter moves, in units of lr."""
     yours = predicted()[name]
     near = yours == pytest.approx(measure(STEPS[name]), abs=0.01)
-    assert near, f"{name}: yours {yours}, and PyTorch's is another. {RULES[name]}"
+    assert near, f"{name}: yours {yours} is not PyTorch's. {RULES[name]}"

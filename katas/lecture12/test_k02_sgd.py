@@ -1,4 +1,4 @@
-"""Tests of k02_sgd: torch.optim.SGD with foreach=False takes the same steps, to the bit."""
+"""Tests of k02_sgd: its steps equal those of torch.optim.SGD with foreach=False, to the bit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def gradient(p: torch.Tensor, t: int) -> torch.Tensor:
 
 
 def alike(yours: torch.Tensor, theirs: torch.Tensor, what: str) -> None:
-    """Compare bits."""
+    """Compare two tensors to the bit."""
     __tracebackhide__ = True
     says = (
         f"{what}: yours is not PyTorch's to the bit; see _single_tensor_sgd for the operators\n"
@@ -39,7 +39,7 @@ def alike(yours: torch.Tensor, theirs: torch.Tensor, what: str) -> None:
 
 
 class Pair:
-    """Yours and PyTorch's, with parameters of the same values."""
+    """Your optimizer and PyTorch's, with parameters of the same values."""
 
     def __init__(self, *groups: dict[str, Any], dtype: torch.dtype = torch.float64) -> None:
         self.mine, self.right = ([parameter(2 + n, dtype) for n in range(3)] for _ in range(2))
@@ -64,7 +64,7 @@ class Pair:
             alike(mine, right, f"parameter {n} after step {t}")
 
     def step_without_the_first(self, t: int) -> None:
-        """Step both with a parameter that has no gradient, and look at all that is to stay."""
+        """Step both with a parameter that has no gradient, and check what must stay unchanged."""
         __tracebackhide__ = True
         for ps in (self.mine, self.right):
             for n, p in enumerate(ps):
@@ -74,92 +74,96 @@ class Pair:
             self.yours.step()
         self.theirs.step()
         same = all(p.grad is grad for p, grad in zip(self.mine, grads, strict=True))
-        assert same, "yours drops or swaps a .grad, expected them as they were: zero_grad does that"
+        assert same, (
+            "yours drops or replaces a .grad, expected the same tensors: leave that to zero_grad"
+        )
         for n, (mine, right) in enumerate(zip(self.mine, self.right, strict=True)):
             alike(mine, right, f"parameter {n} after step {t}, where parameter 0 has no gradient")
 
 
 def test_one_step_of_whole_numbers() -> None:
-    """Without momentum and decay a parameter moves against its gradient, by lr."""
+    """Without momentum and decay, a parameter moves against its gradient, times lr."""
     p = torch.nn.Parameter(torch.tensor([1.0, 2.0, 4.0]))
     place = p.data_ptr()
     p.grad = torch.tensor([2.0, 0.0, -2.0])
     returned: object = SGD([p], lr=0.5).step()
 
     assert p.tolist() == [0.0, 2.0, 5.0], f"yours {p.tolist()}, expected [0.0, 2.0, 5.0]"
-    assert p.data_ptr() == place, "yours is another tensor; a model's parameter moves in place"
+    assert p.data_ptr() == place, "the parameter has new memory; yours must change it in place"
     assert returned is None, f"yours returns {returned}, expected None"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 def test_bits_of_a_plain_step(dtype: torch.dtype) -> None:
-    """Product and sum are one operator, so they round as PyTorch's do."""
+    """Product and sum are a single operator, so they round as PyTorch does."""
     pair = Pair({}, dtype=dtype)
     for t in range(3):
         pair.step(t)
 
 
 def test_bits_of_weight_decay() -> None:
-    """The parameter, times weight_decay, joins the gradient."""
+    """The parameter times weight_decay is added to the gradient."""
     pair = Pair({"weight_decay": 0.3})
     for t in range(3):
         pair.step(t)
 
 
 def test_momentum() -> None:
-    """The buffer is the gradient at first, and then gathers."""
+    """The buffer starts as the gradient, then accumulates."""
     pair = Pair({"momentum": 0.9})
     for t in range(4):
         pair.step(t)
 
 
 def test_dampening_spares_the_first_step() -> None:
-    """The first gradient enters the buffer whole, the others by 1 - dampening."""
+    """The first gradient enters the buffer undampened, later ones times 1 - dampening."""
     pair = Pair({"momentum": 0.9, "dampening": 0.3})
     for t in range(3):
         pair.step(t)
 
 
 def test_nesterov() -> None:
-    """The gradient and a piece of the buffer, at the first step too."""
+    """The gradient plus a fraction of the buffer, at the first step too."""
     pair = Pair({"momentum": 0.9, "nesterov": True, "weight_decay": 0.1})
     for t in range(3):
         pair.step(t)
 
 
 def test_each_group_has_its_settings() -> None:
-    """The second group has another lr, no momentum, and a decay."""
+    """The second group has its own lr, no momentum, and weight decay."""
     pair = Pair({"momentum": 0.7}, {"lr": 0.3, "momentum": 0, "weight_decay": 0.2})
     for t in range(3):
         pair.step(t)
 
 
 def test_nothing_else_moves() -> None:
-    """The gradients stay, and so does a parameter without one, though its group has decay."""
+    """Gradients stay, and so does a parameter without one, even if its group has decay."""
     pair = Pair({"momentum": 0.9, "nesterov": True, "weight_decay": 0.1})
     for t in range(2):
         pair.step_without_the_first(t)
     idle = pair.yours.state.get(pair.mine[0], {})
-    assert not idle, f"yours keeps {sorted(idle)} of a parameter that had no gradient yet"
+    assert not idle, f"yours keeps {sorted(idle)} for a parameter that has had no gradient yet"
 
 
 def test_parameters_without_a_gradient_rest() -> None:
-    """Between two steps, .grad is None: the buffers wait."""
+    """One step finds every .grad None: the buffers stay as they are."""
     pair = Pair({"momentum": 0.9, "weight_decay": 0.1})
     for t, grads in enumerate((True, False, True)):
         pair.step(t, grads=grads)
 
 
 def test_no_momentum_no_state() -> None:
-    """A buffer is as large as its parameter: a group that needs none has none."""
+    """A buffer is as large as its parameter, so a group without momentum keeps none."""
     pair = Pair({})
     pair.step(0)
     yours = sum(len(state) for state in pair.yours.state.values())
-    assert yours == 0, f"yours keeps {yours} tensors, PyTorch's keeps none: that is memory"
+    assert yours == 0, (
+        f"yours keeps {yours} tensors, PyTorch's none: each costs as much memory as its parameter"
+    )
 
 
 def test_what_is_zero_is_left_out() -> None:
-    """0 times infinity is NaN: without weight decay the parameter does not join the gradient."""
+    """0 times infinity is NaN, so without weight decay do not add the parameter at all."""
     p = torch.nn.Parameter(torch.tensor([math.inf, 1.0]))
     p.grad = torch.ones(2)
     SGD([p], lr=0.5).step()
@@ -167,7 +171,7 @@ def test_what_is_zero_is_left_out() -> None:
 
 
 def test_the_buffer_is_a_tensor_of_its_own() -> None:
-    """The next backward writes into .grad, and must not reach the buffer."""
+    """The next backward writes into .grad and must not change the buffer."""
     p = parameter(2)
     optimizer = SGD([p], lr=0.1, momentum=0.9)
     p.grad = gradient(p, 0)
@@ -179,7 +183,7 @@ def test_the_buffer_is_a_tensor_of_its_own() -> None:
 
 @pytest.mark.parametrize("to", ["PyTorch's", "yours"])
 def test_a_state_dict_goes_on_elsewhere(to: str) -> None:
-    """Steps of the one, then steps of the other from its state_dict."""
+    """One optimizer steps, then the other continues from its state_dict."""
     pair = Pair({"momentum": 0.9, "dampening": 0.2})
     pair.step(0)
     pair.step(1)
@@ -191,7 +195,7 @@ def test_a_state_dict_goes_on_elsewhere(to: str) -> None:
 
 
 def test_momentum_that_comes_later() -> None:
-    """A scheduler may set it in mid-run: the buffer begins at the next gradient."""
+    """A scheduler may set momentum mid-run: the buffer starts with the next gradient."""
     pair = Pair({"dampening": 0.5})
     for t, momentum in enumerate((0, 0.9, 0.5, 0)):
         for group in (*pair.yours.param_groups, *pair.theirs.param_groups):
@@ -200,7 +204,7 @@ def test_momentum_that_comes_later() -> None:
 
 
 def test_it_is_written_here() -> None:
-    """Without the function, and without the optimizer, that it rebuilds."""
+    """Without torch.optim.SGD and its functional form."""
     p = parameter(2)
     p.grad = gradient(p, 0)
     with forbids(kata, "torch.optim.SGD", "torch.optim.sgd") as fresh:
@@ -218,7 +222,7 @@ def test_it_is_written_here() -> None:
 def test_any_settings(
     lr: float, momentum: float, dampening: float, decay: float, kind: str
 ) -> None:
-    """Four steps."""
+    """Four steps with drawn settings."""
     # PyTorch refuses Nesterov without momentum, or with dampening.
     nesterov = kind == "nesterov" and momentum > 0
     options = {"lr": lr, "momentum": momentum, "weight_decay": decay, "nesterov": nesterov}

@@ -1,4 +1,4 @@
-"""Tests of k03_adamw: torch.optim.Adam and AdamW with foreach=False step alike, to the bit."""
+"""Tests of k03_adamw: torch.optim.Adam and AdamW with foreach=False are the oracle, to the bit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gradient(p: torch.Tensor, t: int, scale: float = 1.0) -> torch.Tensor:
 
 
 def alike(yours: torch.Tensor, theirs: torch.Tensor, what: str) -> None:
-    """Compare bits."""
+    """Compare two tensors to the bit."""
     __tracebackhide__ = True
     says = (
         f"{what}: yours is not PyTorch's to the bit; see _single_tensor_adam for the operators\n"
@@ -41,7 +41,7 @@ def alike(yours: torch.Tensor, theirs: torch.Tensor, what: str) -> None:
 
 
 class Pair:
-    """Yours and PyTorch's, with parameters of the same values."""
+    """Your optimizer and PyTorch's, with parameters of the same values."""
 
     def __init__(
         self, kind: str, *groups: dict[str, Any], dtype: torch.dtype = torch.float64
@@ -68,7 +68,7 @@ class Pair:
             alike(mine, right, f"parameter {n} after step {t}")
 
     def step_without_the_first(self, t: int) -> None:
-        """Step both with a parameter that has no gradient, and look at all that is to stay."""
+        """Step both with a parameter that has no gradient, and check what must stay unchanged."""
         __tracebackhide__ = True
         for ps in (self.mine, self.right):
             for n, p in enumerate(ps):
@@ -78,13 +78,15 @@ class Pair:
             self.yours.step()
         self.theirs.step()
         same = all(p.grad is grad for p, grad in zip(self.mine, grads, strict=True))
-        assert same, "yours drops or swaps a .grad, expected them as they were: zero_grad does that"
+        assert same, (
+            "yours drops or replaces a .grad, expected the same tensors: leave that to zero_grad"
+        )
         for n, (mine, right) in enumerate(zip(self.mine, self.right, strict=True)):
             alike(mine, right, f"parameter {n} after step {t}, where parameter 0 has no gradient")
 
 
 def test_the_first_step_is_lr() -> None:
-    """The gradient divides itself away; the parameter moves in place."""
+    """The size of the gradient cancels; the parameter moves in place."""
     p = torch.nn.Parameter(torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64))
     place = p.data_ptr()
     p.grad = torch.tensor([1e-3, 5.0, -300.0], dtype=torch.float64)
@@ -93,7 +95,7 @@ def test_the_first_step_is_lr() -> None:
     says = "after one step: yours is not [0.5, 1.5, 4.5]\n".__add__
     right = torch.tensor([0.5, 1.5, 4.5], dtype=torch.float64)
     torch.testing.assert_close(p.detach(), right, rtol=0, atol=1e-5, msg=says)
-    assert p.data_ptr() == place, "yours is another tensor; a model's parameter moves in place"
+    assert p.data_ptr() == place, "the parameter has new memory; yours must change it in place"
     assert returned is None, f"yours returns {returned}, expected None"
 
 
@@ -106,14 +108,14 @@ def test_bits_without_decay(dtype: torch.dtype) -> None:
 
 
 def test_decay_of_adam() -> None:
-    """It joins the gradient, and so the averages."""
+    """It is added to the gradient, and so enters the averages."""
     pair = Pair("Adam", {"weight_decay": 0.3})
     for t in range(4):
         pair.step(t)
 
 
 def test_decay_of_adamw() -> None:
-    """It comes off the parameter, before the step."""
+    """It is subtracted from the parameter, before the step."""
     pair = Pair("AdamW", {"weight_decay": 0.3})
     for t in range(4):
         pair.step(t)
@@ -121,7 +123,7 @@ def test_decay_of_adamw() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_loss_1000_times_as_large(kind: str) -> None:
-    """What weight decay does in ten steps: AdamW's stays, of Adam's a thousandth is left."""
+    """Weight decay over ten steps: AdamW's is unchanged, Adam's shrinks to a thousandth."""
     pulls = []
     for scale in (1.0, 1000.0):
         ends = []
@@ -129,22 +131,25 @@ def test_a_loss_1000_times_as_large(kind: str) -> None:
             p = parameter(2)
             adam = Adam([p], lr=0.01, weight_decay=decay, eps=0.0, decoupled=kind == "AdamW")
             for _ in range(10):
-                # It decays by its second power: the root of v falls behind, and decay shows.
+                # Falls as 1 / t**2: the root of v lags behind, and the decay becomes visible.
                 p.grad = torch.full_like(p, scale) / (adam.state_of(p)["step"] + 1) ** 2
                 adam.step()
             ends.append(p.detach())
         pulls.append((ends[0] - ends[1]).mean().item())
-    assert pulls[0] > 0, f"{kind}: yours decays by {pulls[0]}, expected more than 0"
+    assert pulls[0] > 0, (
+        f"{kind}: your decay moves the parameter by {pulls[0]}, expected more than 0"
+    )
     ratio = pulls[1] / pulls[0]
     right = {"Adam": 1e-3, "AdamW": 1.0}[kind]
     assert ratio == pytest.approx(right, rel=0.1), (
-        f"{kind}: with a loss 1000 times as large yours decays {ratio:.2g} times as much as before,"
+        f"{kind}: with a loss 1000 times as large, yours decays {ratio:.2g} times as much as"
+        " before,"
         f" expected {right}"
     )
 
 
 def test_what_is_zero_is_left_out() -> None:
-    """0 times infinity is NaN: without weight decay the parameter does not join the gradient."""
+    """0 times infinity is NaN, so without weight decay do not add the parameter at all."""
     p = torch.nn.Parameter(torch.tensor([torch.inf, 1.0]))
     p.grad = torch.ones(2)
     Adam([p], lr=0.5).step()
@@ -152,7 +157,7 @@ def test_what_is_zero_is_left_out() -> None:
 
 
 def test_each_group_has_its_settings() -> None:
-    """The second group has other betas, another lr, another eps, and a decay."""
+    """The second group has its own betas, lr and eps, and weight decay."""
     other = {"lr": 0.3, "betas": (0.5, 0.7), "eps": 0.1, "weight_decay": 0.2}
     pair = Pair("AdamW", {}, other)
     for t in range(3):
@@ -160,7 +165,7 @@ def test_each_group_has_its_settings() -> None:
 
 
 def test_each_group_has_its_decay() -> None:
-    """One optimizer may decouple in one of its groups, and not in the other."""
+    """One group may be decoupled and another not."""
     mine, right = [parameter(2), parameter(3)], [parameter(2), parameter(3)]
     groups = [{"params": [p], "decoupled": n == 1} for n, p in enumerate(mine)]
     yours = Adam(groups, lr=0.1, weight_decay=0.3)
@@ -178,24 +183,24 @@ def test_each_group_has_its_decay() -> None:
 
 
 def test_nothing_else_moves() -> None:
-    """The gradients stay, and so does a parameter without one, though its group has decay."""
+    """Gradients stay, and so does a parameter without one, even if its group has decay."""
     for kind in KINDS:
         pair = Pair(kind, {"weight_decay": 0.1})
         for t in range(2):
             pair.step_without_the_first(t)
         idle = pair.yours.state.get(pair.mine[0], {})
-        assert not idle, f"yours keeps {sorted(idle)} of a parameter that had no gradient yet"
+        assert not idle, f"yours keeps {sorted(idle)} for a parameter that has had no gradient yet"
 
 
 def test_parameters_without_a_gradient_rest() -> None:
-    """Between two steps, .grad is None: neither the averages nor the count go on."""
+    """One step finds every .grad None: neither the averages nor the count change."""
     pair = Pair("AdamW", {"weight_decay": 0.1})
     for t, grads in enumerate((True, False, True)):
         pair.step(t, grads=grads)
 
 
 def test_each_parameter_counts_its_own_steps() -> None:
-    """One that gets its first gradient late is corrected as at a first step."""
+    """A parameter that gets its first gradient late is corrected as at a first step."""
     pair = Pair("Adam", {})
     pair.step(0)
     late = [parameter(9), parameter(9)]
@@ -207,7 +212,7 @@ def test_each_parameter_counts_its_own_steps() -> None:
 
 
 def test_the_state_changes_in_place() -> None:
-    """Whoever holds a state_dict holds these tensors."""
+    """A state_dict holds these very tensors."""
     p = parameter(2)
     adam = Adam([p], lr=0.1)
     before = adam.state_of(p)
@@ -216,19 +221,19 @@ def test_the_state_changes_in_place() -> None:
         p.grad = gradient(p, t)
         adam.step()
     swapped = [key for key, value in adam.state[p].items() if value is not held[key]]
-    assert not swapped, f"yours puts other tensors under {swapped}, PyTorch's writes in place"
+    assert not swapped, f"yours stores new tensors under {swapped}, PyTorch writes in place"
     assert held["step"].item() == 2, f"step: yours {held['step'].item()}, expected 2"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("to", ["PyTorch's", "yours"])
 def test_a_state_dict_goes_on_elsewhere(kind: str, to: str) -> None:
-    """Steps of the one, then steps of the other with the state."""
+    """One optimizer steps, then the other continues with its state."""
     pair = Pair(kind, {"weight_decay": 0.01})
     pair.step(0)
     pair.step(1)
     old, new = (pair.theirs, pair.yours) if to == "yours" else (pair.yours, pair.theirs)
-    # The settings of the groups have other names, so each keeps its own.
+    # The two name the settings of a group differently, so each keeps its own.
     state = deepcopy(old.state_dict()["state"])
     new.load_state_dict(new.state_dict() | {"state": state})
     pair.step(2)
@@ -236,7 +241,7 @@ def test_a_state_dict_goes_on_elsewhere(kind: str, to: str) -> None:
 
 
 def test_it_is_written_here() -> None:
-    """Without the optimizers, and the functions, that it rebuilds."""
+    """Without torch.optim.Adam, AdamW and their functional forms."""
     p = parameter(2)
     p.grad = gradient(p, 0)
     library = ("torch.optim.Adam", "torch.optim.AdamW", "torch.optim.adam", "torch.optim.adamw")
@@ -255,7 +260,7 @@ def test_it_is_written_here() -> None:
 def test_any_settings(
     kind: str, lr: float, betas: tuple[float, float], eps: float, decay: float
 ) -> None:
-    """Three steps."""
+    """Three steps with drawn settings."""
     pair = Pair(kind, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay})
     for t in range(3):
         pair.step(t)

@@ -1,4 +1,4 @@
-"""Tests of k04_foreach: launches are counted, and the bits are those of the loop."""
+"""Tests of k04_foreach: launches are counted, and results equal the loop's to the bit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tensors = list[torch.Tensor]
 
 
 class Lists(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Lists the dtypes in each list of tensors that an operator gets."""
+    """Records the dtypes in each list of tensors passed to an operator."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -46,17 +46,17 @@ class Lists(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
 
 class Idle(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Runs no operator that writes into its arguments."""
+    """Skips every operator that writes into its arguments."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Leave it out, or run it."""
+        """Skip it or run it."""
         if func._schema.is_mutable:  # noqa: SLF001
             return args[0] if func._schema.returns else None  # noqa: SLF001
         return func(*args, **(kwargs or {}))
 
 
 def lists(*dtypes: torch.dtype) -> tuple[Tensors, Tensors, Tensors, Tensors]:
-    """Return parameters of these dtypes and other sizes each, gradients, and the first state."""
+    """Return parameters of these dtypes and different sizes, gradients, and initial state."""
     ps: list[torch.Tensor] = [
         torch.nn.Parameter(torch.arange(2, 20 + n, dtype=dtype).sqrt())
         for n, dtype in enumerate(dtypes)
@@ -66,7 +66,7 @@ def lists(*dtypes: torch.dtype) -> tuple[Tensors, Tensors, Tensors, Tensors]:
 
 
 def compare(*dtypes: torch.dtype, steps: int = 3) -> None:
-    """Step yours and the loop, and compare bits."""
+    """Step yours and the loop, and compare to the bit."""
     __tracebackhide__ = True
     yours, right = lists(*dtypes), lists(*dtypes)
     for t in range(1, steps + 1):
@@ -82,7 +82,7 @@ def compare(*dtypes: torch.dtype, steps: int = 3) -> None:
 @pytest.mark.given
 @pytest.mark.parametrize("how", ["default", "foreach", "fused"])
 def test_how_many_pytorch_launches(how: str) -> None:
-    """The default on the CPU is the loop; foreach has fewer, fused next to none."""
+    """On a CPU the default is the loop; foreach launches fewer, fused almost none."""
     counts = {}
     for name in ("default", "loop", "foreach", "fused"):
         more: dict[str, Any] = {"default": {}, "loop": {"foreach": False}}.get(name, {name: True})
@@ -102,7 +102,7 @@ def test_how_many_pytorch_launches(how: str) -> None:
 
 @pytest.mark.given
 def test_the_loop_is_that_of_pytorch() -> None:
-    """To the bit."""
+    """The given loop equals torch.optim.Adam to the bit."""
     mine, theirs = lists(DOUBLE, FLOAT), lists(DOUBLE, FLOAT)[0]
     adam = torch.optim.Adam(theirs, RATE, betas=(BETA1, BETA2), eps=EPS, foreach=False)
     for t in (1, 2, 3):
@@ -115,21 +115,21 @@ def test_the_loop_is_that_of_pytorch() -> None:
 
 
 def test_one_kind() -> None:
-    """Three tensors alike, whatever their sizes."""
+    """Three tensors of one kind, whatever their sizes."""
     yours = kinds(lists(DOUBLE, DOUBLE, DOUBLE)[0])
     assert yours == [[0, 1, 2]], f"yours {yours}, expected [[0, 1, 2]]"
 
 
 def test_two_dtypes() -> None:
-    """Each index stands in the list of its dtype."""
+    """Each index is in the list of its dtype."""
     yours = kinds(lists(FLOAT, DOUBLE, DOUBLE, FLOAT)[0])
     assert yours == [[0, 3], [1, 2]], f"yours {yours}, expected [[0, 3], [1, 2]]"
     yours = kinds(lists(DOUBLE, FLOAT)[0])
-    assert yours == [[0], [1]], f"float64 is met first: yours {yours}, expected [[0], [1]]"
+    assert yours == [[0], [1]], f"float64 comes first: yours {yours}, expected [[0], [1]]"
 
 
 def test_two_devices() -> None:
-    """Two GPUs are two, although both are cuda; here they have no memory."""
+    """Two GPUs are different devices though both are cuda; here they are fake tensors."""
     with FakeTensorMode():
         ps = [torch.empty(2, device=device) for device in ("cuda:0", "cuda:1", "cpu", "cuda:0")]
     yours = kinds(ps)
@@ -137,45 +137,47 @@ def test_two_devices() -> None:
 
 
 def test_no_tensor_no_kind() -> None:
-    """An empty list is none: foreach operators refuse it."""
+    """No tensors give no lists: foreach operators reject an empty one."""
     yours = kinds([])
     assert yours == [], f"yours {yours}, expected []"
 
 
 def test_one_parameter() -> None:
-    """Three steps, to the bit."""
+    """Three steps of a single parameter, to the bit."""
     compare(DOUBLE)
 
 
 def test_five_parameters() -> None:
-    """Each has its own gradient and its own state."""
+    """Each parameter has its own gradient and its own state."""
     compare(*[DOUBLE] * 5)
 
 
 @settings(max_examples=20)
 @given(st.lists(st.sampled_from([DOUBLE, FLOAT]), max_size=6))
 def test_any_parameters(dtypes: list[torch.dtype]) -> None:
-    """Of two dtypes mixed, or none at all."""
+    """Any mixture of two dtypes, or no parameters at all."""
     compare(*dtypes, steps=2)
 
 
 def test_it_is_done_in_place() -> None:
-    """The model holds these parameters, the checkpoint this state; nothing is returned."""
+    """The model holds these parameters, a checkpoint holds this state; nothing is returned."""
     every = lists(DOUBLE, FLOAT, DOUBLE)
     places = [[x.data_ptr() for x in xs] for xs in every]
     held = [list(xs) for xs in every]
     returned: object = foreach_step(*every, t=1)
     assert returned is None, f"yours returns {returned}, expected None"
-    assert places == [[x.data_ptr() for x in xs] for xs in every], "yours swapped storages"
+    assert places == [[x.data_ptr() for x in xs] for xs in every], (
+        "yours replaced the memory of a tensor"
+    )
     same = all(
         a is b for xs, ys in zip(held, every, strict=True) for a, b in zip(xs, ys, strict=True)
     )
-    assert same, "yours put other tensors into the lists that it was given"
+    assert same, "yours put other tensors into its argument lists"
 
 
 @pytest.mark.parametrize("count", [1, 20, 200])
 def test_seven_launches(count: int) -> None:
-    """However many parameters, if they are of one kind."""
+    """Any number of parameters of one kind."""
     every, again = lists(*[DOUBLE] * count), lists(*[DOUBLE] * count)
     yours = launches(lambda: foreach_step(*every, t=3))
     loop = launches(lambda: loop_step(*again, t=3))
@@ -186,34 +188,36 @@ def test_seven_launches(count: int) -> None:
 
 
 def test_fourteen_launches_for_two_kinds() -> None:
-    """Mixed dtypes are two lists for each operator, in whatever order they come."""
+    """Two dtypes mean two lists for each operator, in whatever order they are mixed."""
     every = lists(*[DOUBLE, FLOAT] * 10)
     yours = launches(lambda: foreach_step(*every, t=3))
     assert len(yours) <= 14, f"yours launches {len(yours)}, bar 14: {dict(Counter(yours))}"
 
 
 def test_no_launch_is_hidden() -> None:
-    """What runs on its own, past the mode or in another thread, is seen by the profiler."""
+    """The profiler sees operators that bypass the mode or run in another thread."""
     every = lists(*[DOUBLE] * 3)
     seen = {name.split(".")[1] for name in launches(lambda: foreach_step(*every, t=3))}
     with watched_operators() as names:
         foreach_step(*every, t=4)
     ran = {name.removeprefix("aten::") for name in names if "_foreach_" in name}
-    assert ran, "no foreach operator has run: the loop is what is to be replaced"
-    assert ran <= seen, f"yours runs {sorted(ran - seen)} where nothing counts"
+    assert ran, "no foreach operator has run: replace the loop by foreach operators"
+    assert ran <= seen, f"yours runs {sorted(ran - seen)} where `launches` does not see it"
 
     every = lists(*[DOUBLE] * 3)
     before = [x.tolist() for xs in every for x in xs]
     with Idle():  # type: ignore[no-untyped-call, unused-ignore]
         foreach_step(*every, t=1)
     after = [x.tolist() for xs in every for x in xs]
-    assert before == after, "yours writes where nothing counts: past the mode, or in a thread"
+    assert before == after, (
+        "yours writes where `launches` does not see it: past the mode, or in a thread"
+    )
 
 
 def test_each_list_is_of_one_kind() -> None:
-    """On a GPU a mixed list is taken apart, and each tensor is launched for itself."""
+    """On a GPU, a mixed list is split and each tensor launched separately."""
     every = lists(DOUBLE, FLOAT, DOUBLE, FLOAT)
     with Lists() as lists_seen:
         foreach_step(*every, t=1)
     mixed = sorted({name for name, dtypes in lists_seen.dtypes if len(dtypes) > 1})
-    assert not mixed, f"yours gives {mixed} tensors of two dtypes in one list"
+    assert not mixed, f"yours passes {mixed} tensors of two dtypes in one list"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence
 
-# Each shape as yours and as PyTorch's.
+# Each shape, as yours and as PyTorch's.
 SHAPES: dict[str, tuple[Callable[[], Callable[[int], float]], Callable[[Any], Any]]] = {
     "warmup": (lambda: warmup(0.1, 4), lambda o: theirs.LinearLR(o, 0.1, total_iters=4)),
     "cosine": (lambda: cosine(5), lambda o: theirs.CosineAnnealingLR(o, 5)),
@@ -49,7 +49,7 @@ def lrs(of: torch.optim.Optimizer) -> list[float]:
 
 
 def built(names: Sequence[str], milestones: Sequence[int], *start: float, by: Any = kata) -> Any:
-    """Return an optimizer with your schedules, and one with PyTorch's; each with its `step`."""
+    """Return an optimizer with your schedules, and one with PyTorch's."""
     mine, right = optimizer(*start), optimizer(*start)
     schedules = [by.Schedule(mine, SHAPES[name][0]()) for name in names]
     yours = by.Sequential(schedules, milestones)
@@ -66,7 +66,7 @@ def compare(
     steps: int,
     edits: Mapping[int, float] = MappingProxyType({}),
 ) -> None:
-    """Step all, and compare the lrs after each step; `edits` are made by hand after a step."""
+    """Step all and compare the lrs after each step; `edits` sets an lr by hand after a step."""
     __tracebackhide__ = True
     for t in range(steps + 1):
         for one, each in ((mine, yours), (right, made)):
@@ -96,7 +96,7 @@ def test_one_halved_each_step() -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_schedule_alone(name: str) -> None:
-    """Twelve steps, two groups, and factors of 0 on the way."""
+    """Twelve steps, two groups, including factors of 0."""
     mine, right = optimizer(0.3, 0.07), optimizer(0.3, 0.07)
     factor, make = SHAPES[name]
     compare(mine, [Schedule(mine, factor())], right, [make(right)], steps=12)
@@ -105,7 +105,7 @@ def test_a_schedule_alone(name: str) -> None:
 @pytest.mark.parametrize("lr", [8.0, 0.0])
 @pytest.mark.parametrize("name", SHAPES)
 def test_an_edit_by_hand_stays(name: str, lr: float) -> None:
-    """The chain goes on from whatever lr it finds, 0 included: it is the factor that decides."""
+    """The chain continues from any lr, even 0: only the factor decides between the forms."""
     mine, right = optimizer(0.3), optimizer(0.3)
     factor, make = SHAPES[name]
     compare(mine, [Schedule(mine, factor())], right, [make(right)], steps=4, edits={2: lr})
@@ -120,36 +120,36 @@ def test_two_schedules_multiply() -> None:
 
 
 def test_warmup_then_cosine() -> None:
-    """The sequence that most runs have."""
+    """The most common sequence."""
     mine, yours, right, made = built(("warmup", "cosine"), (4,), 0.3, 0.07)
     compare(mine, [yours], right, [made], steps=9)
 
 
 def test_three_in_a_row() -> None:
-    """Each begins at its own t = 0, whatever the earlier one has left."""
+    """Each begins at its own t = 0, whatever lr the one before left."""
     mine, yours, right, made = built(("exponential", "warmup", "cosine"), (3, 5), 0.3)
     compare(mine, [yours], right, [made], steps=12)
 
 
 def test_an_edit_ends_at_the_milestone() -> None:
-    """The closed form asks the base, and not the lr."""
+    """The closed form uses the base, not the current lr."""
     mine, yours, right, made = built(("exponential", "exponential"), (4,), 0.3)
     compare(mine, [yours], right, [made], steps=7, edits={2: 8.0, 5: 2.0})
 
 
 def test_only_the_lr_is_written() -> None:
-    """Momentum, decay and the base stay."""
+    """Momentum, decay and the base stay unchanged."""
     mine, yours, _, _ = built(("warmup", "cosine"), (2,), 0.3)
     before = {key: value for key, value in mine.param_groups[0].items() if key != "lr"}
     for _ in range(4):
         yours.step()
     after = {key: value for key, value in mine.param_groups[0].items() if key != "lr"}
     changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    assert not changed, f"yours changes {changed} of the group, expected the lr alone"
+    assert not changed, f"yours changes {changed} in the group, expected only lr"
 
 
 def test_the_state_is_made_of_numbers() -> None:
-    """A checkpoint of text can hold it: no factor, no optimizer."""
+    """A text file can hold it: no factor functions, no optimizer."""
     _, yours, _, _ = built(("warmup", "cosine"), (2,), 0.3)
     yours.step()
     try:
@@ -160,13 +160,15 @@ def test_the_state_is_made_of_numbers() -> None:
 
 
 def test_the_state_is_a_snapshot() -> None:
-    """It stays as it was when the schedule goes on, and what is done to it reaches no schedule."""
+    """Stepping does not change a saved state, and changing the state affects no schedule."""
     one, yours, _, _ = built(("warmup", "cosine"), (3,), 0.3)
     yours.step()
     state = yours.state_dict()
     text = json.dumps(state)
     yours.step()
-    assert text == json.dumps(state), "the state changes as the schedule goes on, expected a copy"
+    assert text == json.dumps(state), (
+        "the saved state changes when the schedule steps, expected a copy"
+    )
 
     spoil(state)
     yours.step()
@@ -183,7 +185,7 @@ def spoil(value: Any) -> None:
 
 
 def test_it_is_written_here() -> None:
-    """Without the schedulers that it rebuilds."""
+    """Without torch.optim.lr_scheduler."""
     one = optimizer(0.3)
     with forbids(kata, "torch.optim.lr_scheduler") as fresh:
         schedules = [fresh.Schedule(one, fresh.exponential(0.5)) for _ in range(2)]
@@ -194,9 +196,9 @@ def test_it_is_written_here() -> None:
 @pytest.mark.parametrize("first", ["optimizer", "schedule"])
 @pytest.mark.parametrize("stop", range(8))
 def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
-    """Stopped after any step, also at a milestone and with an edit: bit for bit the same.
+    """Stopped after any step, also at a milestone or after an edit: equal to the bit.
 
-    An optimizer that is loaded has other dicts in its param_groups than it was built with.
+    Loading an optimizer replaces the dicts in its param_groups.
     """
     names, milestones, later = ("warmup", "exponential", "cosine"), (3, 5), []
     one, yours, _, _ = built(names, milestones, 0.3, 0.07)
@@ -208,7 +210,7 @@ def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
         yours.step()
         later += [lrs(one)] if t >= stop else []
 
-    # In a process that knows nothing, built with another lr, which the checkpoint overrules.
+    # As in a new process: built with another lr, which the checkpoint overwrites.
     with forbids(kata, "torch.optim.lr_scheduler") as fresh:
         other, resumed, _, _ = built(names, milestones, 5.0, 6.0, by=fresh)
     state, of_optimizer = json.loads(saved)
@@ -216,18 +218,18 @@ def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
         other.load_state_dict(of_optimizer)
     before = lrs(other)
     returned: object = resumed.load_state_dict(state)
-    assert lrs(other) == before, f"load_state_dict: lrs yours {lrs(other)}, before {before}"
+    assert lrs(other) == before, f"lrs after load_state_dict: yours {lrs(other)}, before {before}"
     if first == "schedule":
         other.load_state_dict(of_optimizer)
     assert returned is None, f"yours returns {returned}, expected None"
-    assert [state, of_optimizer] == json.loads(saved), "load_state_dict changes the state it reads"
+    assert [state, of_optimizer] == json.loads(saved), "your load_state_dict changes its argument"
     for t, right in enumerate(later, stop):
         if t == 1:
             other.param_groups[0]["lr"] = 8.0
         resumed.step()
         assert lrs(other) == right, (
             f"stopped at {stop}, after step {t + 1}: lrs yours {lrs(other)}, expected {right}, as"
-            f" without the stop; {first} loaded first"
+            f" without the stop; the {first} was loaded first"
         )
 
 
@@ -238,7 +240,7 @@ def test_a_resumed_run_has_the_same_lrs(stop: int, first: str) -> None:
     st.lists(st.integers(1, 9), min_size=1, max_size=3),
 )
 def test_any_sequence(names: list[str], milestones: list[int]) -> None:
-    """Two to four schedules; two milestones may meet, and then one schedule has no turn."""
+    """Two to four schedules; if two milestones coincide, one schedule never runs."""
     milestones = sorted(milestones)
     mine, yours, right, made = built(names[: len(milestones) + 1], milestones, 0.3, 0.07)
     compare(mine, [yours], right, [made], steps=13)

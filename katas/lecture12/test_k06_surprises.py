@@ -1,4 +1,4 @@
-"""Tests of k06_surprises: the programs are run with the schedulers of torch.optim."""
+"""Tests of k06_surprises: your rows are compared with runs of the programs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def predicted() -> dict[str, float]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.last_lr(), fresh.last_lr()
-        assert rows == again, "called again, `last_lr` returns other rows"
+        assert rows == again, "`last_lr` returns different rows when called again"
         return {str(name): float(lr) for name, lr in rows.items()}
 
 
@@ -59,14 +59,14 @@ def test_a_program_without_surprises() -> None:
 
 
 def test_every_program_is_there() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """One row for each program and no others; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(PROGRAMS), f"yours has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lr(name: str) -> None:
-    """The lr when the program has ended."""
+    """The lr at the end of the program."""
     yours = predicted()[name]
     near = yours == pytest.approx(measure(PROGRAMS[name]), abs=1e-4)
-    assert near, f"{name}: yours {yours}, and PyTorch's is another. {RULES[name]}"
+    assert near, f"{name}: yours {yours} is not PyTorch's. {RULES[name]}"

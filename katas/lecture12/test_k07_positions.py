@@ -1,4 +1,4 @@
-"""Tests of k07_positions: optimizers that were built in one order, and loaded in another."""
+"""Tests of k07_positions: optimizers built in one order and loaded in another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def built(*groups: str, lrs: tuple[float, ...] = (0.1, 0.01), step: bool = True)
 
 
 def momenta(optimizer: Any) -> dict[str, list[float]]:
-    """Return what each parameter has as its momentum, by its place among the groups' names."""
+    """Return each parameter's momentum, by its position in the groups' names."""
     return {
         name: optimizer.state[parameter]["momentum_buffer"].tolist()
         for group in optimizer.param_groups
@@ -71,12 +71,12 @@ def check(old: Any, *groups: str) -> Any:
 
 @pytest.mark.given
 def test_one_order() -> None:
-    """Where nothing has moved, position and name agree."""
+    """If nothing was reordered, position and name agree."""
     check(built("ab"), "ab")
 
 
 def test_two_parameters() -> None:
-    """Saved by [a, b], loaded into [b, a]: nobody is told, and both learn with the wrong past."""
+    """Saved by [a, b], loaded into [b, a]: both would silently train with the wrong momentum."""
     check(built("ab"), "ba")
 
 
@@ -88,11 +88,11 @@ def test_two_groups() -> None:
 
 
 def test_the_names_stay_where_they_are() -> None:
-    """The next checkpoint is made of them, and is resumed in its turn."""
+    """The next checkpoint saves them, and must be resumable too."""
     new = check(built("ab", "c"), "ba", "c")
     yours = [group["param_names"] for group in new.state_dict()["param_groups"]]
     assert [["b", "a"], ["c"]] == yours, (
-        f"the optimizer was built over [b, a] and [c], and says {yours} now: load_state_dict takes"
+        f"the optimizer was built over [b, a] and [c], but now has {yours}: load_state_dict takes"
         " over the saved names, in the saved order"
     )
     check(new, "ac", "b")
@@ -105,27 +105,27 @@ def test_what_is_saved_stays() -> None:
     new = built("cab", step=False)
     with unchanged(saved=saved["state"]):
         resume(new, saved)
-    assert before == saved["param_groups"], "your code has written to the groups of `saved`"
+    assert before == saved["param_groups"], "yours changes the groups of `saved`"
     first = momenta(new)
     resume(new, saved)
-    assert first == momenta(new), f"resumed twice, yours has {momenta(new)}, and once {first}"
+    assert first == momenta(new), f"resumed twice, yours has {momenta(new)}; resumed once, {first}"
     assert "cab" == "".join(first), f"yours has state for {[*first]}, expected c, a, b"
     resume(new, built("abc", step=False).state_dict())
     assert not new.state, (
-        "a checkpoint of before the first step has no state: yours keeps what the optimizer had,"
+        "a checkpoint from before the first step has no state: yours keeps the optimizer's old one,"
         f" {momenta(new)}"
     )
-    # What PyTorch does with positions stays as it was: no hook is left on the optimizer.
+    # PyTorch's own load_state_dict still goes by position: no hook is left on the optimizer.
     new.load_state_dict(saved)
     yours = [group["param_names"] for group in new.param_groups]
     assert [[*"abc"]] == yours, (
         f"after resume(), the optimizer's own load_state_dict leaves the names {yours}, expected"
-        " those that were saved: yours has left a hook"
+        " the saved ones: yours has left a hook"
     )
 
 
 def test_a_name_that_is_new() -> None:
-    """A KeyError: to begin with another's state is worse than to stop. What is gone is no error."""
+    """A new name raises KeyError: stopping beats starting from nothing. A removed one does not."""
     new = built("ax", lrs=(0.5,), step=False)
     said = "loads it"
     try:
@@ -135,26 +135,26 @@ def test_a_name_that_is_new() -> None:
     assert "x" in said, f"`saved` has a and b, the optimizer a and x: yours {said}"
     yours = (new.param_groups[0]["lr"], len(new.state))
     assert (0.5, 0) == yours, f"lr and states of the optimizer: yours {yours}, expected (0.5, 0)"
-    # A layer was removed: its state goes too, or the next checkpoint has it under another's number.
+    # A layer was removed: drop its state, or the next checkpoint saves it under another number.
     new = check(built("abc"), "cb")
     states = len(new.state)
     assert states == 2, (
         f"saved by [a, b, c], resumed by [c, b]: yours leaves {states} states in the optimizer,"
-        " expected two: that of a belongs to none of its parameters"
+        " expected two: a's state belongs to none of its parameters"
     )
     check(new, "bc")
 
 
 @pytest.mark.given
 def test_another_number_of_groups() -> None:
-    """PyTorch refuses that with a ValueError, and so it stays."""
+    """PyTorch raises ValueError for that, and yours must too."""
     for old, new in ((("ab", "c"), ("abc",)), (("abc",), ("ab", "c"))):
         with pytest.raises(ValueError):  # noqa: PT011 - whichever message
             resume(built(*new, step=False), built(*old).state_dict())
 
 
 def test_a_run_goes_on() -> None:
-    """AdamW, a model whose layers were sorted: to the bit as if it had not stopped."""
+    """AdamW and a model whose layers were reordered: equal to the uninterrupted run, to the bit."""
 
     def model(names: str) -> nn.ModuleDict:
         torch.manual_seed(3)
@@ -167,7 +167,7 @@ def test_a_run_goes_on() -> None:
     def steps(net: nn.ModuleDict, optim: torch.optim.Optimizer) -> None:
         for number in range(3):
             optim.zero_grad()
-            # z is out of the game: without a gradient it has no state.
+            # z is unused: without a gradient it has no state.
             out = net["x"](net["y"](torch.full((1, 3), 2.0 + number, dtype=torch.float64)))
             out.square().sum().backward()
             optim.step()
@@ -182,4 +182,4 @@ def test_a_run_goes_on() -> None:
     steps(sorted_, new)
     theirs = whole.state_dict()
     apart = [name for name, x in sorted_.state_dict().items() if not torch.equal(x, theirs[name])]
-    assert not apart, f"three steps after the resume {apart} differ from the run without a stop"
+    assert not apart, f"three steps after the resume, {apart} differ from the uninterrupted run"

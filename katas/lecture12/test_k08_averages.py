@@ -1,4 +1,4 @@
-"""Tests of k08_averages: clip_grad_norm_, AveragedModel and update_bn say what is right."""
+"""Tests of k08_averages: clip_grad_norm_, AveragedModel and update_bn are the oracles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def grads_of(parameters: list[nn.Parameter]) -> list[list[float] | None]:
 
 
 def network(momentum: float | None = 0.3) -> nn.Sequential:
-    """Return a model with two BatchNorms, in float64, whose weights are drawn anew each time."""
+    """Return a float64 model with two BatchNorms and newly drawn weights."""
     layers = nn.Linear(3, 4), nn.BatchNorm1d(4, momentum=momentum), nn.ReLU(), nn.BatchNorm1d(4)
     model = nn.Sequential(*layers).double()
     model(torch.randn(5, 3, dtype=torch.float64))
@@ -74,7 +74,7 @@ ROOTS = [math.sqrt(2), -math.sqrt(3)]
     ids=["one", "three", "zero"],
 )
 def test_clip(grads: tuple[Any, ...], max_norm: float) -> None:
-    """One factor for all, and the norm from before; small gradients stay as they are."""
+    """One factor for all gradients, and the norm before; small gradients do not change."""
     yours, theirs = with_grads(*grads), with_grads(*grads)
     norm = kata.clip(yours, max_norm)
     right = nn.utils.clip_grad_norm_(theirs, max_norm, foreach=False)
@@ -88,26 +88,28 @@ def test_clip(grads: tuple[Any, ...], max_norm: float) -> None:
 
 
 def test_clip_takes_an_iterator_and_writes_in_place() -> None:
-    """``model.parameters()`` can be read one time; a gradient may be a view of a larger buffer."""
+    """``model.parameters()`` can be read once; a gradient may be a view of a larger buffer."""
     parameters = with_grads(ROOTS, None)
     before = parameters[0].grad
     assert before is not None
     bucket = before.view(1, 2)
     with unchanged(weights=[each.detach() for each in parameters]):
         kata.clip(iter(parameters), 0.1)
-    assert before is parameters[0].grad, "the gradient of yours is another tensor than before"
+    assert before is parameters[0].grad, "yours replaces the gradient by a new tensor"
     assert before.norm().item() == pytest.approx(0.1, rel=1e-5), f"yours has norm {before.norm()}"
     norm = bucket.norm().item()
     assert norm == pytest.approx(0.1, rel=1e-5), (
-        f"a view of the gradient has norm {norm}, expected 0.1: yours has exchanged what is below"
-        " the gradient, as .data does; write with an operator that ends in _"
+        f"a view of the gradient has norm {norm}, expected 0.1: yours has replaced the memory of"
+        " the gradient, as assigning .data does; use an operator that ends in _"
     )
-    assert parameters[1].grad is None, f"without a gradient there is none: {parameters[1].grad}"
+    assert parameters[1].grad is None, (
+        f"a parameter without a gradient now has one: {parameters[1].grad}"
+    )
 
 
 @pytest.mark.parametrize("bad", [math.inf, math.nan])
 def test_clip_with_a_bad_gradient(bad: float) -> None:
-    """One infinity, and the other gradients are 0; one NaN, and they are NaN."""
+    """One infinite gradient makes the finite ones 0; one NaN makes all of them NaN."""
     yours, theirs = with_grads([1.0, bad], [2.0]), with_grads([1.0, bad], [2.0])
     kata.clip(yours, 1.0)
     nn.utils.clip_grad_norm_(theirs, 1.0)
@@ -117,17 +119,19 @@ def test_clip_with_a_bad_gradient(bad: float) -> None:
 
 
 def test_clip_reads_no_value() -> None:
-    """On a GPU, to ask whether the norm is larger is to wait for all that was launched."""
+    """On a GPU, reading the norm in Python waits for everything launched before."""
     parameters = with_grads(ROOTS, ROOTS)
     with watched_operators() as names:
         kata.clip(parameters, 0.5)
     reads = [name for name in names if name == "aten::_local_scalar_dense"]
-    assert not reads, f"yours reads {len(reads)} values of tensors, expected none: clamp the factor"
+    assert not reads, (
+        f"yours reads {len(reads)} values from tensors, expected none: clamp the factor"
+    )
 
 
 @pytest.mark.parametrize("decay", [None, 0.9, 0.25, 0.0])
 def test_averages(decay: float | None) -> None:
-    """SWA without a decay, EMA with one; four models."""
+    """Four models: SWA without a decay, EMA with one."""
     theirs = AveragedModel(
         network(), multi_avg_fn=None if decay is None else get_ema_multi_avg_fn(decay)
     )
@@ -140,7 +144,7 @@ def test_averages(decay: float | None) -> None:
 
 
 def test_buffers_are_those_of_the_last_model() -> None:
-    """The counter of batches too, which is a whole number and stays one."""
+    """Including the batch counter, which must stay an integer."""
     yours, model = network(), network()
     for _ in range(3):
         model(torch.randn(4, 3, dtype=torch.float64))
@@ -151,7 +155,7 @@ def test_buffers_are_those_of_the_last_model() -> None:
 
 
 def test_update_writes_to_the_average_alone() -> None:
-    """In place, without a graph; the model trains on and knows of no average."""
+    """In place and without a graph; the model itself does not change."""
     yours, model = network(), network()
     before = [*yours.parameters(), *yours.buffers()]
     memory = [each.data_ptr() for each in before]
@@ -160,9 +164,9 @@ def test_update_writes_to_the_average_alone() -> None:
     after = [*yours.parameters(), *yours.buffers()]
     same = all(old is new for old, new in zip(before, after, strict=True))
     same &= memory == [each.data_ptr() for each in after]
-    assert same, "the parameters or buffers of yours are other tensors, or in other memory"
+    assert same, "yours replaces parameters or buffers, or moves them to other memory"
     assert all(each.is_leaf and each.requires_grad for each in yours.parameters()), (
-        "a parameter of yours is the result of an operation now, and not a leaf"
+        "a parameter is now the result of an operation and no longer a leaf"
     )
     model(torch.randn(4, 3, dtype=torch.float64))
     assert not any(
@@ -173,7 +177,7 @@ def test_update_writes_to_the_average_alone() -> None:
 
 @pytest.mark.parametrize("training", [True, False])
 def test_refresh(*, training: bool) -> None:
-    """As update_bn: the mean over batches, each with one weight, in both layers."""
+    """As update_bn does: the mean over batches, all weighted equally, in both layers."""
     batches = [torch.randn(size, 3, dtype=torch.float64) + size for size in (4, 7, 2)]
     yours = network().train(training)
     theirs = copy.deepcopy(yours)
@@ -184,7 +188,7 @@ def test_refresh(*, training: bool) -> None:
 
 @pytest.mark.parametrize("training", [True, False])
 def test_refresh_puts_things_back(*, training: bool) -> None:
-    """Modes, a frozen layer's too, and each layer's own momentum; no parameter sees a gradient."""
+    """Modes, even of a frozen layer, and each layer's momentum; no parameter gets a gradient."""
     model = network().train(training)
     model[3].eval()
     before = {name: layer.training for name, layer in model.named_modules()}
@@ -195,16 +199,18 @@ def test_refresh_puts_things_back(*, training: bool) -> None:
     with unchanged(weights=list(model.parameters()), batches=batches):
         kata.refresh(model, batches)
     momenta = [layer.momentum for layer in kata.norms(model)]
-    assert [0.3, 0.1] == momenta, f"the momenta of yours are {momenta}, expected [0.3, 0.1]"
+    assert [0.3, 0.1] == momenta, f"momenta after yours {momenta}, expected [0.3, 0.1]"
     modes = {name: layer.training for name, layer in model.named_modules()}
-    assert before == modes, f"training, by module: yours {modes}, before it was {before}"
+    assert before == modes, f"training, by module: after yours {modes}, before {before}"
     moved = [name for name, x in model.named_buffers() if x.data_ptr() != buffers[name]]
-    assert not moved, f"{moved} of yours are other tensors than before: write in place"
-    assert [False, False] == seen, f"two batches, and grad mode of yours is {seen}: a graph is made"
+    assert not moved, f"yours moves {moved} to other memory: write in place"
+    assert [False, False] == seen, (
+        f"grad mode during your two batches is {seen}: that builds a graph"
+    )
 
 
 def test_they_are_written_here() -> None:
-    """PyTorch's own have names that you know: this is what is in them."""
+    """Without the functions of torch.nn.utils and torch.optim.swa_utils."""
     with forbids(kata, *FORBIDDEN) as fresh:
         parameters = with_grads(ROOTS)
         fresh.clip(parameters, 0.1)

@@ -1,4 +1,4 @@
-"""Tests of k09_unrepeatable: each program is run again, where something else is different."""
+"""Tests of k09_unrepeatable: each program is run again with something else changed."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ print(json.dumps(vocabulary(sys.argv[1])))
 
 @pytest.mark.given
 def test_vocabulary() -> None:
-    """Each word has a number of its own."""
+    """Each word has its own number."""
     yours = vocabulary(TEXT)
     assert set(TEXT.split()) == set(yours), f"yours numbers the words {sorted(yours)}"
     numbers = sorted(yours.values())
-    assert [*range(16)] == numbers, f"16 words, and the numbers of yours are {numbers}"
+    assert [*range(16)] == numbers, f"yours numbers the 16 words {numbers}, expected 0 to 15"
 
 
 def test_vocabulary_in_another_process(pytestconfig: pytest.Config) -> None:
-    """The embedding that was trained yesterday is looked up with today's numbers."""
+    """An embedding trained yesterday is looked up with today's numbers."""
     mine = vocabulary(TEXT)
-    # The hash of a text is salted anew in each process, unless this variable is set.
+    # Each process salts the hash of a string differently, unless this variable is set.
     other = "4711" if os.environ.get("PYTHONHASHSEED") != "4711" else "4712"
     done = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-W", "ignore", "-c", PROGRAM, TEXT],
@@ -67,27 +67,27 @@ def test_vocabulary_in_another_process(pytestconfig: pytest.Config) -> None:
     moved = [word for word, number in json.loads(done.stdout).items() if mine[word] != number]
     assert not moved, (
         f"in another process {len(moved)} of 16 words have other numbers: {moved}. In which order"
-        " does a set hand out its elements?"
+        " does a set yield its elements?"
     )
 
 
 @pytest.mark.given
 def test_split() -> None:
-    """Each number stands there one time."""
+    """Each number occurs once."""
     yours = split(30, 1)
-    assert [*range(30)] == sorted(yours), f"yours is no order of 30 numbers: {yours}"
+    assert [*range(30)] == sorted(yours), f"yours is not a permutation of 30 numbers: {yours}"
 
 
 def test_split_again() -> None:
-    """One seed, one order; and the caller's generators are as they were."""
+    """One seed gives one order, and the caller's generators do not change."""
     first, other = split(30, 1), split(30, 2)
     with unchanged():
         again = split(30, 1)
     assert first == again, (
-        f"seed 1 twice\nfirst  {first}\nsecond {again}\nWhose generator has been seeded, and whose"
-        " has drawn?"
+        f"seed 1 twice\nfirst  {first}\nsecond {again}\nWhich generator was seeded, and which"
+        " one was used?"
     )
-    assert first != other, f"seed 2 gives the order of seed 1: yours {first}"
+    assert first != other, f"seeds 1 and 2 give the same order: yours {first}"
 
 
 def idle() -> None:
@@ -95,7 +95,7 @@ def idle() -> None:
 
 
 def loaded() -> None:
-    """Read eight samples in their order: nothing is shuffled."""
+    """Read eight samples in order, without shuffling."""
     data: Any = range(8)
     list(DataLoader(data))
 
@@ -110,30 +110,33 @@ def test_epochs() -> None:
 
 
 def test_epochs_with_an_evaluation() -> None:
-    """One that shuffles nothing must not change the epoch after it."""
+    """Even an evaluation without shuffling must not change the next epoch."""
     for seed in range(4):
         without, with_one = epochs(seed, idle), epochs(seed, loaded)
         assert without == with_one, (
             f"seed {seed}\nwithout an evaluation {without}\nwith one              {with_one}\n"
-            "When an epoch begins, a DataLoader draws a seed for its workers, also if it has none"
+            "A DataLoader draws a seed for its workers when an epoch begins, even if it has no"
+            " workers"
         )
 
 
 def test_epochs_by_seed() -> None:
-    """The second epoch has another order than the first, and another seed another one."""
+    """The second epoch's order differs from the first, and each seed gives its own."""
     torch.manual_seed(0)
     orders = [epochs(seed, idle) for seed in range(6)]
     torch.manual_seed(9)
     again = [epochs(seed, loaded) for seed in range(6)]
-    assert orders == again, f"the caller decides, not the seed: yours {orders[0]}, then {again[0]}"
+    assert orders == again, (
+        f"the caller's generator decides, not the seed: yours {orders[0]}, then {again[0]}"
+    )
     alike = [seed for seed, (first, second) in enumerate(orders) if first == second]
-    assert not alike, f"both epochs have one order with the seeds {alike}: yours {orders}"
+    assert not alike, f"with the seeds {alike} both epochs have the same order: yours {orders}"
     firsts = {tuple(first) for first, _ in orders}
-    assert len(firsts) == 6, f"six seeds, and yours has {len(firsts)} orders"
+    assert len(firsts) == 6, f"six seeds give only {len(firsts)} orders in yours"
 
 
 def test_none_seeds_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To put the state back afterwards is too late for a thread that has drawn meanwhile."""
+    """Restoring the state afterwards is too late for a thread that draws in between."""
     seeded: list[str] = []
     owners: tuple[Any, ...] = (torch, torch.random, np.random, random)
     for owner in owners:
@@ -143,15 +146,15 @@ def test_none_seeds_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     before, seen = torch.get_rng_state(), []
     split(9, 1)
     epochs(1, lambda: seen.append(torch.get_rng_state()))
-    assert not seeded, f"yours calls {seeded}, which belongs to the whole process"
+    assert not seeded, f"yours calls {seeded}, which seeds the whole process"
     assert all(torch.equal(before, each) for each in seen), (
-        "when `evaluate` is called, the generator of the process is another than it was: has yours"
+        "when `evaluate` is called, the process's generator has changed: has yours"
         " seeded it, or drawn from it?"
     )
 
 
 def finishing(order: tuple[int, ...], values: list[float]) -> list[Callable[[], float]]:
-    """Return jobs that have all begun before one ends, and then end in this order."""
+    """Return jobs that all start before any ends, and then end in this order."""
     begun = Barrier(len(values))
     ended = [Event() for _ in values]
 
@@ -160,7 +163,7 @@ def finishing(order: tuple[int, ...], values: list[float]) -> list[Callable[[], 
         place = order.index(number)
         if place:
             ended[order[place - 1]].wait(10)
-            # So long that whoever waits for the one before has seen it end.
+            # Long enough that whoever waits for the previous job has seen it end.
             Event().wait(0.01)
         ended[number].set()
         return values[number]
@@ -170,26 +173,26 @@ def finishing(order: tuple[int, ...], values: list[float]) -> list[Callable[[], 
 
 @pytest.mark.given
 def test_total() -> None:
-    """The sum of all, run at the same time: each job waits until the others have begun."""
+    """The sum of jobs that run at once: each waits until the others have begun."""
     yours = total(finishing((2, 0, 1), [1.0, 2.5, 4.0]))
     assert yours == 7.5, f"1 + 2.5 + 4: yours {yours}"
 
 
 def test_total_on_a_busy_machine() -> None:
-    """Whichever ends first: a sum of floats depends on the order."""
+    """Whichever job ends first: a sum of floats depends on the order."""
     values = [1e16, 1.0, -1e16]
     orders = list(permutations(range(3)))
     yours = {order: total(finishing(order, values)) for order in orders}
     assert len(set(yours.values())) == 1, (
-        f"{values}, by the order in which the jobs end: yours {yours}"
+        f"sums of {values}, by the order in which the jobs end: yours {yours}"
     )
 
 
 class Dirty(TorchDispatchMode):
-    """Memory that was used before: what `empty` returns holds numbers."""
+    """Makes `empty` return memory that was used before and holds numbers."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run it."""
+        """Run the operator, then fill new memory."""
         result = func(*args, **(kwargs or {}))
         if "empty" in func.__name__:
             result.fill_(2.0**0.5)
@@ -198,14 +201,14 @@ class Dirty(TorchDispatchMode):
 
 @pytest.fixture
 def deterministic() -> Iterator[None]:
-    """Fill what is uninitialised with NaN, for a test."""
+    """Fill uninitialised memory with NaN during a test."""
     torch.use_deterministic_algorithms(mode=True)
     yield
     torch.use_deterministic_algorithms(mode=False)
 
 
 def check(yours: torch.Tensor, where: str) -> None:
-    """Compare the counts of 0 0 3 1 0 below 5."""
+    """Compare with the counts of 0 to 4 in [0, 0, 3, 1, 0]."""
     __tracebackhide__ = True
     expected = torch.tensor([3.0, 1.0, 0.0, 1.0, 0.0])
     assert expected.dtype == yours.dtype, f"yours has dtype {yours.dtype}"
@@ -216,7 +219,7 @@ PLACES = [0, 0, 3, 1, 0]
 
 
 def test_histogram_in_used_memory() -> None:
-    """A new process has fresh memory, which is often zero."""
+    """A new process gets fresh memory, which is often zero; a busy one does not."""
     with Dirty():  # type: ignore[no-untyped-call, unused-ignore]
         yours = histogram(torch.tensor(PLACES), 5)
     check(yours, "where the memory was used before")
@@ -225,7 +228,7 @@ def test_histogram_in_used_memory() -> None:
 
 @pytest.mark.usefixtures("deterministic")
 def test_histogram_where_pytorch_looks() -> None:
-    """With use_deterministic_algorithms, memory that is read unwritten shows."""
+    """use_deterministic_algorithms exposes reads of uninitialised memory."""
     places = torch.tensor(PLACES)
     with unchanged(places=places):
         yours = histogram(places, 5)

@@ -1,4 +1,4 @@
-"""Tests of k10_resume: a run that was stopped is compared with one that was not, to the bit."""
+"""Tests of k10_resume: a resumed run is compared with an uninterrupted one, to the bit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTS: dict[str, Any] = {
     "flips of random": lambda run: random.getstate(),
     "dropout, by the global generator of torch": lambda run: torch.get_rng_state(),
 }
-# Run by another process: it knows the file alone.
+# Run by another process, which has nothing but the file.
 PROGRAM = """
 import sys
 import torch
@@ -51,22 +51,22 @@ print(*[run.step().hex() for _ in range(6)])
 
 
 def trained(steps: int, seed: int = 5) -> Run:
-    """Return a run after so many steps."""
+    """Return a run after this many steps."""
     run = Run(seed)
     for _ in range(steps):
         run.step()
-    # An evaluation draws too: the seed and the number of steps do not lead here.
+    # An evaluation draws too: seed and number of steps alone do not reproduce this state.
     torch.rand(())
     return run
 
 
 def losses(run: Run, count: int = 6) -> list[float]:
-    """Return the next losses."""
+    """Return the losses of the next steps."""
     return [run.step() for _ in range(count)]
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are equal to the bit, tensors in them too."""
+    """Whether two values are equal to the bit, including the tensors in them."""
     if other is None:
         return one is None
     if isinstance(one, torch.Tensor):
@@ -88,7 +88,7 @@ def leaves(value: Any) -> list[Any]:
 
 
 def stored(state: dict[str, Any]) -> BytesIO:
-    """Return the file that torch.save makes of a state."""
+    """Return the file that torch.save writes for a state."""
     file = BytesIO()
     torch.save(state, file)
     file.seek(0)
@@ -96,7 +96,7 @@ def stored(state: dict[str, Any]) -> BytesIO:
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a state as a checkpoint brings it back."""
+    """Return a state after saving and loading it."""
     __tracebackhide__ = True
     why = ""
     try:
@@ -104,14 +104,14 @@ def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
     except (UnpicklingError, TypeError) as error:
         why = str(error).partition("\n")[0]
     raise AssertionError(
-        f"yours holds {sorted(state)}, and torch.load refuses it: {why}\nexpected tensors, numbers,"
+        f"yours holds {sorted(state)}, and torch.load rejects it: {why}\nexpected tensors, numbers,"
         " strings and containers of these; see weights_only in torch/serialization.py"
     )
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_is_back(part: str) -> None:
-    """After five steps; loaded into a run with another seed that is in mid-epoch itself."""
+    """Saved after five steps, loaded into a run with another seed in the middle of an epoch."""
     old = trained(5)
     expected = copy.deepcopy(PARTS[part](old))
     state = through_a_file(save(old))
@@ -120,13 +120,13 @@ def test_each_part_is_back(part: str) -> None:
     yours = PARTS[part](new)
 
     assert alike(expected, yours), (
-        f"{part}: another value than before the stop\nexpected {str(expected)[:200]}\n"
+        f"{part}: not the value before the stop\nexpected {str(expected)[:200]}\n"
         f"yours    {str(yours)[:200]}"
     )
 
 
 def test_a_state_is_plain() -> None:
-    """Tensors, numbers and strings, the weights among them: no pickle, and no name of a file."""
+    """Tensors, numbers and strings, including the weights: no pickled objects, no file names."""
     run = trained(4)
     found = leaves(save(run))
     plain = torch.Tensor | int | float | str | None
@@ -138,14 +138,14 @@ def test_a_state_is_plain() -> None:
     weights = run.model.state_dict().items()
     missing = [name for name, weight in weights if not {*weight.flatten().tolist()} <= numbers]
     assert not missing, (
-        f"expected the numbers of the model in it, yours is without those of {missing}: whoever"
-        " opens the file reads numbers, and runs no pickle"
+        f"expected the model's numbers in the state, yours lacks those of {missing}: whoever"
+        " opens the file should read numbers and unpickle nothing"
     )
 
 
 @pytest.mark.parametrize("stop", [0, 1, 3, 4, 8])
 def test_it_goes_on(stop: int) -> None:
-    """From any step: before the first, in mid-epoch, at its end, where the rate has changed."""
+    """From any step: before the first, mid-epoch, at an epoch's end, after the lr has changed."""
     expected = losses(trained(stop))
     state = through_a_file(save(trained(stop)))
     new = Run(6)
@@ -154,12 +154,12 @@ def test_it_goes_on(stop: int) -> None:
 
     assert expected == yours, (
         f"stopped after {stop} steps\nexpected {expected}\nyours    {yours}"
-        "\nWhich part of the run is another one at the first loss that differs?"
+        "\nWhich part of the run differs at the first loss that is wrong?"
     )
 
 
 def test_a_state_is_a_snapshot() -> None:
-    """A checkpoint that waits to be written, while training goes on."""
+    """A checkpoint may wait to be written while training continues."""
     run = trained(4)
     state = save(run)
     before = copy.deepcopy(state)
@@ -167,13 +167,13 @@ def test_a_state_is_a_snapshot() -> None:
     apart = [name for name, value in before.items() if not alike(value, state[name])]
 
     assert not apart, (
-        f"after six more steps yours has other values in {apart}: a state dict holds the tensors of"
-        " the model and of the optimizer, not copies"
+        f"six more steps have changed {apart} in your state: a state dict holds the tensors of"
+        " model and optimizer, not copies"
     )
 
 
 def test_saving_changes_nothing() -> None:
-    """A run that saves at each step is a run that does not."""
+    """Saving at each step does not change the run."""
     expected = losses(Run(5))
     run = Run(5)
     yours = []
@@ -181,18 +181,19 @@ def test_saving_changes_nothing() -> None:
         with unchanged(model=run.model, optimizer=run.optimizer.state_dict()["state"]):
             state = save(run)
         yours.append(run.step())
-    assert expected == yours, f"expected {expected}, yours, saved at each step, {yours}"
+    assert expected == yours, f"expected {expected}, yours, saving at each step, {yours}"
     new = Run(9)
     load(new, state)
     again = new.step()
     assert expected[-1] == again, (
-        f"the state of the sixth call leads to {again}, expected {expected[-1]}: each call saves"
+        f"the state saved by the sixth call leads to {again}, expected {expected[-1]}: each call"
+        " saves"
         " the run as it is now"
     )
 
 
 def test_two_runs_load_one_state() -> None:
-    """The first trains on, and the second begins where the first began."""
+    """The first keeps training, and the second still begins where the first began."""
     run = trained(4)
     state = save(run)
     before = copy.deepcopy(state)
@@ -204,14 +205,14 @@ def test_two_runs_load_one_state() -> None:
         found.append(losses(new))
         apart = [n for n in {**before, **state} if not alike(before.get(n), state.get(n))]
         assert not apart, (
-            f"a run that has loaded the state writes to {apart} in it: load_state_dict of an"
-            " optimizer keeps the tensors that it is given"
+            f"a run that loaded the state writes to {apart} in it: an optimizer's"
+            " load_state_dict keeps the tensors it is given"
         )
     assert [expected] * 2 == found, f"expected twice {expected}, yours {found}"
 
 
 def test_another_process_goes_on(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """The file is what is left: no module, no generator, no hash seed of the old process."""
+    """Only the file is left: no module, generator or hash seed of the old process."""
     run = trained(4)
     file = tmp_path / "checkpoint.pt"
     file.write_bytes(stored(save(run)).getvalue())

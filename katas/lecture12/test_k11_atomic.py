@@ -17,10 +17,10 @@ from katas.lecture12.k11_atomic import path_of
 from katas.lecture12.k11_atomic import save
 
 
-# Longer than Python's buffer, and so short that it waits there.
+# Longer than Python's buffer; and short enough to stay in it.
 SIZE, SMALL = 20_000, 100
-# Saves steps 1 and 2, forks a child that saves a step and kills itself, and looks what is left:
-# for each place the whole checkpoints and the others, then the same and all names after a fourth.
+# Saves steps 1 and 2, forks a child that saves a step and is killed, and reports what is left:
+# for each place the complete and the broken checkpoints, then those and all names after step 4.
 PROGRAM = """
 import json, os, resource, signal, sys, traceback
 from pathlib import Path
@@ -92,28 +92,28 @@ def killed(
         timeout=50,
         check=False,
     )
-    assert done.returncode == 0, f"`save` failed where nothing was killed:\n{done.stderr[-1500:]}"
+    assert done.returncode == 0, f"`save` failed without being killed:\n{done.stderr[-1500:]}"
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def names(folder: Path) -> list[str]:
-    """Return what is in a folder."""
+    """Return the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def test_the_first_checkpoint(tmp_path: Path) -> None:
-    """It is there, whole, under its name."""
+    """One complete file under its name."""
     assert [] == checkpoints(tmp_path), "an empty folder has no checkpoints"
     save(b"\x00first", tmp_path, 7)
     assert ["step-7.pt"] == names(tmp_path), f"yours leaves {names(tmp_path)}, expected step-7.pt"
     yours = path_of(tmp_path, 7).read_bytes()
-    assert b"\x00first" == yours, f"the file of yours holds {yours!r}"
+    assert b"\x00first" == yours, f"your file holds {yours!r}"
     found = checkpoints(tmp_path)
-    assert [path_of(tmp_path, 7)] == found, f"yours finds {found}, expected the one"
+    assert [path_of(tmp_path, 7)] == found, f"yours finds {found}, expected only step-7.pt"
 
 
 def test_the_oldest_comes_first(tmp_path: Path) -> None:
-    """By number: as a text, 10 comes before 9."""
+    """By number: as strings, 10 comes before 9."""
     for step in (10, 9, 100, 2):
         path_of(tmp_path, step).touch()
     yours = [path.name for path in checkpoints(tmp_path)]
@@ -122,18 +122,18 @@ def test_the_oldest_comes_first(tmp_path: Path) -> None:
 
 
 def test_other_names_are_no_checkpoints(tmp_path: Path) -> None:
-    """What begins or ends like one may be half of one."""
+    """A name that begins or ends like a checkpoint's may be an unfinished one."""
     others = "step-7.pt.tmp", "old-step-7.pt", "step-.pt", "step-7a.pt", "step-7_pt", "step-a7.pt"
     for name in others:
         (tmp_path / name).touch()
     path_of(tmp_path, 8).touch()
     yours = [path.name for path in checkpoints(tmp_path)]
-    assert ["step-8.pt"] == yours, f"yours {yours}, expected step-8.pt alone"
+    assert ["step-8.pt"] == yours, f"yours {yours}, expected only step-8.pt"
 
 
 @pytest.mark.parametrize("keep", [1, 2, 3])
 def test_the_newest_stay(tmp_path: Path, keep: int) -> None:
-    """After each save so many as `keep` says, or as there are; what is not yours stays as well."""
+    """Each save leaves the `keep` newest, or all if there are fewer; other files stay."""
     others = {"best.pt", "best.pt.tmp", "step-1.pt.bak"}
     for name in others:
         (tmp_path / name).write_bytes(b"other")
@@ -144,22 +144,24 @@ def test_the_newest_stay(tmp_path: Path, keep: int) -> None:
         theirs = {f"step-{step}.pt": f"{step}" for step in expected}
         assert theirs == yours, f"after step {step}, keep={keep}: yours {yours}, expected {theirs}"
     gone = others.difference(names(tmp_path))
-    assert not gone, f"{sorted(gone)} are files of others, and yours removes them"
+    assert not gone, f"yours removes {sorted(gone)}, which are not checkpoints"
 
 
 def test_two_are_kept(tmp_path: Path) -> None:
-    """Unless one says otherwise; and a step that is saved again replaces itself."""
+    """Two is the default; saving a step again replaces its file."""
     for step in (1, 2, 3, 3):
         save(b"first" if step < 3 else b"again", tmp_path, step)
     yours = {path.name: path.read_bytes() for path in checkpoints(tmp_path)}
-    assert {"step-2.pt": b"first", "step-3.pt": b"again"} == yours, f"steps 1, 2, 3, 3: {yours}"
+    assert {"step-2.pt": b"first", "step-3.pt": b"again"} == yours, (
+        f"after saving steps 1, 2, 3, 3: yours has {yours}"
+    )
 
 
 def test_killed_at_a_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """Of the new checkpoint some bytes are written: the old ones are whole, it is not there."""
+    """Part of the new checkpoint is written: the old ones are complete, the new one absent."""
     places = (0, 1, 8191, 8192, 8193, SIZE - 1)
     for byte, _, right, broken, _ in killed(tmp_path, pytestconfig.rootpath, 2, *places):
-        assert not broken, f"killed at byte {byte}: {broken} is there, and is not whole"
+        assert not broken, f"killed at byte {byte}: {broken} exists but is not complete"
         assert ["step-1.pt", "step-2.pt"] == right, f"killed at byte {byte}: {right} is left"
 
 
@@ -169,17 +171,17 @@ def test_killed_at_a_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
 def test_killed_at_any_call(
     tmp_path: Path, pytestconfig: pytest.Config, keep: int, size: int, step: int
 ) -> None:
-    """Before and after each of them; steps 1 and 2 are there, and 3 comes, or 2 once more."""
+    """Before and after each call; steps 1 and 2 exist, and 3 is saved, or 2 again."""
     report = killed(tmp_path, pytestconfig.rootpath, keep, size=size, step=step)
     for call, _, right, broken, _ in report:
         where = f"step {step}, keep={keep}, {size} bytes, killed at call {call} of {len(report)}"
-        assert not broken, f"{where}: {broken} is there, and is not whole"
-        assert len(right) >= keep, f"{where}: {right} is left, expected {keep} whole checkpoints"
+        assert not broken, f"{where}: {broken} exists but is not complete"
+        assert len(right) >= keep, f"{where}: {right} is left, expected {keep} complete checkpoints"
         assert right[-1] in {"step-2.pt", "step-3.pt"}, f"{where}: the newest is gone, {right}"
 
 
 def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """A run that is killed each night must not fill the disk."""
+    """A run that is killed every night must not fill the disk."""
     root = pytestconfig.rootpath
     for report in (
         killed(tmp_path / "a", root, 1, size=SMALL),
@@ -188,10 +190,10 @@ def test_the_next_save_cleans_up(tmp_path: Path, pytestconfig: pytest.Config) ->
         for place, torn, _, _, left in report:
             assert ["step-4.pt"] == left, (
                 f"killed at {place}, then step 4 with keep=1: yours leaves {left}, expected"
-                " step-4.pt alone: what has the unfinished file been called?"
+                " only step-4.pt: what name does your unfinished file have?"
             )
             assert not torn, (
-                f"killed at {place}, then step 4: {torn} of yours holds other bytes than saved."
+                f"killed at {place}, then step 4: your {torn} holds other bytes than were saved."
                 " What was in the unfinished file when you opened it?"
             )
 
@@ -236,34 +238,34 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, An
 
 
 def test_it_is_written_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file moves in one step within a file system; /tmp is often another one."""
+    """A move is atomic only within one file system; /tmp is often another one."""
     moves = [call for call in watched(tmp_path, monkeypatch) if call[0] == "replace"]
-    assert len(moves) == 1, f"yours moves {len(moves)} files to their names, expected one"
+    assert len(moves) == 1, f"yours moves {len(moves)} files, expected one"
     assert tmp_path == moves[0][2], f"yours moves a file from {moves[0][2]}, expected {tmp_path}"
 
 
 def test_the_bytes_come_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the power fails after the move, the name must not stand for an empty file."""
+    """If the power fails after the move, the name must not refer to an empty file."""
     calls = watched(tmp_path, monkeypatch)
     order = [name for name, *_ in calls]
     at = order.index("replace")
     sizes = [size for name, file, size in calls[:at] if (name, file) == ("fsync", calls[at][1])]
     assert sizes, f"yours calls {order}, expected an fsync of the file before it is moved"
     assert SMALL == sizes[-1], (
-        f"at fsync the file has {sizes[-1]} bytes of {SMALL}: the others are in Python's buffer"
+        f"at fsync the file has {sizes[-1]} of {SMALL} bytes: the rest is in Python's buffer"
     )
 
 
 def test_the_name_comes_before_the_end_of_the_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the power fails after ``unlink``, the new name must be on the disk."""
+    """If the power fails after ``unlink``, the new name must already be on disk."""
     calls = watched(tmp_path, monkeypatch)
     order = [name for name, *_ in calls]
     folder = tmp_path.stat().st_ino
     between = calls[order.index("replace") : order.index("unlink")]
     assert ("sync_folder", folder, 0) in between, (
-        f"yours calls {order}, expected sync_folder after replace, and unlink after that"
+        f"yours calls {order}, expected sync_folder after replace, and unlink last"
     )
     gone = [name for call, name, _ in calls if call == "unlink"]
-    assert ["step-2.pt"] == gone, f"yours removes {gone}, expected step-2.pt alone"
+    assert ["step-2.pt"] == gone, f"yours removes {gone}, expected only step-2.pt"

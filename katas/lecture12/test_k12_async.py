@@ -1,4 +1,4 @@
-"""Tests of k12_async: a write is held up, and what is done meanwhile must not reach it."""
+"""Tests of k12_async: while a write is held up, changes must not reach it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 WHERE = "see async_save in torch/distributed/checkpoint/state_dict_saver.py"
-# Longer than anything here takes; what waits for so long waits in vain.
+# Longer than anything here takes; a wait of this length has failed.
 LONG = 10.0
 
 
 class Disk:
-    """Writes with torch.save, when it is let: `free` is set unless a test clears it."""
+    """Writes with torch.save once `free` is set, which it is unless a test clears it."""
 
     def __init__(self) -> None:
         self.free, self.begun = threading.Event(), threading.Event()
@@ -36,7 +36,7 @@ class Disk:
         self.ended = 0
 
     def write(self, state: dict[str, torch.Tensor], path: Path) -> None:
-        """Write a state; a path without a folder is an error."""
+        """Write a state; raise an error if the folder is missing."""
         self.threads.append(threading.get_ident())
         self.given.append(dict(state))
         self.begun.set()
@@ -47,14 +47,14 @@ class Disk:
 
 @pytest.fixture
 def disk() -> Iterator[Disk]:
-    """Return a disk that is let go at the end, whatever happens."""
+    """Return a disk that is released at the end, whatever happens."""
     made = Disk()
     yield made
     made.free.set()
 
 
 def state_of(step: int) -> dict[str, torch.Tensor]:
-    """Return a state of a step: irrational, special, whole."""
+    """Return the state of a step: irrational, special and whole values."""
     x = torch.arange(6, dtype=torch.float64).add(step + 0.5).sqrt().reshape(2, 3)
     x[0, 0], x[1, 1] = math.nan, -math.inf
     return {"x": x, "steps": torch.tensor(step), "mask": torch.tensor([True, step > 1])}
@@ -64,7 +64,7 @@ def check(path: Path, expected: dict[str, torch.Tensor], why: str) -> None:
     """Compare a file with a state."""
     __tracebackhide__ = True
     yours = torch.load(path)
-    assert [*expected] == [*yours], f"{path.name} of yours holds {[*yours]}"
+    assert [*expected] == [*yours], f"your {path.name} holds {[*yours]}, expected {[*expected]}"
     for name, x in expected.items():
         torch.testing.assert_close(
             yours[name],
@@ -80,16 +80,18 @@ def check(path: Path, expected: dict[str, torch.Tensor], why: str) -> None:
 
 
 def test_a_file(disk: Disk, tmp_path: Path) -> None:
-    """After `wait` it is there, and another `wait` has nothing to do."""
+    """After `wait` the file exists, and a second `wait` does nothing."""
     saver = Saver(disk.write)
     saver.wait()
     with unchanged(state=(state := state_of(1))):
         saver.save(state, tmp_path / "a.pt")
         saver.wait()
-    assert disk.ended == 1, f"one save, and after wait() yours has written {disk.ended} files"
+    assert disk.ended == 1, (
+        f"after one save and wait(), yours has written {disk.ended} files, expected 1"
+    )
     check(tmp_path / "a.pt", state, "the values of the state")
     saver.wait()
-    assert disk.ended == 1, f"one save, and yours has written {disk.ended} files"
+    assert disk.ended == 1, f"after one save, yours has written {disk.ended} files, expected 1"
 
 
 def test_training_goes_on(disk: Disk, tmp_path: Path) -> None:
@@ -97,10 +99,12 @@ def test_training_goes_on(disk: Disk, tmp_path: Path) -> None:
     saver, model = Saver(disk.write), nn.BatchNorm1d(2)
     expected = {name: x.clone() for name, x in model.state_dict().items()}
     disk.free.clear()
-    # The thread has other work first: what it is to copy, it copies late.
+    # The thread has other work first, so anything it copies, it copies late.
     saver.pool.submit(disk.free.wait, LONG)
     saver.save(model.state_dict(), tmp_path / "a.pt")
-    assert disk.ended == 0, "save() returned when the write had ended: no step is taken meanwhile"
+    assert disk.ended == 0, (
+        "save() returned only after the write had ended: training stops meanwhile"
+    )
     with torch.no_grad():
         for x in model.state_dict().values():
             x.add_(7)
@@ -111,22 +115,26 @@ def test_training_goes_on(disk: Disk, tmp_path: Path) -> None:
 
 
 def test_the_next_save_waits(disk: Disk, tmp_path: Path) -> None:
-    """Until the buffers are read; then each file has its own step."""
+    """It waits until the buffers have been read; each file has its own step."""
     saver = Saver(disk.write)
     disk.free.clear()
     saver.save(state_of(1), tmp_path / "a.pt")
-    assert disk.begun.wait(LONG), "save() has returned, and nothing is written"
+    assert disk.begun.wait(LONG), "save() has returned, but no write has begun"
     threading.Timer(0.05, disk.free.set).start()
     saver.save(state_of(2), tmp_path / "b.pt")
     ended = disk.ended
     saver.wait()
-    check(tmp_path / "a.pt", state_of(1), "the second save has written to what is being read")
+    check(
+        tmp_path / "a.pt",
+        state_of(1),
+        "the second save has written to what is being read",
+    )
     check(tmp_path / "b.pt", state_of(2), "the second state")
     assert ended >= 1, "the second save() has not waited for the first write"
 
 
 def test_buffers_are_made_at_the_first_save(disk: Disk, tmp_path: Path) -> None:
-    """A second copy of ten gigabytes is not there; pinned memory is slow to get, too."""
+    """There is no room for another copy of ten gigabytes, and pinned memory is slow to allocate."""
     saver = Saver(disk.write)
     for step in range(1, 4):
         state = state_of(step)
@@ -134,21 +142,23 @@ def test_buffers_are_made_at_the_first_save(disk: Disk, tmp_path: Path) -> None:
         saver.wait()
         own = {x.data_ptr() for x in state.values()}
         shared = [name for name, x in disk.given[-1].items() if x.data_ptr() in own]
-        assert not shared, f"what is written shares memory with the state: {shared}"
+        assert not shared, (
+            f"yours passes to write tensors that share memory with the state: {shared}"
+        )
     places = [{name: x.data_ptr() for name, x in given.items()} for given in disk.given]
     assert places == [places[0]] * 3, (
-        f"three saves, and yours hands to write memory at {places}, expected one place per name"
+        f"in three saves, yours passes memory at {places} to write, expected one place per name"
     )
-    # The averaged weights may have a saver of their own, with the same names.
+    # Averaged weights may have their own saver, with the same names.
     other = Saver(disk.write)
     other.save(state_of(4), tmp_path / "4.pt")
     other.wait()
     shared = [name for name, x in disk.given[-1].items() if x.data_ptr() == places[0][name]]
-    assert not shared, f"two savers of yours share the buffers of {shared}: one may be writing"
+    assert not shared, f"two of your savers share the buffers of {shared}: one may still be writing"
 
 
 def test_buffers_are_compact_and_plain(disk: Disk, tmp_path: Path) -> None:
-    """A file of a view holds the whole storage; a graph would be kept alive."""
+    """Saving a view writes its whole storage, and a graph would be kept alive."""
     whole = torch.arange(100.0).sqrt()
     state = {
         "stepped": whole[::2],
@@ -164,14 +174,16 @@ def test_buffers_are_compact_and_plain(disk: Disk, tmp_path: Path) -> None:
     for name, x in disk.given[0].items():
         size = x.untyped_storage().nbytes()
         bytes_ = x.numel() * x.element_size()
-        assert size == bytes_, f"{name} has {bytes_} bytes, its storage {size}: yours saves a view"
-        assert not x.requires_grad, f"{name} of what yours writes requires a gradient"
+        assert size == bytes_, (
+            f"{name} has {bytes_} bytes but a storage of {size}: yours saves a view"
+        )
+        assert not x.requires_grad, f"{name} requires a gradient when yours writes it"
     check(tmp_path / "a.pt", {name: x.detach() for name, x in state.items()}, "the values")
 
 
 @pytest.mark.parametrize("how", ["wait", "save"])
 def test_an_error_reaches_the_trainer(disk: Disk, tmp_path: Path, how: str) -> None:
-    """At the next call, one time; the saver goes on after it."""
+    """At the next call, and only once; afterwards the saver still works."""
     saver = Saver(disk.write)
     disk.free.clear()
     saver.save(state_of(1), tmp_path / "no such folder" / "a.pt")
@@ -185,11 +197,13 @@ def test_an_error_reaches_the_trainer(disk: Disk, tmp_path: Path, how: str) -> N
             saver.save(state_of(2), tmp_path / "b.pt")
     except RuntimeError as error:
         said = str(error)
-    assert said is not None, f"the write has failed, and {how}() of yours says nothing of it"
-    assert "no such folder" in said, f"the error of the write was expected, yours is {said!r}"
+    assert said is not None, f"the write has failed, but your {how}() raises nothing"
+    assert "no such folder" in said, (
+        f"your {how}() raises {said!r}, expected the error of the write"
+    )
     saver.wait()
     kept = torch.equal(disk.given[0]["steps"], torch.tensor(1))
-    assert kept, "the error of the save before comes first: yours has copied already"
+    assert kept, "yours copies before it raises the error of the previous save"
     assert len(disk.given) == 1, f"yours has called write {len(disk.given)} times, expected 1"
     saver.save(state_of(3), tmp_path / "c.pt")
     saver.wait()
@@ -198,8 +212,8 @@ def test_an_error_reaches_the_trainer(disk: Disk, tmp_path: Path, how: str) -> N
 
 @pytest.mark.filterwarnings("ignore:torch.distributed is disabled:UserWarning")
 def test_pytorch_does_so(disk: Disk, tmp_path: Path) -> None:
-    """async_save, in one process: what was saved, though the tensors have changed since."""
-    # That takes seconds.
+    """async_save too writes the values at the call, though the tensors change afterwards."""
+    # Importing these takes seconds.
     from torch.distributed.checkpoint.state_dict_loader import load  # noqa: PLC0415
     from torch.distributed.checkpoint.state_dict_saver import async_save  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Tests of k13_sobol: torch.quasirandom is the oracle, and a count of cells by hand."""
+"""Tests of k13_sobol: torch.quasirandom and a plain count of cells are the oracles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from plugins.kit import install_group
 from plugins.kit import unchanged
 
 
-# The last number of 30 bits before 1, which is 1 in float32.
+# The last 30-bit number below 1, which rounds to 1 in float32.
 LAST = 1 - 2.0**-30
 # Every way to cut the square into sixteen equal cells.
 CUTS = [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)]
@@ -36,7 +36,7 @@ def engine(count: int, dimension: int) -> torch.Tensor:
 
 
 def counted(points: torch.Tensor, cuts: tuple[int, ...]) -> torch.Tensor:
-    """Count by the definition: each point in each cell."""
+    """Count by the definition: check each point against each cell."""
     found = torch.zeros([2**cut for cut in cuts], dtype=torch.int64)
     for corner in product(*(range(2**cut) for cut in cuts)):
         low = torch.tensor([k / 2**cut for k, cut in zip(corner, cuts, strict=True)])
@@ -46,7 +46,7 @@ def counted(points: torch.Tensor, cuts: tuple[int, ...]) -> torch.Tensor:
 
 
 def compare(yours: torch.Tensor, right: torch.Tensor, what: str, whose: str, why: str) -> None:
-    """Compare two tensors to the bit, dtypes and sizes too."""
+    """Compare two tensors to the bit, including dtype and size."""
     __tracebackhide__ = True
     assert yours.dtype is right.dtype, f"{what}: yours is {yours.dtype}, {whose} {right.dtype}"
     says = f"{what}\nyours\n{yours}\n{whose}\n{right}\n{why}"
@@ -55,19 +55,19 @@ def compare(yours: torch.Tensor, right: torch.Tensor, what: str, whose: str, why
 
 
 def test_the_first_points() -> None:
-    """In one dimension: a half, then the quarters, the eighths."""
+    """In one dimension: the half, then the quarters, then the eighths."""
     why = "the lowest zero bit of k = 0, 1, 2, 3 has the numbers 0, 1, 0, 2"
     compare(sobol(8, 1), engine(8, 1), "sobol(8, 1)", "PyTorch's", why)
 
 
 def test_two_dimensions() -> None:
-    """Each dimension has its own direction numbers, and the zero bit is that of k for both."""
+    """Each dimension has its own direction numbers; both use the lowest zero bit of k."""
     compare(sobol(16, 2), engine(16, 2), "sobol(16, 2)", "PyTorch's", "directions(2)[d][c]")
 
 
 @given(st.integers(1, 300), st.integers(1, 6))
 def test_any_number_of_points(count: int, dimension: int) -> None:
-    """In up to six dimensions, to the bit."""
+    """Up to six dimensions, to the bit."""
     yours = sobol(count, dimension)
     right = engine(count, dimension)
     why = "a row is a point, a column a dimension"
@@ -75,17 +75,23 @@ def test_any_number_of_points(count: int, dimension: int) -> None:
 
 
 def test_it_draws_nothing() -> None:
-    """The sequence has no generator: no state of torch changes, and the points are yours."""
+    """No generator is used, no state of torch changes, and each call returns new points."""
     with unchanged(), forbids(kata, "torch.quasirandom") as fresh:
         yours = [fresh.sobol(4, 2) for _ in range(2)]
     what = "sobol(4, 2), called again"
     compare(yours[1], yours[0], what, "the first time", "no state is kept")
     yours[0].zero_()
-    compare(yours[1], engine(4, 2), what, "PyTorch's", "the first time's points have been changed")
+    compare(
+        yours[1],
+        engine(4, 2),
+        what,
+        "PyTorch's",
+        "the first time's points have been changed",
+    )
 
 
 def test_cells_of_four_points() -> None:
-    """The first dimension counts rows, the second columns."""
+    """The first dimension gives the rows, the second the columns."""
     points = torch.tensor([[0.1, 0.1], [0.2, 0.9], [0.3, 0.9], [0.6, 0.3]], dtype=torch.float64)
     for cuts in [(1, 1), (2, 1), (0, 2), (0, 0)]:
         why = "a point belongs to cell (floor(x * 2**cuts[0]), floor(y * 2**cuts[1]))"
@@ -98,7 +104,7 @@ def test_cells_of_four_points() -> None:
     st.tuples(*[st.integers(0, 2)] * 3),
 )
 def test_any_cells(drawn: list[tuple[float, float, float]], cuts: tuple[int, int, int]) -> None:
-    """Points on a cut, several in a cell, cells without one behind the last, no points."""
+    """Points on a cut, several in a cell, empty cells at the end, no points at all."""
     points = torch.tensor(drawn, dtype=torch.float64).reshape(-1, 3)
     with unchanged(points=points):
         yours = cells(points, cuts)
@@ -106,7 +112,7 @@ def test_any_cells(drawn: list[tuple[float, float, float]], cuts: tuple[int, int
 
 
 def test_one_in_each_cell() -> None:
-    """Sixteen points of yours, however the square is cut; PyTorch's scrambled ones, too."""
+    """Your sixteen points, however the square is cut; PyTorch's scrambled ones too."""
     scrambled = [
         SobolEngine(2, scramble=True, seed=seed).draw(16, dtype=torch.float64) for seed in range(9)
     ]
@@ -114,12 +120,12 @@ def test_one_in_each_cell() -> None:
         for cuts in CUTS:
             yours = cells(points, cuts)
             assert yours.tolist() == torch.ones(*yours.shape).tolist(), (
-                f"cut {cuts}: yours\n{yours}\nexpected one in each cell, of the points\n{points}"
+                f"cut {cuts}: yours\n{yours}\nexpected one in each cell, for the points\n{points}"
             )
 
 
 def test_a_third_of_the_cells_is_empty() -> None:
-    """Of random points: each misses a cell with 15/16, all sixteen with (15/16)**16."""
+    """Random points: each misses a cell with probability 15/16, all sixteen with (15/16)**16."""
     generator = torch.Generator().manual_seed(0)
     tries = 200
     empty = sum(
@@ -128,17 +134,17 @@ def test_a_third_of_the_cells_is_empty() -> None:
     )
     expected = (15 / 16) ** 16
     assert empty / 16 / tries == pytest.approx(expected, abs=0.03), (
-        f"empty cells of random points: yours {empty / 16 / tries:.2f}, expected {expected:.2f}"
+        f"empty cells with random points: yours {empty / 16 / tries:.2f}, expected {expected:.2f}"
     )
 
 
 def test_scaled_evenly() -> None:
-    """From `low` on, not from 0; each column has its own range."""
+    """From `low`, not from 0; each column has its own range."""
     points = sobol(8, 2) / 3 + torch.tensor([2.0, 3.0], dtype=torch.float64).sqrt() / 9
     with unchanged(points=points):
         yours = scaled(points, [Range(-1.0, 3.0), Range(5.0, 5.5)])
     right = torch.stack([4 * points[:, 0] - 1, points[:, 1] / 2 + 5], dim=1)
-    says = f"points\n{points}\nyours\n{yours}\nexpected\n{right}\nfrom low to high, evenly"
+    says = f"points\n{points}\nyours\n{yours}\nexpected\n{right}\nspread evenly from low to high"
     torch.testing.assert_close(yours, right, rtol=1e-12, atol=1e-12, msg=says)
 
 
@@ -148,12 +154,12 @@ def test_scaled_in_the_logarithm() -> None:
     with unchanged(points=points):
         yours = scaled(points, [Range(0.0, 2.0), Range(1e-5, 1e-1, log=True)])
     right = torch.stack([2 * points[:, 0], 10 ** (4 * points[:, 1] - 5)], dim=1)
-    says = f"points\n{points}\nyours\n{yours}\nexpected\n{right}\nthe exponent is what is even"
+    says = f"points\n{points}\nyours\n{yours}\nexpected\n{right}\nspread the exponent evenly"
     torch.testing.assert_close(yours, right, rtol=1e-12, atol=0.0, msg=says)
 
 
 def found(points: torch.Tensor, best: float) -> bool:
-    """Whether a trial is at most a sixteenth of the search space away from the best rate."""
+    """Whether a trial is within a sixteenth of the search space of the best rate."""
     rates = scaled(points, [Range(1e-5, 1e-1, log=True), Range(0.0, 1.0)])[:, 0]
     # A function whose minimum we know: it depends on the learning rate, hardly on the dropout.
     distance = (rates.log10() - math.log10(best)).abs()
@@ -161,7 +167,7 @@ def found(points: torch.Tensor, best: float) -> bool:
 
 
 def test_a_budget_of_sixteen() -> None:
-    """Who comes close to the best learning rate? Sobol's points do, in each of 100 runs."""
+    """Sobol points come close to the best learning rate in each of 100 runs."""
     generator = torch.Generator().manual_seed(1)
     counts = {"sobol": 0, "random": 0}
     for seed in range(100):
@@ -171,10 +177,10 @@ def test_a_budget_of_sixteen() -> None:
         counts["random"] += found(torch.rand(16, 2, generator=generator).double(), best)
     assert counts["sobol"] == 100, (
         f"runs that come close, with your `scaled`: {counts}, expected 100 for Sobol's points,"
-        " since each sixteenth of the learning rates has one"
+        " since each sixteenth of the range contains one"
     )
     assert counts["random"] < 95, (
-        f"runs that come close, with your `scaled`: {counts}, expected fewer of random points"
+        f"runs that come close, with your `scaled`: {counts}, expected fewer for random points"
     )
 
 
@@ -184,8 +190,8 @@ def test_a_budget_of_sixteen() -> None:
     reason=f"Ax is not installed, 625 MB with what it needs; {install_group('search')}",
 )
 def test_ax_begins_with_sobol() -> None:
-    """Ax tries the centre of the space, and then PyTorch's scrambled Sobol points."""
-    # Imported here, since it is optional and takes seconds.
+    """Ax tries the centre of the space, then PyTorch's scrambled Sobol points."""
+    # Imported here because it is optional and takes seconds.
     parameter = import_module("ax.api.configs").RangeParameterConfig
     client = import_module("ax.api.client").Client(random_seed=0)
     parameters = [

@@ -1,4 +1,4 @@
-"""Tests of k14_halving: a definition in slow motion, and curves of torch.optim that cross."""
+"""Tests of k14_halving: compared with a slow definition, on crossing curves of torch.optim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Curves = list[list[float]]
 
 
 class Runs:
-    """Runs whose losses are known; they go on where they were, and count their epochs."""
+    """Runs with known losses, which continue where they stopped and count their epochs."""
 
     def __init__(self, curves: Curves) -> None:
         self.curves = curves
@@ -28,16 +28,16 @@ class Runs:
         self.calls: list[tuple[int, int]] = []
 
     def train(self, run: int, epochs: int) -> float:
-        """Train a run for some epochs more; behind the end of its curve nothing changes."""
+        """Train a run for more epochs; beyond its curve the loss stays the same."""
         self.calls.append((run, epochs))
-        assert len(self.calls) < 500, "yours has called train 500 times, and expected are fewer"
+        assert len(self.calls) < 500, "yours has called train 500 times, expected far fewer"
         self.epochs[run] += epochs
         curve = self.curves[run]
         return curve[min(self.epochs[run], len(curve)) - 1]
 
 
 def ahead(losses: dict[int, float], run: int) -> int:
-    """Return how many runs are better than this one: by their losses, then by their numbers."""
+    """Return how many runs are better than this one, by loss, then by number."""
 
     def plain(other: int) -> float:
         return INF if math.isnan(losses[other]) else losses[other]
@@ -49,7 +49,7 @@ def ahead(losses: dict[int, float], run: int) -> int:
 
 
 def slow_halving(curves: Curves, first: int, factor: int) -> tuple[int, list[tuple[int, int]]]:
-    """Return the run that is left, and the runs of all rungs with their epochs in total."""
+    """Return the remaining run, and the runs of all rungs with their total epochs."""
     runs, alive, total = Runs(curves), set(range(len(curves))), first
     rungs = []
     while len(alive) > 1:
@@ -62,7 +62,7 @@ def slow_halving(curves: Curves, first: int, factor: int) -> tuple[int, list[tup
 
 
 def check(curves: Curves, first: int, factor: int, why: str) -> None:
-    """Compare the run that is left, and how far each run was trained."""
+    """Compare the remaining run, and how long each run was trained."""
     __tracebackhide__ = True
     runs = Runs(curves)
     yours = halving(len(curves), runs.train, first, factor)
@@ -73,7 +73,7 @@ def check(curves: Curves, first: int, factor: int, why: str) -> None:
     ]
     table = "\n".join(f"run {run}: {curve}" for run, curve in enumerate(curves))
     about = f"first {first}, factor {factor}, losses by epoch\n{table}\n"
-    assert yours == right, f"{about}yours is left with run {yours}, expected {right}; {why}"
+    assert yours == right, f"{about}yours returns run {yours}, expected {right}; {why}"
     assert runs.epochs == epochs, (
         f"{about}epochs of each run: yours {runs.epochs}, expected {epochs}; {why}"
     )
@@ -84,41 +84,41 @@ def check(curves: Curves, first: int, factor: int, why: str) -> None:
 
 
 def test_one_rung() -> None:
-    """Three runs, factor 3: the best one is left, and is not trained any more."""
+    """Three runs, factor 3: the best one remains and is not trained further."""
     check([[0.5], [0.2], [0.9]], 1, 3, "the lowest loss")
 
 
 def test_nine_runs() -> None:
-    """Two rungs: 9 runs for 1 epoch, 3 of them for 3 in total, which is 2 more."""
+    """Two rungs: 9 runs for 1 epoch, then 3 of them for 2 more, 3 in total."""
     curves = [[1 + (run * 4 % 9) / 8, 1.0, (run * 2 % 7) / 6] for run in range(9)]
     check(curves, 1, 3, "train takes the epochs to add")
 
 
 def test_each_rung_costs_the_same() -> None:
-    """27 runs: 27 epochs, then 18 and 18 more. To begin again would cost 27 each."""
+    """27 runs: 27 epochs, then 18 and 18 more. Restarting runs would cost 27 each time."""
     runs = Runs([[float(run)] for run in range(27)])
     halving(27, runs.train, 1, 3)
     assert sum(runs.epochs) == 63, (
-        f"epochs of 27 runs: yours {sum(runs.epochs)}, expected 27 * 1 + 9 * 2 + 3 * 6 = 63, and"
-        " all to the end would be 243"
+        f"epochs of 27 runs: yours {sum(runs.epochs)}, expected 27 * 1 + 9 * 2 + 3 * 6 = 63;"
+        " training all to the end takes 243"
     )
 
 
 def test_numbers_that_do_not_divide() -> None:
-    """Five runs, factor 3: one goes on. Eleven, factor 2: five, two, one."""
+    """Five runs, factor 3: one remains. Eleven, factor 2: five, two, one."""
     check([[0.5], [0.2], [0.9], [0.1], [0.3]], 2, 3, "5 // 3 is 1")
     check([[abs(run - 6.1) % 4.3] for run in range(11)], 1, 2, "11 // 2 is 5")
 
 
 def test_fewer_runs_than_the_factor() -> None:
-    """At least one goes on, though 2 // 3 is 0; a run that is alone is not trained."""
+    """At least one run remains although 2 // 3 is 0; a single run is not trained."""
     check([[0.5], [0.2]], 1, 3, "at least one")
     check([[0.5]], 1, 3, "one run is left from the beginning")
 
 
 @pytest.mark.parametrize("bad", [NAN, INF])
 def test_a_run_that_diverges(bad: float) -> None:
-    """NaN is no low loss, wherever it stands; Python's sort does not know that."""
+    """NaN is not a low loss, wherever it occurs; Python's sort does not know that."""
     for place in range(4):
         curves = [[0.4], [0.3], [0.2]]
         curves.insert(place, [bad])
@@ -126,8 +126,13 @@ def test_a_run_that_diverges(bad: float) -> None:
 
 
 def test_equal_losses() -> None:
-    """The lower number goes on, also if it was behind at the rung before; NaN equals inf."""
-    check([[0.5, 0.5, 0.1], [0.4, 0.5, 0.1], [0.9], [0.9]], 1, 2, "of equals, the lower number")
+    """The lower number wins, even if it was behind on the previous rung; NaN equals inf."""
+    check(
+        [[0.5, 0.5, 0.1], [0.4, 0.5, 0.1], [0.9], [0.9]],
+        1,
+        2,
+        "of equals, the lower number",
+    )
     check([[NAN], [INF], [NAN]], 1, 3, "all are as bad: the lowest number")
     check([[INF], [NAN], [INF]], 1, 2, "all are as bad: the lowest number")
 
@@ -140,7 +145,7 @@ CURVES = st.integers(1, 6).flatmap(
 
 @given(CURVES, st.integers(1, 3), st.integers(2, 4))
 def test_any_runs(curves: Curves, first: int, factor: int) -> None:
-    """Whatever their losses are."""
+    """Runs with any losses."""
     check(curves, first, factor, "by the rules at `halving`")
 
 
@@ -157,26 +162,26 @@ def slow_settled(curves: Curves) -> int:
 
 
 def check_settled(curves: Curves) -> None:
-    """Compare with the definition."""
+    """Compare with the slow definition."""
     __tracebackhide__ = True
     x = torch.tensor(curves, dtype=torch.float64)
     with unchanged(curves=x):
         yours = settled(x)
     right = slow_settled(curves)
     assert yours == right, (
-        f"losses, a row for each run\n{x}\nyours is settled from epoch {yours}, expected {right}"
+        f"losses, a row for each run\n{x}\nsettled from epoch: yours {yours}, expected {right}"
     )
 
 
 def test_curves_that_cross() -> None:
-    """Run 1 leads for two epochs, run 0 from the third on; and the lead may change twice."""
+    """Run 1 leads for two epochs, run 0 from the third on; the lead may also change twice."""
     check_settled([[0.9, 0.5, 0.2, 0.1], [0.5, 0.4, 0.3, 0.3]])
     check_settled([[0.1, 0.5, 0.1, 0.1], [0.5, 0.4, 0.3, 0.3]])
     check_settled([[0.5, 0.5, 0.5, 0.1], [0.4, 0.4, 0.4, 0.4]])
 
 
 def test_one_leads_from_the_beginning() -> None:
-    """Epoch 1, and not 0."""
+    """Epochs count from 1, not 0."""
     check_settled([[0.1, 0.1, 0.1], [0.5, 0.4, 0.3]])
     check_settled([[0.1]])
 
@@ -187,25 +192,25 @@ def test_one_leads_from_the_beginning() -> None:
 @example([[0.5, 0.1], [NAN, 0.5]])
 @given(CURVES)
 def test_any_curves(curves: Curves) -> None:
-    """NaN leads nobody, whatever torch.argmin says of it; of equals the first leads."""
+    """NaN never leads, though torch.argmin picks it; among equal losses the first leads."""
     check_settled(curves)
 
 
 @example([[0.9, 0.5, 0.2, 0.1], [0.5, 0.4, 0.3, 0.3]], 2)
 @given(CURVES, st.integers(2, 4))
 def test_the_promise_holds_from_there_on(curves: Curves, factor: int) -> None:
-    """Who leads from `first` on survives each rung: halving finds the best run."""
+    """A run that leads from `first` on survives every rung, so halving finds the best run."""
     x = torch.tensor(curves, dtype=torch.float64)
     yours = halving(len(curves), Runs(curves).train, settled(x), factor)
     losses = {run: curve[-1] for run, curve in enumerate(curves)}
     assert ahead(losses, yours) == 0, (
-        f"losses\n{x}\nsettled from epoch {settled(x)} on, yours; but halving with first="
-        f"{settled(x)}, factor {factor} is left with run {yours}, which is not the last leader"
+        f"losses\n{x}\nyour `settled` says epoch {settled(x)}, but your `halving` with first="
+        f"{settled(x)}, factor {factor} returns run {yours}, which is not the final leader"
     )
 
 
 def trained(rate: float, *, cosine: bool, epochs: int = 81) -> list[float]:
-    """Return the losses of a run of SGD with noisy gradients, by epoch."""
+    """Return the losses, by epoch, of an SGD run with noisy gradients."""
     generator = torch.Generator().manual_seed(3)
     weight = torch.nn.Parameter(torch.full((50,), 3.0, dtype=torch.float64))
     optimizer = torch.optim.SGD([weight], lr=rate)
@@ -222,9 +227,9 @@ def trained(rate: float, *, cosine: bool, epochs: int = 81) -> list[float]:
 
 
 def test_the_promise_breaks() -> None:
-    """Of runs of torch.optim the best is dropped at the first rung; later it would not have been.
+    """Halving from epoch 1 drops the best torch.optim run; a later first rung keeps it.
 
-    A high rate leads early. A schedule makes it worse: its loss falls when the rate does.
+    A high rate leads early. A schedule makes it worse, because the loss falls when the rate does.
     """
     curves = [
         trained(rate, cosine=cosine) for cosine in (False, True) for rate in (0.5, 0.2, 0.05, 0.02)
@@ -233,8 +238,10 @@ def test_the_promise_breaks() -> None:
     x = torch.tensor(curves, dtype=torch.float64)
     early = halving(len(curves), Runs(curves).train, 1, 3)
     late = halving(len(curves), Runs(curves).train, settled(x), 3)
-    assert early != best, f"from epoch 1 yours finds run {early}, which loses at the end"
+    assert early != best, (
+        f"with first=1 yours keeps run {early}, the best at the end; expected it to be dropped"
+    )
     assert late == best, (
-        f"from epoch {settled(x)} on yours finds run {late}, expected run {best} with the lowest"
+        f"with first={settled(x)} yours finds run {late}, expected run {best}, which has the lowest"
         f" loss at the end: {[curve[-1] for curve in curves]}"
     )

@@ -1,4 +1,4 @@
-"""Tests of k15_accumulation: the large batch itself is the oracle, in one piece."""
+"""Tests of k15_accumulation: the large batch, computed at once, is the oracle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLASSES = 7
 
 
 class Model(nn.Module):
-    """A language model, nearly: a vector for each token, and logits for the next."""
+    """A minimal language model: a vector for each token, and logits for the next."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Model(nn.Module):
 
 
 def batches_of(counts: list[list[int]], width: int = 6) -> Batches:
-    """Return a micro-batch for each list, with a text for each number: that many tokens."""
+    """Return a micro-batch for each list, with a text of that many tokens for each number."""
     generator = torch.Generator().manual_seed(1)
     made: Batches = []
     for texts in counts:
@@ -50,19 +50,19 @@ def batches_of(counts: list[list[int]], width: int = 6) -> Batches:
         for row, count in enumerate(texts):
             targets[row, count:] = PADDING
         made.append((tokens[:, :-1], targets))
-        width += 1  # each is padded to a width of its own
+        width += 1  # each is padded to its own width
     return made
 
 
 def large(model: Model, batches: Batches) -> torch.Tensor:
-    """Return the mean loss of PyTorch over all tokens of all micro-batches."""
+    """Return PyTorch's mean loss over all tokens of all micro-batches."""
     logits = torch.cat([model(inputs).flatten(0, 1) for inputs, _ in batches])
     targets = torch.cat([targets.flatten() for _, targets in batches])
     return cross_entropy(logits, targets)
 
 
 def compare(yours: torch.Tensor | None, right: torch.Tensor | None, what: str, why: str) -> None:
-    """Compare a tensor with that of the large batch."""
+    """Compare a tensor with the large batch's."""
     __tracebackhide__ = True
     says = f"{what}\nyours\n{yours}\nPyTorch's, of the large batch\n{right}\n{why}"
     assert yours is not None, says
@@ -89,7 +89,7 @@ def check(batches: Batches, why: str) -> None:
 
 
 def test_the_share_of_the_picture() -> None:
-    """Ten tokens of twelve, whatever their own mean is."""
+    """Ten of twelve tokens make up 10/12 of the mean."""
     model = Model()
     inputs, targets = batches_of([[4, 6]])[0]
     logits = model(inputs).detach()
@@ -100,7 +100,7 @@ def test_the_share_of_the_picture() -> None:
 
 
 def test_equal_micro_batches() -> None:
-    """Two texts each, of the same length: here the mean of means is right, too."""
+    """Two texts each, all of one length: here the mean of means is right too."""
     check(batches_of([[6, 6], [6, 6]]), "the sum over all tokens, divided by their number")
 
 
@@ -115,34 +115,39 @@ def test_texts_of_unequal_number() -> None:
 
 
 def test_a_micro_batch_without_tokens() -> None:
-    """Nothing but padding: PyTorch's mean of it alone would be NaN."""
+    """A micro-batch of padding alone, whose own mean is NaN in PyTorch."""
     check(batches_of([[2, 3], [0, 0], [4, 4]]), "it adds 0: its sum is 0, and has no tokens")
 
 
 @pytest.mark.parametrize("counts", [[[0]], [[0, 0], [0]]])
 def test_no_tokens_at_all(counts: list[list[int]]) -> None:
-    """The large batch has a mean over nothing, which is NaN in PyTorch; so has yours."""
+    """The mean over no tokens at all is NaN in PyTorch, and yours must be too."""
     check(batches_of(counts), "0 / 0, and no special case for it")
 
 
 def test_gradients_are_added() -> None:
-    """To what is in .grad before, as backward does: nobody has called zero_grad."""
+    """Add to the existing .grad, as backward does: nobody has called zero_grad."""
     model, batches = Model(), batches_of([[1, 5], [6, 2]])
     large(model, batches).backward()
     assert model.weight.grad is not None
     once = model.weight.grad.clone()
     accumulate(model, batches)
-    compare(model.weight.grad, 2 * once, "weight.grad, with as much in it before", "add to .grad")
+    compare(
+        model.weight.grad,
+        2 * once,
+        "weight.grad, with as much in it before",
+        "add to .grad",
+    )
 
 
 def test_the_loss_has_no_graph() -> None:
-    """It is there to be logged: no graph is kept by a list of losses."""
+    """The loss is for logging: a list of losses must not keep graphs alive."""
     yours = accumulate(Model(), batches_of([[1, 5], [6, 2]]))
     assert not yours.requires_grad, "yours requires grad, expected a loss without a graph: detach"
 
 
 def test_one_graph_at_a_time() -> None:
-    """Memory for one micro-batch is why one splits: each is let go before the next."""
+    """Batches are split to save memory, so free each graph before the next one."""
     alive: list[Any] = []
     seen: list[int] = []
 
@@ -174,18 +179,18 @@ def test_one_graph_at_a_time() -> None:
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda box: box.tensor):
         accumulate(Watched(), batches_of([[1, 5], [6, 2], [3, 3]]))
     assert seen == [0, 0, 0], (
-        f"tensors that earlier graphs hold, when the model is called: yours {seen}, expected 0 at"
+        f"tensors held by earlier graphs when the model is called: yours {seen}, expected 0 at"
         " each of 3 calls: call backward before the next micro-batch"
     )
     assert max(held) <= 1, (
-        f"graphs of earlier micro-batches, when the model is called: yours holds {held}, expected"
-        " at most that of a variable which the next one overwrites: keep no logits, detach losses"
+        f"graphs of earlier micro-batches alive when the model is called: yours {held}, expected"
+        " at most the one that a loop variable still holds: keep no logits, detach losses"
     )
 
 
 @pytest.mark.parametrize("counts", [[[1], [6]], [[1, 2], [3, 4], [5, 6]]])
 def test_ranks_average(counts: list[list[int]]) -> None:
-    """Each rank has a micro-batch; the average of their gradients is that of the large batch."""
+    """Each rank has one micro-batch; the average gradient equals the large batch's."""
     model, batches = Model(), batches_of(counts)
     total = sum(map(sum, counts))
     (right,) = torch.autograd.grad(large(model, batches), [model.weight])
@@ -203,5 +208,5 @@ def test_ranks_average(counts: list[list[int]]) -> None:
 @example([[1, 1], [4, 6]])
 @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), min_size=1, max_size=4))
 def test_any_split(counts: list[list[int]]) -> None:
-    """However the texts are split, and however long they are."""
+    """Any split into micro-batches, with texts of any length."""
     check(batches_of(counts), "the sum over all tokens, divided by their number")

@@ -1,4 +1,4 @@
-"""Tests of k16_memory: PyTorch trains, and its tensors say their bytes."""
+"""Tests of k16_memory: PyTorch trains, and the bytes of its tensors are counted."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ RULES = {
 
 
 def size_of(tensors: Iterable[torch.Tensor | None]) -> int:
-    """Return the bytes of the storages of these tensors, each counted one time."""
+    """Return the bytes of the storages of these tensors, each counted once."""
     storages = [x.untyped_storage() for x in tensors if x is not None]
     return sum({each.data_ptr(): each.nbytes() for each in storages}.values())
 
 
 def measure(name: str) -> Kept:
-    """Train as far as the situation says, and count."""
+    """Make the calls of the situation, and count bytes."""
     situation = SITUATIONS[name]
     model = torch.nn.Linear(300, 500, dtype=getattr(torch, situation.dtype))
     model.weight.requires_grad_("weight" in situation.trained)
@@ -76,7 +76,7 @@ def predicted() -> dict[str, tuple[set[type], int, int]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.kept(), fresh.kept()
-        assert rows == again, "called again, `kept` returns other rows"
+        assert rows == again, "`kept` returns different rows when called again"
         return {
             name: ({type(row.gradients), type(row.state)}, row.gradients, row.state)
             for name, row in rows.items()
@@ -84,7 +84,7 @@ def predicted() -> dict[str, tuple[set[type], int, int]]:
 
 
 def test_every_situation_is_there() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """One row for each situation and no others; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(SITUATIONS), (
         f"yours has rows for {sorted(yours)}, expected those of SITUATIONS"
@@ -93,25 +93,25 @@ def test_every_situation_is_there() -> None:
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_row(name: str) -> None:
-    """Gradients and state."""
+    """The bytes of gradients and of state."""
     kinds, gradients, state = predicted()[name]
     right = measure(name)
 
     assert kinds == {int}, (
-        f"{name}: yours are {', '.join(kind.__name__ for kind in kinds)}, expected whole numbers"
+        f"{name}: yours are {', '.join(kind.__name__ for kind in kinds)}, expected integers"
     )
     about_gradients, about_state = RULES[name]
     assert gradients == right.gradients, (
-        f"{name}: yours {gradients} bytes of gradients, not PyTorch's: {about_gradients}"
+        f"{name}: yours {gradients} bytes of gradients is not PyTorch's: {about_gradients}"
     )
     assert state == right.state, (
-        f"{name}: yours {state} bytes of state, not PyTorch's: {about_state}"
+        f"{name}: yours {state} bytes of state is not PyTorch's: {about_state}"
     )
 
 
 @pytest.mark.given
 def test_a_second_step_keeps_no_more() -> None:
-    """State is made once: what the first step has made is written to by the next."""
+    """State is created once: later steps write to the tensors that the first step made."""
     model = torch.nn.Linear(30, 50)
     optimizer = torch.optim.AdamW(model.parameters())
     places = []
@@ -119,4 +119,4 @@ def test_a_second_step_keeps_no_more() -> None:
         model(torch.ones(2, 30)).sum().backward()
         optimizer.step()
         places.append([x.data_ptr() for each in optimizer.state.values() for x in each.values()])
-    assert places[0] == places[1], f"places in memory: {places[0]}, then {places[1]}"
+    assert places[0] == places[1], f"addresses of the state: {places[0]}, then {places[1]}"

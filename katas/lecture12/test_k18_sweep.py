@@ -1,4 +1,4 @@
-"""Tests of k18_sweep: real processes, which fail, and which are killed with their sweep."""
+"""Tests of k18_sweep: real processes that fail, or are killed together with the sweep."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Trial = Callable[[Any, Path], None]
 
 
-# Seconds: how long a trial waits for another one; for a whole test.
+# Seconds that a trial waits for another one, and that a test may take.
 PATIENCE, LIMIT = 8, 15
 FORK = mp.get_context("fork")
 ENTRIES: list[dict[str, Any]] = [
@@ -47,13 +47,13 @@ three = pytest.mark.step(3, "failures stay where they are")
 four = pytest.mark.step(4, "killed, and resumed")
 
 
-# Since Python 3.12: torch has threads, and none of them computes while a test forks.
+# Python 3.12 and later warn: torch has threads, but none computes while a test forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
-    """Fail a test that waits for what never comes, and leave no process behind."""
+    """Fail a test that hangs, and leave no process behind."""
 
     def late(_signal: int, frame: FrameType | None) -> None:
         file, where = sweep.__code__.co_filename, "outside of your file"
@@ -75,7 +75,7 @@ def deadline() -> Iterator[None]:
 
 
 def starter(trial: Trial) -> Callable[[Any, Path], BaseProcess]:
-    """Return what starts a trial: it notes the start in its home, and runs in a process."""
+    """Return a `start` that records the start in the trial's home and runs it in a process."""
 
     def start(config: Any, home: Path) -> BaseProcess:
         with (home / "starts").open("a", encoding="utf-8") as file:
@@ -94,7 +94,7 @@ def starts(folder: Path, count: int) -> list[int]:
 
 
 def write_loss(home: Path, loss: float) -> None:
-    """Leave the loss of a trial in its home."""
+    """Write the loss of a trial to its home."""
     (home / "loss.json").write_text(json.dumps(loss), encoding="utf-8")
 
 
@@ -110,7 +110,7 @@ def slowly(config: Any, home: Path) -> None:
 
 
 def await_file(path: Path, writer: BaseProcess | None = None, seconds: float = PATIENCE) -> bool:
-    """Wait for a file, or for the end of who writes it, and return whether it has come."""
+    """Wait for a file or the end of its writer, and return whether the file exists."""
     end = time.monotonic() + seconds
     while not path.exists() and time.monotonic() < end:
         if writer is not None and not writer.is_alive():
@@ -120,7 +120,7 @@ def await_file(path: Path, writer: BaseProcess | None = None, seconds: float = P
 
 
 def is_there(pid: int | None) -> bool:
-    """Whether there is such a process, alive or waiting to be joined."""
+    """Whether the process exists, alive or waiting to be joined."""
     assert pid is not None
     try:
         os.kill(pid, 0)
@@ -156,7 +156,7 @@ def written(journal: Path, entries: list[dict[str, Any]]) -> bytes:
 
 @one
 def test_no_journal(tmp_path: Path) -> None:
-    """A sweep that begins has none: no entries, and no file is made by reading."""
+    """A new sweep has no journal: no entries, and reading creates no file."""
     compare(read(tmp_path / "j"), [], "entries of a journal that does not exist", "none yet")
     assert not (tmp_path / "j").exists(), "yours has made a journal, expected none: it only reads"
 
@@ -193,7 +193,7 @@ def test_a_torn_line_is_no_entry(tmp_path: Path) -> None:
 
 @one
 def test_append_after_a_torn_line(tmp_path: Path) -> None:
-    """The rest of the torn line must go, or the new entry becomes a part of it."""
+    """The torn line must be cut off, or the new entry becomes part of it."""
     data = written(tmp_path / "j", ENTRIES)
     new = {"trial": 4, "loss": 0.5}
     for size in range(len(data) + 1):
@@ -210,7 +210,7 @@ def test_append_after_a_torn_line(tmp_path: Path) -> None:
 
 @one
 def test_an_entry_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When append returns, os.fsync has been called of a file that has all its bytes."""
+    """When append returns, os.fsync has been called on a file with all its bytes."""
     sizes: list[int] = []
 
     def fsync(file: Any) -> None:
@@ -219,16 +219,17 @@ def test_an_entry_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "fsync", fsync)
     append(tmp_path / "j", ENTRIES[0])
     size = (tmp_path / "j").stat().st_size
-    assert sizes, "yours has not called os.fsync: a power failure takes what the kernel still has"
+    assert sizes, "yours has not called os.fsync: a power failure loses what the kernel still holds"
     assert sizes[-1] == size, (
-        f"at os.fsync the file has {sizes[-1]} bytes in yours, expected {size}: Python keeps the"
+        f"when yours calls os.fsync the file has {sizes[-1]} bytes, expected {size}: Python keeps"
+        " the"
         " rest in its buffer until flush()"
     )
 
 
 @contextmanager
 def disk_full(size: int) -> Iterator[None]:
-    """Let no file grow beyond this size meanwhile: a write stops there, as on a full disk."""
+    """Let no file grow beyond this size in the block: a write stops there, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -239,7 +240,7 @@ def disk_full(size: int) -> Iterator[None]:
 
 @one
 def test_whole_lines_are_not_written_again(tmp_path: Path) -> None:
-    """If append dies in mid-write, here of a full disk, the entries before are still there."""
+    """If append fails in mid-write, here on a full disk, earlier entries survive."""
     data = written(tmp_path / "j", ENTRIES)
     for size in (len(data) // 2, len(data) + 5):
         written(tmp_path / "j", ENTRIES)
@@ -247,7 +248,7 @@ def test_whole_lines_are_not_written_again(tmp_path: Path) -> None:
             pytest.fail(
                 f"the disk is full at {size} bytes, too few for this entry, and yours returns"
                 f" {append(tmp_path / 'j', {'trial': 4, 'loss': 0.5})}, expected the OSError to"
-                " come through: nobody would know that the entry is not there"
+                " propagate: otherwise nobody learns that the entry is missing"
             )
         yours = [json.loads(line) for line in (tmp_path / "j").read_bytes().split(b"\n")[:-1]]
         compare(yours, ENTRIES, "entries after an append that died", "append, and rewrite nothing")
@@ -260,10 +261,15 @@ def test_whole_lines_are_not_written_again(tmp_path: Path) -> None:
 
 @two
 def test_one_after_the_other(tmp_path: Path) -> None:
-    """One worker: each trial has its home, and its loss becomes an entry."""
+    """One worker: each trial has its own home, and its loss becomes an entry."""
     yours = sweep([2, 9], starter(slowly), tmp_path, workers=1)
     right = [{"trial": 0, "loss": 4.0}, {"trial": 1, "loss": 81.0}]
-    compare(yours, right, "trials 2 and 9, whose losses are squares", "a number and a loss each")
+    compare(
+        yours,
+        right,
+        "trials 2 and 9, whose losses are squares",
+        "a number and a loss each",
+    )
     compare(read(tmp_path / "journal.jsonl"), right, "the journal", "an entry when a trial ends")
 
 
@@ -276,7 +282,7 @@ def test_no_trials(tmp_path: Path) -> None:
 @two
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_no_more_than_the_workers(tmp_path: Path, workers: int) -> None:
-    """The first ones wait for one another, and in the meantime no other one begins."""
+    """The first trials wait for one another, and no other begins in the meantime."""
 
     def begun(number: int) -> Path:
         return tmp_path / str(number) / "begun"
@@ -295,18 +301,18 @@ def test_no_more_than_the_workers(tmp_path: Path, workers: int) -> None:
     entries = sweep(list(range(5)), starter(waiting), tmp_path, workers)
     yours = next(each["loss"] for each in entries if each["trial"] == 0)
     assert yours == workers, (
-        f"{workers} workers, 5 trials: {yours} at once in yours, expected {workers}"
+        f"{workers} workers, 5 trials: yours runs {yours} at once, expected {workers}"
     )
 
 
 @two
 def test_results_in_the_order_of_the_trials(tmp_path: Path) -> None:
-    """The journal has them as they end, here the last one first."""
+    """The journal lists trials as they end, here the last one first."""
     journal = tmp_path / "journal.jsonl"
 
     def patient(config: Any, home: Path) -> None:
         end = time.monotonic() + 2
-        # Two that end at once may be seen in any order.
+        # Two trials that end at the same time may be seen in any order.
         while len(read(journal)) < 2 - config and time.monotonic() < end:
             time.sleep(0.005)
         write_loss(home, config)
@@ -317,7 +323,7 @@ def test_results_in_the_order_of_the_trials(tmp_path: Path) -> None:
 
 @two
 def test_the_next_starts_when_one_has_ended(tmp_path: Path) -> None:
-    """Trial 0 ends after trial 3 has begun: two workers, and the other one takes 1, 2 and 3."""
+    """Trial 0 waits for trial 3: with two workers, the other one runs 1, 2 and 3 meanwhile."""
 
     def patient(config: Any, home: Path) -> None:
         (home / "begun").touch()
@@ -325,14 +331,14 @@ def test_the_next_starts_when_one_has_ended(tmp_path: Path) -> None:
 
     yours = sweep([0, 1, 2, 3], starter(patient), tmp_path, workers=2)
     assert yours[0]["loss"] == 1.0, (
-        "trial 0 waited for the beginning of trial 3, which did not come: yours starts trials in"
+        "trial 0 waited for trial 3 to begin, but it did not: yours starts trials in"
         " waves, expected the next one as soon as one has ended"
     )
 
 
 @two
 def test_an_entry_is_there_at_once(tmp_path: Path) -> None:
-    """When trial 1 starts, the entry of trial 0 is in the journal; and trials keep their order."""
+    """When trial 1 starts, the entry of trial 0 is in the journal; trials start in order."""
 
     def counting(config: Any, home: Path) -> None:
         journal = tmp_path / "journal.jsonl"
@@ -349,7 +355,7 @@ def test_an_entry_is_there_at_once(tmp_path: Path) -> None:
 
 @two
 def test_it_sleeps_while_a_trial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweep that asks again and again who has ended takes a core from the trials."""
+    """A sweep that keeps polling takes a core from the trials."""
 
     def slow(config: Any, home: Path) -> None:
         time.sleep(1.0)
@@ -364,13 +370,13 @@ def test_it_sleeps_while_a_trial_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "waitpid", counted)
     sweep([0.5], starter(slow), tmp_path, workers=1)
     assert asked[0] < 2000, (
-        f"while one trial ran, yours has asked {asked[0]} times whether it has ended, bar 2000:"
+        f"while one trial ran, yours polled {asked[0]} times whether it had ended, limit 2000:"
         " wait for the sentinels of the processes"
     )
 
 
 def mixed(config: Any, home: Path) -> None:
-    """End well, with an exit code, by a signal, or with a loss and then badly."""
+    """Succeed, exit with a code, die by a signal, or write a loss and then fail."""
     if config == "loss, then 1":
         write_loss(home, 0.25)
     if config == "killed":
@@ -383,7 +389,7 @@ def mixed(config: Any, home: Path) -> None:
 @three
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_trial_that_fails(tmp_path: Path, workers: int) -> None:
-    """Its exit code is its entry, -9 if it was killed; the others run all the same."""
+    """Its entry has its exit code, -9 if it was killed; the others still run."""
     yours = sweep(
         ["exit 3", "good", "killed", "loss, then 1", "good"], starter(mixed), tmp_path, workers
     )
@@ -401,7 +407,7 @@ def test_a_trial_that_fails(tmp_path: Path, workers: int) -> None:
 @three
 @pytest.mark.parametrize("left", [None, "", "{", "null"])
 def test_a_trial_without_a_loss(tmp_path: Path, left: str | None) -> None:
-    """It ends with 0, and has left no loss, or half of one; the next one runs all the same."""
+    """It exits with 0 but wrote no loss or half of one; the next one still runs."""
 
     def careless(config: Any, home: Path) -> None:
         if config == 1:
@@ -417,7 +423,7 @@ def test_a_trial_without_a_loss(tmp_path: Path, left: str | None) -> None:
 @three
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_a_sweep_that_fails_leaves_no_process(tmp_path: Path, error: type[BaseException]) -> None:
-    """The third trial cannot be started: the error comes through, and the first two are ended."""
+    """The third trial cannot start: the error propagates, and the first two are killed."""
 
     def endless(config: Any, home: Path) -> None:
         (home / "begun").touch()
@@ -436,13 +442,14 @@ def test_a_sweep_that_fails_leaves_no_process(tmp_path: Path, error: type[BaseEx
 
     with pytest.raises(error, match="no third process"):
         pytest.fail(
-            f"`start` raises {error.__name__} for the third trial, and yours returns"
-            f" {sweep([0, 1, 2], start, tmp_path, workers=3)}, expected the error to come through"
+            f"`start` raises {error.__name__} for the third trial, but yours returns"
+            f" {sweep([0, 1, 2], start, tmp_path, workers=3)}, expected the error to propagate"
         )
     left = [process.pid for process in made if is_there(process.pid)]
     assert not left, (
-        f"still there, or ended and not joined: yours leaves {left}, expected none of the two that"
-        " ran, whatever the sweep died of"
+        f"still running, or ended but not joined: yours leaves {left}, expected neither of the two"
+        " that"
+        " ran, whatever error ended the sweep"
     )
     compare(read(tmp_path / "journal.jsonl"), [], "the journal", "they have not run to their end")
 
@@ -451,7 +458,7 @@ def test_a_sweep_that_fails_leaves_no_process(tmp_path: Path, error: type[BaseEx
 def test_a_journal_that_fails_leaves_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trial 0 ends, and its entry cannot be written; trial 1 would run on."""
+    """Trial 0 ends and its entry cannot be written while trial 1 is still running."""
 
     def fsync(_file: Any) -> None:
         raise OSError("disk on fire")
@@ -473,17 +480,17 @@ def test_a_journal_that_fails_leaves_no_process(
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(OSError, match="disk on fire"):
         pytest.fail(
-            "os.fsync raises OSError for each entry, and yours returns"
-            f" {sweep([0, 1], start, tmp_path, workers=2)}, expected the error to come through:"
-            " nobody would know that the entries may be lost"
+            "os.fsync raises OSError for each entry, but yours returns"
+            f" {sweep([0, 1], start, tmp_path, workers=2)}, expected the error to propagate:"
+            " otherwise nobody learns that the entries may be lost"
         )
     left = [process.pid for process in made if is_there(process.pid)]
-    assert not left, f"os.fsync has raised, and yours leaves {left}, expected no process"
+    assert not left, f"after os.fsync raised, yours leaves {left}, expected no process"
 
 
 @four
 def test_what_has_an_entry_is_not_run_again(tmp_path: Path) -> None:
-    """The same call again returns the same, starts nothing, and writes nothing."""
+    """Repeating the call returns the same, starts nothing, and writes nothing."""
     trials = ["good", "exit 3", "killed", "good"]
     first = sweep(trials, starter(mixed), tmp_path, workers=2)
     before = (tmp_path / "journal.jsonl").read_bytes()
@@ -497,7 +504,7 @@ def test_what_has_an_entry_is_not_run_again(tmp_path: Path) -> None:
 
 @four
 def test_a_torn_entry_is_run_again(tmp_path: Path) -> None:
-    """Of three trials, the line of the second is torn, and the third has a line before it."""
+    """The line of trial 1 is torn, and trial 2 has a line before it."""
     journal = tmp_path / "journal.jsonl"
     written(journal, [{"trial": 2, "loss": 7.0}])
     with journal.open("a", encoding="utf-8") as file:
@@ -505,11 +512,16 @@ def test_a_torn_entry_is_run_again(tmp_path: Path) -> None:
     yours = sweep([3, 4, 5], starter(squared), tmp_path, workers=1)
     right = [{"trial": 0, "loss": 9.0}, {"trial": 1, "loss": 16.0}, {"trial": 2, "loss": 7.0}]
     compare(yours, right, "trial 2 is done, the line of trial 1 torn", "0 and 1 are to be run")
-    compare(starts(tmp_path, 3), [1, 1, 0], "starts of each trial", "what has no whole line")
+    compare(
+        starts(tmp_path, 3),
+        [1, 1, 0],
+        "starts of each trial",
+        "what has no whole line",
+    )
 
 
 def killed_when(path: Path, run: Callable[[], object]) -> None:
-    """Run a sweep in a process, and kill it with its trials when a file is there."""
+    """Run a sweep in a process, and kill it with its trials once a file exists."""
 
     def leader() -> None:
         os.setpgid(0, 0)
@@ -522,12 +534,12 @@ def killed_when(path: Path, run: Callable[[], object]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.join()
-    assert has_come, f"{path.name} of trial {path.parent.name} has not come: is it started?"
+    assert has_come, f"{path} did not appear within {PATIENCE} seconds: was every trial started?"
 
 
 @four
 def test_kill_minus_nine(tmp_path: Path) -> None:
-    """Sweep and trials are killed while trials 2 and 3 run; then the same call again."""
+    """Sweep and trials are killed while trials 2 and 3 run; then the call is repeated."""
 
     def stuck(config: Any, home: Path) -> None:
         if config >= 2 and not (tmp_path / "second").exists():
@@ -570,9 +582,9 @@ def train(rate: float, home: Path, stop: Path | None = None) -> None:
 
 @four
 def test_training_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    """A trial of torch that was killed after three of eight steps ends where it would have.
+    """A torch trial killed after three of eight steps ends with the loss of an uninterrupted one.
 
-    Its checkpoint is in its home, and the sweep that goes on has left it there.
+    Its checkpoint is in its home, and the resumed sweep has left it there.
     """
     rates = [0.01, 0.02]
     for name in ("whole", "killed"):

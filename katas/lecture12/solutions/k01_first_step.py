@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """The first step of an optimizer with lr=0.1, for a parameter that is 2.0."""
+    """The first step of an optimizer with lr=0.1, for a parameter with the value 2.0."""
 
     optimizer: str
     gradient: float
     settings: dict[str, float]
 
 
-# What is not said is PyTorch's default: betas (0.9, 0.999), alpha 0.99, eps 1e-8.
+# Settings not listed are PyTorch's defaults: betas (0.9, 0.999), alpha 0.99, eps 1e-8.
 STEPS = {
     "tiny": Step("Adam", 0.001, {}),
     "huge": Step("Adam", -300.0, {}),
@@ -25,7 +25,7 @@ STEPS = {
 
 
 def moves() -> dict[str, float]:
-    """Return for each row of `STEPS` the move of the parameter divided by lr, to 0.01."""
+    """Return, for each row of `STEPS`, how far the parameter moves divided by lr, to 0.01."""
     return {
         "tiny": -1.0,
         "huge": 1.0,

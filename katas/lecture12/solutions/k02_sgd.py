@@ -25,13 +25,13 @@ class SGD(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
         *,
         nesterov: bool = False,
     ) -> None:
-        """Store the defaults; PyTorch's refuses Nesterov with dampening or no momentum. Given."""
+        """Store the defaults. (PyTorch rejects Nesterov with dampening or no momentum.) Given."""
         defaults = {"lr": lr, "momentum": momentum, "dampening": dampening}
         super().__init__(params, defaults | {"weight_decay": weight_decay, "nesterov": nesterov})
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override, unused-ignore]
-        """Move each parameter in place; one whose ``.grad`` is None is left alone."""
+        """Move each parameter in place; skip a parameter whose ``.grad`` is None."""
         for group in self.param_groups:
             momentum = group["momentum"]
             for p in group["params"]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Adam(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
-    """Adam, or AdamW if the group says ``decoupled``."""
+    """Adam, or AdamW in a group with ``decoupled=True``."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Adam(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
         super().__init__(params, defaults | {"decoupled": decoupled})
 
     def state_of(self, p: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return the state of a parameter, zeros when asked for first. Given."""
+        """Return the state of a parameter, which starts as zeros. Given."""
         state: dict[str, torch.Tensor] = self.state[p]
         if not state:
             state["step"] = torch.tensor(0.0)
@@ -40,7 +40,7 @@ class Adam(torch.optim.Optimizer):  # type: ignore[misc, unused-ignore]
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override, unused-ignore]
-        """Move each parameter in place; one whose ``.grad`` is None is left alone."""
+        """Move each parameter in place; skip a parameter whose ``.grad`` is None."""
         for group in self.param_groups:
             (beta1, beta2), lr = group["betas"], group["lr"]
             for p in group["params"]:

@@ -20,14 +20,14 @@ RATE, BETA1, BETA2, EPS = 0.01, 0.9, 0.99, 1e-8
 
 
 class Launches(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Lists ATen's operators that are called in a ``with``. Given."""
+    """Lists the ATen operators called inside a ``with``. Given."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run it."""
+        """Note the operator and run it."""
         if func.namespace == "aten":
             self.names.append(str(func))
         return func(*args, **(kwargs or {}))
@@ -49,7 +49,7 @@ def loop_step(
     vs: Sequence[Tensor],
     t: int,
 ) -> None:
-    """Take step `t`, the first of which is 1, one parameter after the other. Given."""
+    """Take step `t`, counted from 1, one parameter after the other. Given."""
     for p, grad, m, v in zip(ps, grads, ms, vs, strict=True):
         m.lerp_(grad, 1 - BETA1)
         v.mul_(BETA2).addcmul_(grad, grad, value=1 - BETA2)
@@ -58,9 +58,9 @@ def loop_step(
 
 
 def kinds(ps: Sequence[Tensor]) -> list[list[int]]:
-    """Return the indices of `ps`, those of each device and dtype in a list, in order.
+    """Return the indices of `ps`, in one list for each device and dtype, in order.
 
-    The kind that is met first comes first.
+    The lists are in the order in which their kinds first appear.
     """
     found: dict[tuple[torch.device, torch.dtype], list[int]] = {}
     for n, p in enumerate(ps):
@@ -76,7 +76,7 @@ def foreach_step(
     vs: Sequence[Tensor],
     t: int,
 ) -> None:
-    """Do what `loop_step` does, in seven launches per kind, however many are of it."""
+    """Do what `loop_step` does, in seven launches per kind, for any number of tensors."""
     for kind in kinds(ps):
         p, grad, m, v = ([xs[n] for n in kind] for xs in (ps, grads, ms, vs))
         torch._foreach_lerp_(m, grad, 1 - BETA1)

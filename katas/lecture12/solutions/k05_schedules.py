@@ -31,10 +31,10 @@ def exponential(gamma: float) -> Callable[[int], float]:
 
 
 class Schedule:
-    """Multiplies the lr of each group, so that it is base * factor(t) if others leave it alone."""
+    """Multiplies the lr of each group, which is base * factor(t) unless something else sets it."""
 
     def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]) -> None:
-        """Take note of each lr as its base, unless a schedule has; then multiply. Given."""
+        """Record each lr as its base, unless a schedule already has; then multiply. Given."""
         self.optimizer, self.factor, self.t = optimizer, factor, 0
         groups = optimizer.param_groups
         self.base_lrs = [group.setdefault("initial_lr", group["lr"]) for group in groups]
@@ -42,13 +42,13 @@ class Schedule:
             group["lr"] *= factor(0)
 
     def restart(self) -> None:
-        """Go back to t = 0 by the closed form: whatever the lr was is gone. Given."""
+        """Go back to t = 0 by the closed form, whatever the lr was. Given."""
         self.t = 0
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = base * self.factor(0)
 
     def step(self) -> None:
-        """Go to the next t, and change the lr of each group, chained."""
+        """Advance t, and update the lr of each group by the chained form."""
         self.t += 1
         before, now = self.factor(self.t - 1), self.factor(self.t)
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
@@ -56,15 +56,15 @@ class Schedule:
 
 
 class Sequential:
-    """The schedules of an optimizer one after the other; the next begins at each milestone."""
+    """Runs schedules one after the other; the next one begins at each milestone."""
 
     def __init__(self, schedules: Sequence[Schedule], milestones: Sequence[int]) -> None:
-        """Begin with the first, whose restart overwrites what building has multiplied. Given."""
+        """Begin with the first; its restart undoes what the constructors multiplied. Given."""
         self.schedules, self.milestones, self.t = list(schedules), list(milestones), 0
         self.schedules[0].restart()
 
     def step(self) -> None:
-        """Go to the next t; at a milestone restart a schedule, else step it."""
+        """Advance t; at a milestone restart the next schedule, otherwise step the current one."""
         self.t += 1
         schedule = self.schedules[bisect_right(self.milestones, self.t)]
         if self.t in self.milestones:
@@ -73,11 +73,11 @@ class Sequential:
             schedule.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed run needs, in numbers, lists and dicts that JSON can hold."""
+        """Return what a resumed run needs, as numbers, lists and dicts that JSON can hold."""
         return {"t": self.t, "schedules": [(each.t, [*each.base_lrs]) for each in self.schedules]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called: no lr changes, and `state` stays as it is."""
+        """Continue from where `state_dict` was called; change neither any lr nor `state`."""
         self.t = state["t"]
         for schedule, saved in zip(self.schedules, state["schedules"], strict=True):
             schedule.t, schedule.base_lrs = saved

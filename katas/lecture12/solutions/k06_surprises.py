@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-# Each begins with lr = 1.0. The names are those of torch.optim.lr_scheduler; `run` is a training
+# Each begins with lr = 1.0. The schedulers are in torch.optim.lr_scheduler; `run` is a training
 # loop of that many steps, with scheduler.step() after each, and `set_lr` is an edit by hand.
 PROGRAMS = {
     "constructor": """
@@ -36,7 +36,7 @@ run(scheduler, steps=2)
 
 
 def last_lr() -> dict[str, float]:
-    """Return for each program the lr of the optimizer's group at its end, to 0.0001."""
+    """Return, for each program, the lr of the optimizer's group at its end, to 0.0001."""
     return {
         "constructor": 0.25,
         "built_again": 0.0625,

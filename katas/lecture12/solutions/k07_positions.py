@@ -1,4 +1,4 @@
-"""Debug: the resumed run with the wrong momenta."""
+"""Debug: a resumed run with the wrong momenta."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def resume(optimizer: Optimizer, saved: dict[str, Any]) -> None:
-    """Load `saved`, a state dict, so that each parameter has the state that its name had."""
+    """Load the state dict `saved` so that each parameter gets the state saved under its name."""
     groups = saved["param_groups"]
     places = {n: i for g in groups for n, i in zip(g["param_names"], g["params"], strict=True)}
     moved = []

@@ -1,4 +1,4 @@
-"""Average the weights of a run, and mend the buffers that come with them."""
+"""Average the weights of a run, and repair the buffers that go with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clip(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
 
 
 def update(averaged: nn.Module, model: nn.Module, count: int, decay: float | None = None) -> None:
-    """Add a model to an average over `count` models, both of one architecture."""
+    """Add `model` to the average of `count` models of the same architecture."""
     weight = 1 - decay if decay is not None and count else 1 / (count + 1)
     with torch.no_grad():
         for mine, theirs in zip(averaged.parameters(), model.parameters(), strict=True):
@@ -33,7 +33,7 @@ def update(averaged: nn.Module, model: nn.Module, count: int, decay: float | Non
 
 
 def norms(model: nn.Module) -> list[nn.BatchNorm1d]:
-    """Return the layers whose running statistics `refresh` makes anew. Given."""
+    """Return the layers whose running statistics `refresh` recomputes. Given."""
     return [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm1d)]
 
 

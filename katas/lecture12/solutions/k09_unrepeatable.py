@@ -1,4 +1,4 @@
-"""Debug: find why five programs do not repeat."""
+"""Debug: find out why five programs are not repeatable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def vocabulary(text: str) -> dict[str, int]:
-    """Return the words of a text, numbered from 0 on, in any order: the same each time."""
+    """Return the words of a text, numbered from 0, in any order that is the same each time."""
     return {word: number for number, word in enumerate(sorted(set(text.split())))}
 
 
@@ -28,7 +28,7 @@ def split(count: int, seed: int) -> list[int]:
 
 
 def epochs(seed: int, evaluate: Callable[[], object]) -> list[list[int]]:
-    """Return the order of two epochs, that `seed` decides, whatever `evaluate` draws after each."""
+    """Return the orders of two epochs, decided by `seed`, whatever `evaluate` draws after each."""
     data: Any = range(8)
     own = torch.Generator().manual_seed(seed)
     training = DataLoader(data, shuffle=True, generator=own)
@@ -40,14 +40,14 @@ def epochs(seed: int, evaluate: Callable[[], object]) -> list[list[int]]:
 
 
 def total(jobs: Sequence[Callable[[], float]]) -> float:
-    """Run the jobs, each in a thread at the same time, and return the sum of their results."""
+    """Run all jobs at once, each in its own thread, and return the sum of their results."""
     with ThreadPoolExecutor(len(jobs)) as pool:
         running = [pool.submit(job) for job in jobs]
         return sum(done.result() for done in running)
 
 
 def histogram(places: torch.Tensor, size: int) -> torch.Tensor:
-    """Return how often each of the numbers below `size` is in `places`, as float32."""
+    """Return how often each number below `size` occurs in `places`, as float32."""
     counts = torch.zeros(size)
     for place in places:
         counts[place] += 1

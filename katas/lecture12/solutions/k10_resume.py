@@ -1,4 +1,4 @@
-"""Stop a run, and go on bit for bit."""
+"""Stop a run, and resume it bit for bit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Run:
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 4, gamma=0.5)
 
     def step(self) -> float:
-        """Train on the next four samples of a shuffled epoch, or on what is left of it."""
+        """Train on the next four samples of a shuffled epoch, or on its last ones."""
         if not self.order:
             self.order = torch.randperm(len(DATA), generator=self.shuffle).tolist()
         x = DATA[self.order[:4]]
@@ -47,7 +47,7 @@ class Run:
 
 
 def save(run: Run) -> dict[str, Any]:
-    """Return all that the next steps of `run` depend on, as it is now; leave the run as it is."""
+    """Return everything that the next steps of `run` depend on; do not change the run."""
     state = {
         "model": run.model.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -63,7 +63,7 @@ def save(run: Run) -> dict[str, Any]:
 
 
 def load(run: Run, state: dict[str, Any]) -> None:
-    """Make `run`, which may be new or used, go on where `state` was saved; leave `state` alone."""
+    """Make `run`, new or used, continue from where `state` was saved; do not change `state`."""
     # An optimizer takes over the tensors that it loads.
     state = copy.deepcopy(state)
     run.model.load_state_dict(state["model"])

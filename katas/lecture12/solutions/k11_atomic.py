@@ -20,21 +20,21 @@ def path_of(folder: Path, step: int) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk. Given."""
+    """Wait until the names in a folder are on disk. Given."""
     opened = os.open(folder, os.O_RDONLY)
     os.fsync(opened)
     os.close(opened)
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints in `folder`, oldest first: the files whose whole name is a `NAME`."""
+    """Return the checkpoints in `folder`, oldest first: files whose whole name matches `NAME`."""
     found = {path: NAME.fullmatch(path.name) for path in folder.iterdir()}
     steps = {path: int(match[1]) for path, match in found.items() if match}
     return sorted(steps, key=steps.__getitem__)
 
 
 def save(payload: bytes, folder: Path, step: int, keep: int = 2) -> None:
-    """Write the checkpoint of a step. `step` is larger than all before, or equal to the last."""
+    """Write the checkpoint of a step. `step` is at least as large as any step saved before."""
     # With one name for all, what a killed save has left is written over by the next.
     partial = folder / "partial"
     with partial.open("wb") as file:

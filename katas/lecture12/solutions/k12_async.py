@@ -1,4 +1,4 @@
-"""Save while training goes on."""
+"""Save while training continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Saver:
-    """Writes checkpoints by ``write(state, path)``, in a thread, one at a time."""
+    """Writes checkpoints with ``write(state, path)``, in a thread, one at a time."""
 
     def __init__(self, write: Callable[[State, Path], Any]) -> None:
         self.write = write
@@ -27,7 +27,7 @@ class Saver:
         self.running: Future[Any] | None = None
 
     def save(self, state: State, path: Path) -> None:
-        """Start a write of the values that `state` has now, and return before it ends."""
+        """Start writing the current values of `state`, and return before the write ends."""
         self.wait()
         for name, x in state.items():
             if name not in self.buffers:
@@ -36,7 +36,7 @@ class Saver:
         self.running = self.pool.submit(self.write, self.buffers, path)
 
     def wait(self) -> None:
-        """Wait until the last write has ended, if there is one; raise its error, once only."""
+        """Wait for the last write to end, if there is one; raise its error, but only once."""
         running, self.running = self.running, None
         if running is not None:
             running.result()

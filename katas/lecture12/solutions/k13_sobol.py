@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 BITS = 30
-# For dimensions 2 to 6: degree and inner coefficients of a polynomial, and the numbers to start
-# from, as Joe and Kuo chose them.
+# For dimensions 2 to 6: degree and inner coefficients of a polynomial, and the initial numbers,
+# as Joe and Kuo chose them.
 POLYNOMIALS = (
     (1, 0, (1,)),
     (2, 1, (1, 3)),
@@ -25,7 +25,7 @@ POLYNOMIALS = (
 
 
 def directions(dimension: int) -> list[list[int]]:
-    """Return for each of up to 6 dimensions its 30 direction numbers, of 30 bits. Given."""
+    """Return the 30 direction numbers, of 30 bits, of each of up to 6 dimensions. Given."""
     rows = [[1 << (BITS - 1 - k) for k in range(BITS)]]
     for degree, coefficients, first in POLYNOMIALS[: dimension - 1]:
         row = [number << (BITS - 1 - k) for k, number in enumerate(first)]
@@ -39,7 +39,7 @@ def directions(dimension: int) -> list[list[int]]:
 
 
 class Range(NamedTuple):
-    """What a hyperparameter may be: from `low` up to `high`, evenly or evenly in the logarithm."""
+    """The range of a hyperparameter, `low` to `high`, spread evenly or evenly in the logarithm."""
 
     low: float
     high: float
@@ -47,10 +47,10 @@ class Range(NamedTuple):
 
 
 def sobol(count: int, dimension: int) -> torch.Tensor:
-    """Return the first points of the sequence, float64 of size (count, dimension).
+    """Return the first `count` points of the sequence, float64 of size (count, dimension).
 
-    Each coordinate is a whole number of 30 bits, divided by 2**30. Point 0 is 0. Point k + 1 is
-    point k XOR direction number c, in each dimension separately: bit c is the lowest zero bit of k.
+    Each coordinate is a 30-bit integer divided by 2**30. Point 0 is 0. In each dimension, point k +
+    1 is point k XOR direction number c, where bit c is the lowest zero bit of k.
     """
     vectors = directions(dimension)
     point, points = [0] * dimension, []
@@ -65,7 +65,7 @@ def cells(points: torch.Tensor, cuts: Sequence[int]) -> torch.Tensor:
     """Return how many points each cell has, int64 of size (2**cuts[0], 2**cuts[1], ...).
 
     `points` has size (count, len(cuts)) and coordinates in [0, 1). Dimension d is cut into
-    2**cuts[d] equal parts; a point on a cut is in the upper one.
+    2**cuts[d] equal parts; a point on a cut belongs to the upper part.
     """
     cell = torch.zeros(len(points), dtype=torch.int64)
     for x, cut in zip(points.T, cuts, strict=True):
@@ -75,7 +75,7 @@ def cells(points: torch.Tensor, cuts: Sequence[int]) -> torch.Tensor:
 
 
 def scaled(points: torch.Tensor, space: Sequence[Range]) -> torch.Tensor:
-    """Return hyperparameters for points of the unit cube, a column for each range of `space`.
+    """Map points of the unit cube to hyperparameters, one column for each range of `space`.
 
     0 becomes `low`, and 1 would become `high`. With `log`, one half becomes the geometric mean of
     `low` and `high`.

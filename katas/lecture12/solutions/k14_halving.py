@@ -1,4 +1,4 @@
-"""Successive halving, and the curves that cross."""
+"""Successive halving, and learning curves that cross."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def halving(count: int, train: Callable[[int, int], float], first: int, factor: int) -> int:
-    """Return which of the runs 0 to count - 1 is left.
+    """Return which of the runs 0 to count - 1 remains.
 
-    ``train(run, epochs)`` trains a run for that many epochs more, and returns its loss. The first
-    rung trains all runs for `first` epochs. The best ``runs // factor`` of a rung go on, at least
-    one, until each has been trained `factor` times as long as at the rung before. When one run is
-    left it is not trained any more. Of equal losses, that of the lower number is better; NaN is as
-    bad as inf.
+    ``train(run, epochs)`` trains a run for that many more epochs and returns its loss. The first
+    rung trains all runs for `first` epochs. The best ``runs // factor`` of a rung, at least one,
+    move up to the next, which trains each until its total is `factor` times that of the previous
+    rung. Stop training when one run remains. If losses are equal, the lower number wins; NaN counts
+    as inf.
     """
     alive, before, after = list(range(count)), 0, first
     while len(alive) > 1:
@@ -33,8 +33,9 @@ def halving(count: int, train: Callable[[int, int], float], first: int, factor: 
 def settled(curves: torch.Tensor) -> int:
     """Return the first epoch from which the winner leads to the end.
 
-    `curves` has a row for each run and a column for each epoch: column 0 is the loss after epoch
-    1. The winner has the lowest loss in the last column. Equal losses and NaN as in `halving`.
+    `curves` has a row for each run and a column for each epoch: column 0 holds the losses after
+    epoch 1. The winner has the lowest loss in the last column. Treat equal losses and NaN as in
+    `halving`.
     """
     leaders = curves.where(~curves.isnan(), math.inf).argmin(0).tolist()
     epoch = len(leaders)

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# The target of a position that is padding: no token, and ``cross_entropy`` ignores it.
+# The target at a padding position: not a token, and ``cross_entropy`` ignores it.
 PADDING = -100
 
 
 def share(logits: torch.Tensor, targets: torch.Tensor, total: int, ranks: int = 1) -> torch.Tensor:
-    """Return what one of many micro-batches adds to the mean loss over `total` tokens.
+    """Return what one of several micro-batches adds to the mean loss over `total` tokens.
 
     `logits` has size (texts, positions, classes) and `targets` (texts, positions). With several
-    ranks it is `ranks` times that, because the gradients are averaged afterwards: that average
-    must be the gradient of the large batch. `total` counts the tokens of all ranks.
+    ranks, return `ranks` times that: the gradients are averaged afterwards, and the average must be
+    the gradient of the large batch. `total` counts the tokens of all ranks.
     """
     losses = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
     return losses * ranks / total
@@ -34,8 +34,9 @@ def accumulate(
 ) -> torch.Tensor:
     """Add the gradients of the large batch's mean loss to each ``.grad``; return that loss.
 
-    A micro-batch is inputs and targets, and ``model(inputs)`` are its logits, computed once. The
-    graph of one is freed before the model sees the next. What is returned is 0-dim, without one.
+    A micro-batch is a pair of inputs and targets; ``model(inputs)`` returns its logits. Call the
+    model once for each, and free its graph before the next call. The returned loss is 0-dim and has
+    no graph.
     """
     total = sum(int((targets != PADDING).sum()) for _, targets in batches)
     losses = []

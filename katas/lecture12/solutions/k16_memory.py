@@ -1,4 +1,4 @@
-"""What a training step keeps: three optimizers, on paper."""
+"""Predict what a training step keeps in memory, for three optimizers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Kept(NamedTuple):
-    """Bytes of the tensors in ``.grad``, and of those in ``optimizer.state``."""
+    """Bytes of the tensors in ``.grad`` and in ``optimizer.state``."""
 
     gradients: int
     state: int
 
 
 class Situation(NamedTuple):
-    """An optimizer of ``torch.optim`` with its arguments; the model's dtype; what has been done.
+    """An optimizer of ``torch.optim`` with its arguments, the model's dtype, and the calls so far.
 
     The model is ``torch.nn.Linear(300, 500, dtype=dtype)``, and the optimizer has been given both
     of its parameters. What is not `trained` has ``requires_grad=False``.
@@ -39,7 +39,7 @@ SITUATIONS = {
 
 
 def kept() -> dict[str, Kept]:
-    """Return what each of `SITUATIONS` keeps, in bytes."""
+    """Return how many bytes each of `SITUATIONS` keeps."""
     return {
         "sgd": Kept(4 * 150500, 0),
         "momentum": Kept(0, 4 * 150500),

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import torch
 
 
-# Which floors to try, as parts of the lowest loss.
+# The floors to try, as fractions of the lowest loss.
 FRACTIONS = torch.arange(400, dtype=torch.float64) / 400
 
 
 class Law(NamedTuple):
-    """What a loss is at each size: ``floor + scale / size**exponent``."""
+    """The loss as a function of size: ``floor + scale / size**exponent``."""
 
     floor: float
     scale: float
@@ -26,11 +26,11 @@ class Law(NamedTuple):
 
 
 def fit(sizes: torch.Tensor, losses: torch.Tensor) -> Law:
-    """Return the law closest to some runs; both are float64, one-dimensional, in any order.
+    """Return the law that fits best. Both tensors are float64 and 1-dim, in any order of runs.
 
-    For each of the floors ``FRACTIONS * losses.min()``, the logarithms of ``losses - floor`` are a
-    line over the logarithms of the sizes, by least squares. Of these 400 laws, the best has the
-    least sum of squares of ``log(law) - log(loss)``.
+    For each floor in ``FRACTIONS * losses.min()``, fit a line to the logarithms of ``losses -
+    floor`` over the logarithms of the sizes, by least squares. The best of these 400 laws has the
+    smallest sum of squares of ``log(law) - log(loss)``.
     """
     floors = FRACTIONS[:, None] * losses.min()
     columns = torch.stack([torch.ones_like(sizes), sizes.log()], dim=1)
@@ -43,11 +43,10 @@ def fit(sizes: torch.Tensor, losses: torch.Tensor) -> Law:
 
 
 def interval(sizes: torch.Tensor, losses: torch.Tensor, size: float) -> tuple[float, float]:
-    """Return the ends of a rough interval for the loss at a size: the prediction ± 2 errors.
+    """Return a rough interval for the loss at a size: the prediction ± 2 standard errors.
 
-    The error is that of the jackknife. Of n runs, leave out each in turn: that makes n
-    predictions. The square of the error is (n - 1) / n times the sum of their squared distances
-    from their mean.
+    Use the jackknife's standard error. Leaving out each of the n runs in turn gives n predictions.
+    The square of the error is (n - 1) / n times the sum of their squared distances from their mean.
     """
     runs = torch.arange(len(sizes))
     left_out = [fit(sizes[runs != run], losses[runs != run]).at(size) for run in runs]

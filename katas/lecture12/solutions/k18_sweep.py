@@ -21,12 +21,12 @@ Entry = dict[str, Any]
 
 
 def loss_in(folder: Path) -> float:
-    """Return the loss that a trial has left in its folder. Given."""
+    """Return the loss that a trial wrote to its folder. Given."""
     return float(json.loads((folder / "loss.json").read_text(encoding="utf-8")))
 
 
 def read(journal: Path) -> list[Entry]:
-    """Return the entries of a journal, one for each whole line, in their order.
+    """Return the entries of a journal, one for each whole line, in order.
 
     A line is whole if it ends in a newline. A journal that does not exist has no entries.
     """
@@ -39,8 +39,8 @@ def read(journal: Path) -> list[Entry]:
 def append(journal: Path, entry: Entry) -> None:
     """Add an entry as a line of JSON, written through with ``os.fsync``.
 
-    A torn line at the end is cut off before. Whole lines are never written again, so that no
-    SIGKILL can take them.
+    First cut off a torn line at the end. Never rewrite whole lines, so that no SIGKILL can lose
+    them.
     """
     with journal.open("a+b") as file:
         file.seek(0)
@@ -56,16 +56,16 @@ def sweep(
     folder: Path,
     workers: int,
 ) -> list[Entry]:
-    """Run the trials that have no entry yet; return the entries of all, in the order of `trials`.
+    """Run the trials that have no entry yet; return all entries, in the order of `trials`.
 
-    - ``start(trial, home)`` starts a process and returns it. Trial n has the folder
-      ``folder / str(n)`` as its home: make it, or keep it as it is.
+    - ``start(trial, home)`` starts a process and returns it. The home of trial n is ``folder /
+      str(n)``: create the folder, or keep it as it is.
     - Trials start in their order. At most `workers` run at once; the next one starts as soon as
       one has ended.
-    - When a trial has ended, its entry is appended to ``folder / "journal.jsonl"``: its number as
-      "trial", and "loss" from `loss_in` if its exit code is 0, else that code as "exit": 0 too, if
-      `loss_in` raises.
-    - When it returns or raises, the processes it has started have ended, and are joined.
+    - When a trial has ended, append its entry to ``folder / "journal.jsonl"``: its number as
+      "trial", and "loss" from `loss_in` if the exit code is 0, otherwise the exit code as "exit".
+      If `loss_in` raises, "exit" is 0.
+    - Before you return or raise, all processes started here must have ended and been joined.
     """
     journal = folder / "journal.jsonl"
     entries = {entry["trial"]: entry for entry in read(journal)}
