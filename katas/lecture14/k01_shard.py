@@ -1,6 +1,6 @@
 """What one rank holds: a model after fully_shard.
 
-Shard a layer over two ranks: ``weight.shape`` stays, and yet a rank has less memory.
+Shard a layer over two ranks: ``weight.shape`` stays the same, yet each rank uses less memory.
 
                  weight.shape    rank 0            rank 1
     before       (5, 3)          5 rows, 60 B      5 rows, 60 B
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Held(NamedTuple):
-    """What a parameter says of itself, and what this rank has of it."""
+    """The shape that a parameter reports, and the part of it that this rank holds."""
 
     shape: tuple[int, ...]
     rows: int
@@ -33,10 +33,10 @@ class Held(NamedTuple):
 
 
 def held(model: nn.Module) -> dict[str, Held]:
-    """Call ``fully_shard`` on `model` itself and return a `Held` for each parameter, by its name.
+    """Call ``fully_shard`` on `model` itself and return a `Held` for each parameter, by name.
 
-    `shape` is what the parameter says; `rows` is dim 0 of its local part, and `bytes` the size of
-    the storage behind that part. Parameters, not buffers; and no rank sends anything.
+    `shape` is the parameter's own; `rows` is the size of dim 0 of its local part, and `bytes` the
+    size of the storage behind that part. Leave out buffers, and send nothing.
     """
-    # TODO: fully_shard, of torch.distributed.fsdp; then go through model.named_parameters().
+    # TODO: fully_shard from torch.distributed.fsdp; then loop over model.named_parameters().
     raise NotImplementedError("held")

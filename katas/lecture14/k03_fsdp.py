@@ -1,6 +1,6 @@
 """FSDP from nothing: parameters that come and go.
 
-A model of 80 GB trains on cards of 24 GB, if each layer is whole only while it computes:
+An 80 GB model trains on 24 GB cards if each layer is whole only while it computes:
 
               layer 0            layer 1            layer 2
     forward   gather  use  free
@@ -9,22 +9,20 @@ A model of 80 GB trains on cards of 24 GB, if each layer is whole only while it 
     backward                                        gather  use  reduce  free
                                  gather  ...
 
-The trick is one line: ``x.untyped_storage().resize_(0)`` frees the memory behind a tensor, and
-behind all its views. The tensor stays; autograd may keep it. Fill it again before backward reads
-it.
+The trick is one line: ``x.untyped_storage().resize_(0)`` frees the memory behind a tensor and all
+its views. The tensor object stays, and autograd may keep it. Refill it before backward reads it.
 
 Build it in five steps; each turns a group of tests green.
 
-1. `Unit.__init__`: this rank's rows take the place of each parameter.
+1. `Unit.__init__`: replace each parameter by this rank's rows.
 2. `gather`, `use` and `free`.
-3. `fully_shard`: hooks of the layers call these, in forward and in backward.
-4. `reduce`: the mean of a gradient over the ranks, as soon as there is one.
-5. The arrows in the picture: the next layer's gather runs while this layer computes.
+3. `fully_shard`: hooks on the layers call these, in forward and in backward.
+4. `reduce`: average a gradient over the ranks as soon as it is complete.
+5. Prefetch, as in the picture: gather the next layer while this one computes.
 
 Begin by hand: make a Linear, call ``resize_(0)``, and print the weight's shape and storage size.
 Real life differs: ``fully_shard`` gathers all parameters of a layer in one message, pads rows that
-do not divide, and runs all this on streams of its own.
-Afterwards read ``unshard`` and ``post_backward`` in
+do not divide evenly, and uses its own streams. Afterwards read ``unshard`` and ``post_backward`` in
 ``torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py``, in site-packages.
 """
 
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Slot:
-    """One parameter: where it is in the model, this rank's rows of it, and all rows. Given."""
+    """One parameter: its place in the model, this rank's rows, and all rows. Given."""
 
     module: nn.Module
     name: str
@@ -56,55 +54,56 @@ class Slot:
 class Unit:
     """The parameters of a layer, in shards.
 
-    The rows of a parameter divide by the number of ranks, and none is shared by two modules. In a
-    backward, each gets a gradient.
+    The rows of each parameter divide evenly over the ranks, and no two modules share a parameter.
+    Each parameter gets a gradient in every backward.
     """
 
     def __init__(self, layer: nn.Module) -> None:
         """Make a `Slot` for each parameter of `layer` and of the modules in it, then `free`.
 
-        `whole` is the parameter itself, `part` a new one with memory of its own.
+        `whole` is the parameter itself, `part` a new one with its own memory.
         """
         self.slots: list[Slot] = []
         self.works: list[Any] = []
-        # TODO: module.named_parameters(recurse=False), of each of layer.modules().
+        # TODO: for each of layer.modules(), module.named_parameters(recurse=False).
         raise NotImplementedError("Unit.__init__")
 
     def gather(self) -> None:
-        """Begin to fill all `whole` from the ranks' parts, unless that has begun.
+        """Start to fill each `whole` from the ranks' parts, unless that has already started.
 
-        The handles of the asynchronous calls go to `works`. Receive into ``whole.data``: after a
-        ``copy_`` to `whole` itself, backward would raise, and pieces beside it are memory, too.
+        Put the handles of the asynchronous calls in `works`. Receive into ``whole.data``: after a
+        ``copy_`` into `whole` itself backward would raise, and separate buffers cost memory too.
         """
-        # TODO: memory first; then chunks of whole.data can be what is received into.
+        # TODO: allocate memory first; then receive into chunks of whole.data.
         raise NotImplementedError("Unit.gather")
 
     def use(self) -> None:
-        """Gather, wait, and put `whole` into the modules, by ``setattr``."""
-        # TODO: it may have been gathered before.
+        """Gather, wait, and put each `whole` into its module with ``setattr``."""
+        # TODO: the gather may already have been started.
         raise NotImplementedError("Unit.use")
 
     def free(self) -> None:
-        """Put `part` into the modules, and free the memory of `whole`.
+        """Put each `part` into its module, and free the memory of `whole`.
 
-        A gather that has begun is waited for first: it would write to memory that is gone.
+        First wait for a gather in progress: it would write to freed memory.
         """
-        # TODO: what says that a gather has begun?
+        # TODO: how do you know that a gather has started?
         raise NotImplementedError("Unit.free")
 
     def reduce(self, slot: Slot) -> None:
         """Add the mean of ``whole.grad`` over the ranks to ``part.grad``; drop ``whole.grad``.
 
-        A ``part.grad`` of None is 0. `free` when all parameters have come, in whatever order.
+        Treat a ``part.grad`` of None as 0. Call `free` once every parameter has been reduced; they
+        may come in any order.
         """
-        # TODO: one reduce_scatter; how many have come?
+        # TODO: one reduce_scatter; how many parameters have been reduced?
         raise NotImplementedError("Unit.reduce")
 
 
 def fully_shard(layers: Sequence[nn.Module]) -> list[Unit]:
-    """Return a `Unit` for each of `layers`, which run in this order, and let hooks do the rest.
+    """Return a `Unit` for each of `layers`, which run in this order; hooks do the rest.
 
-    A gradient is there when ``whole.register_post_accumulate_grad_hook`` says so.
+    ``whole.register_post_accumulate_grad_hook`` tells you when a gradient is complete.
     """
     # TODO: register_forward_pre_hook, register_forward_hook, register_full_backward_pre_hook.
     raise NotImplementedError("fully_shard")

@@ -1,24 +1,24 @@
-"""Clip a gradient that lies in pieces on several ranks.
+"""Clip gradients that are spread over several ranks.
 
 Clipping divides by the norm of all gradients together. When they are sharded, no rank can compute
-it alone, and a mean of the ranks' norms is another number:
+it alone, and the mean of the ranks' norms is not the norm:
 
     rank 0    gradient [3]    its norm 3
     rank 1    gradient [4]    its norm 4        of both: 5
 
-Clip by the rank's own norm, and each rank scales its rows by a different factor. There is no error.
+If each rank clips by its own norm, each scales its rows by a different factor, without any error.
 
-1. `total_norm`: the norm of all gradients together, the same on all ranks, by one all-reduce of one
+1. `total_norm`: the norm of all gradients together, equal on all ranks, with one all-reduce of one
    number.
 2. `clip_`: scale each gradient in place. About 12 lines in all.
 
-Some gradients are whole on each rank, as those of a LayerNorm that is not worth sharding. They
-count once, however many ranks there are.
+Some gradients are replicated on each rank, such as those of a LayerNorm that is not worth sharding.
+Count them once, however many ranks there are.
 
-Begin on paper: which sum can be added up over ranks, and what is to be done after that?
-Real life differs: with an infinite norm and a rank that has no row of a parameter, PyTorch 2.13
-raises, on that rank alone; and gloo's MAX loses a NaN unless rank 0 has it.
-Afterwards read ``_get_total_norm`` in ``torch/nn/utils/clip_grad.py``, in site-packages.
+Begin on paper: which quantity can be summed over ranks, and what remains to be done then? Real life
+differs: for the infinity norm, PyTorch 2.13 raises on a rank without a row of a parameter, and only
+there; and gloo's MAX loses a NaN unless rank 0 has it. Afterwards read ``_get_total_norm`` in
+``torch/nn/utils/clip_grad.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def total_norm(
 ) -> torch.Tensor:
     """Return the norm of all gradients, a float64 scalar: (sum of ``|g| ** p``) ``** (1 / p)``.
 
-    `sharded` are this rank's rows of each gradient, perhaps none; `replicated` are whole, and
-    equal on all ranks; float64. For `norm_type` inf it is the largest magnitude. Without an element
-    the norm is 0.
+    `sharded` are this rank's rows of each gradient, perhaps none; `replicated` are whole and equal
+    on all ranks. All are float64. For `norm_type` inf, return the largest magnitude. The norm of no
+    elements is 0.
     """
-    # TODO: two cases, and one all_reduce in each.
+    # TODO: two cases, with one all_reduce each.
     raise NotImplementedError("total_norm")
 
 
@@ -51,9 +51,9 @@ def clip_(
     max_norm: float,
     norm_type: float = 2.0,
 ) -> torch.Tensor:
-    """Multiply each gradient by ``max_norm / (norm + 1e-6)``, but by at most 1.
+    """Multiply each gradient by ``max_norm / (norm + 1e-6)``, but at most by 1.
 
-    Return the norm from before.
+    Return the norm before clipping.
     """
     # TODO: in place.
     raise NotImplementedError("clip_")

@@ -1,7 +1,7 @@
 """Save on four ranks, load on two.
 
-A checkpoint outlives the job that wrote it: the next one has fewer ranks, or cuts by columns. Each
-file holds a box of the tensor, and each rank wants another box:
+A checkpoint outlives the job that wrote it: the next job has fewer ranks, or shards by columns.
+Each file holds one box of the tensor, and each rank wants a different box:
 
        saved by four ranks        wanted by two
        0 0 0 0 0 0                0 0 0 1 1 1
@@ -9,17 +9,17 @@ file holds a box of the tensor, and each rank wants another box:
        2 2 2 2 2 2                0 0 0 1 1 1
        3 3 3 3 3 3                0 0 0 1 1 1
 
-No rank needs the whole tensor: rank 1 needs half a row of each file. That is what
-``torch.distributed.checkpoint`` works out, too, but its `FileSystemReader` then loads a whole shard
-and narrows it; yours asks for the piece alone.
+No rank needs the whole tensor: rank 1 needs half a row from each file.
+``torch.distributed.checkpoint`` computes the same, but its `FileSystemReader` then loads whole
+shards and narrows them; yours reads only the pieces.
 
-1. `reads`: where two boxes meet, seen from either of them.
-2. `load`: fetch these pieces, and no other element. About 16 lines in all.
+1. `reads`: find where boxes overlap, in the coordinates of each.
+2. `load`: fetch these pieces and no other element. About 16 lines in all.
 
-Begin on paper with one dimension: one box has 2 up to but not including 7, the other 5 to 9. What
-are start and end of what they share, in terms of max and min? When do they not meet?
-Afterwards compare with ``_shards_get_overlap_region_wrt_saved_tensor`` in
-``torch/distributed/checkpoint/resharding.py``, in site-packages.
+Begin on paper with one dimension: one box is [2, 7), the other [5, 9). Write start and end of their
+overlap with max and min. When is there none? Afterwards compare with
+``_shards_get_overlap_region_wrt_saved_tensor`` in ``torch/distributed/checkpoint/resharding.py``,
+in site-packages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Box(NamedTuple):
-    """A part of a tensor: where it begins in each dimension, and how long it is there."""
+    """A part of a tensor: where it starts, and how long it is, in each dimension."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -51,12 +51,12 @@ class Read(NamedTuple):
 
 
 def reads(wanted: Box, saved: Sequence[Box]) -> list[Read]:
-    """Return a `Read` for each saved box that shares an element with `wanted`, in their order.
+    """Return a `Read` for each saved box that shares an element with `wanted`, in order.
 
-    Slices count from the corner of their own box; no ``slice(None)``. A scalar is a box of
-    no dimensions, with one element.
+    Slices count from the corner of their own box; do not use ``slice(None)``. A scalar is a box
+    without dimensions, with one element.
     """
-    # TODO: max of the beginnings, min of the ends.
+    # TODO: max of the starts, min of the ends.
     raise NotImplementedError("reads")
 
 
@@ -65,7 +65,7 @@ def load(
 ) -> torch.Tensor:
     """Return the float64 tensor of `wanted`; ``fetch(box, source)`` reads a piece of a file.
 
-    The saved boxes hold all of it, and do not overlap.
+    Together the saved boxes cover it, and they do not overlap.
     """
-    # TODO: memory, then a piece for each read.
+    # TODO: allocate the result, then fill in a piece for each read.
     raise NotImplementedError("load")

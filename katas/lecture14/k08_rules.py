@@ -1,7 +1,7 @@
-"""Ask which operators DTensor knows.
+"""Find out which operators DTensor knows.
 
-A model runs on plain tensors, and raises after ``fully_shard`` or ``parallelize_module``: DTensor
-needs a sharding rule for each operator that reaches it. Many do not reach it.
+A model runs on plain tensors but raises after ``fully_shard`` or ``parallelize_module``: DTensor
+needs a sharding rule for every operator that reaches it. Many never reach it.
 
     matmul     arrives as mm
     renorm     NotImplementedError
@@ -32,13 +32,13 @@ class Seen(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Write the operator down and run it."""
+        """Record the operator and run it."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
 class Verdict(NamedTuple):
-    """What became of an operator, what reached DTensor, and how many collectives it took."""
+    """How a call ended, which operators reached DTensor, and how many collectives it took."""
 
     kind: str
     operators: list[str]
@@ -46,10 +46,10 @@ class Verdict(NamedTuple):
 
 
 def verdict(operator: Any, *operands: Any) -> Verdict:
-    """Call an operator, such as ``torch.ops.aten.mm.default``, and judge.
+    """Call an operator, such as ``torch.ops.aten.mm.default``, and return the verdict.
 
-    `kind` is "raises" if the call raises NotImplementedError, else "rule" if the operator itself is
-    what reaches DTensor, else "parts". Other errors are the caller's.
+    `kind` is "raises" if the call raises NotImplementedError, otherwise "rule" if the operator
+    itself reaches DTensor, otherwise "parts". Let other errors propagate.
     """
     from torch.distributed.tensor.debug import CommDebugMode  # noqa: F401, PLC0415 - takes a second
 

@@ -6,11 +6,11 @@ of GPipe; a backward takes two slots:
     rank 0   F0 F1 .  .  .  B0 B0 B1 B1        3 idle slots
     rank 1   .  F0 F1 B0 B0 B1 B1 .  .         3 idle slots
 
-Write the six numbers of `idle`. Interleaving gives a rank several thinner stages: stage s is on
+Write the six numbers of `idle`. Interleaving gives each rank several thinner stages: stage s is on
 rank s % ranks.
 
-Begin by drawing ``gpipe`` for 2 ranks and 3 micro-batches: which number stays?
-Afterwards see ``ScheduleInterleaved1F1B`` in ``torch/distributed/pipelining/schedules.py``.
+Begin by drawing ``gpipe`` for 2 ranks and 3 micro-batches: which number stays the same? Afterwards
+see ``ScheduleInterleaved1F1B`` in ``torch/distributed/pipelining/schedules.py``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ PIPELINES: dict[str, tuple[str, int, int, int]] = {
 
 
 def idle() -> dict[str, int]:
-    """Return for each pipeline how many slots a rank is idle until the last rank has ended.
+    """Return, for each pipeline, how many slots a rank idles until the last rank has ended.
 
-    The layers of a rank take 4 slots for the forward of a micro-batch and 8 for its backward;
-    several stages on a rank share them equally. Sending takes no time.
+    All layers of a rank take 4 slots for the forward of a micro-batch and 8 for its backward;
+    several stages on a rank share these equally. Sending takes no time.
     """
     # TODO: return {"one": ..., "gpipe": ...}
     raise NotImplementedError("idle")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Held(NamedTuple):
-    """What a parameter says of itself, and what this rank has of it."""
+    """The shape that a parameter reports, and the part of it that this rank holds."""
 
     shape: tuple[int, ...]
     rows: int

@@ -10,17 +10,17 @@ from torch.nn import functional as F
 
 
 def padded(whole: torch.Tensor) -> torch.Tensor:
-    """Return a matrix with rows of zeros added, so that all ranks have equally many. Given."""
+    """Return a matrix padded with rows of zeros, so that it divides evenly over ranks. Given."""
     return F.pad(whole, (0, 0, 0, -len(whole) % dist.get_world_size()))
 
 
 def shard(weight: torch.Tensor) -> torch.Tensor:
-    """Return this rank's rows of `padded` (weight), in memory of their own."""
+    """Return a copy of this rank's rows of ``padded(weight)``, in memory of their own."""
     return padded(weight).chunk(dist.get_world_size())[dist.get_rank()].clone()
 
 
 def gather(part: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return the weight, with `rows` rows, of which `part` is this rank's shard."""
+    """Return the weight, without padding, which has `rows` rows; `part` is this rank's shard."""
     parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, part)
     return torch.cat(parts)[:rows]
@@ -31,14 +31,14 @@ class ShardedLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, part: torch.Tensor, rows: int) -> torch.Tensor:
-        """Return y (batch, rows); backward must not find the whole weight in `ctx`."""
+        """Return y (batch, rows); do not keep the whole weight in `ctx`."""
         ctx.save_for_backward(x, part)
         ctx.rows = rows
         return x @ gather(part, rows).t()
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
-        """Return the gradients of x and, as the mean over all ranks, of `part`."""
+        """Return the gradient of x, and that of `part` as the mean over all ranks."""
         x, part = ctx.saved_tensors
         size, mine = dist.get_world_size(), torch.empty_like(part)
         dist.reduce_scatter(mine, list(padded(grad.t() @ x).chunk(size)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Slot:
-    """One parameter: where it is in the model, this rank's rows of it, and all rows. Given."""
+    """One parameter: its place in the model, this rank's rows, and all rows. Given."""
 
     module: nn.Module
     name: str
@@ -42,21 +42,21 @@ class Unit:
         self.free()
 
     def gather(self) -> None:
-        """Begin to fill all `whole` from the ranks' parts, unless that has begun."""
+        """Start to fill each `whole` from the ranks' parts, unless that has already started."""
         for slot in self.slots if not self.works else ():
             slot.whole.untyped_storage().resize_(slot.whole.nbytes)
             into = list(slot.whole.data.chunk(dist.get_world_size()))
             self.works.append(dist.all_gather(into, slot.part.data, async_op=True))
 
     def use(self) -> None:
-        """Gather, wait, and put `whole` into the modules, by ``setattr``."""
+        """Gather, wait, and put each `whole` into its module with ``setattr``."""
         self.gather()
         for slot, work in zip(self.slots, self.works, strict=True):
             work.wait()
             setattr(slot.module, slot.name, slot.whole)
 
     def free(self) -> None:
-        """Put `part` into the modules, and free the memory of `whole`."""
+        """Put each `part` into its module, and free the memory of `whole`."""
         for work in self.works:
             work.wait()
         self.works = []
@@ -78,7 +78,7 @@ class Unit:
 
 
 def fully_shard(layers: Sequence[nn.Module]) -> list[Unit]:
-    """Return a `Unit` for each of `layers`, which run in this order, and let hooks do the rest."""
+    """Return a `Unit` for each of `layers`, which run in this order; hooks do the rest."""
     units = [Unit(layer) for layer in layers]
 
     def ready(unit: Unit, others: list[Unit]) -> None:

@@ -1,4 +1,4 @@
-"""Clip a gradient that lies in pieces on several ranks."""
+"""Clip gradients that are spread over several ranks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def clip_(
     max_norm: float,
     norm_type: float = 2.0,
 ) -> torch.Tensor:
-    """Multiply each gradient by ``max_norm / (norm + 1e-6)``, but by at most 1."""
+    """Multiply each gradient by ``max_norm / (norm + 1e-6)``, but at most by 1."""
     total = total_norm(sharded, replicated, norm_type)
     for grad in (*sharded, *replicated):
         grad.mul_((max_norm / (total + 1e-6)).clamp(max=1))

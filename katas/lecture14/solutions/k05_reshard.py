@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Box(NamedTuple):
-    """A part of a tensor: where it begins in each dimension, and how long it is there."""
+    """A part of a tensor: where it starts, and how long it is, in each dimension."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 def reads(wanted: Box, saved: Sequence[Box]) -> list[Read]:
-    """Return a `Read` for each saved box that shares an element with `wanted`, in their order."""
+    """Return a `Read` for each saved box that shares an element with `wanted`, in order."""
     found = []
     for number, box in enumerate(saved):
         both = list(zip(*wanted, *box, strict=True))

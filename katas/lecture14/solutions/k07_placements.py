@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-# Operators on matrices; sum0 is x.sum(0), a vector, whose only dimension is S0.
+# Operators on matrices; sum0 is x.sum(0), a vector whose only dimension gives S0.
 RULES: dict[str, dict[str, str]] = {
     "mm": {"R R": "R", "S0 R": "S0", "R S1": "S1", "S1 S0": "P", "P R": "P", "R P": "P"},
     "add": {"R R": "R", "S0 S0": "S0", "S1 S1": "S1", "P P": "P"},
@@ -16,7 +16,7 @@ RULES: dict[str, dict[str, str]] = {
 
 
 def result(operator: str, *placements: str) -> str | None:
-    """Return the placement of the result, or None if something has to be sent."""
+    """Return the placement of the result, or None if something must be sent."""
     rules = RULES[operator]
     for wanted, output in rules.items():
         pairs = zip(placements, wanted.split(), strict=True)

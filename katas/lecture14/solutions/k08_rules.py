@@ -1,4 +1,4 @@
-"""Ask which operators DTensor knows."""
+"""Find out which operators DTensor knows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Seen(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Write the operator down and run it."""
+        """Record the operator and run it."""
         self.names.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
 class Verdict(NamedTuple):
-    """What became of an operator, what reached DTensor, and how many collectives it took."""
+    """How a call ended, which operators reached DTensor, and how many collectives it took."""
 
     kind: str
     operators: list[str]
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(operator: Any, *operands: Any) -> Verdict:
-    """Call an operator, such as ``torch.ops.aten.mm.default``, and judge."""
+    """Call an operator, such as ``torch.ops.aten.mm.default``, and return the verdict."""
     from torch.distributed.tensor.debug import CommDebugMode  # noqa: PLC0415 - takes a second
 
     kind = ""

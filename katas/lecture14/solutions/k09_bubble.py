@@ -15,7 +15,7 @@ PIPELINES: dict[str, tuple[str, int, int, int]] = {
 
 
 def idle() -> dict[str, int]:
-    """Return for each pipeline how many slots a rank is idle until the last rank has ended."""
+    """Return, for each pipeline, how many slots a rank idles until the last rank has ended."""
     return {
         "one": 36,
         "gpipe": 36,
