@@ -1,22 +1,22 @@
 """Write interleaved 1F1B as data: who runs what, what each action waits for, what is stored.
 
-A schedule is a list for each rank, and no tensor is in it. Print one of PyTorch's for a rank with
-the stages 0 and 4, of 4 ranks:
+A schedule is one list per rank and contains no tensors. Here is one of PyTorch's, for a rank with
+stages 0 and 4, out of 4 ranks:
 
     0F0 0F1 0F2 0F3 4F0 4F1 4F2 4F3 0F4 0F5 0F6 4B0 0F7 4B1 4F4 4B2 ...
 
-Micro-batches go in rounds, as many in each as there are ranks: 0 to 3 through stage 0, the same
-through stage 4, then 4 to 7. A rank begins with a lead of forwards; then one forward and one
-backward take turns; the backwards that are left come last.
+Micro-batches go in rounds of as many as there are ranks: 0 to 3 through stage 0, the same through
+stage 4, then 4 to 7. A rank begins with a lead of forwards, then alternates one forward and one
+backward, and ends with the remaining backwards.
 
-1. `needs`: what must have run before an action.
-2. `order`: the list of one rank. Each rank's lead is 2 longer than that of the rank behind it;
-   the last rank's is (chunks - 1) rounds. (With one chunk, 1 longer will do: plain 1F1B.)
-3. `peak`: how many micro-batches it stores.
+1. `needs`: which actions must run before a given one.
+2. `order`: the list of one rank. Each rank's lead is 2 longer than the next rank's; the last rank's
+   is (chunks - 1) rounds. (With one chunk, 1 longer will do: plain 1F1B.)
+3. `peak`: how many micro-batches a rank stores at most.
 
-Begin with the last rank, of two with two stages each: write its first ten actions.
-Afterwards compare ``_get_warmup_ops`` in ``torch/distributed/pipelining/schedules.py``, and ask
-`peak` whether a smaller bubble is free.
+Begin with the last of two ranks, with two stages each: write its first ten actions. Afterwards
+compare ``_get_warmup_ops`` in ``torch/distributed/pipelining/schedules.py``, and ask `peak` whether
+a smaller bubble is free.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def needs(action: Action, stages: int) -> list[Action]:
-    """Return the actions that an action waits for, of `stages` stages.
+    """Return the actions that `action` waits for, in a pipeline of `stages` stages.
 
-    An empty list for ("F", 0, i). A backward waits for its own forward first, then
-    for the stage behind.
+    Return an empty list for ("F", 0, i). For a backward, list its own forward first, then the next
+    stage's backward.
     """
     # TODO: three cases.
     raise NotImplementedError("needs")
@@ -44,14 +44,14 @@ def needs(action: Action, stages: int) -> list[Action]:
 def order(rank: int, ranks: int, chunks: int, count: int) -> list[Action]:
     """Return what a rank does with `count` micro-batches, a multiple of `ranks`.
 
-    It has `chunks` stages: `rank`, ``rank + ranks`` and so on. Backwards go through the stages
-    from the last to the first, in the same rounds. A lead is capped at the number of forwards.
+    The rank has `chunks` stages: `rank`, ``rank + ranks`` and so on. Backwards go through the
+    stages from last to first, in the same rounds. The lead is at most the number of forwards.
     """
-    # TODO: forward number k belongs to which round, stage and micro-batch?
+    # TODO: which round, stage and micro-batch does forward number k belong to?
     raise NotImplementedError("order")
 
 
 def peak(actions: Sequence[Action]) -> int:
-    """Return how many forwards a rank has stored at most, each until its backward."""
-    # TODO: up and down.
+    """Return how many forwards a rank stores at most, each until its backward."""
+    # TODO: count up and down.
     raise NotImplementedError("peak")

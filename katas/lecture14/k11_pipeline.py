@@ -1,22 +1,22 @@
 """Train a model that no rank holds, with torch.distributed.pipelining.
 
-You have written a schedule; PyTorch runs it, with three calls. It also offers a trap. Each
-micro-batch has its own loss; if that is a mean, the gradients of four micro-batches add up to four
-times those of the batch. So `scale_grads`, which is on by default, divides what is in ``.grad``
-after the batch: what was there before it, too.
+You have written a schedule; PyTorch runs one, with three calls. It also sets a trap. Each
+micro-batch has its own loss. If that is a mean, the gradients of four micro-batches add up to four
+times those of the batch. So `scale_grads`, on by default, divides everything in ``.grad`` after the
+batch, including what was there before.
 
-    rank 0   the batch, whole       F0 F1 B0 F2 B1 F3 B2 B3
-    rank 1   the targets, whole        F0 B0 F1 B1 F2 B2 F3 B3
+        rank 0   the whole batch        F0 F1 B0 F2 B1 F3 B2 B3
+    rank 1   all targets               F0 B0 F1 B1 F2 B2 F3 B3
 
-1. `parts_of`: which layers does this rank hold, for which stages?
+1. `parts_of`: which layers does a rank hold, for which stages?
 2. `pipeline`: a `PipelineStage` for each part, and the schedule of that name. Who divides?
-3. `step`: one batch. The first rank passes it in; the last one passes targets, and a list for the
-   losses of the micro-batches.
+3. `step`: run one batch. The first rank passes the batch in; the last passes the targets, and a
+   list for the micro-batches' losses.
 
 Begin: ``from torch.distributed import pipelining; help(pipelining.Schedule1F1B.step)``.
 Afterwards look for `scale_grads` in ``torch/distributed/pipelining/schedules.py``, on your disk.
 
-Real life differs: a stage on a GPU sends by NCCL, while it computes.
+Real life differs: a stage on a GPU sends with NCCL while it computes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ CPU = torch.device("cpu")
 def library() -> ModuleType:
     """Return torch.distributed.pipelining, which takes seconds to import. Given.
 
-    It has `PipelineStage`; in its `schedules` are `get_schedule_class`, which takes a name, and
-    `PipelineScheduleSingle`, the base of those that take one stage. Others take a list.
+    It has `PipelineStage`; its `schedules` has `get_schedule_class`, which takes a name, and
+    `PipelineScheduleSingle`, the base class of schedules that take one stage. The others take a
+    list.
     """
     from torch.distributed import pipelining  # noqa: PLC0415 - takes seconds
 
@@ -60,10 +61,10 @@ def parts_of(
 ) -> dict[int, nn.Sequential]:
     """Return the parts that a rank holds, by stage: `chunks` of them, stage s on rank s % ranks.
 
-    Stages have consecutive layers, as they are, no copies. Their lengths differ by at most 1; the
-    longer ones come first.
+    Stages have consecutive layers, the given objects and no copies. Their lengths differ by at most
+    1; longer stages come first.
     """
-    # TODO: divmod says how long.
+    # TODO: divmod gives the lengths.
     raise NotImplementedError("parts_of")
 
 
@@ -76,21 +77,21 @@ def pipeline(
     *,
     mean: bool,
 ) -> Any:
-    """Return the schedule `name` of this rank's parts, of `stages`, for `count` micro-batches.
+    """Return the schedule `name` for this rank's parts of `stages`, with `count` micro-batches.
 
-    `count` divides the batch. `loss` is the mean over a micro-batch if `mean` is true, else its
-    sum. Gradients are to be those of the batch, added to what is in ``.grad`` already. Stages are
-    on `CPU`.
+    `count` divides the batch. `loss` returns the mean over a micro-batch if `mean` is true,
+    otherwise the sum. Add the gradients of the batch to what is already in ``.grad``. Put stages on
+    `CPU`.
     """
-    # TODO: four arguments make a stage.
+    # TODO: a stage takes four arguments.
     raise NotImplementedError("pipeline")
 
 
 def step(schedule: Any, batch: torch.Tensor, target: torch.Tensor) -> torch.Tensor | None:
-    """Run one batch through all ranks; return its loss, detached, on the last rank, else None.
+    """Run one batch through all ranks; return its detached loss on the last rank, else None.
 
-    The loss is the mean over the batch, or its sum, as the schedule was made. `batch` is meant for
-    the first rank and `target` for the last; on other ranks they are unusable.
+    The loss is the mean or the sum over the batch, as chosen for the schedule. Use `batch` only on
+    the first rank and `target` only on the last; elsewhere their values are garbage.
     """
-    # TODO: a single rank is both ends.
+    # TODO: a single rank is both first and last.
     raise NotImplementedError("step")

@@ -1,16 +1,16 @@
 """Fill the bubble of a pipeline with gradients that are not urgent.
 
-The stage before waits for the gradient of your input, I. For the gradients of your weights, W,
-only the optimizer waits. Yet ``backward()`` computes both before it lets go of either. Four ranks,
-each action a slot (a B of 1F1B is I and W, two slots):
+The previous stage waits for the gradient of your input, I. Only the optimizer waits for the
+gradients of your weights, W. Yet ``backward()`` computes both before it returns either. For four
+ranks, with one slot per action (a B of 1F1B is I and W, two slots):
 
     1F1B     9 idle slots on each rank
-    yours    3, with no more micro-batches stored than rank 0 of 1F1B stores
+        yours    3, storing no more micro-batches than rank 0 of 1F1B
 
-1. `LaterWeight`: a linear layer whose backward computes the gradient of its input, and leaves a
-   function behind that computes the other one.
-2. `order`: F, I and W of one rank. After F and until its W, a micro-batch is stored: on each rank
-   there must never be more than there are ranks.
+1. `LaterWeight`: a linear layer whose backward computes the gradient of its input, and appends a
+   function that computes the weight's later.
+2. `order`: F, I and W of one rank. A micro-batch is stored from F until its W: no rank may ever
+   store more micro-batches than there are ranks.
 
 Begin by drawing the last rank of two, with four micro-batches: F0 I0 F1, and now?
 Afterwards read ``ScheduleInterleavedZeroBubble`` in ``torch/distributed/pipelining/schedules.py``,
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
 
 
 class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """``x @ weight.t()``; x is (n, k), weight (m, k), and both want a gradient."""
+    """``x @ weight.t()``; x is (n, k), weight is (m, k), and both require gradients."""
 
     @staticmethod
     def forward(
         ctx: Any, x: torch.Tensor, weight: torch.Tensor, later: list[Callable[[], None]]
     ) -> torch.Tensor:
         """Return the product, and keep what backward needs."""
-        # TODO: later is no tensor.
+        # TODO: later is not a tensor.
         raise NotImplementedError("forward")
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         """Return the gradient of x, and append a function to `later`.
 
-        Called, it adds the weight's gradient to ``weight.grad``, which may be None; autograd
-        does not record that.
+        When called, it adds the weight's gradient to ``weight.grad``, which may be None; autograd
+        must not record that.
         """
         # TODO: one product now, one later.
         raise NotImplementedError("backward")
 
 
 def order(rank: int, ranks: int, count: int) -> list[Action]:
-    """Return what a rank does with `count` micro-batches, at least `ranks`; its stage is `rank`."""
-    # TODO: F as early as 1F1B, I as early as it can be; how many I are ahead of their W?
+    """Return what a rank does with `count` >= `ranks` micro-batches; its stage is `rank`."""
+    # TODO: F as early as in 1F1B, I as early as possible; how many I are ahead of their W?
     raise NotImplementedError("order")

@@ -1,17 +1,17 @@
-"""Write a backward pass down, with its hooks, before anything of it runs.
+"""Write down a backward pass, with its hooks, before any of it runs.
 
-FSDP reduces gradients while backward still runs, in hooks and functions that the engine calls. No
-compiler sees them there. Compiled autograd walks the graph as the engine does, but records: each
-node, each hook and each accumulation becomes a call in one graph, which is compiled.
+FSDP reduces gradients while backward is running, in hooks and functions that the engine calls. No
+compiler sees those. Compiled autograd walks the graph as the engine does, but records: each node,
+hook and accumulation becomes a call in one graph, which is then compiled.
 
-    loss = (x @ w).sum()      SumBackward0    of what `replay` is given
-                              MmBackward0     of what line 0 returned
-                              hook            of result 1 of line 1
-                              accumulate      of what the hook returned
+        loss = (x @ w).sum()      SumBackward0    called with the gradient given to `replay`
+                              MmBackward0     called with the result of line 0
+                              hook            called with result 1 of line 1
+                              accumulate      called with the hook's result
 
-1. `capture`: the lines of a loss, in the order of `nodes`. No node is called.
-2. `early`: accumulate each gradient as soon as it is there. `nodes` leaves that to the end, as
-   AOTAutograd does, so all gradients would be alive together, and no hook could begin early.
+1. `capture`: write the lines of a loss, in the order of `nodes`. Call no node.
+2. `early`: accumulate each gradient as soon as it is complete. `nodes` puts accumulations last, as
+   AOTAutograd does, so all gradients would be alive at once, and no hook could start early.
 
 Begin by printing ``loss.grad_fn.next_functions`` of the example.
 Afterwards read ``reorder_accumulate_grad_nodes`` in ``torch/_dynamo/compiled_autograd.py``, on your
@@ -38,8 +38,8 @@ class Line:
     """One call. Given.
 
     `kind` is "node", "hook" or "accumulate". `inputs` has a tuple for each argument: the values
-    that are added up to that argument, each a line and which of its results; () is None. The line
-    None stands for the gradient that `replay` is given.
+    whose sum is the argument, each as a line and an index into its results; () means None. The line
+    None stands for the gradient passed to `replay`.
     """
 
     kind: str
@@ -57,7 +57,7 @@ def accumulation(variable: torch.Tensor) -> Callable[[torch.Tensor], None]:
 
 
 def nodes(root: Any) -> list[Any]:
-    """Return the nodes behind a node, each after all that use it, accumulations last. Given."""
+    """Return the nodes reachable from `root` in backward order, accumulations last. Given."""
     found: dict[Any, None] = {}
 
     def visit(node: Any) -> None:
@@ -92,21 +92,22 @@ def replay(lines: Sequence[Line], gradient: torch.Tensor) -> None:
 def capture(
     loss: torch.Tensor, hooks: Mapping[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]
 ) -> list[Line]:
-    """Return the lines of ``loss.backward()``; `hooks` has functions for some leaves.
+    """Return the lines of ``loss.backward()``; `hooks` maps some leaves to functions.
 
-    A leaf's hook is called with its whole gradient, and its result is accumulated. A leaf's node
-    has the leaf as ``variable``; others call themselves, and give ``next_functions[i]``, a node
-    and which of its gradients, their result i. The loss is result ``loss.output_nr`` of its node.
+    A leaf's hook gets its whole gradient, and its result is accumulated. The node of a leaf has the
+    leaf as ``variable``. For any other node, the line calls the node itself, and result i goes to
+    ``next_functions[i]``: a node and the index of its gradient. The loss is result
+    ``loss.output_nr`` of its node.
     """
-    # TODO: which values have arrived at each node, and at which of its places?
+    # TODO: which values have arrived at each node, and for which of its gradients?
     raise NotImplementedError("capture")
 
 
 def early(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines in an order in which hooks and accumulations come as soon as they can.
+    """Return the lines reordered so that hooks and accumulations come as early as possible.
 
-    No node stands between them and the last line that they need. Two hooks on a node's results may
-    come as hook, hook, accumulate, accumulate, or in pairs. Nodes keep their order.
+    Allow no node between such a line and the last line it needs. Two hooks on one node's results
+    may come as hook, hook, accumulate, accumulate, or in pairs. Nodes keep their order.
     """
     # TODO: the nodes first, then insert.
     raise NotImplementedError("early")

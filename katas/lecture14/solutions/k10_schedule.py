@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def needs(action: Action, stages: int) -> list[Action]:
-    """Return the actions that an action waits for, of `stages` stages."""
+    """Return the actions that `action` waits for, in a pipeline of `stages` stages."""
     kind, stage, number = action
     if kind == "F":
         return [("F", stage - 1, number)] if stage else []
@@ -35,7 +35,7 @@ def order(rank: int, ranks: int, chunks: int, count: int) -> list[Action]:
 
 
 def peak(actions: Sequence[Action]) -> int:
-    """Return how many forwards a rank has stored at most, each until its backward."""
+    """Return how many forwards a rank stores at most, each until its backward."""
     stored = most = 0
     for kind, _, _ in actions:
         stored += 1 if kind == "F" else -1

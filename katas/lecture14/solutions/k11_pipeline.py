@@ -54,7 +54,7 @@ def pipeline(
     *,
     mean: bool,
 ) -> Any:
-    """Return the schedule `name` of this rank's parts, of `stages`, for `count` micro-batches."""
+    """Return the schedule `name` for this rank's parts of `stages`, with `count` micro-batches."""
     made = [library().PipelineStage(part, n, stages, CPU) for n, part in parts.items()]
     kind = library().schedules.get_schedule_class(name)
     single = issubclass(kind, library().schedules.PipelineScheduleSingle)
@@ -67,7 +67,7 @@ def pipeline(
 
 
 def step(schedule: Any, batch: torch.Tensor, target: torch.Tensor) -> torch.Tensor | None:
-    """Run one batch through all ranks; return its loss, detached, on the last rank, else None."""
+    """Run one batch through all ranks; return its detached loss on the last rank, else None."""
     first, last = ends()
     losses: list[torch.Tensor] = []
     schedule.step(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """``x @ weight.t()``; x is (n, k), weight (m, k), and both want a gradient."""
+    """``x @ weight.t()``; x is (n, k), weight is (m, k), and both require gradients."""
 
     @staticmethod
     def forward(
@@ -42,7 +42,7 @@ class LaterWeight(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
 
 def order(rank: int, ranks: int, count: int) -> list[Action]:
-    """Return what a rank does with `count` micro-batches, at least `ranks`; its stage is `rank`."""
+    """Return what a rank does with `count` >= `ranks` micro-batches; its stage is `rank`."""
     lead = ranks - 1 - rank
     actions = [("F", rank, number) for number in range(lead)]
     for number in range(count + rank):

@@ -19,7 +19,7 @@ def block(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor)
 
 
 def merge(a: Partial, b: Partial) -> Partial:
-    """Return the result for the keys of both, and its lse; it is finite if theirs are."""
+    """Return the result for the keys of both, and its lse; finite if both inputs are."""
     lse = torch.logaddexp(a[1], b[1])
     return a[0] * (a[1] - lse).exp() + b[0] * (b[1] - lse).exp(), lse
 

@@ -1,4 +1,4 @@
-"""Write a backward pass down, with its hooks, before anything of it runs."""
+"""Write down a backward pass, with its hooks, before any of it runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Line:
     """One call. Given.
 
     `kind` is "node", "hook" or "accumulate". `inputs` has a tuple for each argument: the values
-    that are added up to that argument, each a line and which of its results; () is None. The line
-    None stands for the gradient that `replay` is given.
+    whose sum is the argument, each as a line and an index into its results; () means None. The line
+    None stands for the gradient passed to `replay`.
     """
 
     kind: str
@@ -40,7 +40,7 @@ def accumulation(variable: torch.Tensor) -> Callable[[torch.Tensor], None]:
 
 
 def nodes(root: Any) -> list[Any]:
-    """Return the nodes behind a node, each after all that use it, accumulations last. Given."""
+    """Return the nodes reachable from `root` in backward order, accumulations last. Given."""
     found: dict[Any, None] = {}
 
     def visit(node: Any) -> None:
@@ -75,7 +75,7 @@ def replay(lines: Sequence[Line], gradient: torch.Tensor) -> None:
 def capture(
     loss: torch.Tensor, hooks: Mapping[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]
 ) -> list[Line]:
-    """Return the lines of ``loss.backward()``; `hooks` has functions for some leaves."""
+    """Return the lines of ``loss.backward()``; `hooks` maps some leaves to functions."""
     lines: list[Line] = []
     arrived: dict[Any, dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
     arrived[loss.grad_fn][loss.output_nr].append((None, 0))
@@ -95,7 +95,7 @@ def capture(
 
 
 def early(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines in an order in which hooks and accumulations come as soon as they can."""
+    """Return the lines reordered so that hooks and accumulations come as early as possible."""
     moved: list[Any] = [line for line in lines if line.kind == "node"]
     for line in lines:
         if line.kind != "node":

@@ -8,8 +8,8 @@ from typing import NamedTuple
 class Model(NamedTuple):
     """A decoder: embedding, blocks, and a product with (vocab, width) at the end; no biases.
 
-    A block multiplies by weights of (3 width, width), (width, width), (hidden, width) and
-    (width, hidden), in this order; attention to all `length` tokens lies behind the first.
+    A block multiplies by weights of (3 width, width), (width, width), (hidden, width) and (width,
+    hidden), in this order; attention to all `length` tokens follows the first.
     """
 
     layers: int
@@ -20,23 +20,23 @@ class Model(NamedTuple):
 
 
 def parameters(model: Model) -> int:
-    """Return how many elements the weights that are multiplied have."""
+    """Return the number of elements of all weights that are multiplied."""
     block = 4 * model.width**2 + 2 * model.width * model.hidden
     return model.layers * block + model.vocab * model.width
 
 
 def model_flops(model: Model) -> int:
-    """Return the FLOPs of a token, forward and backward: of products, no others."""
+    """Return the FLOPs per token, forward and backward, counting only products."""
     return 6 * parameters(model) + 12 * model.layers * model.length * model.width
 
 
 def attention_share(model: Model) -> float:
-    """Return the share of `model_flops` in products without weights."""
+    """Return the fraction of `model_flops` in products without weights."""
     return 1 - 6 * parameters(model) / model_flops(model)
 
 
 def hardware_flops(model: Model) -> int:
-    """Return the FLOPs of a token if the forward of each block is computed again in backward."""
+    """Return the FLOPs per token if backward recomputes the forward of each block."""
     forward = model_flops(model) // 3 - 2 * model.vocab * model.width
     return model_flops(model) + forward - 2 * model.layers * model.hidden * model.width
 

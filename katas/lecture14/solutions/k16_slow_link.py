@@ -1,4 +1,4 @@
-"""Sixty-four ranks hang. Find the rank that is wrong, and the link that made the run slow."""
+"""Sixty-four ranks hang. Find the wrong rank, and the link that made the run slow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def matched(dumps: Sequence[Dump], *, p2p: bool) -> dict[tuple[str, int], dict[i
 
 
 def wrong_rank(dumps: Sequence[Dump]) -> int:
-    """Return the rank that called a collective otherwise than its group, by what is in `SAYS`."""
+    """Return the rank whose collective differs from its group's in a field of `SAYS`."""
     wrong = []
     for entries in matched(dumps, p2p=False).values():
         said = {rank: str([entry[key] for key in SAYS]) for rank, entry in entries.items()}
