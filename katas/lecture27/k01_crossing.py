@@ -1,7 +1,7 @@
 """Read an exception that has been through C++.
 
-Python calls C++, C++ calls a hook of yours, and the hook raises. What comes back depends on the
-road. Take both, with a function that raises:
+Python calls C++, C++ calls a hook of yours, and the hook raises. What you get back depends on the
+path. Try both, with a function that raises:
 
     through_hook(pay)        Boom: no money          the exception itself
     through_future(pay)      RuntimeError: Got the following error when running the callback: Boom:
@@ -15,10 +15,10 @@ road. Take both, with a function that raises:
 
                              At: ...
 
-Write `raised`: what was raised, and by whom? About seven lines.
+Write `raised`: what was raised, and by which function? About seven lines.
 
-Begin with an exception that is itself: its traceback has the function.
-Afterwards find that message in ``torch/include/torch/csrc/jit/python/pybind_utils.h``.
+Begin with the exception itself: its traceback has the function. Afterwards find that message in
+``torch/include/torch/csrc/jit/python/pybind_utils.h``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def through_hook(f: Callable[[], object]) -> None:
-    """Call f in the backward of a product. Given."""
+    """Call f during the backward of a product. Given."""
     y = torch.ones(1, requires_grad=True) * 2
     y.register_hook(lambda _: f())  # type: ignore[no-untyped-call, unused-ignore]
     y.sum().backward()
@@ -50,9 +50,9 @@ def through_future(f: Callable[[], object]) -> None:
 def raised(error: Exception) -> tuple[str, str]:
     """Return the name of the class that was raised first, and of the function that raised it.
 
-    The text follows "when running the callback: " or, from TorchScript, "RuntimeError: " at the
-    beginning of a line. A message may have several lines, none of them just "At:", and say
-    "callback: " too. One text may contain another.
+    The class follows "when running the callback: " or, from TorchScript, "RuntimeError: " at the
+    beginning of a line. A message may have several lines, none of them just "At:", and may itself
+    contain "callback: ". One text may be nested in another.
     """
-    # TODO: an exception as text has an "At:" on a line of its own.
+    # TODO: in an exception's text, "At:" is on its own line.
     raise NotImplementedError("raised")

@@ -1,19 +1,19 @@
 """When is a tensor freed? Immediately, by the collector, or not at all.
 
-Python frees an object with its last reference. In a cycle no reference is the last: the garbage
-collector has to find the cycle, some time later. It misses some references in C++.
+Python frees an object when its last reference goes. In a cycle there is no last reference: the
+garbage collector has to find the cycle, some time later. It cannot see some references in C++.
 
     ctx.save_for_backward(y)       immediately
     ctx.y = y                      ?
     y.register_hook(... y ...)     ?
 
-Write `fate` (about five lines), then look:
+Write `fate` (about five lines), then run:
 
     print({name: fate(make) for name, make in CASES.items()})
 
-Guess the seven first. Begin with a ``weakref.ref``.
-Afterwards explain the hooks: a grad_fn holds them too, in C++; a leaf has none. Then read "as
-opposed to directly on ctx" in ``torch/autograd/function.py``.
+Guess all seven first. Begin with a ``weakref.ref``. Afterwards explain the hooks: a grad_fn also
+holds them, in C++; a leaf has no grad_fn. Then read "as opposed to directly on ctx" in
+``torch/autograd/function.py``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Saved(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """Double, and save the output as PyTorch asks for."""
+    """Double, and save the output as PyTorch recommends."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -58,7 +58,7 @@ def leaf() -> torch.Tensor:
 
 
 def apply(function: type[torch.autograd.Function]) -> object:
-    """Return what a function makes of a leaf."""
+    """Return the result of applying a function to a leaf."""
     return function.apply(leaf())  # type: ignore[no-untyped-call, unused-ignore]
 
 
@@ -103,7 +103,7 @@ CASES: dict[str, Callable[[], object]] = {
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Run a block without the garbage collector, then let it be as it was. Given."""
+    """Run a block without the garbage collector, then restore its state. Given."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -116,8 +116,8 @@ def collector_off() -> Iterator[None]:
 def fate(make: Callable[[], object]) -> str:
     """Return "immediately", "collected" or "kept": the fate of the object that make returns.
 
-    "Collected" means by a full collection, after it had not gone immediately. Call make once. The
-    collector must not run by itself meanwhile.
+    "collected" means that a full collection frees it, and nothing did before. Call make once. The
+    collector must not run on its own meanwhile.
     """
     # TODO: with collector_off(): ...
     raise NotImplementedError("fate")

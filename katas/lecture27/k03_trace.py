@@ -1,8 +1,8 @@
 """Find a graph break in a trace of torch.compile.
 
-TORCH_TRACE=folder makes PyTorch write down what it compiles, with no change to the program; tlparse
-makes pages of it. The file is plain: a header in JSON after "] ", and a payload whose lines begin
-with a tab. Files get numbers, and later lines use these:
+TORCH_TRACE=folder makes PyTorch log what it compiles, without changing the program; tlparse turns
+the log into web pages. The format is simple: a JSON header after "] ", then a payload whose lines
+begin with a tab. Files get numbers that later lines use:
 
     V1125 17:06 7 torch/_logging/structured.py:28] {"str": ["/home/me/train.py", 1]}
     V1125 17:06 7 torch/_dynamo/convert_frame.py:303] {"dynamo_start": {"stack":
@@ -12,13 +12,12 @@ with a tab. Files get numbers, and later lines use these:
     <tab>Graph break in user code at /home/me/train.py:7
     <tab>Graph Break Reason: ...
 
-(Headers are folded and shortened here; in the file each is one line.) So who breaks the graph?
+(Headers are folded and shortened here; in the file each is one line.) So what breaks the graph?
 Write, in about 20 lines:
 
 1. `entries`: the file, as a list.
-2. `compiled`: the function of each compile id.
-3. `breaks`: the lines that break, each with the compilations that it broke. One line may break
-   several.
+2. `compiled`: the function for each compile id.
+3. `breaks`: the lines that break graphs, each with its compilations. One line may break several.
 
 Begin with a payload: to which header does it belong?
 Afterwards read `trace_structured` in ``torch/_logging/_internal.py``, in site-packages.
@@ -30,12 +29,12 @@ from typing import Any
 from typing import NamedTuple
 
 
-# The name of the artifact that tells of a graph break.
+# The name of the artifact that reports a graph break.
 REASON = "dynamo_graph_break_reason"
 
 
 class Entry(NamedTuple):
-    """A header, and the text that follows it: "" if there is none."""
+    """A header, and the text that follows it, or "" if there is none."""
 
     header: dict[str, Any]
     payload: str
@@ -49,19 +48,19 @@ class Entry(NamedTuple):
 def entries(text: str) -> list[Entry]:
     """Return the entries of a trace, in order.
 
-    A payload is the text without the tab that begins each line, and without the newline after the
-    last; "has_payload" is its MD5. Headers may hold "] " as well, and payloads blank lines.
+    A payload is the text without the leading tab of each line and without the final newline;
+    "has_payload" is its MD5. Headers may contain "] " too, and payloads blank lines.
     """
-    # TODO: lines end at a newline alone; splitlines() also cuts at other characters.
+    # TODO: only a newline ends a line; splitlines() also splits at other characters.
     raise NotImplementedError("entries")
 
 
 def compiled(log: list[Entry]) -> dict[str, str]:
-    """Return "name at file:line" of the function that each compile id began with.
+    """Return "name at file:line" of the function that each compile id started with.
 
     It is the last frame of the stack of its first "dynamo_start".
     """
-    # TODO: "str" gives a file its number.
+    # TODO: "str" assigns a number to a file.
     raise NotImplementedError("compiled")
 
 

@@ -4,18 +4,18 @@ A run with torch.compile is slow in its first hour: it compiles, again and again
 TORCH_LOGS=recompiles names the guard that failed. Here are four functions that recompile:
 
     Steps      a counter in a Module      self.n == 1
-    rows       another batch size         tensor 'x' size mismatch at index 0. expected 3, actual 4
-    convert    a name                     unit == 'cm'
+        rows       a new batch size           tensor 'x' size mismatch at index 0. expected 3, actual 4
+        convert    a string                   unit == 'cm'
     layout     a transposed matrix        tensor 'x' stride mismatch at index 0. ...
 
-Bring each down to one graph, which still does the work: `sin`, and the product.
+Reduce each to one graph, which must still do the work: `sin` and the product.
 
-1. Write `counting`: a backend is a function of a graph and its inputs, and what it returns is run.
-2. Repair the four, in a line or two each. The values stay the same, to the bit.
+1. Write `counting`: a backend takes a graph and its inputs, and returns the function to run.
+2. Repair all four, in a line or two each. The values must stay the same to the bit.
 
-Begin with `counting`, then run the tests: their messages quote the guards. A few numbers belong in
-tensors, and a size may be marked with `torch._dynamo.mark_dynamic(x, dim)`.
-Afterwards read `mark_dynamic` in ``torch/_dynamo/decorators.py``, in site-packages.
+Begin with `counting`, then run the tests: their messages quote the guards. Some numbers belong in
+tensors, and you may mark a size with `torch._dynamo.mark_dynamic(x, dim)`. Afterwards read
+`mark_dynamic` in ``torch/_dynamo/decorators.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def counting(graphs: list[torch.fx.GraphModule]) -> Callable[..., Any]:
 
 
 class Steps(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Return x.sin() * 1, then x.sin() * 2, and so on; each Module counts by itself.
+    """Return x.sin() * 1, then x.sin() * 2, and so on; each Module counts separately.
 
-    The results of several calls may go into one backward.
+    One backward may cover the results of several calls.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # TODO: one graph, please. Each number is a graph of its own, since it is a constant there.
+        # TODO: one graph. Now each number has its own, because it is a constant there.
         self.n = 0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -1,24 +1,24 @@
 """Shrink a graph that fails: delta debugging.
 
-A backend crashes on a graph of 400 nodes. Two of them matter. By hand that takes an evening;
-delta debugging takes out half of the nodes, and asks whether what is left still fails. Then
+A backend crashes on a graph of 400 nodes, of which two matter. Finding them by hand takes an
+evening; delta debugging removes half of the nodes and tests whether the rest still fails, then
 quarters, eighths, single nodes:
 
     a b c d e f g h     fails
     . . . . e f g h     passes
-    a b c d . . . .     fails         <- go on with these
+        a b c d . . . .     fails         <- continue with these
     . . c d . . . .     fails
     . . . d . . . .     passes
     . . c . . . . .     passes        c d is the answer
 
-1. `extract`: the graph of some nodes; whatever else they read becomes an input, with the value it
-   had in the whole graph.
+1. `extract`: build the graph of some nodes; anything else they read becomes an input, with its
+   value from the whole graph.
 2. `ddmin`: the search, over any list.
 
-`minify` puts them together, and is given. About 20 lines.
+`minify`, which combines them, is given. About 20 lines.
 
-Begin with `ddmin` on paper: eight items, of which the second and the seventh matter.
-Afterwards read `minifier` in ``torch/_functorch/fx_minifier.py``, in site-packages.
+Begin with `ddmin` on paper: of eight items, the second and the seventh matter. Afterwards read
+`minifier` in ``torch/_functorch/fx_minifier.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ T = TypeVar("T")
 
 
 class Recorder(fx.Interpreter):  # type: ignore[misc, unused-ignore]
-    """Runs a graph, and keeps a copy of what each node returned. Given."""
+    """Runs a graph and keeps a copy of each node's result. Given."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
         self.values: dict[fx.Node, torch.Tensor] = {}
 
     def run_node(self, n: fx.Node) -> Any:
-        """Run a node; later ones may write to its result."""
+        """Run a node and copy its result, which later nodes may write to."""
         result = super().run_node(n)
         if isinstance(result, torch.Tensor):
             self.values[n] = result.clone()
@@ -58,20 +58,20 @@ def extract(
 ) -> tuple[fx.GraphModule, list[torch.Tensor]]:
     """Return a graph of the nodes `kept`, and a tensor for each of its inputs.
 
-    Placeholders come first, in the order in which they are read, with the names of the nodes they
-    stand for. The output is the last of `kept`, in a tuple. Inputs are copies: the graph may write
-    to them, and `values` serves for the next question. Every node returns a tensor.
+    Placeholders come first, in the order in which they are read, named after the nodes they
+    replace. The output is the last of `kept`, in a tuple. Copy the inputs: the graph may write to
+    them, and `values` is needed again. Every node returns a tensor.
     """
     # TODO: graph.placeholder, graph.node_copy(node, old_to_new), graph.output.
     raise NotImplementedError("extract")
 
 
 def ddmin(items: list[T], fails: Callable[[list[T]], bool]) -> list[T]:
-    """Return a part of `items`, in their order, that fails; without any one item it passes.
+    """Return a sublist of `items`, in order, that fails but passes without any one of its items.
 
-    `items` itself fails, and is left alone. `fails` may be asked of an empty list.
+    `items` itself fails; do not change it. You may call `fails` with an empty list.
     """
-    # TODO: a chunk that can go is gone for good. Halve the size after each pass over the list.
+    # TODO: a removed chunk stays removed. Halve the size after each pass over the list.
     raise NotImplementedError("ddmin")
 
 

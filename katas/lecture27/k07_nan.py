@@ -1,6 +1,6 @@
 """Find the operator that makes the first NaN, forward or backward.
 
-The loss is fine, and after a step the weights are NaN. Paste this:
+The loss is fine, but after a step the weights are NaN. Paste this:
 
     x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
     torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
@@ -8,15 +8,15 @@ The loss is fine, and after a step the weights are NaN. Paste this:
     forward     0.0   1.0   2.0
     x.grad      nan   0.5   0.25
 
-`where` sends a gradient of 0 to the root that it does not use, and the root divides it by 0. A NaN
-spreads to most of what reads it, so the first one counts: an operator that makes one from inputs
-without one. Hunt it in two ways, about 20 lines:
+`where` sends a gradient of 0 to the square root that it does not use, and that divides it by 0. A
+NaN spreads to almost everything that reads it, so find the first: an operator that makes one from
+inputs without one. Hunt it in two ways, about 20 lines:
 
-1. `Hunt`, a dispatch mode, sees each operator that runs, in the backward too.
-2. `first_node` sees the nodes of the graph, by a hook on each, and returns the name of one.
+1. `Hunt`, a dispatch mode, sees each operator that runs, in backward too.
+2. `first_node` watches the nodes of the graph with a hook on each, and returns the name of one.
 
-Begin with ``x.div_(0)``: where is its input, when it has run?
-Afterwards compare with ``torch.autograd.detect_anomaly``, in ``torch/autograd/anomaly_mode.py``.
+Begin with ``x.div_(0)``: where is its input after it has run? Afterwards compare with
+``torch.autograd.detect_anomaly``, in ``torch/autograd/anomaly_mode.py``.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 
 def has_nan(values: object) -> bool:
-    """Whether a NaN is in a tensor, or is a number, in nested lists, tuples and dicts. Given."""
+    """Whether nested lists, tuples and dicts hold a NaN, in a tensor or as a number. Given."""
     leaves = [x for x in tree_leaves(values) if isinstance(x, torch.Tensor | float)]
     return any(bool(torch.as_tensor(x).isnan().any()) for x in leaves)
 
 
 class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """While open: `first` is the first operator that makes a NaN, such as "aten.div.Tensor".
+    """Stores the first operator that makes a NaN in `first`, such as "aten.div.Tensor".
 
-    Inputs are all arguments, `out` too; what counts is what the operator returns. One that has
-    "empty" in its name does not write to what it returns, and makes none, whatever is there.
+    All arguments are inputs, `out` too; its return value is the output. An operator with "empty" in
+    its name does not write to its result, so never count it.
     """
 
     def __init__(self) -> None:
@@ -58,17 +58,17 @@ class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Run an operator, and look."""
-        # TODO: look, call, look.
+        """Run an operator, and check for NaN before and after."""
+        # TODO: check, call, check.
         raise NotImplementedError("Hunt.__torch_dispatch__")
 
 
 def first_node(loss: torch.Tensor) -> str | None:
-    """Call loss.backward(), and return the first node that makes a NaN: "SqrtBackward0", or None.
+    """Call loss.backward(), and return the first node that makes a NaN ("SqrtBackward0") or None.
 
-    As PyTorch does, a hook gets (gradients of the inputs, gradients of the outputs); in a backward
-    the outputs' are what goes in. A leaf has no node: None. Afterwards the graph has none of
-    your hooks, even if the backward raises.
+    PyTorch calls a node's hook with (gradients of the inputs, gradients of the outputs); a backward
+    node reads the latter. Return None for a leaf, which has no node. Remove all hooks afterwards,
+    even if the backward raises.
     """
     # TODO: node.next_functions, node.register_hook, node.name().
     raise NotImplementedError("first_node")

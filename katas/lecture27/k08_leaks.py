@@ -1,26 +1,27 @@
-"""Find a leak: in a snapshot, and among the living.
+"""Find a leak, in a snapshot and among live tensors.
 
-The run ends at step 4000, out of memory. On a GPU the allocator knows who holds it. This is the
-format of ``torch.cuda.memory._snapshot()``, which the tests imitate:
+The run ends at step 4000, out of memory. On a GPU the allocator knows which lines hold it. This is
+the format of ``torch.cuda.memory._snapshot()``, which the tests imitate:
 
     segments          from cudaMalloc
       blocks          size, requested_size, state, frames (innermost first)
                       active_allocated | active_pending_free | inactive
 
-The CPU has no snapshot, so you watch the operators: a mode sees the result of each, and a weak
-reference to its storage says later whether it has died.
+The CPU has no snapshot, so you watch the operators: a mode sees each result, and a weak reference
+to its storage tells later whether it has been freed.
 
 Write two parts, about 18 lines.
 
-- `growth`: which line holds more than before?
-- `Living`: note each storage that an operator makes, and keep none of them alive.
+- `growth`: which lines hold more than before?
+- `Living`: record each storage that an operator makes, without keeping any of them alive.
 
-Begin on paper: ``y = x[0]; del x``. Which of the two tensors is alive, and how many bytes?
-Afterwards read ``StorageWeakRef`` in ``torch/multiprocessing/reductions.py``, in site-packages.
+Begin on paper: ``y = x[0]; del x``. Which of the two tensors is alive, and how many bytes does it
+hold? Afterwards read ``StorageWeakRef`` in ``torch/multiprocessing/reductions.py``, in
+site-packages.
 
 Real life differs: without ``_record_memory_history(stacks="python")`` beforehand the frames are
-empty, or have C++ in front. For the second state `_snapshot`'s docstring has another name than
-``torch/csrc/cuda/Module.cpp``, which writes it.
+empty, or have C++ in front. The docstring of `_snapshot` and ``torch/csrc/cuda/Module.cpp``, which
+writes it, use different names for the second state.
 """
 
 from __future__ import annotations
@@ -51,27 +52,27 @@ def owner(frames: Sequence[Mapping[str, Any]]) -> str:
 def storages_in(tree: object) -> dict[StorageWeakRef, int]:
     """Return the storages of the tensors in a tree, by a weak reference, with their bytes. Given.
 
-    Two references to one storage are equal, also when it has died.
+    Two references to one storage are equal, even after it has been freed.
     """
     found = [x.untyped_storage() for x in tree_leaves(tree) if isinstance(x, torch.Tensor)]
     return {StorageWeakRef(storage): storage.nbytes() for storage in found}
 
 
 def growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
-    """Return by how many bytes each line holds more in `after`, the largest growth first.
+    """Return how many more bytes each line holds in `after`, largest growth first.
 
-    A line holds what was requested for those of its blocks that a tensor uses. A line that holds
-    less, or as much as before, is left out.
+    A line holds the bytes requested for those of its blocks that a tensor uses. Leave out lines
+    that hold as much as before, or less.
     """
     # TODO: owner(block["frames"]); one Counter minus another keeps what is positive.
     raise NotImplementedError("growth")
 
 
 class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Knows what the operators under it have made, and what of it is alive.
+    """Tracks the storages that operators make, and which of them are alive.
 
-    The tensors are strided ones. A storage counts from the operator that made it, with the bytes
-    that it had then. One that an operator got as an argument is not made by it.
+    All tensors are strided. Credit a storage to the operator that made it, with its size at that
+    time. An operator does not make a storage that it got as an argument.
     """
 
     def __init__(self) -> None:
@@ -85,7 +86,7 @@ class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         raise NotImplementedError("Living.__torch_dispatch__")
 
     def living(self) -> Counter[str]:
-        """Return the bytes of the storages that are alive, by the operator that made them.
+        """Return the bytes of the live storages, by the operator that made them.
 
         An operator's name is ``str(func)``, as in "aten.exp.default".
         """

@@ -1,7 +1,7 @@
 """Find a deadlock in the stacks of its threads.
 
-The job hangs at 0 % CPU. There is no error and no traceback, but every thread has a stack. One that
-waits has ``acquire`` in it, and the lock that it waits for is ``self`` there:
+The job hangs at 0 % CPU. There is no error and no traceback, but every thread has a stack. A
+waiting thread has ``acquire`` in its stack, and ``self`` in that frame is the lock:
 
     thread 1                         thread 2
       load                             evict
@@ -12,15 +12,15 @@ waits has ``acquire`` in it, and the lock that it waits for is ``self`` there:
 
 Write two functions, about 20 lines.
 
-- `waiting`: which thread waits for which lock. Walk with ``frame.f_back``.
-- `cycle`: which of them wait for each other. A thread outside the ring is only a victim.
+- `waiting`: which thread waits for which lock. Walk up the stack with ``frame.f_back``.
+- `cycle`: which threads wait for each other. A thread outside the ring is only a victim.
 
-Begin on paper: in the picture, who is the owner of the lock that thread 1 waits for, and what does
-that thread wait for?
-Afterwards read ``_event_listener`` in ``torch/testing/_internal/common_distributed.py``, in
-site-packages: how do PyTorch's tests get the stacks of a rank that hangs?
+Begin on paper: in the picture, which thread owns the lock that thread 1 waits for, and what does
+that thread wait for? Afterwards read ``_event_listener`` in
+``torch/testing/_internal/common_distributed.py``, in site-packages: how do PyTorch's tests get the
+stacks of a hanging rank?
 
-Real life differs: a plain ``threading.Lock`` knows no owner and leaves no frame. And a thread that
+Real life differs: a plain ``threading.Lock`` has no owner and no Python frame. And a thread that
 has just got its lock is still in `acquire`, which looks like a ring of one: take the stacks twice.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """A lock that knows the thread that has it. Given."""
+    """A lock that knows which thread holds it. Given."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -49,7 +49,7 @@ class Lock:
         self.owner = threading.get_ident()
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self.owner = None
         self.inner.release()
 
@@ -61,10 +61,10 @@ class Lock:
 
 
 def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
-    """Return for each thread that waits in `Lock.acquire` the lock that it waits for.
+    """Return, for each thread waiting in `Lock.acquire`, the lock it waits for.
 
     `frames` has the innermost frame of each thread; `acquire` may be further out. If a stack has
-    two of them, the inner one counts. Other classes have a method of that name too: you know a
+    two such frames, use the inner one. Other classes may have a method of that name: recognise the
     frame by its code, ``Lock.acquire.__code__``.
     """
     # TODO: a local variable is in frame.f_locals.
@@ -74,8 +74,8 @@ def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
 def cycle(waits: Mapping[int, Lock]) -> list[int]:
     """Return threads that wait for each other in a ring, each followed by the one it waits for.
 
-    The smallest number comes first; of several rings, return the one with the smallest number.
-    Without a ring the list is empty. A thread that waits for its own lock is a ring of one.
+    Put the smallest number first; of several rings, return the one with the smallest number.
+    Without a ring, return an empty list. A thread that waits for its own lock is a ring of one.
     """
     # TODO
     raise NotImplementedError("cycle")

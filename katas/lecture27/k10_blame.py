@@ -1,31 +1,31 @@
 """Predict which line an asynchronous device blames.
 
-CUDA reports a bad index at ``loss.item()``, a layer above the lookup. The next day it is another
-line. The lookup is guilty both times:
+CUDA reports a bad index at ``loss.item()``, a layer above the lookup. The next day it blames
+another line. The lookup is at fault both times:
 
     host      launch bad | launch | launch | item ........ raises here
     device               | bad ............ fails
     ms        0          1        2        3
 
-Below are six programs for such a device, with a clock. At which line does each end in an error,
-counted from 1?
+Below are six programs for such a device, with timings. At which line, counted from 1, does each end
+with an error?
 
-Begin with "sleep": when does the kernel fail, and who asks next?
-Afterwards find the error's words in PyTorch's repository: ``c10/cuda/CUDAMiscFunctions.cpp``.
+Begin with "sleep": when does the kernel fail, and which line checks next? Afterwards find the
+wording of the error in PyTorch's repository: ``c10/cuda/CUDAMiscFunctions.cpp``.
 
-Real life differs: set ``CUDA_LAUNCH_BLOCKING`` before CUDA starts; and nobody knows the times.
+Real life differs: set ``CUDA_LAUNCH_BLOCKING`` before CUDA starts; and you do not know the timings.
 """
 
 from __future__ import annotations
 
 
-# Line 1 is the one below a program's name.
-# kernel(5) launches a kernel that the device computes for 5 ms, and sleep(5) is Python's own. Each
+# Line 1 is the line below a program's name.
+# kernel(5) launches a kernel that runs on the device for 5 ms; sleep(5) sleeps on the host. Each
 # line takes the host 1 ms, and a sleep or a wait as long as it lasts. Kernels of one stream run
-# one after the other. One that fails does so at its end, and leaves the device broken.
-# item() waits for its stream, synchronize() for each of them. `shape` needs nothing of the device.
-# shapes_match=False: the operands have shapes that do not go together. The host knows all shapes.
-# This device looks for an error when a launch, an item or a synchronize begins, and after a wait.
+# one after the other. A failing kernel fails at its end, and leaves the device broken.
+# item() waits for its stream, synchronize() for all streams. `shape` needs nothing from the device.
+# shapes_match=False: the operands' shapes are incompatible. The host knows all shapes.
+# This device checks for errors when a launch, an item or a synchronize starts, and after a wait.
 PROGRAMS = {
     "sleep": """
 a = kernel(4, fails=True)
@@ -76,6 +76,6 @@ c.item()
 
 
 def blamed() -> dict[str, int]:
-    """Return for each program the line that raises the error which ends it: the uncaught one."""
+    """Return, for each program, the line that raises the uncaught error which ends it."""
     # TODO: return {"sleep": ..., ...}
     raise NotImplementedError("blamed")

@@ -1,25 +1,25 @@
 """Bisect to the commit that made a test flaky.
 
-Since last week a test fails in one of four runs. ``git bisect`` runs it one time at each step, it
-happens to pass, and the search turns to the wrong half. In the end it blames, with confidence,
-a commit that fixed a comment:
+Since last week a test has failed in one of four runs. ``git bisect`` runs it once at each step, it
+happens to pass, and the search takes the wrong half. In the end it confidently blames a commit that
+fixed a comment:
 
     good                              bad
-      o---o---o---o---x---x---x---x---x        passed, though it is an x?
-                              |                then the search goes on to its right
+            o---o---o---o---x---x---x---x---x        passed although it is an x?
+                              |                then the search continues to its right
 
-A failure proves that a commit is bad. A pass proves little, so run it again. How often?
+A failure proves that a commit is bad. A pass proves little, so run it again. How many times?
 
 Write two functions, about 13 lines.
 
 - `repeats`: the fewest runs that make the whole search safe enough.
-- `culprit`: the search, in which ``git bisect`` chooses the commits. Run no commit again that has
+- `culprit`: the search, in which ``git bisect`` chooses the commits. Do not rerun a commit that has
   failed.
 
-Begin on paper: a bad commit fails in 1 of 4 runs. How likely is it to pass 3 of 3?
-Afterwards read ``do_bisect`` in ``torch/_inductor/compiler_bisector.py``, in site-packages. It
-tries backends and subsystems one by one, and bisects the applications of one, with one call of
-`fn` a step. When is that enough?
+Begin on paper: a bad commit fails in 1 of 4 runs. How likely is it to pass 3 of 3? Afterwards read
+``do_bisect`` in ``torch/_inductor/compiler_bisector.py``, in site-packages. It tries backends and
+subsystems one by one, then bisects the applications of one, with one call of `fn` per step. When is
+that enough?
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# The user's own configuration, hooks and signatures are left out.
+# Ignore the user's own configuration, hooks and signatures.
 PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false")
 
 
 def git(repo: Path, *words: str) -> str:
-    """Run git in a repository, and return what it says; raise if it fails. Given."""
+    """Run git in a repository and return its output; raise if it fails. Given."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     done = subprocess.run(  # noqa: S603 - our own
         ["git", *QUIET, *words],  # noqa: S607 - the user's git
@@ -57,27 +57,27 @@ def git(repo: Path, *words: str) -> str:
 
 
 def suspects(repo: Path) -> list[str]:
-    """Return the commits that a bisection has left: one is the first bad commit. Given."""
+    """Return the remaining candidates of a bisection for the first bad commit. Given."""
     return git(repo, "rev-list", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*").split()
 
 
 def repeats(rate: float, steps: int, risk: float) -> int:
-    """Return the fewest runs of each commit that make a search of `steps` commits safe.
+    """Return the fewest runs per commit that make a search of `steps` commits safe.
 
-    Each run of a bad commit fails with probability `rate`, in (0, 1]; those of a good one pass.
-    Safe means: if each of the `steps` commits is bad, the probability that at least one of them
-    passes all of its runs is at most `risk`, in (0, 1). There is at least one step.
+    Each run of a bad commit fails with probability `rate`, in (0, 1]; every run of a good one
+    passes. Safe means: if each of the `steps` commits is bad, the probability that at least one of
+    them passes all of its runs is at most `risk`, in (0, 1). There is at least one step.
     """
-    # TODO: what is the probability that all are seen to fail?
+    # TODO: what is the probability that every bad commit is seen to fail?
     raise NotImplementedError("repeats")
 
 
 def culprit(repo: Path, good: str, bad: str, fails: Callable[[], bool], runs: int) -> str:
     """Return the hash of the first bad commit; leave the repository as it was.
 
-    `fails` runs the test on what is checked out. A commit that passes `runs` times is good. An
-    error of `fails` propagates; even then the branch is back and no bisection is under way. If
-    only one commit can be the culprit, no test is run.
+    `fails` runs the test on the checked-out commit. A commit that passes `runs` times is good. Let
+    an error of `fails` propagate, but restore the branch and end the bisection first. If only one
+    commit can be the culprit, run no test.
     """
     # TODO: git(repo, "bisect", "start", bad, good) checks out the first commit to test.
     raise NotImplementedError("culprit")

@@ -1,7 +1,8 @@
-r"""Accept the actual output as what a test expects, in its own source.
+r"""Accept the actual output as a test's expectation, in the test's own source.
 
-You change a compiler pass, and with it a line in the graphs of ninety tests. You edit none by hand:
-run with EXPECTTEST_ACCEPT=1, the tests rewrite themselves, and you review the diff.
+You change a compiler pass, and with it a line in the expected graphs of ninety tests. You edit none
+of them by hand: run with EXPECTTEST_ACCEPT=1, and the tests rewrite themselves; you review the
+diff.
 
     7   expect(graph(f), '''\          7   expect(graph(f), '''\
     8   relu                           8   add
@@ -11,18 +12,18 @@ run with EXPECTTEST_ACCEPT=1, the tests rewrite themselves, and you review the d
 
 Write two functions, about 18 lines.
 
-- `literal`: a text, in triple quotes.
-- `accept`: new literals in the source, each in the call that begins at its line.
+- `literal`: a text as a triple-quoted string.
+- `accept`: put new literals into the source, each in the call that begins at its line.
 
-The lines are those of the source that has run. A new literal with more lines than the old one
-moves what is below it: from which end do you begin?
+Line numbers refer to the source before any change. A new literal with more lines than the old one
+shifts everything below it: from which end do you begin?
 
-Begin on paper: how do you write a text that ends in a quote between three such quotes?
-Afterwards follow `assertExpectedInline` from ``torch/testing/_internal/common_utils.py`` into
+Begin on paper: how do you write a text that ends in a quote between triple quotes? Afterwards
+follow `assertExpectedInline` from ``torch/testing/_internal/common_utils.py`` into
 ``expecttest/__init__.py``, in site-packages: why may `EditHistory` begin at either end?
 
-Real life differs: a snapshot suits a text that was made for it. One with addresses, times or a
-version in it is accepted again each week, and no longer read.
+Real life differs: a snapshot suits a text designed for it. A text with addresses, times or versions
+is accepted again every week, and nobody reads it any more.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 
 
 class UnstableError(AssertionError):
-    """An expectation has had two texts in one run: no literal can hold both. Given."""
+    """An expectation got two different texts in one run; no literal can hold both. Given."""
 
 
 class Span(NamedTuple):
-    """Where an expression stands: lines from 1 on, columns in bytes of UTF-8 from 0 on."""
+    """The place of an expression: lines count from 1, columns in UTF-8 bytes from 0."""
 
     first: int
     left: int
@@ -50,7 +51,7 @@ class Span(NamedTuple):
 
 
 def literal_at(tree: ast.Module, line: int) -> Span:
-    """Return where the last argument of the outermost call stands that begins in a line. Given."""
+    """Return the span of the last argument of the outermost call that begins at a line. Given."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     found = next(node for node in calls if node.lineno == line).args[-1]
     assert found.end_lineno is not None
@@ -59,21 +60,21 @@ def literal_at(tree: ast.Module, line: int) -> Span:
 
 
 def literal(text: str) -> str:
-    """Return Python source in three single quotes a side that stands for `text`.
+    """Return a Python literal for `text`, in triple single quotes.
 
-    A text with a newline keeps its lines, and its first line begins below the quotes, which a
-    backslash follows. Each backslash and each single quote of the text is escaped. `text` has no
-    carriage return, null character or surrogate.
+    A text with a newline keeps its lines: put a backslash after the opening quotes and start the
+    text on the next line. Escape every backslash and every single quote. `text` has no carriage
+    return, null character or surrogate.
     """
     # TODO
     raise NotImplementedError("literal")
 
 
 def accept(source: str, found: Iterable[tuple[int, str]]) -> str:
-    """Return `source` with new literals, and not a byte changed outside of them.
+    """Return `source` with new literals and without any other change.
 
-    `found` has the line of each expectation that has failed, in any order, with the actual text. A
-    line may come again with its text; with another one it raises `UnstableError`.
+    `found` has the line of each failed expectation with the actual text, in any order. A line may
+    be repeated with the same text; raise `UnstableError` if its texts differ.
     """
-    # TODO: encode the source; a line of it ends in b"\n".
+    # TODO: encode the source; its lines end in b"\n".
     raise NotImplementedError("accept")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def through_hook(f: Callable[[], object]) -> None:
-    """Call f in the backward of a product. Given."""
+    """Call f during the backward of a product. Given."""
     y = torch.ones(1, requires_grad=True) * 2
     y.register_hook(lambda _: f())  # type: ignore[no-untyped-call, unused-ignore]
     y.sum().backward()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Saved(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """Double, and save the output as PyTorch asks for."""
+    """Double, and save the output as PyTorch recommends."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -43,7 +43,7 @@ def leaf() -> torch.Tensor:
 
 
 def apply(function: type[torch.autograd.Function]) -> object:
-    """Return what a function makes of a leaf."""
+    """Return the result of applying a function to a leaf."""
     return function.apply(leaf())  # type: ignore[no-untyped-call, unused-ignore]
 
 
@@ -88,7 +88,7 @@ CASES: dict[str, Callable[[], object]] = {
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Run a block without the garbage collector, then let it be as it was. Given."""
+    """Run a block without the garbage collector, then restore its state. Given."""
     was = gc.isenabled()
     gc.disable()
     try:

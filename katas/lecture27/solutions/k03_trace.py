@@ -7,12 +7,12 @@ from typing import Any
 from typing import NamedTuple
 
 
-# The name of the artifact that tells of a graph break.
+# The name of the artifact that reports a graph break.
 REASON = "dynamo_graph_break_reason"
 
 
 class Entry(NamedTuple):
-    """A header, and the text that follows it: "" if there is none."""
+    """A header, and the text that follows it, or "" if there is none."""
 
     header: dict[str, Any]
     payload: str
@@ -35,7 +35,7 @@ def entries(text: str) -> list[Entry]:
 
 
 def compiled(log: list[Entry]) -> dict[str, str]:
-    """Return "name at file:line" of the function that each compile id began with."""
+    """Return "name at file:line" of the function that each compile id started with."""
     files: dict[int, str] = {}
     functions: dict[str, str] = {}
     for entry in log:

@@ -27,7 +27,7 @@ def counting(graphs: list[torch.fx.GraphModule]) -> Callable[..., Any]:
 
 
 class Steps(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Return x.sin() * 1, then x.sin() * 2, and so on; each Module counts by itself."""
+    """Return x.sin() * 1, then x.sin() * 2, and so on; each Module counts separately."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class Recorder(fx.Interpreter):  # type: ignore[misc, unused-ignore]
-    """Runs a graph, and keeps a copy of what each node returned. Given."""
+    """Runs a graph and keeps a copy of each node's result. Given."""
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
         self.values: dict[fx.Node, torch.Tensor] = {}
 
     def run_node(self, n: fx.Node) -> Any:
-        """Run a node; later ones may write to its result."""
+        """Run a node and copy its result, which later nodes may write to."""
         result = super().run_node(n)
         if isinstance(result, torch.Tensor):
             self.values[n] = result.clone()
@@ -50,7 +50,7 @@ def extract(
 
 
 def ddmin(items: list[T], fails: Callable[[list[T]], bool]) -> list[T]:
-    """Return a part of `items`, in their order, that fails; without any one item it passes."""
+    """Return a sublist of `items`, in order, that fails but passes without any one of its items."""
     size = len(items)
     while True:
         start, before = 0, len(items)

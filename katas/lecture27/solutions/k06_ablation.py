@@ -22,14 +22,14 @@ LAYERS = {
 
 
 def weights(y: torch.Tensor) -> torch.Tensor:
-    """Return a gradient for an output that differs from element to element. Given."""
+    """Return a gradient for an output, different for each element. Given."""
     return torch.arange(1, y.numel() + 1, dtype=y.dtype).sqrt().reshape(y.shape)
 
 
 def observe(
     f: Callable[..., tuple[torch.Tensor, ...]], inputs: Sequence[torch.Tensor]
 ) -> list[torch.Tensor | None]:
-    """Return the outputs of f; the gradients of the inputs that require them; the inputs, after."""
+    """Return f's outputs, the gradients of inputs that require them, and the inputs afterwards."""
     copies = [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
     leaves = [x for x in copies if x.requires_grad]
     grads: tuple[torch.Tensor | None, ...] = ()

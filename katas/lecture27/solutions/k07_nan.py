@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def has_nan(values: object) -> bool:
-    """Whether a NaN is in a tensor, or is a number, in nested lists, tuples and dicts. Given."""
+    """Whether nested lists, tuples and dicts hold a NaN, in a tensor or as a number. Given."""
     leaves = [x for x in tree_leaves(values) if isinstance(x, torch.Tensor | float)]
     return any(bool(torch.as_tensor(x).isnan().any()) for x in leaves)
 
 
 class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """While open: `first` is the first operator that makes a NaN, such as "aten.div.Tensor"."""
+    """Stores the first operator that makes a NaN in `first`, such as "aten.div.Tensor"."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -36,7 +36,7 @@ class Hunt(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Run an operator, and look."""
+        """Run an operator, and check for NaN before and after."""
         before = has_nan((args, kwargs))
         result = func(*args, **(kwargs or {}))
         if self.first is None and not before and "empty" not in str(func) and has_nan(result):

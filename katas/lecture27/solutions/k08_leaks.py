@@ -1,4 +1,4 @@
-"""Find a leak: in a snapshot, and among the living."""
+"""Find a leak, in a snapshot and among live tensors."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def owner(frames: Sequence[Mapping[str, Any]]) -> str:
 def storages_in(tree: object) -> dict[StorageWeakRef, int]:
     """Return the storages of the tensors in a tree, by a weak reference, with their bytes. Given.
 
-    Two references to one storage are equal, also when it has died.
+    Two references to one storage are equal, even after it has been freed.
     """
     found = [x.untyped_storage() for x in tree_leaves(tree) if isinstance(x, torch.Tensor)]
     return {StorageWeakRef(storage): storage.nbytes() for storage in found}
 
 
 def growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int]:
-    """Return by how many bytes each line holds more in `after`, the largest growth first.
+    """Return how many more bytes each line holds in `after`, largest growth first.
 
-    A line holds what was requested for those of its blocks that a tensor uses. A line that holds
-    less, or as much as before, is left out.
+    A line holds the bytes requested for those of its blocks that a tensor uses. Leave out lines
+    that hold as much as before, or less.
     """
     held: list[Counter[str]] = [Counter(), Counter()]
     for snapshot, lines in zip((before, after), held, strict=True):
@@ -50,10 +50,10 @@ def growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, int
 
 
 class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Knows what the operators under it have made, and what of it is alive.
+    """Tracks the storages that operators make, and which of them are alive.
 
-    The tensors are strided ones. A storage counts from the operator that made it, with the bytes
-    that it had then. One that an operator got as an argument is not made by it.
+    All tensors are strided. Credit a storage to the operator that made it, with its size at that
+    time. An operator does not make a storage that it got as an argument.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Living(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         return results
 
     def living(self) -> Counter[str]:
-        """Return the bytes of the storages that are alive, by the operator that made them.
+        """Return the bytes of the live storages, by the operator that made them.
 
         An operator's name is ``str(func)``, as in "aten.exp.default".
         """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """A lock that knows the thread that has it. Given."""
+    """A lock that knows which thread holds it. Given."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -25,7 +25,7 @@ class Lock:
         self.owner = threading.get_ident()
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self.owner = None
         self.inner.release()
 
@@ -37,10 +37,10 @@ class Lock:
 
 
 def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
-    """Return for each thread that waits in `Lock.acquire` the lock that it waits for.
+    """Return, for each thread waiting in `Lock.acquire`, the lock it waits for.
 
     `frames` has the innermost frame of each thread; `acquire` may be further out. If a stack has
-    two of them, the inner one counts. Other classes have a method of that name too: you know a
+    two such frames, use the inner one. Other classes may have a method of that name: recognise the
     frame by its code, ``Lock.acquire.__code__``.
     """
     found: dict[int, Lock] = {}
@@ -56,8 +56,8 @@ def waiting(frames: Mapping[int, FrameType]) -> dict[int, Lock]:
 def cycle(waits: Mapping[int, Lock]) -> list[int]:
     """Return threads that wait for each other in a ring, each followed by the one it waits for.
 
-    The smallest number comes first; of several rings, return the one with the smallest number.
-    Without a ring the list is empty. A thread that waits for its own lock is a ring of one.
+    Put the smallest number first; of several rings, return the one with the smallest number.
+    Without a ring, return an empty list. A thread that waits for its own lock is a ring of one.
     """
     for first in sorted(waits):
         path = [first]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 
-# Line 1 is the one below a program's name.
-# kernel(5) launches a kernel that the device computes for 5 ms, and sleep(5) is Python's own. Each
+# Line 1 is the line below a program's name.
+# kernel(5) launches a kernel that runs on the device for 5 ms; sleep(5) sleeps on the host. Each
 # line takes the host 1 ms, and a sleep or a wait as long as it lasts. Kernels of one stream run
-# one after the other. One that fails does so at its end, and leaves the device broken.
-# item() waits for its stream, synchronize() for each of them. `shape` needs nothing of the device.
-# shapes_match=False: the operands have shapes that do not go together. The host knows all shapes.
-# This device looks for an error when a launch, an item or a synchronize begins, and after a wait.
+# one after the other. A failing kernel fails at its end, and leaves the device broken.
+# item() waits for its stream, synchronize() for all streams. `shape` needs nothing from the device.
+# shapes_match=False: the operands' shapes are incompatible. The host knows all shapes.
+# This device checks for errors when a launch, an item or a synchronize starts, and after a wait.
 PROGRAMS = {
     "sleep": """
 a = kernel(4, fails=True)
@@ -60,7 +60,7 @@ c.item()
 
 
 def blamed() -> dict[str, int]:
-    """Return for each program the line that raises the error which ends it: the uncaught one."""
+    """Return, for each program, the line that raises the uncaught error which ends it."""
     return {
         "sleep": 3,
         "queue": 6,

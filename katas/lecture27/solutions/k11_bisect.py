@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# The user's own configuration, hooks and signatures are left out.
+# Ignore the user's own configuration, hooks and signatures.
 PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false")
 
 
 def git(repo: Path, *words: str) -> str:
-    """Run git in a repository, and return what it says; raise if it fails. Given."""
+    """Run git in a repository and return its output; raise if it fails. Given."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     done = subprocess.run(  # noqa: S603 - our own
         ["git", *QUIET, *words],  # noqa: S607 - the user's git
@@ -35,16 +35,16 @@ def git(repo: Path, *words: str) -> str:
 
 
 def suspects(repo: Path) -> list[str]:
-    """Return the commits that a bisection has left: one is the first bad commit. Given."""
+    """Return the remaining candidates of a bisection for the first bad commit. Given."""
     return git(repo, "rev-list", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*").split()
 
 
 def repeats(rate: float, steps: int, risk: float) -> int:
-    """Return the fewest runs of each commit that make a search of `steps` commits safe.
+    """Return the fewest runs per commit that make a search of `steps` commits safe.
 
-    Each run of a bad commit fails with probability `rate`, in (0, 1]; those of a good one pass.
-    Safe means: if each of the `steps` commits is bad, the probability that at least one of them
-    passes all of its runs is at most `risk`, in (0, 1). There is at least one step.
+    Each run of a bad commit fails with probability `rate`, in (0, 1]; every run of a good one
+    passes. Safe means: if each of the `steps` commits is bad, the probability that at least one of
+    them passes all of its runs is at most `risk`, in (0, 1). There is at least one step.
     """
     runs = 1
     while 1 - (1 - (1 - rate) ** runs) ** steps > risk:
@@ -55,9 +55,9 @@ def repeats(rate: float, steps: int, risk: float) -> int:
 def culprit(repo: Path, good: str, bad: str, fails: Callable[[], bool], runs: int) -> str:
     """Return the hash of the first bad commit; leave the repository as it was.
 
-    `fails` runs the test on what is checked out. A commit that passes `runs` times is good. An
-    error of `fails` propagates; even then the branch is back and no bisection is under way. If
-    only one commit can be the culprit, no test is run.
+    `fails` runs the test on the checked-out commit. A commit that passes `runs` times is good. Let
+    an error of `fails` propagate, but restore the branch and end the bisection first. If only one
+    commit can be the culprit, run no test.
     """
     try:
         git(repo, "bisect", "start", bad, good)

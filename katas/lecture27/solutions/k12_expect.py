@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class UnstableError(AssertionError):
-    """An expectation has had two texts in one run: no literal can hold both. Given."""
+    """An expectation got two different texts in one run; no literal can hold both. Given."""
 
 
 class Span(NamedTuple):
-    """Where an expression stands: lines from 1 on, columns in bytes of UTF-8 from 0 on."""
+    """The place of an expression: lines count from 1, columns in UTF-8 bytes from 0."""
 
     first: int
     left: int
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 def literal_at(tree: ast.Module, line: int) -> Span:
-    """Return where the last argument of the outermost call stands that begins in a line. Given."""
+    """Return the span of the last argument of the outermost call that begins at a line. Given."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     found = next(node for node in calls if node.lineno == line).args[-1]
     assert found.end_lineno is not None
@@ -34,11 +34,11 @@ def literal_at(tree: ast.Module, line: int) -> Span:
 
 
 def literal(text: str) -> str:
-    """Return Python source in three single quotes a side that stands for `text`.
+    """Return a Python literal for `text`, in triple single quotes.
 
-    A text with a newline keeps its lines, and its first line begins below the quotes, which a
-    backslash follows. Each backslash and each single quote of the text is escaped. `text` has no
-    carriage return, null character or surrogate.
+    A text with a newline keeps its lines: put a backslash after the opening quotes and start the
+    text on the next line. Escape every backslash and every single quote. `text` has no carriage
+    return, null character or surrogate.
     """
     inner = text.replace("\\", "\\\\").replace("'", "\\'")
     start = "\\\n" if "\n" in text else ""
@@ -46,10 +46,10 @@ def literal(text: str) -> str:
 
 
 def accept(source: str, found: Iterable[tuple[int, str]]) -> str:
-    """Return `source` with new literals, and not a byte changed outside of them.
+    """Return `source` with new literals and without any other change.
 
-    `found` has the line of each expectation that has failed, in any order, with the actual text. A
-    line may come again with its text; with another one it raises `UnstableError`.
+    `found` has the line of each failed expectation with the actual text, in any order. A line may
+    be repeated with the same text; raise `UnstableError` if its texts differ.
     """
     pairs = set(found)
     if len(dict(pairs)) < len(pairs):

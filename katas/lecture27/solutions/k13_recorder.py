@@ -32,7 +32,7 @@ def pack(entry: Entry) -> bytes:
 
 
 def unpack(slot: bytes) -> Entry | None:
-    """Return the entry of a slot; None if it is empty, or was torn in mid-write. Given."""
+    """Return the entry of a slot, or None if it is empty or was torn in mid-write. Given."""
     checksum, _, body = slot.rstrip().partition(b" ")
     found: Entry | None = json.loads(body) if checksum == b"%08x" % zlib.crc32(body) else None
     return found
@@ -53,20 +53,20 @@ class Ring:
             self.memory = mmap.mmap(file.fileno(), 0)
 
     def put(self, entry: Entry) -> None:
-        """Write an entry into the slot of its number, ``entry["id"]``: they go round."""
+        """Write an entry into the slot for its number, ``entry["id"]``; slots are reused in turn."""
         start = entry["id"] % self.size * SLOT
         self.memory[start : start + SLOT] = pack(entry)
 
 
 def read(path: Path) -> list[Entry]:
-    """Return the entries in the file of a ring, the oldest first."""
+    """Return the entries in a ring's file, oldest first."""
     data = path.read_bytes()
     slots = (unpack(data[start : start + SLOT]) for start in range(0, len(data), SLOT))
     return sorted((entry for entry in slots if entry), key=lambda entry: int(entry["id"]))
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Notes each operator under it in a ring."""
+    """Records each operator under it in a ring."""
 
     def __init__(self, ring: Ring) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
@@ -74,15 +74,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         self.next = 0
 
     def note(self, entry: Entry) -> None:
-        """Put an entry into the ring, unless a newer one has its slot already."""
+        """Put an entry into the ring, unless a newer one already has its slot."""
         if self.next - entry["id"] <= self.ring.size:
             self.ring.put(entry)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operator, and note it before and after.
+        """Run an operator, and record it before and after.
 
-        An entry has "id", counted from 0; "op", ``str(func)``; "shapes", by `shapes_in`, of the
-        arguments and keywords; "state". One that has failed has an "error" too: the name of the
+        An entry has "id", counted from 0; "op", ``str(func)``; "shapes", the `shapes_in` of the
+        arguments and keywords; and "state". A failed one also has "error": the name of the
         exception's class, a colon, a space and its text.
         """
         shapes = shapes_in((args, kwargs))
@@ -100,10 +100,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
 
 def blame(path: Path) -> Entry | None:
-    """Return the entry at which a process died, from the file of its ring.
+    """Return the entry at which a process died, from its ring's file.
 
-    That is the newest one that is running. If none is, it is the last entry if that has failed.
-    Else it is None: no operator is to blame.
+    Return the newest running entry. If none is running, return the last entry if it has failed,
+    otherwise None: no operator is to blame.
     """
     found = read(path)
     running = [entry for entry in found if entry["state"] == "running"]
