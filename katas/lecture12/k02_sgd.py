@@ -10,7 +10,7 @@ twice. See for yourself:
 One step of a parameter, with the settings of its group in ``self.param_groups``:
 
     g = grad + weight_decay p              without weight_decay: grad itself
-        b = momentum b + (1 - dampening) g     first step: b = g, undampened
+    b = momentum b + (1 - dampening) g     first step: b = g, undampened
     d = g + momentum b  if nesterov,  else b;  without momentum: g
     p = p - lr d
 

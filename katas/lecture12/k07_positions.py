@@ -4,7 +4,7 @@ An optimizer's state dict identifies parameters by position. Somebody reorders t
 model; the old checkpoint still loads without an error:
 
     saved by [a, b]         0: momentum of a     1: momentum of b
-        loaded into [b, a]      b gets 0             a gets 1
+    loaded into [b, a]      b gets 0             a gets 1
 
 An optimizer made of ``named_parameters()`` saves the names too, and still loads by position.
 

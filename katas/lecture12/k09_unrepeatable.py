@@ -4,7 +4,7 @@ You have set all seeds, and still the second run gives different numbers. Each p
 short, works, and passes a test that runs it once. Each reads something that is neither an argument
 nor a seed:
 
-        what hashes a string?   who draws besides me?   who finishes first?   what was here before?
+    what hashes a string?   who draws besides me?   who finishes first?   what was here before?
 
 Fix them; each needs a word or a line. Each must then repeat in another process, beside other code,
 and on a busy machine. None may set a seed that belongs to the whole process.

@@ -3,7 +3,7 @@
 You resume with the weights and the optimizer, and the curve changes. Is that noise? As long as the
 two curves differ, you cannot tell a bug from a resume. Here is ``Run(0)``:
 
-        uninterrupted    11.71  1.96  1.04   1.04  0.59  1.71
+    uninterrupted    11.71  1.96  1.04   1.04  0.59  1.71
     resumed          11.71  1.96  1.04 | 5.70  0.32  3.11
 
 Write `save` and `load`, about 20 lines. A run that loads a state continues as the old one would

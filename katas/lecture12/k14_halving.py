@@ -10,7 +10,7 @@ epochs. Or train each for nine, keep the best third, and train those further:
 This finds the best run if every rung keeps it. With learning rates, it is often dropped:
 
     loss after epoch      9        27        81
-        rate 0.5            1.2       1.8       1.2     fast, then stuck in its own noise
+    rate 0.5            1.2       1.8       1.2     fast, then stuck in its own noise
     rate 0.05           3.8       0.7       0.1     behind at first
 
 1. `halving`: run the rungs. Continue each run, never restart it.

@@ -4,7 +4,7 @@ Forty trials run over a weekend, four at a time. On Saturday one runs out of mem
 node is preempted: sweep and trials get SIGKILL. On Monday you type the same command again.
 
     journal.jsonl                           trial
-        {"trial": 0, "loss": 0.31}              0      done: its line is all you need
+    {"trial": 0, "loss": 0.31}              0      done: its line is all you need
     {"trial": 2, "exit": -9}                2      failed: not run again
     {"trial": 1, "lo                        1      killed in mid-line: run again
                                             3      was running: run again, in its own folder,

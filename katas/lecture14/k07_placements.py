@@ -4,7 +4,7 @@ A DTensor is a local tensor on each rank, plus a placement that says which part 
 
     R     Replicate()   all of it
     S0    Shard(0)      some rows; S1 columns
-        P     Partial()     a summand: the whole is the sum over all ranks
+    P     Partial()     a summand: the whole is the sum over all ranks
 
 Each rank applies an operator to its local tensor. Is the output again a part of the result, and
 with which placement?

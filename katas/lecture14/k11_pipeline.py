@@ -5,7 +5,7 @@ micro-batch has its own loss. If that is a mean, the gradients of four micro-bat
 times those of the batch. So `scale_grads`, on by default, divides everything in ``.grad`` after the
 batch, including what was there before.
 
-        rank 0   the whole batch        F0 F1 B0 F2 B1 F3 B2 B3
+    rank 0   the whole batch        F0 F1 B0 F2 B1 F3 B2 B3
     rank 1   all targets               F0 B0 F1 B1 F2 B2 F3 B3
 
 1. `parts_of`: which layers does a rank hold, for which stages?

@@ -5,7 +5,7 @@ gradients of your weights, W. Yet ``backward()`` computes both before it returns
 ranks, with one slot per action (a B of 1F1B is I and W, two slots):
 
     1F1B     9 idle slots on each rank
-        yours    3, storing no more micro-batches than rank 0 of 1F1B
+    yours    3, storing no more micro-batches than rank 0 of 1F1B
 
 1. `LaterWeight`: a linear layer whose backward computes the gradient of its input, and appends a
    function that computes the weight's later.

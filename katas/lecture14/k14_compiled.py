@@ -4,7 +4,7 @@ FSDP reduces gradients while backward is running, in hooks and functions that th
 compiler sees those. Compiled autograd walks the graph as the engine does, but records: each node,
 hook and accumulation becomes a call in one graph, which is then compiled.
 
-        loss = (x @ w).sum()      SumBackward0    called with the gradient given to `replay`
+    loss = (x @ w).sum()      SumBackward0    called with the gradient given to `replay`
                               MmBackward0     called with the result of line 0
                               hook            called with result 1 of line 1
                               accumulate      called with the hook's result

@@ -5,7 +5,7 @@ GPUs could have done in that time. The usual estimate is 6ND: six per parameter 
 model at a context of 128 k tokens needs six times as much. What is missing?
 
     one weight, one token     forward 2 FLOPs     gradient of the input 2     of the weight 2
-        attention                 two products of activations with activations
+    attention                 two products of activations with activations
 
 1. `parameters`: count weights that are multiplied. An embedding is only looked up.
 2. `model_flops`: per token, forward and backward.

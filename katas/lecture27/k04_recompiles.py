@@ -4,8 +4,8 @@ A run with torch.compile is slow in its first hour: it compiles, again and again
 TORCH_LOGS=recompiles names the guard that failed. Here are four functions that recompile:
 
     Steps      a counter in a Module      self.n == 1
-        rows       a new batch size           tensor 'x' size mismatch at index 0. expected 3, actual 4
-        convert    a string                   unit == 'cm'
+    rows       a new batch size           tensor 'x' size mismatch at index 0. expected 3, actual 4
+    convert    a string                   unit == 'cm'
     layout     a transposed matrix        tensor 'x' stride mismatch at index 0. ...
 
 Reduce each to one graph, which must still do the work: `sin` and the product.

@@ -6,7 +6,7 @@ quarters, eighths, single nodes:
 
     a b c d e f g h     fails
     . . . . e f g h     passes
-        a b c d . . . .     fails         <- continue with these
+    a b c d . . . .     fails         <- continue with these
     . . c d . . . .     fails
     . . . d . . . .     passes
     . . c . . . . .     passes        c d is the answer

@@ -1,14 +1,14 @@
 """Predict which line an asynchronous device blames.
 
-CUDA reports a bad index at ``loss.item()``, a layer above the lookup. The next day it blames
-another line. The lookup is at fault both times:
+CUDA reports a bad index at ``loss.item()``, above the lookup. The next day it blames another line.
+The lookup is at fault both times:
 
     host      launch bad | launch | launch | item ........ raises here
     device               | bad ............ fails
     ms        0          1        2        3
 
-Below are six programs for such a device, with timings. At which line, counted from 1, does each end
-with an error?
+Below are six programs for such a device, with timings. At which line (from 1) does each end with an
+error?
 
 Begin with "sleep": when does the kernel fail, and which line checks next? Afterwards find the
 wording of the error in PyTorch's repository: ``c10/cuda/CUDAMiscFunctions.cpp``.

@@ -5,7 +5,7 @@ happens to pass, and the search takes the wrong half. In the end it confidently 
 fixed a comment:
 
     good                              bad
-            o---o---o---o---x---x---x---x---x        passed although it is an x?
+      o---o---o---o---x---x---x---x---x        passed although it is an x?
                               |                then the search continues to its right
 
 A failure proves that a commit is bad. A pass proves little, so run it again. How many times?

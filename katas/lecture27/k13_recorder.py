@@ -5,7 +5,7 @@ recorder for collectives; yours records operators, and survives SIGKILL because 
 mapped file, whose pages the kernel keeps when the process dies:
 
     slot     0                1                2                  size = 3
-        id       3                4                2                  entry 5 comes next: where?
+    id       3                4                2                  entry 5 comes next: where?
     op       aten.mul.Tensor  aten.exp.default aten.add.Tensor
     state    done             running          done               died in exp
 
@@ -76,7 +76,7 @@ class Ring:
             self.memory = mmap.mmap(file.fileno(), 0)
 
     def put(self, entry: Entry) -> None:
-        """Write an entry into the slot for its number, ``entry["id"]``; slots are reused in turn."""
+        """Write an entry into the slot for its number, ``entry["id"]``; reuse slots in turn."""
         # TODO: step 1; self.memory takes a slice.
         raise NotImplementedError("Ring.put")
 

@@ -53,7 +53,7 @@ class Ring:
             self.memory = mmap.mmap(file.fileno(), 0)
 
     def put(self, entry: Entry) -> None:
-        """Write an entry into the slot for its number, ``entry["id"]``; slots are reused in turn."""
+        """Write an entry into the slot for its number, ``entry["id"]``; reuse slots in turn."""
         start = entry["id"] % self.size * SLOT
         self.memory[start : start + SLOT] = pack(entry)
 
