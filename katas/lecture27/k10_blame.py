@@ -7,8 +7,7 @@ The lookup is at fault both times:
     device               | bad ............ fails
     ms        0          1        2        3
 
-Below are six programs for such a device, with timings. At which line (from 1) does each end with an
-error?
+Below are six programs for such a device, with timings. Which line (from 1) ends each with an error?
 
 Begin with "sleep": when does the kernel fail, and which line checks next? Afterwards find the
 wording of the error in PyTorch's repository: ``c10/cuda/CUDAMiscFunctions.cpp``.

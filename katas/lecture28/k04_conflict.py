@@ -1,6 +1,6 @@
 """Resolve a conflict so that neither side is lost.
 
-Your branch adds sigmoid, upstream has added tanh, each at the end of five files:
+Your branch adds sigmoid and upstream has added tanh, both at the end of the same five files:
 
     <<<<<<< HEAD
     ## tanh
@@ -8,13 +8,12 @@ Your branch adds sigmoid, upstream has added tanh, each at the end of five files
     ## sigmoid
     >>>>>>> 7df7341 (Add sigmoid)
 
-``-X ours`` or ``-X theirs`` ends the conflict, and one operator.
+``-X ours`` or ``-X theirs`` ends the conflict, but drops one of the operators.
 
-Rebase ``sigmoid`` on ``upstream/main`` with both, about 6 lines.
+Rebase ``sigmoid`` on ``upstream/main`` and keep both, about 6 lines.
 
-Begin: remove the markers, then ask ``python test/run.py``. Where git reports no conflict, is the
-line right?
-Afterwards look at ``aten/src/ATen/native/native_functions.yaml``, on your disk as
+Begin: remove the markers, then run ``python test/run.py``. Is every line right where git reports no
+conflict? Afterwards look at ``aten/src/ATen/native/native_functions.yaml``, on your disk as
 ``torchgen/packaged/ATen/native/native_functions.yaml``: each new operator edits it.
 """
 
@@ -32,11 +31,11 @@ MARKER = re.compile(r"^(?:<{7}|={7}|>{7}).*\n", re.MULTILINE)
 
 
 def answer(run: Run) -> None:
-    """Rebase in the clone, where ``sigmoid`` is checked out, until it is done.
+    """Complete the rebase in the clone, where ``sigmoid`` is checked out.
 
-    The clone knows upstream's newest. Blank lines between operators do not count. A command that
-    fails is a `GitError`, unless ``run(line, check=False)``. ``run.read(path)``,
+    The clone knows upstream's newest. Blank lines between operators do not count. A failing command
+    raises `GitError`, unless you call ``run(line, check=False)``. ``run.read(path)``,
     ``run.write(path, text)`` and ``run.replace(path, old, new)`` edit files.
     """
-    # TODO: start the rebase, mend each file in conflict and one other place, go on.
+    # TODO: start the rebase, fix each file in conflict and one other place, continue.
     raise NotImplementedError("answer")

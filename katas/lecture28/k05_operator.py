@@ -1,7 +1,7 @@
 """Add an operator to a framework, end to end.
 
-``torch.lerp`` can be called, called in place, differentiated, traced and tested. Most of that
-is generated, from an entry of YAML, three formulas and an OpInfo, around a kernel. Write these for
+``torch.lerp`` can be called, called in place, differentiated, traced and tested. Most of that is
+generated around a kernel, from a YAML entry, three formulas and an OpInfo. Write these for
 tinytorch, whose tensors are lists of floats:
 
     native_functions.yaml  --codegen-->  ops.lerp, ops.lerp_meta  <--  lerp_cpu, lerp_meta
@@ -9,17 +9,17 @@ tinytorch, whose tensors are lists of floats:
     test/opinfo.py         ---------->   what test/run.py tries them with
 
 1. `schema`: the entry, with the arguments of PyTorch's ``lerp.Tensor``, and two kernels.
-2. `lerp_cpu` and `lerp_meta`: the values, and the size alone.
+2. `lerp_cpu` and `lerp_meta`: the values, and only the size.
 3. `derivative`: a formula for each input.
-4. `info`: an OpInfo with samples in which the faults of others are seen.
+4. `info`: an OpInfo with samples that reveal faulty kernels.
 5. `places` and `contribute`: one commit, on your fork.
 
-Begin with ``upstream/``, beside this file: follow mul through five files. In kernels.py it stands
+Begin with ``upstream/``, beside this file: follow mul through five files. In kernels.py it occurs
 twice, as a kernel and as a meta function, so there are six places.
 
-Real life differs: a kernel of PyTorch is C++, and so is a formula.
-Afterwards look lerp up in ``aten/src/ATen/native/Lerp.h`` and ``tools/autograd/derivatives.yaml``,
-on your disk in ``torch/include/ATen/native`` and ``torchgen/packaged/autograd``.
+Real life differs: PyTorch's kernels and formulas are C++. Afterwards look lerp up in
+``aten/src/ATen/native/Lerp.h`` and ``tools/autograd/derivatives.yaml``, on your disk in
+``torch/include/ATen/native`` and ``torchgen/packaged/autograd``.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 
 def source(*functions: Callable[..., object]) -> str:
-    """Return the text of functions, as it is appended to tinytorch/kernels.py. Given."""
+    """Return the source of functions, to be appended to tinytorch/kernels.py. Given."""
     return "".join(f"\n\n{inspect.getsource(function)}" for function in functions)
 
 
 def schema() -> str:
-    """Return the entry of lerp for native_functions.yaml, which ends in a new line.
+    """Return lerp's entry for native_functions.yaml, ending in a newline.
 
     Its kernels have the names of the functions below.
     """
@@ -49,53 +49,53 @@ def schema() -> str:
 
 
 def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[float]:
-    """Go from each element to that of `end`, by a share.
+    """Interpolate from each element of `self` to that of `end`, by `weight`.
 
-    Sizes that differ are a ValueError. The values are torch.lerp's, for finite elements whose
-    difference does not overflow: a weight of 0 gives self, and one of 1 gives end, exactly.
+    Raise ValueError if the sizes differ. Return torch.lerp's values, for finite elements whose
+    difference does not overflow: a weight of 0 gives exactly self, and 1 exactly end.
     """
     # TODO: self + weight * (end - self) keeps one end; which formula keeps the other?
     raise NotImplementedError("lerp_cpu")
 
 
 def lerp_meta(self: int, end: int, weight: int) -> int:
-    """Return the size of the result, by the sizes of the inputs; those that differ are refused."""
-    # TODO: a ValueError, as in the kernel.
+    """Return the size of the result from the sizes of the inputs; refuse sizes that differ."""
+    # TODO: raise ValueError, as in the kernel.
     raise NotImplementedError("lerp_meta")
 
 
 def derivative() -> str:
-    """Return the entry for derivatives.yaml, which ends in a new line.
+    """Return the entry for derivatives.yaml, ending in a newline.
 
-    A formula is an expression of `grad`, the inputs and tinytorch's operators. These take lists:
-    mul does not multiply with 2.0.
+    A formula is an expression of `grad`, the inputs and tinytorch's operators. Operators take
+    lists: mul cannot multiply by 2.0.
     """
     # TODO: name, self, end, weight. The slope in self is 1 - weight.
     raise NotImplementedError("derivative")
 
 
 def info() -> str:
-    """Return the statement for test/opinfo.py, which ends in a new line: ``op_db.append(...)``.
+    """Return the statement for test/opinfo.py, ``op_db.append(...)``, ending in a newline.
 
-    Choose its samples well. Think of a kernel that swaps two inputs, ignores one, clamps the
-    weight, looks at the first element alone, or cannot do without one.
+    Choose samples that catch a kernel that swaps two inputs, ignores one, clamps the weight, looks
+    only at the first element, or fails without elements.
     """
-    # TODO: what lerp makes of three floats; two or three samples, of three lists each.
+    # TODO: lerp of three floats; two or three samples, of three lists each.
     raise NotImplementedError("info")
 
 
 def places() -> dict[str, str]:
-    """Return what is appended to each of five files, by path. docs/ops.md gets a section."""
-    # TODO: the functions above have four of them.
+    """Return the text to append to each of five files, by path. docs/ops.md gets a section."""
+    # TODO: the functions above provide four of them.
     raise NotImplementedError("places")
 
 
 def contribute(run: Run) -> None:
-    """Put all of it into one commit, "Add lerp", on a new branch "lerp"; push it to ``origin``.
+    """Put everything into one commit, "Add lerp", on a new branch "lerp"; push it to ``origin``.
 
     The clone is on ``main``. ``run("git status")`` runs one command; ``run.read(path)``,
-    ``run.write(path, text)`` and ``run.replace(path, old, new)`` are for files. CI counts the
-    operators in docs/ops.md; README.md says how many there are, too, and nobody counts.
+    ``run.write(path, text)`` and ``run.replace(path, old, new)`` edit files. CI counts the
+    operators in docs/ops.md; README.md also states their number, which nobody checks.
     """
     # TODO: a branch, five files, two numbers, a commit, a push.
     raise NotImplementedError("contribute")

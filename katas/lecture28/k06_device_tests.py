@@ -1,7 +1,7 @@
-"""One test for each device and dtype: write ``instantiate_device_type_tests`` in small.
+"""One test for each device and dtype: write a small ``instantiate_device_type_tests``.
 
-CI says that ``TestFooCPU.test_add_cpu_float32`` has failed, and no file has it. The class was a
-template, and a call below it has made the tests:
+CI says that ``TestFooCPU.test_add_cpu_float32`` failed, but no file contains it. The class was a
+template, and a call below it generated the tests:
 
     class TestFoo(TestCase):                       TestFooCPU    test_add_cpu_float32
         @dtypes(torch.float32, torch.int64)                      test_add_cpu_int64
@@ -11,17 +11,16 @@ template, and a call below it has made the tests:
                                                                  test_copy_meta
     instantiate(TestFoo, globals(), ["cpu", "meta"])
 
-``test_copy_cpu`` is there too: it is skipped when it runs, with a reason that CI can count.
+``test_copy_cpu`` exists too: it is skipped when it runs, with a reason that CI can count.
 
 1. `only_on`: a decorator that skips.
-2. `instantiate`: a class for each device, a test for each dtype. What becomes of the template?
+2. `instantiate`: a class for each device, a test for each dtype. What happens to the template?
 
 Begin with ``type("TestFooCPU", (TestFoo,), {"device_type": "cpu"})``. Which tests does unittest
 find in it?
 
-Real life differs: devices come from what the machine has, and from environment variables.
-Afterwards read ``instantiate_device_type_tests`` in
-``torch/testing/_internal/common_device_type.py``.
+Real life differs: the devices come from the machine and from environment variables. Afterwards read
+``instantiate_device_type_tests`` in ``torch/testing/_internal/common_device_type.py``.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Test = Any
 
 
 def dtypes(*types: torch.dtype, device: str = "") -> Callable[[Test], Test]:
-    """Say for which dtypes a test is made; with `device`, for which it is on that one. Given."""
+    """Set the dtypes that a test is generated for, or those on `device` only. Given."""
 
     def decorate(test: Test) -> Test:
         test.dtypes = {**getattr(test, "dtypes", {}), device: types}
@@ -59,25 +58,26 @@ def dtypes_of(test: Test, device: str) -> tuple[Any, ...]:
 
 
 def only_on(device: str) -> Callable[[Test], Test]:
-    """Return a decorator: on another device the test raises a ``SkipTest``.
+    """Return a decorator that makes a test raise ``SkipTest`` on other devices.
 
-    Its reason is "Only runs on meta", if that is the device. ``self.device_type`` decides when the
-    test runs. What `dtypes` has noted, above or below, is kept, and so are name and docstring.
+    For device "meta", the reason is "Only runs on meta". Check ``self.device_type`` when the test
+    runs. Keep the name, the docstring, and what `dtypes` has recorded, whether it is applied above
+    or below.
     """
-    # TODO: a decorator that is given an argument: three functions, one in the other.
+    # TODO: a decorator with an argument: three nested functions.
     raise NotImplementedError("only_on")
 
 
 def instantiate(
     template: type[unittest.TestCase], scope: dict[str, Any], devices: Iterable[str]
 ) -> None:
-    """Put a subclass of the template into `scope` for each device; take the template out.
+    """Put a subclass of the template into `scope` for each device; remove the template.
 
     ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. Each
     function in ``vars(template)`` whose name begins with "test" becomes ``test_add_cpu``, called
     with device="cpu", or for each of its dtypes ``test_add_cpu_float32``, called with the dtype as
-    well. In the end no test has its old name, not even in the template. Other members, also the
-    tests of the template's parent, are inherited as they are.
+    well. At the end no test has its old name, not even in the template. Other members, including
+    tests of the template's parent, are inherited unchanged.
     """
-    # TODO: the names first, a class for each device, then the template.
+    # TODO: first the names, then a class for each device, then the template.
     raise NotImplementedError("instantiate")

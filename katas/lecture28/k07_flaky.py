@@ -1,24 +1,24 @@
-"""Broken, or only flaky? Triage a test from its runs.
+"""Broken, or only flaky? Triage a test by its runs.
 
-A test of your pull request is red. Run it again, and it is green. Ask the history, where commits
-have run more than once:
+A test of your pull request is red. Run it again, and it is green. Look at the history, where some
+commits ran more than once:
 
     commit      1    1    2    2    3    3
     test_a      .    .    F    F    F    F      broken: since commit 2
     test_b      .    F    .    .    F    .      flaky: commit 1 has both
     test_c      F    F    F    F    .    .      fixed
 
-A flaky test is disabled, unless it fails as rarely as others do. How sure can you be? If it failed
-at the rate that you put up with, how likely would at least that many failures be? That is its
-*chance* here; if it is small, the test fails more often than that.
+A flaky test is disabled unless it fails only rarely. How sure can you be? If its true failure rate
+were the one you tolerate, how likely would this many failures or more be? That is its *chance*
+here; if it is small, the test fails more often than you tolerate.
 
-1. `verdict`: one test's runs.
-2. `chance`: that of at least so many failures.
-3. `reruns`: how many green runs say that a repair has helped?
+1. `verdict`: judge one test by its runs.
+2. `chance`: the chance of at least this many failures.
+3. `reruns`: how many green runs show that a repair has helped?
 4. `disable`: the list for the whole project.
 
-Begin with a guess: a test fails one time in twenty. It is green many times in a row. After how many
-is the chance of that, by luck alone, below 5 %?
+Begin with a guess: a test fails one time in twenty. After how many green runs in a row is the
+chance that this was luck below 5 %?
 
 Real life differs: a test is disabled by an issue called ``DISABLED test_b (__main__.TestFoo)``.
 Afterwards read ``check_if_enable`` in ``torch/testing/_internal/common_utils.py``.
@@ -37,47 +37,48 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """One run of a test. Commits are numbered; an old one may be run again at any time."""
+    """One run of a test. Commits are numbered; an old one may be rerun at any time."""
 
     commit: int
     passed: bool
 
 
 def verdict(runs: Sequence[Run]) -> str:
-    """Return what a test is; the first that fits.
+    """Return the first verdict that applies to a test.
 
     - "flaky": one commit has runs that pass and runs that fail.
     - "healthy": no run fails.
     - "broken": the newest commit fails.
     - "fixed": the newest commit passes.
     """
-    # TODO: for each commit the set of its outcomes.
+    # TODO: the set of outcomes for each commit.
     raise NotImplementedError("verdict")
 
 
 def chance(failures: int, runs: int, rate: float) -> float:
     """Return the chance of at least `failures` in `runs`, if each run fails at this rate.
 
-    A chance of 1e-20 has as many right digits as one of 0.5. There may be thousands of runs.
+    A chance of 1e-20 must have as many correct digits as one of 0.5. There may be thousands of
+    runs.
     """
     # TODO: a sum over the possible numbers of failures; math.comb.
     raise NotImplementedError("chance")
 
 
 def reruns(rate: float, limit: float) -> int:
-    """Return the least number of runs that all pass with a chance of at most `limit`.
+    """Return the smallest number of runs that all pass with a chance of at most `limit`.
 
-    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that is exactly the limit,
-    in floats, will do; with a limit of 1 no run is needed, so it is 0.
+    Each run fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that equals the limit
+    exactly, in floats, is enough; with a limit of 1, return 0.
     """
-    # TODO: mind a chance that is the limit exactly.
+    # TODO: mind a chance that equals the limit exactly.
     raise NotImplementedError("reruns")
 
 
 def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
-    """Return the flaky tests whose chance is below the limit: the smallest first, then by name.
+    """Return the flaky tests whose chance is below the limit, smallest chance first, then by name.
 
-    A test's chance is that of all its failures in all its runs, at this rate.
+    A test's chance counts all its failures in all its runs, at this rate.
     """
-    # TODO: a broken test is no flaky one: to disable it would hide a bug.
+    # TODO: a broken test is not flaky: disabling it would hide a bug.
     raise NotImplementedError("disable")

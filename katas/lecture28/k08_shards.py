@@ -1,23 +1,23 @@
-"""Cut the tests into shards, and run only those that a change can break.
+"""Split the tests into shards, and run only those that a change can break.
 
-Two jobs run the tests, and you wait for the last one. Dealt out like cards, file by file, one job
-works four times as long as the other:
+Two jobs run the tests, and you wait for the slower one. If files are dealt out like cards, one job
+takes four times as long as the other:
 
     seconds   90  20  80  10  70  30      like cards       240 |  60
                                           longest first    150 | 150
 
-The makespan is the sum of the fullest shard. No plan gets below `lower_bound`; the greedy one that
-PyTorch's CI uses gets close.
+The makespan is the total time of the fullest shard. No plan gets below `lower_bound`; the greedy
+plan that PyTorch's CI uses gets close.
 
-1. `lower_bound`: neither the longest test nor the total can be cut.
-2. `shards`: longest first, each to the shard that has least. Each job works the plan out on its
-   own machine and runs its row, so the plan must be the same everywhere.
-3. `affected`: what imports what has changed, directly or not?
+1. `lower_bound`: you can cut neither the longest test nor the total.
+2. `shards`: longest first, each to the emptiest shard. Each job computes the plan on its own
+   machine and runs its own shard, so the plan must be the same everywhere.
+3. `affected`: which tests import a changed file, directly or indirectly?
 
-Begin on paper: two shards, tests of 3, 3, 2, 2 and 2 seconds. What does the greedy plan cost, what
-the best one?
+Begin on paper: two shards, tests of 3, 3, 2, 2 and 2 seconds. What does the greedy plan cost, and
+what does the best one?
 
-Real life differs: long files are cut too, and files without a time are dealt like cards.
+Real life differs: long files are split too, and files without a recorded time are dealt like cards.
 Afterwards read ``calculate_shards`` in PyTorch's ``tools/testing/test_selections.py``.
 """
 
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 
 
 def lower_bound(times: Mapping[str, float], count: int) -> float:
-    """Return the makespan that no plan for `count` shards gets below; 0 without tests."""
-    # TODO: two bounds, of which the greater one holds.
+    """Return a makespan that no plan for `count` shards gets below; 0 without tests."""
+    # TODO: two bounds, of which the larger counts.
     raise NotImplementedError("lower_bound")
 
 
 def shards(times: Mapping[str, float], count: int) -> list[list[str]]:
     """Return the names of the tests of each shard, in the order in which they were dealt.
 
-    Of equal times the name decides, and of equally full shards the first.
+    If times are equal, order by name; if shards are equally full, use the first.
     """
-    # TODO: the order of the tests, then one shard after the other.
+    # TODO: sort the tests, then choose a shard for each.
     raise NotImplementedError("shards")
 
 
 def affected(changed: Collection[str], imports: Mapping[str, Collection[str]]) -> list[str]:
     """Return the tests to run, sorted by name: files whose path begins with ``test/``.
 
-    `imports` has for each file of the project the files that it imports directly; there may be
-    cycles. A changed file that is no key of it, such as a workflow, can break each test.
+    `imports` maps each file of the project to the files it imports directly; there may be cycles. A
+    changed file that is not a key, such as a workflow, can break every test.
     """
-    # TODO: grow the set of what is hit until it no longer grows.
+    # TODO: grow the set of affected files until it stops growing.
     raise NotImplementedError("affected")

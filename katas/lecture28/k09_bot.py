@@ -1,7 +1,7 @@
-"""A bot that names whom a label concerns, and does not answer itself.
+"""A bot that mentions a label's subscribers, and does not answer itself.
 
-You label an issue "module: nn", and a minute later the people who look after nn are named in it.
-A bot has read a list, kept as the text of another issue, and edited yours.
+You label an issue "module: nn", and a minute later it mentions the people who look after nn. A bot
+has read a list, kept in the text of another issue, and edited yours.
 
     * module: nn @ada @grace              the list
     * module: docs @boole
@@ -10,12 +10,12 @@ A bot has read a list, kept as the text of another issue, and edited yours.
 
                               cc @ada @grace
 
-GitHub may send an event twice, two in the wrong order, or one after its label has gone; and each
-edit of the bot is an event too. So fetch the issue, and decide by what it is like now: a pure
-function from that to an edit, for which the second time there is nothing left to do.
+GitHub may send an event twice, two events in the wrong order, or one after its label is gone; and
+each edit by the bot is another event. So fetch the issue and decide by its current state, with a
+pure function that finds nothing left to do the second time.
 
 1. `subscriptions`: read the list.
-2. `react`: one event.
+2. `react`: handle one event.
 
 Begin with `event` in the tests: what is the body of an issue without a text?
 
@@ -37,16 +37,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# A row of the list; a person or a team, without the @; the line that the bot writes.
+# A row of the list; a user or team (without the @); the line that the bot writes.
 ROW = re.compile(r"\* +([^@]+?) +@")
 USER = re.compile(r"@([\w/-]+)")
 CC = re.compile(r"^cc(?: +@[\w/-]+)+", re.MULTILINE)
 
 
 def subscriptions(text: str) -> dict[str, list[str]]:
-    r"""Return the users of each label, in their order.
+    r"""Return the users of each label, in order.
 
-    What is no row is left out. The lines end in ``\n`` or in ``\r\n``, as GitHub's editor writes.
+    Ignore lines that are not rows. Lines end in ``\n``, or in ``\r\n`` as GitHub's editor writes
+    them.
     """
     # TODO: ROW for the label, USER for the users.
     raise NotImplementedError("subscriptions")
@@ -55,14 +56,13 @@ def subscriptions(text: str) -> dict[str, list[str]]:
 def react(event: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
     r"""Return ``{"body": the new text}``, or None if there is nothing to do.
 
-    Only an event with the action "labeled" is answered. Its "issue", or "pull_request", is as it
-    was fetched just now, ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and
-    more. `wanted` is what `subscriptions` returns.
+    Answer only events with the action "labeled". The "issue" or "pull_request" in it was just
+    fetched and holds ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and more.
+    `wanted` is what `subscriptions` returns.
 
-    If there is a line as `CC` describes it, the new users are added behind those it has; else a
-    new line stands at the end, after a blank one if there is a text before. No user is named twice
-    in it, and the author is not added. Only names in that line count. The rest of the text stays
-    as it is.
+    If there is a line that matches `CC`, append the new users to it; otherwise add such a line at
+    the end, after a blank line if there is text before it. Name no user twice in it, and do not add
+    the author. Only names in that line count. Leave the rest of the text unchanged.
     """
-    # TODO: who is named already, who is to be, who is new?
+    # TODO: which users are named, which should be, which are new?
     raise NotImplementedError("react")

@@ -1,8 +1,8 @@
-"""Say whom a new schema breaks.
+"""Find out which programs a new schema breaks.
 
-You give an operator one more keyword, with a default, in front of the others. Each call in Python
-still works, and CI is red. Programs that were exported or scripted with the last PyTorch hold
-calls of the old schema, so PyTorch compares both, argument by argument, by position:
+You give an operator another keyword with a default, in front of the others. Every call in Python
+still works, but CI is red. Programs exported or scripted with the last PyTorch contain calls of the
+old schema, so PyTorch compares the two, argument by argument, by position:
 
     old   f(Tensor x, int n=1, *, bool k=False) -> Tensor
 
@@ -10,10 +10,10 @@ calls of the old schema, so PyTorch compares both, argument by argument, by posi
           f(Tensor x, int n=2, *, bool k=False) -> Tensor                  breaks f(x)
           f(Tensor x, *, int n=1, bool k=False) -> Tensor                  breaks f(x, 3)
           f(Tensor x, int n=1, *, bool k=False, bool j=True) -> Tensor     fine
-          f(Tensor x, int n=1, *, bool j=True, bool k=False) -> Tensor     refused
+          f(Tensor x, int n=1, *, bool j=True, bool k=False) -> Tensor     rejected
 
-1. `accepts`: does one value still fit? For results it is asked the other way round.
-2. `compatible`: two schemas.
+1. `accepts`: does one value still fit? For results, ask the other way round.
+2. `compatible`: compare two schemas.
 3. `broken`: which schemas of the last release have no successor?
 
 Begin with ``old = torch._C.parse_schema("f(Tensor x, int n=1) -> Tensor")`` and
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
 
 
 def form(argument: Any) -> tuple[object, ...]:
-    """Return what of an argument or result may not change: name, length of a list, alias. Given."""
+    """Return what may not change in an argument or result: name, list length, alias. Given."""
     alias = argument.alias_info
     sets = alias and (sorted(alias.before_set), sorted(alias.after_set), alias.is_write)
     return argument.name, argument.N, sets
 
 
 def default(argument: Any) -> str:
-    """Return the default as a text, "" if there is none: 1 is not 1.0. Given."""
+    """Return the default as text, or "" if there is none: 1 differs from 1.0. Given."""
     return repr(argument.default_value) if argument.has_default_value() else ""
 
 
 def split(schema: Any) -> tuple[list[Any], list[Any]]:
-    """Return the arguments that are read, and those that ``out=`` stands for. Given."""
+    """Return the ordinary arguments, and those for ``out=``. Given."""
     arguments = schema.arguments
     return [a for a in arguments if not a.is_out], [a for a in arguments if a.is_out]
 
 
 def accepts(new: Any, old: Any) -> bool:
-    """Return whether `new` takes each value that `old` has taken, given in the way it was given.
+    """Return whether `new` accepts every value that `old` accepted, passed in the same way.
 
-    Both are arguments (or results) of a schema. Their `form` is equal, the old type is a subtype
-    of the new one, what could be given by position still can, and where a default could be relied
-    on, it is the new one too.
+    Both are arguments (or results) of a schema. Require that their `form` is equal, that the old
+    type is a subtype of the new one, that what could be passed by position still can, and that an
+    old default is still the default.
     """
     # TODO: form, type, kwarg_only, default.
     raise NotImplementedError("accepts")
@@ -68,16 +68,16 @@ def accepts(new: Any, old: Any) -> bool:
 def compatible(old: Any, new: Any) -> bool:
     """Return whether programs with the old schema run with the new one.
 
-    The operator and its overload have their names, and there are as many results and as many
-    arguments for ``out=`` as before. By position, each old argument is accepted by the new one,
-    and each new result would have been accepted as the old one: Tensor? may become Tensor. What is
-    added has a default; arguments for ``out=`` are a row of their own, and may move behind it.
+    Operator and overload keep their names, and the numbers of results and of ``out=`` arguments
+    stay the same. By position, the new argument accepts the old one, and the old result would
+    accept the new one: Tensor? may become Tensor. Added arguments have defaults; ``out=`` arguments
+    are compared separately, and may move behind added ones.
     """
-    # TODO: names, counts, results, arguments, what is added, out.
+    # TODO: names, counts, results, arguments, added arguments, out.
     raise NotImplementedError("compatible")
 
 
 def broken(old: Sequence[Any], new: Sequence[Any]) -> list[str]:
-    """Return the old schemas that no new one is compatible with, as texts and in their order."""
-    # TODO: an operator has overloads, and both lists are in any order.
+    """Return the old schemas that no new one is compatible with, as strings, in order."""
+    # TODO: an operator may have overloads, and both lists may be in any order.
     raise NotImplementedError("broken")

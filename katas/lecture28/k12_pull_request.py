@@ -1,14 +1,14 @@
 """Open a pull request to this course, and keep your answers out of it.
 
-You have practised on ``main`` of your fork. Now you find that the brief of a kata is wrong:
+You have practised on ``main`` of your fork. Now you notice that a kata's brief is wrong:
 
     A        upstream/main
     A---B    main, in your fork: B is your answer to lecture01/k01_strides
 
-Mend the brief, `WRONG` to `RIGHT`, on a branch ``clearer-brief``, and push that to ``origin``; 4
-lines.
+Correct the brief (`WRONG` becomes `RIGHT`) on a branch ``clearer-brief``, and push it to
+``origin``: 4 lines.
 
-First ask ``python -m plugins.guard --base upstream/main`` what your ``main`` would be.
+First run ``python -m plugins.guard --base upstream/main`` to see what it says about your ``main``.
 Afterwards read about pull requests in this course's CONTRIBUTING.md; PyTorch's ``CONTRIBUTING.md``
 begins with a link to its guide.
 """
@@ -27,11 +27,11 @@ WRONG, RIGHT = "has strides (2, 1)", "has strides (3, 1)"
 
 
 def answer(run: Run) -> None:
-    """Push a contribution to the fork; `main` is checked out, with your answer, and stays.
+    """Push a contribution to the fork; leave `main`, which is checked out, as it is.
 
     ``run("python -m plugins.guard --base upstream/main", check=False)`` returns what it prints, and
     ``run.replace`` edits a file. A branch made from ``upstream/main`` tracks it unless you say
     ``--no-track``, and git refuses a plain push: name the remote and the branch.
     """
-    # TODO: where does a branch begin that has no answer of yours?
+    # TODO: where must a branch start so that it contains no answer of yours?
     raise NotImplementedError("answer")

@@ -1,14 +1,14 @@
 """Four ways to implement an operator, in thousands of entries.
 
-You want to add an operator. Do you write its derivative, and a kernel for each backend? Look
-around: the wheel has the file in which PyTorch declares its operators.
+You want to add an operator. Must you write its derivative, and a kernel for each backend? Look it
+up: the wheel contains the file in which PyTorch declares its operators.
 
     python -c "from katas.lecture28.k13_contributor import *; print(entries()['add.Tensor'])"
 
-There `dispatch` names a dozen special kernels, and none for dense CPU tensors. Who adds those?
+There `dispatch` names a dozen special kernels, but none for dense CPU tensors. What adds those?
 
-Write `kind`, 8 lines. Guess first: which kind is the most frequent? `census` counts.
-Afterwards read ``NativeFunction.from_yaml`` in ``torchgen/model.py``, in site-packages.
+Write `kind`, 8 lines. Guess first: which kind is most frequent? `census` counts them. Afterwards
+read ``NativeFunction.from_yaml`` in ``torchgen/model.py``, in site-packages.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import torch
 def entries() -> dict[str, dict[str, Any]]:
     """Return the entries of native_functions.yaml by operator. Given.
 
-    `dispatch` is a table from a dispatch key to a kernel, perhaps empty, each other field a text.
+    `dispatch` maps dispatch keys to kernels and may be empty; every other field is a string.
     """
     packages = Path(torch.__file__).parents[1]
     file = packages / "torchgen/packaged/ATen/native/native_functions.yaml"
     found = {}
     for text in re.split(r"^- (?=func: )", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        # One line each; what stands deeper belongs to the line above it.
+        # One field per line; deeper lines belong to the field above them.
         lines = re.findall(r"^(?:  )?(\w+): *(.+?) *(?:#.*)?$", text, re.MULTILINE)
         fields: dict[str, Any] = dict(lines)
         table = re.search(r"^  dispatch:.*\n((?:    .*\n?)*)", text, re.MULTILINE)
@@ -44,16 +44,16 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def kind(entry: dict[str, Any]) -> str:
-    """Return how an operator is implemented; the first that fits.
+    """Return how an operator is implemented: the first kind that applies.
 
-    - "structured": meta function and kernel apart; or it delegates to an operator that is.
-    - "implicit": CompositeImplicitAutograd, made of operators with derivatives. The default, if
-      there is no `dispatch`.
-    - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has a
-      formula of its own.
-    - "backend": a kernel for each backend, or a `dispatch` that is empty.
+    - "structured": separate meta function and kernel; or it delegates to an operator that has them.
+    - "implicit": CompositeImplicitAutograd, composed of operators with derivatives. The default
+      without a `dispatch`.
+    - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has its
+      own formula.
+    - "backend": a kernel for each backend, or an empty `dispatch`.
     """
-    # TODO: which fields does the entry have, and which keys its dispatch?
+    # TODO: which fields does the entry have, and which keys does its dispatch have?
     raise NotImplementedError("kind")
 
 

@@ -13,7 +13,7 @@ WRONG, RIGHT = "and one for the others", "and zero for the others"
 
 
 def answer(run: Run) -> None:
-    """Commit the fix in the clone: `main`, the print and the notes stay where they are."""
+    """Commit the fix in the clone; leave `main`, the print and the notes as they are."""
     run("git switch -c relu-docs")
     run.replace("docs/ops.md", WRONG, RIGHT)
     run("git add docs/ops.md")

@@ -1,4 +1,4 @@
-"""Make a branch readable before you ask for its review."""
+"""Clean up a branch before you ask for a review."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from katas.lecture28.repository import Run
 
 
-# Of test/opinfo.py.
+# From test/opinfo.py.
 SAMPLES = "math.tanh(a / 2), (([1.5,"
 MORE = "math.tanh(a / 2), (([-1000.0, 1.5,"
 

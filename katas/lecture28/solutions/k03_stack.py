@@ -1,4 +1,4 @@
-"""Split one commit into a stack of three, and stack it anew after a review."""
+"""Split one commit into a stack of three, and restack it after a review."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OLD, NEW = "slope * x elsewhere.", "slope * x elsewhere, zero included."
 
 
 def split(run: Run) -> None:
-    """Make the branches in the clone, where ``leaky`` is checked out and stays where it is."""
+    """Create the branches in the clone, where ``leaky`` is checked out; do not move ``leaky``."""
     run("git switch -c stack/1")
     run("git reset upstream/main")
     run("git add -p tinytorch/kernels.py", typed="y\nn\n")
@@ -27,7 +27,7 @@ def split(run: Run) -> None:
 
 
 def restack(run: Run) -> None:
-    """Mend the lowest commit and put the stack on upstream's newest; ``stack/3`` is checked out."""
+    """Fix the lowest commit and rebase the stack on upstream's newest."""
     run.replace("tinytorch/kernels.py", OLD, NEW)
     run("git commit -a --fixup stack/1")
     run("git fetch upstream")

@@ -14,7 +14,7 @@ MARKER = re.compile(r"^(?:<{7}|={7}|>{7}).*\n", re.MULTILINE)
 
 
 def answer(run: Run) -> None:
-    """Rebase in the clone, where ``sigmoid`` is checked out, until it is done."""
+    """Complete the rebase in the clone, where ``sigmoid`` is checked out."""
     run("git rebase upstream/main", check=False)
     for path in run("git diff --diff-filter=U --name-only").split():
         run.write(path, MARKER.sub("", run.read(path)))

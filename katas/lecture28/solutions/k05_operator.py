@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def source(*functions: Callable[..., object]) -> str:
-    """Return the text of functions, as it is appended to tinytorch/kernels.py. Given."""
+    """Return the source of functions, to be appended to tinytorch/kernels.py. Given."""
     return "".join(f"\n\n{inspect.getsource(function)}" for function in functions)
 
 
 def schema() -> str:
-    """Return the entry of lerp for native_functions.yaml, which ends in a new line.
+    """Return lerp's entry for native_functions.yaml, ending in a newline.
 
     Its kernels have the names of the functions below.
     """
@@ -31,10 +31,10 @@ def schema() -> str:
 
 
 def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[float]:
-    """Go from each element to that of `end`, by a share.
+    """Interpolate from each element of `self` to that of `end`, by `weight`.
 
-    Sizes that differ are a ValueError. The values are torch.lerp's, for finite elements whose
-    difference does not overflow: a weight of 0 gives self, and one of 1 gives end, exactly.
+    Raise ValueError if the sizes differ. Return torch.lerp's values, for finite elements whose
+    difference does not overflow: a weight of 0 gives exactly self, and 1 exactly end.
     """
     return [
         a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
@@ -43,17 +43,17 @@ def lerp_cpu(self: list[float], end: list[float], weight: list[float]) -> list[f
 
 
 def lerp_meta(self: int, end: int, weight: int) -> int:
-    """Return the size of the result, by the sizes of the inputs; those that differ are refused."""
+    """Return the size of the result from the sizes of the inputs; refuse sizes that differ."""
     if not self == end == weight:
         raise ValueError(f"sizes {self}, {end} and {weight}")
     return self
 
 
 def derivative() -> str:
-    """Return the entry for derivatives.yaml, which ends in a new line.
+    """Return the entry for derivatives.yaml, ending in a newline.
 
-    A formula is an expression of `grad`, the inputs and tinytorch's operators. These take lists:
-    mul does not multiply with 2.0.
+    A formula is an expression of `grad`, the inputs and tinytorch's operators. Operators take
+    lists: mul cannot multiply by 2.0.
     """
     return """
 - name: lerp(Tensor self, Tensor end, Tensor weight) -> Tensor
@@ -64,10 +64,10 @@ def derivative() -> str:
 
 
 def info() -> str:
-    """Return the statement for test/opinfo.py, which ends in a new line: ``op_db.append(...)``.
+    """Return the statement for test/opinfo.py, ``op_db.append(...)``, ending in a newline.
 
-    Choose its samples well. Think of a kernel that swaps two inputs, ignores one, clamps the
-    weight, looks at the first element alone, or cannot do without one.
+    Choose samples that catch a kernel that swaps two inputs, ignores one, clamps the weight, looks
+    only at the first element, or fails without elements.
     """
     return """
 op_db.append(
@@ -81,7 +81,7 @@ op_db.append(
 
 
 def places() -> dict[str, str]:
-    """Return what is appended to each of five files, by path. docs/ops.md gets a section."""
+    """Return the text to append to each of five files, by path. docs/ops.md gets a section."""
     return {
         "tinytorch/native_functions.yaml": schema(),
         "tinytorch/kernels.py": source(lerp_cpu, lerp_meta),
@@ -92,7 +92,7 @@ def places() -> dict[str, str]:
 
 
 def contribute(run: Run) -> None:
-    """Put all of it into one commit, "Add lerp", on a new branch "lerp"; push it to ``origin``.
+    """Put everything into one commit, "Add lerp", on a new branch "lerp"; push it to ``origin``.
 
     The clone is on ``main``. ``run("git status")`` runs one command; ``run.read(path)``,
     ``run.write(path, text)`` and ``run.replace(path, old, new)`` are for files. CI counts the

@@ -1,4 +1,4 @@
-"""One test for each device and dtype: write ``instantiate_device_type_tests`` in small."""
+"""One test for each device and dtype: write a small ``instantiate_device_type_tests``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Test = Any
 
 
 def dtypes(*types: torch.dtype, device: str = "") -> Callable[[Test], Test]:
-    """Say for which dtypes a test is made; with `device`, for which it is on that one. Given."""
+    """Set the dtypes that a test is generated for, or those on `device` only. Given."""
 
     def decorate(test: Test) -> Test:
         test.dtypes = {**getattr(test, "dtypes", {}), device: types}
@@ -35,10 +35,11 @@ def dtypes_of(test: Test, device: str) -> tuple[Any, ...]:
 
 
 def only_on(device: str) -> Callable[[Test], Test]:
-    """Return a decorator: on another device the test raises a ``SkipTest``.
+    """Return a decorator that makes a test raise ``SkipTest`` on other devices.
 
-    Its reason is "Only runs on meta", if that is the device. ``self.device_type`` decides when the
-    test runs. What `dtypes` has noted, above or below, is kept, and so are name and docstring.
+    For device "meta", the reason is "Only runs on meta". Check ``self.device_type`` when the test
+    runs. Keep the name, the docstring, and what `dtypes` has recorded, whether it is applied above
+    or below.
     """
 
     def decorate(test: Test) -> Test:
@@ -56,13 +57,13 @@ def only_on(device: str) -> Callable[[Test], Test]:
 def instantiate(
     template: type[unittest.TestCase], scope: dict[str, Any], devices: Iterable[str]
 ) -> None:
-    """Put a subclass of the template into `scope` for each device; take the template out.
+    """Put a subclass of the template into `scope` for each device; remove the template.
 
     ``TestFoo`` on "cpu" is ``TestFooCPU``, in the template's module, with that `device_type`. Each
     function in ``vars(template)`` whose name begins with "test" becomes ``test_add_cpu``, called
     with device="cpu", or for each of its dtypes ``test_add_cpu_float32``, called with the dtype as
-    well. In the end no test has its old name, not even in the template. Other members, also the
-    tests of the template's parent, are inherited as they are.
+    well. At the end no test has its old name, not even in the template. Other members, including
+    tests of the template's parent, are inherited unchanged.
     """
     own = vars(template).items()
     names = [name for name, each in own if name.startswith("test") and callable(each)]

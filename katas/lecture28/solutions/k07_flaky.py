@@ -1,4 +1,4 @@
-"""Broken, or only flaky? Triage a test from its runs."""
+"""Broken, or only flaky? Triage a test by its runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """One run of a test. Commits are numbered; an old one may be run again at any time."""
+    """One run of a test. Commits are numbered; an old one may be rerun at any time."""
 
     commit: int
     passed: bool
 
 
 def verdict(runs: Sequence[Run]) -> str:
-    """Return what a test is; the first that fits.
+    """Return the first verdict that applies to a test.
 
     - "flaky": one commit has runs that pass and runs that fail.
     - "healthy": no run fails.
@@ -51,10 +51,10 @@ def chance(failures: int, runs: int, rate: float) -> float:
 
 
 def reruns(rate: float, limit: float) -> int:
-    """Return the least number of runs that all pass with a chance of at most `limit`.
+    """Return the smallest number of runs that all pass with a chance of at most `limit`.
 
-    Each fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that is exactly the limit,
-    in floats, will do; with a limit of 1 no run is needed, so it is 0.
+    Each run fails at this rate, 0 < rate <= 1, and 0 < limit <= 1. A chance that equals the limit
+    exactly, in floats, is enough; with a limit of 1, return 0.
     """
     count = 0
     while (1 - rate) ** count > limit:
@@ -63,9 +63,9 @@ def reruns(rate: float, limit: float) -> int:
 
 
 def disable(history: Mapping[str, Sequence[Run]], rate: float, limit: float) -> list[str]:
-    """Return the flaky tests whose chance is below the limit: the smallest first, then by name.
+    """Return the flaky tests whose chance is below the limit, smallest chance first, then by name.
 
-    A test's chance is that of all its failures in all its runs, at this rate.
+    A test's chance counts all its failures in all its runs, at this rate.
     """
     found = []
     for name, runs in history.items():

@@ -1,4 +1,4 @@
-"""Cut the tests into shards, and run only those that a change can break."""
+"""Split the tests into shards, and run only those that a change can break."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def lower_bound(times: Mapping[str, float], count: int) -> float:
-    """Return the makespan that no plan for `count` shards gets below; 0 without tests."""
+    """Return a makespan that no plan for `count` shards gets below; 0 without tests."""
     return max([sum(times.values()) / count, *times.values()])
 
 
 def shards(times: Mapping[str, float], count: int) -> list[list[str]]:
     """Return the names of the tests of each shard, in the order in which they were dealt.
 
-    Of equal times the name decides, and of equally full shards the first.
+    If times are equal, order by name; if shards are equally full, use the first.
     """
     rows: list[list[str]] = [[] for _ in range(count)]
     for name in sorted(times, key=lambda name: (-times[name], name)):
@@ -29,8 +29,8 @@ def shards(times: Mapping[str, float], count: int) -> list[list[str]]:
 def affected(changed: Collection[str], imports: Mapping[str, Collection[str]]) -> list[str]:
     """Return the tests to run, sorted by name: files whose path begins with ``test/``.
 
-    `imports` has for each file of the project the files that it imports directly; there may be
-    cycles. A changed file that is no key of it, such as a workflow, can break each test.
+    `imports` maps each file of the project to the files it imports directly; there may be cycles. A
+    changed file that is not a key, such as a workflow, can break every test.
     """
     tests = sorted(file for file in imports if file.startswith("test/"))
     if not set(changed) <= set(imports):

@@ -1,4 +1,4 @@
-"""A bot that names whom a label concerns, and does not answer itself."""
+"""A bot that mentions a label's subscribers, and does not answer itself."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# A row of the list; a person or a team, without the @; the line that the bot writes.
+# A row of the list; a user or team (without the @); the line that the bot writes.
 ROW = re.compile(r"\* +([^@]+?) +@")
 USER = re.compile(r"@([\w/-]+)")
 CC = re.compile(r"^cc(?: +@[\w/-]+)+", re.MULTILINE)
 
 
 def subscriptions(text: str) -> dict[str, list[str]]:
-    r"""Return the users of each label, in their order.
+    r"""Return the users of each label, in order.
 
-    What is no row is left out. The lines end in ``\n`` or in ``\r\n``, as GitHub's editor writes.
+    Ignore lines that are not rows. Lines end in ``\n``, or in ``\r\n`` as GitHub's editor writes
+    them.
     """
     rows = [(ROW.match(line), USER.findall(line)) for line in text.splitlines()]
     return {row[1]: users for row, users in rows if row}
@@ -30,14 +31,13 @@ def subscriptions(text: str) -> dict[str, list[str]]:
 def react(event: Mapping[str, Any], wanted: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
     r"""Return ``{"body": the new text}``, or None if there is nothing to do.
 
-    Only an event with the action "labeled" is answered. Its "issue", or "pull_request", is as it
-    was fetched just now, ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and
-    more. `wanted` is what `subscriptions` returns.
+    Answer only events with the action "labeled". The "issue" or "pull_request" in it was just
+    fetched and holds ``{"body": "a", "user": {"login": "b"}, "labels": [{"name": "c"}]}`` and more.
+    `wanted` is what `subscriptions` returns.
 
-    If there is a line as `CC` describes it, the new users are added behind those it has; else a
-    new line stands at the end, after a blank one if there is a text before. No user is named twice
-    in it, and the author is not added. Only names in that line count. The rest of the text stays
-    as it is.
+    If there is a line that matches `CC`, append the new users to it; otherwise add such a line at
+    the end, after a blank line if there is text before it. Name no user twice in it, and do not add
+    the author. Only names in that line count. Leave the rest of the text unchanged.
     """
     if event["action"] != "labeled":
         return None

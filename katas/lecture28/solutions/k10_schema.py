@@ -11,29 +11,29 @@ if TYPE_CHECKING:
 
 
 def form(argument: Any) -> tuple[object, ...]:
-    """Return what of an argument or result may not change: name, length of a list, alias. Given."""
+    """Return what may not change in an argument or result: name, list length, alias. Given."""
     alias = argument.alias_info
     sets = alias and (sorted(alias.before_set), sorted(alias.after_set), alias.is_write)
     return argument.name, argument.N, sets
 
 
 def default(argument: Any) -> str:
-    """Return the default as a text, "" if there is none: 1 is not 1.0. Given."""
+    """Return the default as text, or "" if there is none: 1 differs from 1.0. Given."""
     return repr(argument.default_value) if argument.has_default_value() else ""
 
 
 def split(schema: Any) -> tuple[list[Any], list[Any]]:
-    """Return the arguments that are read, and those that ``out=`` stands for. Given."""
+    """Return the ordinary arguments, and those for ``out=``. Given."""
     arguments = schema.arguments
     return [a for a in arguments if not a.is_out], [a for a in arguments if a.is_out]
 
 
 def accepts(new: Any, old: Any) -> bool:
-    """Return whether `new` takes each value that `old` has taken, given in the way it was given.
+    """Return whether `new` accepts every value that `old` accepted, passed in the same way.
 
-    Both are arguments (or results) of a schema. Their `form` is equal, the old type is a subtype
-    of the new one, what could be given by position still can, and where a default could be relied
-    on, it is the new one too.
+    Both are arguments (or results) of a schema. Require that their `form` is equal, that the old
+    type is a subtype of the new one, that what could be passed by position still can, and that an
+    old default is still the default.
     """
     return (
         form(new) == form(old)
@@ -46,10 +46,10 @@ def accepts(new: Any, old: Any) -> bool:
 def compatible(old: Any, new: Any) -> bool:
     """Return whether programs with the old schema run with the new one.
 
-    The operator and its overload have their names, and there are as many results and as many
-    arguments for ``out=`` as before. By position, each old argument is accepted by the new one,
-    and each new result would have been accepted as the old one: Tensor? may become Tensor. What is
-    added has a default; arguments for ``out=`` are a row of their own, and may move behind it.
+    Operator and overload keep their names, and the numbers of results and of ``out=`` arguments
+    stay the same. By position, the new argument accepts the old one, and the old result would
+    accept the new one: Tensor? may become Tensor. Added arguments have defaults; ``out=`` arguments
+    are compared separately, and may move behind added ones.
     """
     (was, was_out), (now, now_out) = split(old), split(new)
     return (
@@ -65,5 +65,5 @@ def compatible(old: Any, new: Any) -> bool:
 
 
 def broken(old: Sequence[Any], new: Sequence[Any]) -> list[str]:
-    """Return the old schemas that no new one is compatible with, as texts and in their order."""
+    """Return the old schemas that no new one is compatible with, as strings, in order."""
     return [str(each) for each in old if not any(compatible(each, other) for other in new)]

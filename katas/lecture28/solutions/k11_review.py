@@ -1,4 +1,4 @@
-"""Debug: review six pull requests, of which five have a fault."""
+"""Debug: review six pull requests, five of which have a fault."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Suggestion(NamedTuple):
-    """A line that a pull request adds to `path`, and what should stand there. Given."""
+    """A line that a pull request adds to `path`, and what it should be instead. Given."""
 
     path: str
     line: str
@@ -14,7 +14,7 @@ class Suggestion(NamedTuple):
 
 
 def review(number: int) -> list[Suggestion]:
-    """Return the suggestions for a pull request, 1 to 6; none means that you approve it."""
+    """Return the suggestions for pull request 1 to 6; an empty list approves it."""
     kernels, tests = "tinytorch/kernels.py", "test/opinfo.py"
     step = "- run: python test/run.py"
     floor = "return [float(math.floor(x + 0.5)) for x in self]"

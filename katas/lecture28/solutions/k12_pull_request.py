@@ -14,7 +14,7 @@ WRONG, RIGHT = "has strides (2, 1)", "has strides (3, 1)"
 
 
 def answer(run: Run) -> None:
-    """Push a contribution to the fork; `main` is checked out, with your answer, and stays."""
+    """Push a contribution to the fork; leave `main`, which is checked out, as it is."""
     run("git switch --no-track -c clearer-brief upstream/main")
     run.replace(KATA, WRONG, RIGHT)
     run('git commit -m "Correct the strides in the brief of k01_strides" -a')

@@ -13,13 +13,13 @@ import torch
 def entries() -> dict[str, dict[str, Any]]:
     """Return the entries of native_functions.yaml by operator. Given.
 
-    `dispatch` is a table from a dispatch key to a kernel, perhaps empty, each other field a text.
+    `dispatch` maps dispatch keys to kernels and may be empty; every other field is a string.
     """
     packages = Path(torch.__file__).parents[1]
     file = packages / "torchgen/packaged/ATen/native/native_functions.yaml"
     found = {}
     for text in re.split(r"^- (?=func: )", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        # One line each; what stands deeper belongs to the line above it.
+        # One field per line; deeper lines belong to the field above them.
         lines = re.findall(r"^(?:  )?(\w+): *(.+?) *(?:#.*)?$", text, re.MULTILINE)
         fields: dict[str, Any] = dict(lines)
         table = re.search(r"^  dispatch:.*\n((?:    .*\n?)*)", text, re.MULTILINE)
@@ -33,14 +33,14 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def kind(entry: dict[str, Any]) -> str:
-    """Return how an operator is implemented; the first that fits.
+    """Return how an operator is implemented: the first kind that applies.
 
-    - "structured": meta function and kernel apart; or it delegates to an operator that is.
-    - "implicit": CompositeImplicitAutograd, made of operators with derivatives. The default, if
-      there is no `dispatch`.
-    - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has a
-      formula of its own.
-    - "backend": a kernel for each backend, or a `dispatch` that is empty.
+    - "structured": separate meta function and kernel; or it delegates to an operator that has them.
+    - "implicit": CompositeImplicitAutograd, composed of operators with derivatives. The default
+      without a `dispatch`.
+    - "explicit": CompositeExplicitAutograd or CompositeExplicitAutogradNonFunctional; it has its
+      own formula.
+    - "backend": a kernel for each backend, or an empty `dispatch`.
     """
     if "structured" in entry or "structured_delegate" in entry:
         return "structured"
