@@ -1,4 +1,4 @@
-"""PyTorch's own pipeline schedules as data, and a clock that plays them. Shared by tests.
+"""PyTorch's own pipeline schedules as data, and a simulator that runs them. Shared by tests.
 
 An action is a tuple (kind, stage, number): "F" is the forward of micro-batch `number` in a stage,
 "B" its backward, or "I" and "W" the two halves of that: the gradient of the input, and those of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """As much of a stage as a schedule looks at before it runs: no module, no process group."""
+    """What a schedule needs of a stage before it runs: no module, no process group."""
 
     def __init__(self, index: int, ranks: int, stages: int) -> None:
         self.stage_index, self.num_stages = index, stages
@@ -31,7 +31,7 @@ class Stage:
         self.is_first, self.is_last = index == 0, index == stages - 1
 
     def __getattr__(self, name: str) -> Any:
-        """Have nothing else."""
+        """Return None for any other attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
 
@@ -82,15 +82,15 @@ def received(name: str, ranks: int, chunks: int, count: int) -> dict[Action, set
 def played(
     orders: Sequence[Sequence[Action]], times: Mapping[str, int]
 ) -> list[list[tuple[int, int, Action]]]:
-    """Return for each rank its actions as (start, end, action), each as early as it can be.
+    """Return, for each rank, its actions as (start, end, action), each as early as possible.
 
-    A forward needs that of the stage before, a backward that of the stage behind, and its own
-    forward; "W" needs the "I" of its stage. Sending takes no time.
+    A forward needs the previous stage's forward; a backward needs the next stage's backward and its
+    own forward; "W" needs the "I" of its stage. Sending takes no time.
 
     Raises
     ------
     AssertionError
-        If the ranks wait for each other for ever.
+        If the ranks deadlock.
     """
     __tracebackhide__ = True
     stages = 1 + max(stage for order in orders for _, stage, _ in order)
@@ -117,12 +117,12 @@ def played(
         for rank, (mine, order) in enumerate(zip(found, orders, strict=True))
         if len(mine) < len(order)
     ]
-    assert not late, f"a deadlock: rank {late[0][0]} waits for ever with {late[0][1]}"
+    assert not late, f"a deadlock: rank {late[0][0]} waits forever at {late[0][1]}"
     return found
 
 
 def _wanted(kind: str, stage: int, number: int, stages: int) -> list[list[Action]]:
-    """Return what an action waits for; of each list, one."""
+    """Return what an action waits for: one action from each list."""
     if kind == "F":
         return [[("F", stage - 1, number)]] if stage else []
     if kind == "W":
@@ -132,7 +132,7 @@ def _wanted(kind: str, stage: int, number: int, stages: int) -> list[list[Action
 
 
 def idle(orders: Sequence[Sequence[Action]], times: Mapping[str, int]) -> list[int]:
-    """Return for each rank how long it does nothing until the last rank has ended."""
+    """Return, for each rank, how long it idles until the last rank has ended."""
     found = played(orders, times)
     last = max(mine[-1][1] for mine in found)
     return [last - sum(end - start for start, end, _ in mine) for mine in found]

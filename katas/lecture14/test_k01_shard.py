@@ -1,4 +1,4 @@
-"""Tests of k01_shard: what the model that you have sharded holds, on each of a few ranks."""
+"""Tests of k01_shard: what your sharded model holds on each of a few ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def layer(dtype: torch.dtype = torch.float32) -> nn.Module:
 
 
 def deep() -> nn.Module:
-    """Return layers whose parameters have 7, 1 and 2 rows, a buffer, and a scale of their own."""
+    """Return layers whose parameters have 7, 1 and 2 rows, with a buffer and a scale."""
     model: Any = nn.Sequential(nn.Linear(2, 7), nn.BatchNorm1d(7), nn.Linear(7, 1, bias=False))
     model.scale = nn.Parameter(torch.ones(2, 2))
     model.double()
@@ -36,7 +36,7 @@ def deep() -> nn.Module:
 
 
 def look(model: nn.Module) -> dict[str, Any]:
-    """Shard a model on this rank; return what is said of it, and what it is."""
+    """Shard a model on this rank; return your description and the facts."""
     from torch.distributed.fsdp import FSDPModule  # noqa: PLC0415 - takes a second
 
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
@@ -59,11 +59,11 @@ def compare(world: World, model: nn.Module, size: int, place: int, why: str) -> 
     results = world(look, size, model)
     for rank, found in enumerate(results):
         assert found["sharded"], (
-            f"rank {rank}: after yours, the model is no FSDPModule: call fully_shard(model)"
+            f"rank {rank}: after yours, the model is not an FSDPModule: call fully_shard(model)"
         )
         for name, theirs in found["parts"].items():
             yours = found["said"].get(name)
-            assert yours is not None, f"rank {rank}: {name} is missing, yours has {found['said']}"
+            assert yours is not None, f"rank {rank}: yours lacks {name}, it has {found['said']}"
             assert theirs[place] == yours[place], (
                 f"rank {rank}, {name}: yours {yours[place]!r}, PyTorch's {theirs[place]!r}. {why}"
             )
@@ -71,25 +71,25 @@ def compare(world: World, model: nn.Module, size: int, place: int, why: str) -> 
 
 
 def test_the_shape_is_that_of_the_whole(world: World) -> None:
-    """A DTensor says what all ranks have together."""
+    """A DTensor reports the shape of what all ranks have together."""
     compare(world, layer(), 2, 0, "p.shape is the shape before sharding, as a tuple")
 
 
 def test_the_rows_of_a_rank(world: World) -> None:
-    """Five rows over two ranks are three and two, cut as torch.chunk cuts."""
+    """Five rows over two ranks become three and two, as with torch.chunk."""
     compare(world, layer(), 2, 1, "p.to_local() is the plain tensor of this rank")
 
 
 def test_the_bytes_of_a_rank(world: World) -> None:
-    """A gather wants equally much of each rank, so the shorter part has room for the longest."""
+    """A gather takes the same size from each rank, so shorter parts are padded to the longest."""
     why = "ask the storage behind the part: it may be larger than the part (untyped_storage())"
     compare(world, layer(torch.float64), 2, 2, why)
 
 
 def test_a_rank_without_rows(world: World) -> None:
-    """Parameters of 7, 1 and 2 rows over three ranks: some ranks have none, and bytes all the same.
+    """Parameters of 7, 1 and 2 rows over three ranks: some ranks have no row, but still bytes.
 
-    Buffers are no parameters: fully_shard leaves them whole on each rank.
+    Buffers are not parameters: fully_shard leaves them whole on each rank.
     """
     results = compare(world, deep(), 3, 1, "on a rank without a row, rows is 0")
     for rank, found in enumerate(results):
@@ -101,15 +101,15 @@ def test_a_rank_without_rows(world: World) -> None:
 
 
 def test_the_model_is_sharded(world: World) -> None:
-    """By fully_shard, on the root: its own parameters are sharded, and its values are kept."""
+    """fully_shard was called on the root: its own parameters are sharded, with their values."""
     why = "the root has a parameter of its own, `scale`"
     for rank, found in enumerate(compare(world, deep(), 2, 1, why)):
         lost = [name for name, part in found["parts"].items() if not part[3]]
-        assert not lost, f"rank {rank}: not this rank's rows of the model any more: {lost}"
+        assert not lost, f"rank {rank}: these no longer hold this rank's rows of the model: {lost}"
 
 
 def test_nothing_is_sent(world: World) -> None:
-    """Each rank cuts its own copy: there is nothing to gather before the first forward."""
+    """Each rank cuts its own copy, so nothing is gathered before the first forward."""
     results = world(look, 2, layer())
     for rank, calls in enumerate(results.calls):
         assert not calls, (

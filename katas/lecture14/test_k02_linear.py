@@ -1,4 +1,4 @@
-"""Tests of k02_linear: one process with the whole batch, and what travels and stays."""
+"""Tests of k02_linear: compared with one process, counting what is sent and kept."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ pytestmark = pytest.mark.backend("gloo")
 GATHERS = {"all_gather", "all_gather_single", "all_gather_coalesced"}
 SCATTERS = {"reduce_scatter", "reduce_scatter_single"}
 COLUMNS = 3
-# What torch declares has no types.
+# Torch declares these without types.
 linear: Any = ShardedLinear.apply
 
 
 def close(yours: Any, expected: Any, where: str) -> None:
-    """Compare float64 to twelve digits."""
+    """Compare float64 values to twelve digits."""
     __tracebackhide__ = True
     torch.testing.assert_close(
         yours,
@@ -51,12 +51,12 @@ def numbers(*size: int, seed: int = 0) -> torch.Tensor:
 
 
 def data(rank: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return a rank's batch, two rows larger than its number, and what comes to it in backward."""
+    """Return a rank's batch of rank + 2 rows, and its incoming gradient in backward."""
     return numbers(rank + 2, COLUMNS, seed=rank + 10), numbers(rank + 2, rows, seed=rank + 20)
 
 
 def cut(weight: torch.Tensor) -> tuple[torch.Tensor, int, torch.Tensor]:
-    """Return this rank's shard, the bytes of its memory, and what all shards make."""
+    """Return this rank's shard, the bytes behind it, and the weight gathered from all shards."""
     with unchanged(weight=weight):
         part = shard(weight)
     with unchanged(part=part):
@@ -66,7 +66,7 @@ def cut(weight: torch.Tensor) -> tuple[torch.Tensor, int, torch.Tensor]:
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_a_shard_and_the_whole(world: World, size: int) -> None:
-    """Five rows over one, two and four ranks: rank 3 of four has padding alone."""
+    """Five rows over one, two and four ranks: rank 3 of four has only padding."""
     weight = numbers(5, COLUMNS)
     weight[1, 0], weight[4, 2] = torch.inf, torch.nan
     each = -(-5 // size)
@@ -82,7 +82,7 @@ def test_a_shard_and_the_whole(world: World, size: int) -> None:
 
 
 def one_layer(weight: torch.Tensor, *, asks: bool = True) -> tuple[torch.Tensor, ...]:
-    """Return y, and the gradients of the shard and, where it asks for one, of x."""
+    """Return y, the gradient of the shard and, if x requires it, that of x."""
     rows = len(weight)
     x, grad = data(dist.get_rank(), rows)
     x.requires_grad_(asks)
@@ -94,12 +94,12 @@ def one_layer(weight: torch.Tensor, *, asks: bool = True) -> tuple[torch.Tensor,
 
 
 def first_layer(weight: torch.Tensor) -> torch.Tensor:
-    """Return the gradient of the shard, where x asks for none."""
+    """Return the gradient of the shard when x requires none."""
     return one_layer(weight, asks=False)[1]
 
 
 def alone(weight: torch.Tensor, size: int) -> list[tuple[torch.Tensor, ...]]:
-    """Return the same of each rank, by PyTorch's linear in one process."""
+    """Return the same for each rank, by PyTorch's linear in one process."""
     batches = [data(rank, len(weight)) for rank in range(size)]
     weight = weight.clone().requires_grad_()
     xs = [x.requires_grad_() for x, _ in batches]
@@ -114,7 +114,7 @@ def alone(weight: torch.Tensor, size: int) -> list[tuple[torch.Tensor, ...]]:
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_one_process_has_the_same(world: World, size: int) -> None:
-    """Of 5 rows and batches of 2, 3 and 4: the gradient of a shard is the mean over the ranks."""
+    """5 rows, batches of 2, 3 and 4: a shard's gradient is the mean over the ranks."""
     weight = numbers(5, COLUMNS)
     names = ("y", "the gradient of x", "the gradient of the shard (mean over ranks)")
     expected = alone(weight, size)
@@ -124,7 +124,7 @@ def test_one_process_has_the_same(world: World, size: int) -> None:
 
 
 def two_layers(first: torch.Tensor, second: torch.Tensor) -> list[torch.Tensor]:
-    """Return the gradients of x and of two shards, where one layer follows another, twice."""
+    """Return the gradients of x and of the shards of two stacked layers, twice."""
     found: list[torch.Tensor] = []
     for _ in range(2):
         x = data(0, 1)[0].requires_grad_()
@@ -136,7 +136,7 @@ def two_layers(first: torch.Tensor, second: torch.Tensor) -> list[torch.Tensor]:
 
 
 def test_a_layer_upon_a_layer(world: World) -> None:
-    """Layers of 4 and 3 rows do not mix their weights up, and the second run is as the first."""
+    """Layers of 4 and 3 rows do not mix up their weights; a second run equals the first."""
     first, second = numbers(4, COLUMNS), numbers(3, 4, seed=1)
     x, *whole = [t.clone().requires_grad_() for t in (data(0, 1)[0], first, second)]
     y = (x @ whole[0].t()).tanh() @ whole[1].t()
@@ -158,7 +158,7 @@ def alive() -> int:
 
 
 def settled(most: int) -> int:
-    """Return the bytes of all tensors, once the threads of gloo have let go of theirs."""
+    """Return the bytes of all tensors, once gloo's threads have released theirs."""
     late = time.monotonic() + 3
     while (found := alive()) > most and time.monotonic() < late:
         time.sleep(0.01)
@@ -166,7 +166,7 @@ def settled(most: int) -> int:
 
 
 def kept(weight: torch.Tensor) -> tuple[list[int], int]:
-    """Return what the graph saves between forward and backward, and the growth of all tensors."""
+    """Return the bytes that the graph saves for backward, and the growth of all tensors."""
     part = shard(weight).requires_grad_()
     x = data(0, 1)[0].requires_grad_()
     before = alive()
@@ -178,16 +178,16 @@ def kept(weight: torch.Tensor) -> tuple[list[int], int]:
 
 
 def test_the_whole_weight_is_forgotten(world: World) -> None:
-    """Between forward and backward a rank keeps its shard and x, not what it has gathered."""
+    """Between forward and backward a rank keeps its shard and x, not the gathered weight."""
     whole = 50 * COLUMNS * 8
     for rank, (saved, growth) in enumerate(world(kept, 4, numbers(50, COLUMNS))):
         assert all(size < whole for size in saved), (
-            f"rank {rank}: the graph keeps storages of {saved} bytes, and the whole weight has"
-            f" {whole}: save the shard, and gather once more in backward"
+            f"rank {rank}: the graph keeps storages of {saved} bytes; the whole weight has"
+            f" {whole}: save the shard, and gather again in backward"
         )
         assert growth < whole / 2, (
-            f"rank {rank}: after forward, tensors of yours hold {growth} bytes besides y, and the"
-            f" weight has {whole}, in one piece or in several: keep nothing that was gathered"
+            f"rank {rank}: after forward, your tensors hold {growth} bytes besides y; the"
+            f" weight has {whole}, in one or several pieces: keep nothing that was gathered"
         )
 
 
@@ -215,7 +215,7 @@ def test_what_is_sent(world: World) -> None:
 
 
 def test_the_first_layer_sends_as_much(world: World) -> None:
-    """Its x needs no gradient; a rank that skips a gather leaves the others waiting for it."""
+    """Its x needs no gradient, but a rank that skips a gather leaves the others waiting."""
     weight = numbers(5, COLUMNS)
     results = world(first_layer, 2, weight)
     check_sent(results, "x needs no gradient")
@@ -224,7 +224,7 @@ def test_the_first_layer_sends_as_much(world: World) -> None:
 
 
 def by_hand(weight: torch.Tensor) -> torch.Tensor:
-    """Return y, of a fresh exercise under the watch."""
+    """Return y from a fresh import of the exercise, with library calls forbidden."""
     with forbids(
         kata,
         *("torch.distributed.fsdp", "torch.distributed.tensor", "torch.distributed.nn"),
@@ -237,7 +237,7 @@ def by_hand(weight: torch.Tensor) -> torch.Tensor:
 
 
 def test_it_is_done_by_hand(world: World) -> None:
-    """By collectives alone, without DTensor and fully_shard."""
+    """By collectives only, without DTensor and fully_shard."""
     weight = numbers(5, COLUMNS)
     (y,) = world(by_hand, 1, weight)
     close(y, data(0, 1)[0] @ weight.t(), "y, with one rank")
@@ -250,5 +250,5 @@ def given_padding() -> tuple[int, ...]:
 
 @pytest.mark.given
 def test_padding(world: World) -> None:
-    """Rows are added up to the next multiple of the number of ranks."""
+    """Rows are padded to the next multiple of the number of ranks."""
     assert [(0, 2, 2, 4, 4, 6)] * 2 == world(given_padding, 2), "rows after padded(), two ranks"

@@ -1,4 +1,4 @@
-"""Tests of k03_fsdp: training in one process, and what is in memory while a layer computes."""
+"""Tests of k03_fsdp: compared with one process, and checked for what is in memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plugins.kit import World
 
 
-# The optimizers import it when they are first used. No gradient of the batch is asked for.
+# Optimizers import it on first use. The batch requires no gradient.
 pytestmark = [
     pytest.mark.backend("gloo"),
     pytest.mark.ranks_import("torch._dynamo"),
@@ -47,7 +47,7 @@ Event = tuple[str, int, tuple[int, ...]]
 
 
 class Layer(nn.Module):
-    """A linear layer, another one in a module within, and a scale; it says when it computes."""
+    """A linear layer, a nested one, and a scale; it reports when it computes."""
 
     def __init__(self, log: list[Event], number: int) -> None:
         """Make a layer with this number."""
@@ -57,7 +57,7 @@ class Layer(nn.Module):
         self.log, self.number, self.units = log, number, list[Unit]()
 
     def note(self, what: str) -> None:
-        """Write down the units whose parameters are whole now."""
+        """Record the units whose parameters are whole now."""
         whole = [n for n, unit in enumerate(self.units) if any(map(size_of, unit.slots))]
         self.log.append((what, self.number, tuple(whole)))
 
@@ -82,7 +82,7 @@ def net(log: list[Event]) -> nn.Sequential:
 
 
 def sharded(log: list[Event]) -> tuple[nn.Sequential, list[Unit]]:
-    """Return the same, sharded."""
+    """Return the same layers, sharded."""
     model = net(log)
     layers: Any = list(model)
     units = fully_shard(layers)
@@ -92,7 +92,7 @@ def sharded(log: list[Event]) -> tuple[nn.Sequential, list[Unit]]:
 
 
 def batch(rank: int, step: int = 0) -> torch.Tensor:
-    """Return what a rank trains on in a step."""
+    """Return a rank's training batch for a step."""
     dice = torch.Generator().manual_seed(10 * step + rank)
     return torch.randn(5, 4, dtype=torch.float64, generator=dice)
 
@@ -103,7 +103,7 @@ def cut(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def close(yours: Any, expected: Any, where: str) -> None:
-    """Compare float64 to twelve digits."""
+    """Compare float64 values to twelve digits."""
     __tracebackhide__ = True
     torch.testing.assert_close(
         yours,
@@ -115,7 +115,7 @@ def close(yours: Any, expected: Any, where: str) -> None:
 
 
 def one_unit() -> dict[str, Any]:
-    """Return what a `Unit` makes of a layer."""
+    """Return what a `Unit` does to a layer."""
     layer, same = Layer([], 0).double(), Layer([], 0).double()
     same.load_state_dict(layer.state_dict())
     before = dict(layer.named_parameters())
@@ -139,24 +139,25 @@ def one_unit() -> dict[str, Any]:
 
 @one
 def test_a_rank_has_its_rows(world: World) -> None:
-    """Of each parameter of the layer and of the modules in it, and under the same name."""
+    """For each parameter of the layer and of its submodules, under the same name."""
     for rank, found in enumerate(world(one_unit, 2)):
         before, after = found["names"]
-        assert before == after, f"rank {rank}: parameters {after} of yours, expected {before}"
+        assert before == after, f"rank {rank}: yours has parameters {after}, expected {before}"
         wrong = [name for name, right in found["rows"] if not right]
-        assert not wrong, f"rank {rank}: {wrong} of yours are not this rank's rows"
-        assert all(found["asks"]), f"rank {rank}: a part is a leaf that requires a gradient"
+        assert not wrong, f"rank {rank}: your {wrong} are not this rank's rows"
+        assert all(found["asks"]), f"rank {rank}: a part must be a leaf that requires a gradient"
 
 
 @one
 def test_the_whole_is_freed(world: World) -> None:
-    """A part has memory of its own, and the parameter that was there has none left."""
+    """Each part has its own memory, and the original parameter has none left."""
     for rank, found in enumerate(world(one_unit, 2)):
         larger = [pair for pair in found["bytes"] if pair[0] != pair[1]]
         assert not larger, (
-            f"rank {rank}: (bytes of the storage, bytes of the part) {larger}: a view keeps it all"
+            f"rank {rank}: (bytes of the storage, bytes of the part) {larger}: a view keeps"
+            " everything"
         )
-        assert found["whole"], f"rank {rank}: `whole` is the parameter that was in the module"
+        assert found["whole"], f"rank {rank}: `whole` must be the module's original parameter"
         assert not any(found["freed"]), (
             f"rank {rank}: bytes behind the whole parameters {found['freed']}, expected 0: resize_"
         )
@@ -185,7 +186,7 @@ def come_and_go() -> dict[str, Any]:
         unit.free()
         found[f"{turn} freed"] = [size_of(slot) for slot in unit.slots]
         found[f"{turn} part"] = layer.weight is slots["weight"].part
-        # As an optimizer does.
+        # As an optimizer would.
         with torch.no_grad():
             layer.weight.mul_(2)
     return {"expected": expected, **found}
@@ -193,16 +194,16 @@ def come_and_go() -> dict[str, Any]:
 
 @two
 def test_what_is_gathered_is_the_parameter(world: World) -> None:
-    """From all ranks, and anew: an optimizer may have changed the parts."""
+    """Gathered from all ranks, and again each time: an optimizer may have changed the parts."""
     results = world(come_and_go, 2)
     for rank, found in enumerate(results):
         for turn, factor in (("first", 1), ("second", 2)):
-            assert found[f"{turn} used"], f"rank {rank}: after use, the module has `whole`"
+            assert found[f"{turn} used"], f"rank {rank}: after use, the module must hold `whole`"
             close(found[f"{turn} value"], factor * found["expected"], f"rank {rank}, {turn} use")
         calls = [call for call in results.calls[rank] if call.name in GATHERS]
         assert 4 == len(calls), (
-            f"rank {rank}: expected an all-gather for each of two parameters and turns, yours"
-            f" {len(calls)}: what has begun is not begun again"
+            f"rank {rank}: expected one all-gather per parameter in each of two rounds, yours"
+            f" makes {len(calls)}: do not start a gather twice"
         )
 
 
@@ -213,22 +214,24 @@ def test_memory_comes_and_goes(world: World) -> None:
         for turn in ("first", "second"):
             works, sizes = found[f"{turn} begun"]
             assert (2, {96, 32}) == (works, set(sizes)), (
-                f"rank {rank}, after gather: {works} works and {sizes} bytes in yours, expected 2"
+                f"rank {rank}, after gather: yours has {works} works and {sizes} bytes, expected 2"
                 " and 96 and 32"
             )
-            assert not any(found[f"{turn} freed"]), f"rank {rank}: freed means 0 bytes"
-            assert found[f"{turn} part"], f"rank {rank}: after free, the module has `part`"
+            assert not any(found[f"{turn} freed"]), (
+                f"rank {rank}: after free, `whole` must have 0 bytes"
+            )
+            assert found[f"{turn} part"], f"rank {rank}: after free, the module must hold `part`"
 
 
 class Handle:
-    """Remembers whether an all-gather was waited for, and calls something before."""
+    """Records whether an all-gather was waited for, and calls a function before the wait."""
 
     def __init__(self, work: Any, before: Callable[[], object]) -> None:
-        """Hold the work."""
+        """Wrap the work."""
         self._work, self._before, self.waited = work, before, False
 
     def __getattr__(self, name: str) -> Any:
-        """Pass it on."""
+        """Delegate to the work."""
         if name in {"wait", "get_future"}:
             self._before()
             self.waited = True
@@ -249,7 +252,7 @@ def gathers(before: Callable[[], object] = lambda: None) -> Iterator[list[Handle
 
         return mock.patch.object(dist.ProcessGroup, name, watched)
 
-    # Which of the last two there is, and what all_gather_into_tensor calls, depends on the version.
+    # The version decides which of the last two exists, and what all_gather_into_tensor calls.
     names = "allgather", "_allgather_base", "all_gather_single"
     with ExitStack() as stack:
         for name in names:
@@ -259,7 +262,7 @@ def gathers(before: Callable[[], object] = lambda: None) -> Iterator[list[Handle
 
 
 def in_flight() -> tuple[list[bool], list[int], int]:
-    """Free what is being gathered; return what was waited for, when, and what is left."""
+    """Free during a gather; return what was waited for, when, and what is left."""
     unit, sizes = Unit(nn.Linear(3, 4).double()), list[int]()
     with gathers(lambda: sizes.append(min(map(size_of, unit.slots)))) as handles:
         unit.gather()
@@ -271,10 +274,10 @@ def in_flight() -> tuple[list[bool], list[int], int]:
 
 @two
 def test_a_gather_in_flight_is_waited_for(world: World) -> None:
-    """Before `free` takes the memory that it writes to."""
+    """`free` waits before it takes away the memory that the gather writes to."""
     for rank, (waited, sizes, left) in enumerate(world(in_flight, 2)):
         assert [True, True] == waited, (
-            f"rank {rank}: gather, then free: were the two all-gathers waited for? {waited}: they"
+            f"rank {rank}: gather, then free; waited for the two all-gathers: {waited}. They"
             " write to memory that free has taken away"
         )
         assert all(sizes), f"rank {rank}: freed before the wait: {sizes} bytes behind a `whole`"
@@ -290,7 +293,7 @@ def alive() -> int:
 
 
 def settled(most: int) -> int:
-    """Return the bytes of all tensors, once the threads of gloo have let go of theirs."""
+    """Return the bytes of all tensors, once gloo's threads have released theirs."""
     late = time.monotonic() + 3
     while (found := alive()) > most and time.monotonic() < late:
         time.sleep(0.01)
@@ -298,13 +301,13 @@ def settled(most: int) -> int:
 
 
 def left_over() -> tuple[list[int], list[int]]:
-    """Return how many bytes more there are after each use, beside the whole, and each free."""
+    """Return the extra bytes during each use, besides `whole`, and after each free."""
     unit = Unit(nn.Linear(30, 40).double())
     before, used, freed = alive(), [], []
     for _ in range(2):
         unit.gather()
         unit.use()
-        # Less is none too: what the ranks sent before the test is let go of late.
+        # Less counts as none: buffers sent before the test are released late.
         most = before + sum(slot.whole.nbytes for slot in unit.slots)
         used.append(max(0, settled(most) - most))
         unit.free()
@@ -314,21 +317,21 @@ def left_over() -> tuple[list[int], list[int]]:
 
 @two
 def test_nothing_stays_elsewhere(world: World) -> None:
-    """Neither a copy of the whole nor the pieces that have come, while it is used and after it."""
+    """Neither a copy of the whole nor received pieces stay, during use or after it."""
     for rank, (used, freed) in enumerate(world(left_over, 2)):
         assert [0, 0] == freed, (
-            f"rank {rank}: bytes that tensors of yours hold after the first and second free, beyond"
+            f"rank {rank}: bytes that your tensors hold after the first and second free, beyond"
             f" those before: {freed}, expected none: a copy is as large as what was freed"
         )
         assert [0, 0] == used, (
-            f"rank {rank}: bytes that tensors of yours hold in the first and second use, beyond"
-            f" the parts and `whole`: {used}, expected none: pieces that were received elsewhere,"
-            " and copied, are the layer a second time. Receive into chunks of whole.data"
+            f"rank {rank}: bytes that your tensors hold in the first and second use, beyond"
+            f" the parts and `whole`: {used}, expected none: pieces received elsewhere"
+            " hold the layer a second time. Receive into chunks of whole.data"
         )
 
 
 def forwards() -> dict[str, Any]:
-    """Return outputs and events of forwards alone."""
+    """Return outputs and events of forward passes only."""
     log: list[Event] = []
     model, units = sharded(log)
     with torch.no_grad():
@@ -338,7 +341,7 @@ def forwards() -> dict[str, Any]:
 
 @three
 def test_forward_gives_the_same(world: World) -> None:
-    """Twice, without gradients; afterwards no layer is whole."""
+    """Two forwards without gradients equal one process; afterwards no layer is whole."""
     for rank, found in enumerate(world(forwards, 2)):
         for step, (yours, expected) in enumerate(found["pairs"]):
             close(yours, expected, f"rank {rank}, the output of forward {step}")
@@ -364,7 +367,7 @@ def trained(steps: int = 1) -> dict[str, Any]:
 
 
 def alone(size: int, steps: int = 1) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Return the parameters and the last gradients of one process with the batches of all ranks."""
+    """Return the parameters and last gradients of one process that gets all ranks' batches."""
     model = net([])
     optimizer = torch.optim.Adam(model.parameters(), 0.1)
     for step in range(steps):
@@ -386,36 +389,38 @@ def computed() -> list[Event]:
 
 @three
 def test_a_layer_is_whole_while_it_computes(world: World) -> None:
-    """In forward at most one other is, the next; in backward it has been gathered again."""
+    """In forward at most one other layer is whole, the next; backward gathers it again."""
     forward = [("forward", n) for n in range(LAYERS)]
     expected = forward + [("backward", n) for _, n in reversed(forward)]
     for rank, log in enumerate(world(computed, 2)):
         order = [event[:2] for event in log]
-        assert expected == order, f"rank {rank}: computations of yours {order}, expected {expected}"
+        assert expected == order, (
+            f"rank {rank}: your layers compute in the order {order}, expected {expected}"
+        )
         for what, number, whole in log:
             assert number in whole, (
                 f"rank {rank}: {what} of layer {number} finds it freed; yours has {whole} in memory"
             )
             assert what == "backward" or len(whole) <= 2, (
-                f"rank {rank}: in forward of layer {number}, layers {whole} of yours are whole,"
-                " expected two at most: free a layer when it has computed"
+                f"rank {rank}: in forward of layer {number}, your layers {whole} are whole,"
+                " expected at most two: free a layer when it has computed"
             )
 
 
 @four
 def test_a_layer_is_freed_after_its_last_gradient(world: World) -> None:
-    """So that in backward, too, at most two are in memory."""
+    """In backward, too, at most two layers are in memory."""
     for rank, found in enumerate(world(trained, 2)):
         for what, number, whole in found["log"]:
             assert len(whole) <= 2, (
-                f"rank {rank}: in {what} of layer {number}, layers {whole} of yours are whole,"
-                " expected two at most"
+                f"rank {rank}: in {what} of layer {number}, your layers {whole} are whole,"
+                " expected at most two"
             )
 
 
 @four
 def test_gradients_are_means(world: World) -> None:
-    """Of the losses of all ranks; each rank has those of its rows."""
+    """Each rank has its rows of the gradient of the mean loss over all ranks."""
     _, expected = alone(2)
     for rank, found in enumerate(world(trained, 2)):
         for number, (yours, theirs) in enumerate(zip(found["grads"], expected, strict=True)):
@@ -425,7 +430,7 @@ def test_gradients_are_means(world: World) -> None:
 
 @four
 def test_nothing_whole_is_left(world: World) -> None:
-    """After backward no parameter is whole, and no gradient."""
+    """After backward, no parameter and no gradient is whole."""
     for rank, found in enumerate(world(trained, 2)):
         assert not found["left"], f"rank {rank}: whole gradients are left: {found['left']}"
         assert not any(found["sizes"]), (
@@ -436,7 +441,7 @@ def test_nothing_whole_is_left(world: World) -> None:
 @four
 @pytest.mark.parametrize("size", [1, 2])
 def test_training_is_the_same(world: World, size: int) -> None:
-    """Four steps of Adam, which sees the parts."""
+    """Four steps of Adam on the parts equal one process."""
     expected, _ = alone(size, 4)
     for rank, found in enumerate(world(trained, size, 4)):
         for number, (yours, theirs) in enumerate(zip(found["parts"], expected, strict=True)):
@@ -461,7 +466,7 @@ def accumulated() -> list[torch.Tensor]:
 
 @four
 def test_gradients_add_up(world: World) -> None:
-    """Until zero_grad, as ever."""
+    """Gradients accumulate until zero_grad, as usual."""
     model = net([])
     for step in range(2):
         for rank in range(2):
@@ -474,7 +479,7 @@ def test_gradients_add_up(world: World) -> None:
 
 
 def one_by_one() -> list[dict[str, Any]]:
-    """Reduce the gradients of a unit, the last one first; return what is there after each."""
+    """Reduce the gradients of a unit, last one first; return the state after each."""
     unit, found = Unit(nn.Linear(3, 4).double()), []
     unit.use()
     for slot in reversed(unit.slots):
@@ -494,17 +499,17 @@ def one_by_one() -> list[dict[str, Any]]:
 
 @four
 def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
-    """In any order, by one reduce_scatter each, to memory of its own; the last one frees."""
+    """In any order, by one reduce_scatter each, into its own memory; the last one frees."""
     results = world(one_by_one, 2)
     for rank, found in enumerate(results):
         for number, each in enumerate(found):
             where = f"rank {rank}, gradient {number + 1} of 2, of ones and threes"
             assert each["grad"] is not None, f"{where}: no part.grad after reduce"
             close(each["grad"], torch.full_like(each["grad"], 2.0), where)
-            assert each["dropped"], f"{where}: whole.grad is still there"
-            assert 0 == each["bytes"], f"{where}: {each['bytes']} bytes more behind part.grad"
+            assert each["dropped"], f"{where}: whole.grad still exists"
+            assert 0 == each["bytes"], f"{where}: {each['bytes']} extra bytes behind part.grad"
             freed = [size == 0 for size in each["sizes"]]
-            assert [number == 1] * 2 == freed, f"{where}: freed {freed}: only after the last"
+            assert [number == 1] * 2 == freed, f"{where}: freed {freed}: free only after the last"
         names = [call.name for call in results.calls[rank] if "reduce" in call.name]
         where = f"rank {rank}: for two gradients, yours calls {names}, expected two reduce_scatter"
         assert [True] * 2 == [name in SCATTERS for name in names], where
@@ -512,19 +517,19 @@ def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
 
 @five
 def test_the_next_layer_is_on_its_way(world: World) -> None:
-    """While a layer computes, the next one gathers: to the right in forward, else to the left."""
+    """While a layer computes, the next one is gathered: to the right in forward, else to the left."""
     for rank, found in enumerate(world(trained, 2)):
         for what, number, whole in found["log"]:
             other = number + 1 if what == "forward" else number - 1
             expected = tuple(sorted({number, other} & set(range(LAYERS))))
             assert expected == whole, (
                 f"rank {rank}: in {what} of layer {number}, layers {whole} of yours are in memory,"
-                f" expected {expected}: begin the next gather before this layer computes"
+                f" expected {expected}: start the next gather before this layer computes"
             )
 
 
 def overlapped() -> tuple[list[int], int]:
-    """Return for each computation how many all-gathers run beside it, and the parameters of one."""
+    """Return how many all-gathers run beside each computation, and the parameters of one."""
     running: list[int] = []
 
     class Log(list[Event]):
@@ -539,17 +544,17 @@ def overlapped() -> tuple[list[int], int]:
 
 @five
 def test_a_gather_is_waited_for_when_it_is_used(world: World) -> None:
-    """Its handles are waited for when it is used, not when it begins."""
+    """A gather is waited for when its layer is used, not when the gather starts."""
     for rank, (running, each) in enumerate(world(overlapped, 2)):
         expected = [each, each, 0, each, each, 0]
         assert expected == running, (
-            f"rank {rank}: all-gathers that run beside each computation: yours {running}, expected"
+            f"rank {rank}: all-gathers in flight during each computation: yours {running}, expected"
             f" {expected}: async_op=True, and wait in `use`"
         )
 
 
 def by_hand() -> int:
-    """Return how many units a fresh exercise makes, under the watch."""
+    """Return how many units a fresh import makes, with library calls forbidden."""
     with forbids(
         kata, "torch.distributed.fsdp", "torch.distributed.tensor", "torch.nn.parallel"
     ) as fresh:

@@ -1,4 +1,4 @@
-"""Tests of k04_norm: clip_grad_norm_ in one process that has all gradients, and of DTensors."""
+"""Tests of k04_norm: compared with clip_grad_norm_ in one process, and on DTensors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Grads = list[torch.Tensor]
 
 
 def close(yours: Any, expected: Any, where: str) -> None:
-    """Compare float64 to twelve digits; NaN equals NaN."""
+    """Compare float64 values to twelve digits; NaN equals NaN."""
     __tracebackhide__ = True
     torch.testing.assert_close(
         yours,
@@ -52,12 +52,12 @@ def numbers(*size: int) -> torch.Tensor:
 
 
 def setting() -> tuple[Grads, Grads]:
-    """Return gradients to be sharded, of 5, 1 and 2 rows, and one that is not."""
+    """Return gradients of 5, 1 and 2 rows to shard, and a replicated one."""
     return [numbers(5, 3), numbers(1), numbers(2, 2, 2)], [numbers(4)]
 
 
 def rows(whole: Grads) -> Grads:
-    """Return this rank's rows of each; there may be none."""
+    """Return this rank's rows of each gradient, perhaps none."""
     rank, size = dist.get_rank(), dist.get_world_size()
     found = []
     for grad in whole:
@@ -76,7 +76,7 @@ def norms(whole: Grads, replicated: Grads, types: tuple[float, ...]) -> Grads:
 def clipped(
     whole: Grads, replicated: Grads, max_norm: float, norm_type: float
 ) -> tuple[torch.Tensor, Grads, Grads, bool]:
-    """Return the norm, what the gradients are afterwards, and whether they are where they were."""
+    """Return the norm, the clipped gradients, and whether they kept their memory."""
     mine = rows(whole)
     every = [*mine, *replicated]
     places = [grad.data_ptr() for grad in every]
@@ -103,7 +103,7 @@ def compare_norms(world: World, size: int, whole: Grads, replicated: Grads, why:
 
 
 def compare_grads(world: World, max_norm: float, norm_type: float, spoilt: float = 0.5) -> None:
-    """Compare what is left of the gradients after clipping, on three ranks."""
+    """Compare the gradients after clipping, on three ranks."""
     __tracebackhide__ = True
     whole, replicated = setting()
     whole[0][4, 1] = spoilt
@@ -112,7 +112,7 @@ def compare_grads(world: World, max_norm: float, norm_type: float, spoilt: float
         norm, mine, common, there = found
         where = f"rank {rank}, type {norm_type}, max_norm {max_norm}"
         close(norm, total, f"{where}, the norm that is returned")
-        assert there, f"{where}: yours makes new gradients, and the optimizer has the old ones"
+        assert there, f"{where}: yours makes new gradients, but the optimizer has the old ones"
         for yours, expected in zip(mine, grads, strict=False):
             each = -(-len(expected) // 3)
             close(yours, expected[rank * each : (rank + 1) * each], f"{where}, a sharded gradient")
@@ -120,7 +120,7 @@ def compare_grads(world: World, max_norm: float, norm_type: float, spoilt: float
 
 
 def test_three_and_four_are_five(world: World) -> None:
-    """The picture: a norm is not a sum and not a mean of norms."""
+    """The picture: the norm is neither the sum nor the mean of the ranks' norms."""
     whole = [torch.tensor([3.0, 4.0], dtype=torch.float64)]
     yours = world(norms, 2, whole, [], (2.0,))
     five = [[torch.tensor(5.0, dtype=torch.float64)]] * 2
@@ -128,17 +128,17 @@ def test_three_and_four_are_five(world: World) -> None:
 
 
 def test_norms_of_each_type(world: World) -> None:
-    """Over two ranks, of sharded gradients: 2, 1, 3, a half and infinity."""
+    """Norms of types 2, 1, 3, 0.5 and infinity of sharded gradients, over two ranks."""
     compare_norms(world, 2, setting()[0], [], "no replicated gradient")
 
 
 def test_what_is_replicated_counts_one_time(world: World) -> None:
-    """Each rank has the whole of it: added up over ranks, it would count for each."""
+    """Every rank has a replicated gradient in full: summed over ranks, it would count repeatedly."""
     compare_norms(world, 2, *setting(), "with a replicated gradient: it is added after the ranks")
 
 
 def test_a_rank_without_a_row(world: World) -> None:
-    """Three ranks share a gradient of one row, and one of two rows; or there is none at all."""
+    """Three ranks share gradients of one row and of two rows, or there are no gradients."""
     compare_norms(world, 3, [numbers(1), numbers(2, 2, 2)], [], "ranks without a row")
     for rank, found in enumerate(world(norms, 2, [], [], TYPES)):
         zeros = [torch.tensor(0.0, dtype=torch.float64)] * len(TYPES)
@@ -147,12 +147,12 @@ def test_a_rank_without_a_row(world: World) -> None:
 
 @pytest.mark.parametrize("norm_type", [2.0, inf])
 def test_large_gradients_are_scaled(world: World, norm_type: float) -> None:
-    """In place, and by one factor on all ranks."""
+    """In place, and by the same factor on all ranks."""
     compare_grads(world, 0.3, norm_type)
 
 
 def test_the_norm_is_the_limit(world: World) -> None:
-    """There the factor is already below 1, by the 1e-6."""
+    """At norm == max_norm the factor is already below 1, because of the 1e-6."""
     whole, replicated = setting()
     whole[0][4, 1] = 0.5
     compare_grads(world, theirs([*whole, *replicated], 1.0, 2.0)[0].item(), 2.0)
@@ -165,12 +165,12 @@ def test_small_gradients_stay(world: World) -> None:
 
 @pytest.mark.parametrize("spoilt", [inf, nan])
 def test_one_rank_has_an_infinity(world: World, spoilt: float) -> None:
-    """All ranks hear of it, and their gradients become what PyTorch's become."""
+    """One rank's infinity reaches all ranks, whose gradients become what PyTorch's become."""
     compare_grads(world, 0.3, 2.0, spoilt)
 
 
 def test_one_number_is_sent(world: World) -> None:
-    """Of each rank, whatever the number of gradients."""
+    """One number from each rank, whatever the number of gradients."""
     for norm_type in (2.0, inf):
         calls = world(clipped, 2, *setting(), 0.3, norm_type).calls
         for rank, yours in enumerate(calls):
@@ -181,7 +181,7 @@ def test_one_number_is_sent(world: World) -> None:
 
 
 def of_dtensors(whole: Grads, replicated: Grads) -> tuple[Any, Any]:
-    """Clip as DTensors, which fully_shard makes; return the norm and this rank's gradients."""
+    """Clip DTensors made by fully_shard; return the norm and this rank's gradients."""
     from torch.distributed.device_mesh import init_device_mesh  # noqa: PLC0415 - takes a second
     from torch.distributed.tensor import DTensor  # noqa: PLC0415
     from torch.distributed.tensor import Replicate  # noqa: PLC0415
@@ -206,7 +206,7 @@ def of_dtensors(whole: Grads, replicated: Grads) -> tuple[Any, Any]:
 
 
 def test_dtensors_have_the_same(world: World) -> None:
-    """What fully_shard leaves is clipped by PyTorch as by you."""
+    """PyTorch clips fully_shard's DTensors as yours clips local tensors."""
     whole, replicated = setting()
     expected = world(of_dtensors, 2, whole, replicated)
     for rank, found in enumerate(world(clipped, 2, whole, replicated, 0.3, 2.0)):
@@ -215,7 +215,7 @@ def test_dtensors_have_the_same(world: World) -> None:
 
 
 def by_hand() -> torch.Tensor:
-    """Return a norm of a fresh exercise under the watch."""
+    """Return a norm from a fresh import, with library calls forbidden."""
     with forbids(kata, "torch.nn.utils", "torch.distributed.tensor") as fresh:
         total: torch.Tensor = fresh.clip_([numbers(3)], [numbers(2)], 0.1)
     return total

@@ -1,4 +1,4 @@
-"""Tests of k05_reshard: torch.distributed.checkpoint plans the same reads, and loads the same."""
+"""Tests of k05_reshard: torch.distributed.checkpoint plans the same reads and loads the same data."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ def inside(box: Box) -> tuple[slice, ...]:
 
 
 def compare(wanted: Box, saved: list[Box], expected: list[Read], why: str) -> None:
-    """Compare the reads of one box, and look whether the lists are as they were."""
+    """Compare the reads of one box, and check that the lists have not changed."""
     __tracebackhide__ = True
     before = list(saved)
     yours = reads(wanted, saved)
-    assert before == saved, "your code has changed the list of saved boxes"
+    assert before == saved, "yours changes the list of saved boxes"
     assert expected == yours, f"{wanted} of {saved}\nyours     {yours}\nexpected  {expected}\n{why}"
 
 
 def test_one_file_has_it_all() -> None:
-    """The box that was saved: the whole of it, into the whole."""
+    """The wanted box equals the saved one: read all of it into all of it."""
     box = Box((0,), (5,))
     compare(box, [box], [Read(0, (slice(0, 5),), (slice(0, 5),))], "from 0 to 5 in both")
 
 
 def test_the_picture() -> None:
-    """Rank 1 of two wants three columns: half a row of each file."""
+    """Rank 1 of two wants three columns: half a row from each file."""
     right = slice(3, 6)
     expected = [
         Read(row, (slice(0, 1), right), (slice(row, row + 1), slice(0, 3))) for row in range(4)
@@ -68,7 +68,7 @@ def test_the_picture() -> None:
 
 
 def test_neighbours_share_nothing() -> None:
-    """One ends where the other begins, in one dimension or in both."""
+    """One box ends where the other begins, in one dimension or in both."""
     wanted = Box((2, 2), (2, 2))
     around = [Box((row, column), (2, 2)) for row, column in product((0, 2, 4), (0, 2, 4))]
     around.remove(wanted)
@@ -76,13 +76,13 @@ def test_neighbours_share_nothing() -> None:
 
 
 def test_a_rank_without_rows() -> None:
-    """An empty box shares nothing, wanted or saved."""
+    """An empty box shares nothing, whether wanted or saved."""
     compare(Box((2, 0), (0, 6)), ROWS, [], "nothing is wanted")
     compare(Box((0, 0), (4, 6)), [Box((2, 0), (0, 6))], [], "nothing is saved")
 
 
 def test_a_box_within_a_box() -> None:
-    """The wanted one lies inside of the saved one, or the other way round."""
+    """The wanted box is inside the saved one, or the other way round."""
     inner, outer = Box((3, 2), (1, 2)), Box((1, 1), (4, 5))
     small, large = (slice(0, 1), slice(0, 2)), (slice(2, 3), slice(1, 3))
     compare(inner, [outer], [Read(0, large, small)], "a piece from the middle of the file")
@@ -90,7 +90,7 @@ def test_a_box_within_a_box() -> None:
 
 
 def test_a_scalar() -> None:
-    """No dimensions, one element: it is read."""
+    """A scalar has no dimensions and one element, which is read."""
     compare(Box((), ()), [Box((), ())], [Read(0, (), ())], "it has one element, which is shared")
 
 
@@ -118,7 +118,7 @@ def theirs(wanted: Box, saved: list[Box], size: tuple[int, ...]) -> list[Read]:
 
 @st.composite
 def cuts(draw: st.DrawFn) -> tuple[Box, list[Box], tuple[int, ...]]:
-    """Draw a size, boxes that it is cut into, and one that is wanted."""
+    """Draw a size, the boxes it is cut into, and a wanted box."""
     size = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
     ranges = []
     for length in size:
@@ -135,14 +135,14 @@ def cuts(draw: st.DrawFn) -> tuple[Box, list[Box], tuple[int, ...]]:
 
 @given(cuts())
 def test_any_boxes(drawn: tuple[Box, list[Box], tuple[int, ...]]) -> None:
-    """As torch.distributed.checkpoint plans them."""
+    """Any boxes: compared with the plan of torch.distributed.checkpoint."""
     wanted, saved, size = drawn
     yours, expected = reads(wanted, saved), theirs(wanted, saved, size)
     assert expected == yours, f"{wanted} of {saved}\nyours      {yours}\nPyTorch's  {expected}"
 
 
 class Files:
-    """Boxes of the whole tensor; counts the elements that are read."""
+    """Holds boxes of a tensor, and counts the elements read."""
 
     def __init__(self, saved: list[Box]) -> None:
         """Cut the whole into boxes."""
@@ -173,19 +173,19 @@ def check_loaded(yours: Any, expected: torch.Tensor, where: str) -> None:
     "wanted", [Box((0, 0), (4, 3)), Box((1, 2), (2, 3)), Box((0, 0), (4, 6)), Box((2, 0), (0, 6))]
 )
 def test_what_is_loaded(wanted: Box) -> None:
-    """It is that part of the tensor, and each of its elements is read one time."""
+    """The result is that part of the tensor, and each element is read once."""
     files = Files(ROWS)
     with unchanged(files=files.pieces):
         yours = load(wanted, ROWS, files.fetch)
     check_loaded(yours, WHOLE[inside(wanted)], f"load of {wanted}")
     assert yours.numel() == files.elements, (
-        f"{wanted}: yours fetches {files.elements} elements, expected {yours.numel()}: cut in the"
+        f"{wanted}: yours fetches {files.elements} elements, expected {yours.numel()}: slice in the"
         " file, not afterwards"
     )
 
 
 def test_boxes_in_any_order() -> None:
-    """Of rows and columns, in no order, or of no dimension: each piece has its own place."""
+    """Rows and columns in any order, or a scalar: each piece goes to its own place."""
     saved = [Box((row, column), (2, 2)) for row, column in product((2, 0), (4, 0, 2))]
     wanted, files = Box((1, 1), (3, 4)), Files(saved)
     check_loaded(load(wanted, saved, files.fetch), WHOLE[1:4, 1:5], f"load of {wanted} of {saved}")
@@ -195,7 +195,7 @@ def test_boxes_in_any_order() -> None:
 
 
 def test_what_is_loaded_is_its_own() -> None:
-    """Training writes to it, and neither the files nor a second load may change."""
+    """Writing to the result changes neither the files nor a second load."""
     wanted, files = Box((1, 0), (1, 6)), Files(ROWS)
     with unchanged(files=files.pieces):
         load(wanted, ROWS, files.fetch).fill_(0)
@@ -220,7 +220,7 @@ def save(folder: str) -> None:
 
 
 def restore(folder: str) -> tuple[torch.Tensor, torch.Tensor, int]:
-    """Load this rank's columns, with PyTorch's code and with yours."""
+    """Load this rank's columns, with PyTorch and with yours."""
     checkpoint: Any = import_module("torch.distributed.checkpoint")
     empty = cut_by(1)
     empty.to_local().zero_()
@@ -234,7 +234,7 @@ def restore(folder: str) -> tuple[torch.Tensor, torch.Tensor, int]:
 
 
 def test_a_checkpoint_of_four_ranks(world: World, tmp_path: Path) -> None:
-    """PyTorch saves it by rows, and two ranks load columns, PyTorch and you."""
+    """PyTorch saves by rows; two ranks load columns, with PyTorch and with yours."""
     world(save, 4, str(tmp_path), timeout=30)
     for rank, (expected, yours, count) in enumerate(world(restore, 2, str(tmp_path))):
         assert 4 == count, f"boxes in the checkpoint's metadata: {count}, expected 4"
@@ -242,7 +242,7 @@ def test_a_checkpoint_of_four_ranks(world: World, tmp_path: Path) -> None:
 
 
 def test_it_is_worked_out() -> None:
-    """Without what torch.distributed.checkpoint has for it."""
+    """Without torch.distributed.checkpoint."""
     with forbids(kata, "torch.distributed.checkpoint", "torch.distributed.tensor") as fresh:
         yours = fresh.reads(Box((1, 0), (1, 6)), ROWS)
     assert 1 == len(yours), f"reads: yours {yours}, expected one, of the second file"

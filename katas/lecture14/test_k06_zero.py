@@ -1,4 +1,4 @@
-"""Tests of k06_zero: the bytes that PyTorch's sharded training has on a rank, measured now."""
+"""Tests of k06_zero: compared with bytes measured on ranks of PyTorch's sharded training."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ RULES = {
 
 
 def size_of(tensors: Iterable[Any]) -> int:
-    """Return the bytes of these tensors on this rank, of a DTensor those of its part."""
+    """Return the bytes of these tensors on this rank; a DTensor counts its local part."""
     return sum((each.to_local() if hasattr(each, "to_local") else each).nbytes for each in tensors)
 
 
 def measure(name: str) -> Held:
-    """Train a step in this way, and measure."""
+    """Train one step in this mode, and measure."""
     model: Any = nn.Sequential(*(nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(LAYERS)))
     adam = torch.optim.Adam
     if name == "zero1":
         trained: Any = DistributedDataParallel(model)
         with warnings.catch_warnings():
-            # Of TorchScript, which optimizers beside this one are compiled with.
+            # From TorchScript, with which other optimizers are compiled.
             warnings.simplefilter("ignore")
             zero = import_module("torch.distributed.optim")
         optimizer: Any = zero.ZeroRedundancyOptimizer(model.parameters(), adam)
@@ -95,12 +95,12 @@ def measure(name: str) -> Held:
 
 
 def measure_all() -> dict[str, Held]:
-    """Train a step in each way."""
+    """Train one step in each mode."""
     return {name: measure(name) for name in RULES}
 
 
 def measured(world: World) -> list[dict[str, Held]]:
-    """Return the numbers of each rank; the first row that asks has them measured for all."""
+    """Return the numbers of each rank, measured once for all rows."""
     if not MEASURED:
         MEASURED.extend(world(measure_all, RANKS, timeout=50))
     return MEASURED
@@ -111,12 +111,12 @@ def predicted() -> dict[str, tuple[object, ...]]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.held(), fresh.held()
-        assert rows == again, "called again, `held` returns other rows"
+        assert rows == again, "`held` returns different rows when called again"
         return {name: tuple(row) for name, row in rows.items()}
 
 
 def test_every_row_is_there() -> None:
-    """There is a row for each, and no other; your rows cannot call torch."""
+    """One row for each mode and no others; your rows cannot call torch."""
     yours = set(predicted())
     assert yours == set(RULES), f"yours has rows {sorted(yours)}, expected {sorted(RULES)}"
 
@@ -125,11 +125,11 @@ def test_every_row_is_there() -> None:
 def test_row(world: World, name: str) -> None:
     """The three numbers of a row, on each of four ranks."""
     row = predicted()[name]
-    assert [int] * 3 == [type(each) for each in row], f"{name}: yours {row}, expected whole numbers"
+    assert [int] * 3 == [type(each) for each in row], f"{name}: yours {row}, expected integers"
     for rank, found in enumerate(measured(world)):
         right = found[name]
         for what, yours in zip(Held._fields, row, strict=True):
             assert yours == getattr(right, what), (
-                f"{name}: yours has {yours} bytes of {what}, and that is not what rank {rank} has"
+                f"{name}: yours has {yours} bytes of {what}, which is not what rank {rank} has"
                 f" in PyTorch. {RULES[name][what]}"
             )

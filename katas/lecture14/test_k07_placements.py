@@ -1,4 +1,4 @@
-"""Tests of k07_placements: each rule tried on plain tensors, and all of them against DTensor."""
+"""Tests of k07_placements: each rule is tried on plain tensors, and all are compared with DTensor."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wholes(name: str) -> list[torch.Tensor]:
 
 
 def parts(x: torch.Tensor, placement: str) -> list[torch.Tensor]:
-    """Return what each of two ranks has of a tensor."""
+    """Return the parts of a tensor on two ranks."""
     if placement == "R":
         return [x, x]
     if placement == "P":
@@ -51,7 +51,7 @@ def parts(x: torch.Tensor, placement: str) -> list[torch.Tensor]:
 
 
 def together(found: list[torch.Tensor], placement: str) -> torch.Tensor:
-    """Return the tensor that two ranks' parts make."""
+    """Return the tensor assembled from two ranks' parts."""
     if placement == "P":
         return found[0] + found[1]
     if placement == "R":
@@ -60,7 +60,7 @@ def together(found: list[torch.Tensor], placement: str) -> torch.Tensor:
 
 
 def holds(name: str, placements: tuple[str, ...], output: str) -> bool:
-    """Whether the ranks' results are the result, in this placement."""
+    """Whether the ranks' results are parts of the result, in this placement."""
     tensors = wholes(name)
     ranks = zip(*map(parts, tensors, placements), strict=True)
     whole = OPERATORS[name](*tensors)
@@ -72,29 +72,29 @@ def holds(name: str, placements: tuple[str, ...], output: str) -> bool:
 
 
 def test_the_rows_of_a_product() -> None:
-    """The lines of the brief; and a whole operand is cut for nothing."""
+    """The lines of the brief; a replicated operand is cut for free."""
     for operands, expected in (("S0 R", "S0"), ("S1 S0", "P"), ("R S0", "P")):
         yours = result("mm", *operands.split())
         assert expected == yours, (
-            f"mm of {operands}: yours {yours}, expected {expected}; R can become S1 without a word"
+            f"mm of {operands}: yours {yours}, expected {expected}; R can become S1 without sending"
         )
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_rule_holds(name: str) -> None:
-    """On plain tensors, cut for two ranks: what they compute makes the whole result."""
+    """On plain tensors cut for two ranks, the ranks' results assemble to the whole result."""
     given = 2 if name == "mm" else 1
-    assert len(RULES[name]) > given, f"RULES has no rule of yours for {name}"
+    assert len(RULES[name]) > given, f"your RULES has no rule for {name}"
     for operands, output in RULES[name].items():
-        assert output in PLACEMENTS, f"{name}: {output!r} is none of {PLACEMENTS}"
+        assert output in PLACEMENTS, f"{name}: {output!r} is not one of {PLACEMENTS}"
         assert holds(name, tuple(operands.split()), output), (
-            f"your rule {name}: {operands} -> {output} does not hold: what two ranks compute of"
+            f"your rule {name}: {operands} -> {output} does not hold: what two ranks compute from"
             f" such parts is not the result in placement {output}"
         )
 
 
 def observed(name: str) -> dict[tuple[str, ...], str | None]:
-    """Return what DTensor makes of all placements of an operator; None where it has sent."""
+    """Return DTensor's result placement for all operand placements; None if it sends."""
     tensor, debug, mesh = (
         import_module(each) for each in (TENSOR, DEBUG, "torch.distributed.device_mesh")
     )
@@ -118,11 +118,11 @@ def observed(name: str) -> dict[tuple[str, ...], str | None]:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_dtensor_has_the_same(world: World, name: str) -> None:
-    """For all placements: what is free, and the placement of the result."""
+    """For all placements: whether it is free, and the placement of the result."""
     yours = {each: result(name, *each) for each in product(PLACEMENTS, repeat=OPERANDS[name])}
     theirs = world(observed, 2, name)[0]
     if name in ("add", "mul"):
-        # Torch 2.11 does as the first operand says, so R P costs it what P R does not.
+        # Torch 2.11 follows the first operand, so R P costs something and P R does not.
         theirs = {each: theirs[each] or theirs[each[::-1]] for each in theirs}
     wrong = {
         f"{name} of {' '.join(each)}": (yours[each], theirs[each])
@@ -130,13 +130,13 @@ def test_dtensor_has_the_same(world: World, name: str) -> None:
         if yours[each] != theirs[each]
     }
     assert not wrong, (
-        f"(yours, PyTorch's), where None means that something is sent: {wrong}; a result that"
-        " no rule gives needs a rule, or an R that becomes something else"
+        f"(yours, PyTorch's), where None means that something is sent: {wrong}; for a result that"
+        " no rule gives, add a rule, or let an R become something else"
     )
 
 
 def test_the_rule_that_says_it_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever it stands; an operand changes for another rule alone, and only if it is R."""
+    """An exact rule wins wherever it is in the table; only an operand R may change otherwise."""
     monkeypatch.setitem(RULES, "toy", {"S0 R": "S1", "S0 P": "P", "R R": "R", "R P": "S0"})
     expected = {"R R": "R", "R P": "S0", "S0 R": "S1", "S0 P": "P", "P R": None, "S1 R": None}
     lonely = {"R P": "S1", "S0 P": "S1", "R R": "S1", "S0 S0": None, "P P": None}
@@ -149,11 +149,11 @@ def test_the_rule_that_says_it_wins(monkeypatch: pytest.MonkeyPatch) -> None:
                 f"{name} of {operands}, with the rules {RULES[name]}: yours {yours}, expected"
                 f" {output}"
             )
-    assert before == RULES, "your result() has changed RULES"
+    assert before == RULES, "your result() changes RULES"
 
 
 def test_it_is_worked_out() -> None:
-    """DTensor is not asked, for no operator."""
+    """Without DTensor, for every operator."""
     every = [
         (name, *each)
         for name, operands in OPERANDS.items()
@@ -163,4 +163,4 @@ def test_it_is_worked_out() -> None:
         yours = [fresh.result(*each) for each in every]
     expected = [result(*each) for each in every]
     assert expected == yours, f"results without torch {yours}, those with torch {expected}"
-    assert result("relu", "P") is None, "relu of P: expected None: it is not linear"
+    assert result("relu", "P") is None, "relu of P: expected None, because relu is not linear"

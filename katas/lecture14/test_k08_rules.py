@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TENSOR, DEBUG = "torch.distributed.tensor", "torch.distributed.tensor.debug"
 pytestmark = [pytest.mark.backend("gloo"), pytest.mark.ranks_import(TENSOR, DEBUG, "torch._dynamo")]
 aten = torch.ops.aten
-# Name, operator, arguments behind x; x is cut by rows.
+# Name, operator, arguments after x; x is sharded by rows.
 MENU: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "relu": (aten.relu.default, ()),
     "sum": (aten.sum.default, ()),
@@ -52,7 +52,7 @@ def arguments(name: str, x: Any) -> list[Any]:
 
 
 def watched(name: str) -> Verdict:
-    """Return the same by the test's own eyes."""
+    """Return the same, observed by the test itself."""
     from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415
 
     names: list[str] = []
@@ -88,7 +88,7 @@ def judged(names: list[str]) -> list[tuple[Verdict, Verdict]]:
 
 
 def compare(world: World, names: list[str], why: str, *, messages: bool = False) -> None:
-    """Compare verdicts on two ranks; the number of messages where asked."""
+    """Compare verdicts on two ranks, and the number of messages if asked."""
     __tracebackhide__ = True
     for rank, found in enumerate(world(judged, 2, names)):
         for name, (yours, theirs) in zip(names, found, strict=True):
@@ -100,18 +100,18 @@ def compare(world: World, names: list[str], why: str, *, messages: bool = False)
 
 
 def test_an_operator_with_a_rule(world: World) -> None:
-    """It reaches DTensor as it was called."""
+    """It reaches DTensor under its own name."""
     compare(world, ["relu", "sum"], "the operator itself is what is seen: it has a rule")
 
 
 def test_an_operator_that_is_made_of_others(world: World) -> None:
-    """DTensor sees what it is made of."""
+    """DTensor sees the operators it is composed of."""
     names = ["matmul", "linear", "chunk", "square"]
     compare(world, names, "others reach DTensor, in the place of the one that was called")
 
 
 def test_an_operator_without_a_rule(world: World) -> None:
-    """It raises, though it may be seen; or one of those that it is made of does."""
+    """It raises although it may be seen, or one of its component operators does."""
     compare(world, ["renorm", "cdist"], "NotImplementedError: no sharding rule")
 
 
@@ -122,7 +122,7 @@ def test_a_rule_may_send(world: World) -> None:
 
 
 def mistakes() -> list[str]:
-    """Return the types of errors that come out, and the verdict afterwards."""
+    """Return the types of errors that propagate, and the verdict afterwards."""
     x, found = sharded(), []
     for operands in ((x, torch.ones(4, 4).double()), (x, 3)):
         with unchanged():
@@ -135,16 +135,16 @@ def mistakes() -> list[str]:
 
 
 def test_other_errors_come_out(world: World) -> None:
-    """A plain tensor beside a DTensor, a number for a matrix: mistakes of the caller's."""
+    """A plain tensor beside a DTensor, or a number for a matrix, is the caller's mistake."""
     for rank, yours in enumerate(world(mistakes, 2)):
         assert ["RuntimeError", "RuntimeError", "rule"] == yours, (
             f"rank {rank}: mm of a DTensor and a plain tensor, of a DTensor and 3, of two DTensors:"
-            f" yours {yours}, expected two errors of type RuntimeError, and then a rule"
+            f" yours {yours}, expected two errors of type RuntimeError, then a rule"
         )
 
 
 def calls() -> tuple[list[int], list[Verdict], int]:
-    """Return how often functions are called, their verdicts, and the messages of one softmax."""
+    """Return how often functions are called, their verdicts, and one softmax's messages."""
     log: list[int] = []
 
     def works(*operands: Any) -> Any:
@@ -161,11 +161,14 @@ def calls() -> tuple[list[int], list[Verdict], int]:
 
 
 def test_it_is_called_one_time(world: World) -> None:
-    """Verdicts of two calls are two calls, which may send gigabytes; and what they do decides."""
+    """Call the operator once, since a call may send gigabytes; judge by what that call does."""
     for rank, (yours, verdicts, alone) in enumerate(world(calls, 2)):
-        assert [1, 1] == yours, f"rank {rank}: operands of each call of yours {yours}, not [1, 1]"
+        assert [1, 1] == yours, (
+            f"rank {rank}: your calls have the operands {yours}, expected [1, 1]"
+        )
         found = [(each.kind, each.messages) for each in verdicts]
         assert [("parts", 2 * alone), ("raises", 2 * alone)] == found, (
-            f"rank {rank}: a function that calls softmax two times, and one that raises after that:"
-            f" yours {found}, expected parts and raises, and two times the {alone} of one softmax"
+            f"rank {rank}: a function that calls softmax twice, and one that then raises:"
+            f" yours {found}, expected parts and raises, and twice the {alone} messages of one"
+            " softmax"
         )

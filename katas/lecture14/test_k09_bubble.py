@@ -1,4 +1,4 @@
-"""Tests of k09_bubble: PyTorch's schedules are played slot by slot."""
+"""Tests of k09_bubble: PyTorch's schedules are simulated slot by slot."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ RULES = {
 
 
 def measure(name: str) -> int:
-    """Play PyTorch's schedule and count the slots in which a rank does nothing."""
+    """Simulate PyTorch's schedule and count a rank's idle slots."""
     schedule, ranks, chunks, count = PIPELINES[name]
     waits = pipes.idle(
         pipes.theirs(schedule, ranks, chunks, count), {"F": 4 // chunks, "B": 8 // chunks}
     )
-    assert len(set(waits)) == 1, f"expected all ranks to wait as long as each other, not {waits}"
+    assert len(set(waits)) == 1, f"expected all ranks to wait equally long, not {waits}"
     return waits[0]
 
 
@@ -35,7 +35,7 @@ def predicted() -> dict[str, int]:
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         found, again = dict(fresh.idle()), fresh.idle()
-        assert found == again, "called again, yours returns other numbers"
+        assert found == again, "`idle` returns different numbers when called again"
         return found
 
 
@@ -47,16 +47,18 @@ def test_the_picture_of_the_brief() -> None:
 
 
 def test_every_pipeline_is_there() -> None:
-    """There is a number for each, and no other; your rows cannot call torch."""
+    """One number for each pipeline and no others; your rows cannot call torch."""
     yours = set(predicted())
-    assert yours == set(PIPELINES), f"yours has numbers for {sorted(yours)}, PIPELINES others"
+    assert yours == set(PIPELINES), (
+        f"yours has numbers for {sorted(yours)}, expected {sorted(PIPELINES)}"
+    )
 
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_idle(name: str) -> None:
-    """The idle slots of a rank, as PyTorch's order of actions gives them."""
+    """The idle slots of a rank, from PyTorch's order of actions."""
     yours = predicted()[name]
-    assert type(yours) is int, f"{name}: yours is a {type(yours).__name__}, expected whole slots"
+    assert type(yours) is int, f"{name}: yours is a {type(yours).__name__}, expected an int"
     right = measure(name)
     assert yours == right, (
         f"{name}: yours is {yours} idle slots, too {'many' if yours > right else 'few'} for "

@@ -1,4 +1,4 @@
-"""Tests of k10_schedule: PyTorch's interleaved schedule, its messages, and a clock."""
+"""Tests of k10_schedule: compared with PyTorch's interleaved schedule and its messages, and simulated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEES = "see schedules.py in torch/distributed/pipelining"
 
 
 def told(actions: list[tuple[str, int, int]]) -> str:
-    """Write actions as PyTorch prints them."""
+    """Format actions as PyTorch prints them."""
     return " ".join(f"{stage}{kind}{number}" for kind, stage, number in actions)
 
 
@@ -47,7 +47,7 @@ def test_a_forward_waits_for_the_stage_before() -> None:
 
 
 def test_a_backward_waits_for_two() -> None:
-    """What its own forward has saved, and the gradient from behind; the last stage has the loss."""
+    """For its own saved forward and the next stage's gradient; the last stage has the loss."""
     check_needs(("B", 0, 2), 4, [("F", 0, 2), ("B", 1, 2)])
     check_needs(("B", 2, 2), 4, [("F", 2, 2), ("B", 3, 2)])
     check_needs(("B", 3, 2), 4, [("F", 3, 2)])
@@ -71,14 +71,14 @@ def test_what_comes_from_other_ranks_is_what_pytorch_receives(size: tuple[int, i
 
 
 def test_the_last_rank() -> None:
-    """Of two, with two stages: its lead is a round of its first stage."""
+    """The last of two ranks, with two stages: its lead is one round of its first stage."""
     yours, expected = order(1, 2, 2, 2), pipes.theirs("Interleaved1F1B", 2, 2, 2)[1]
     assert yours == expected, f"yours:     {told(yours)}\nPyTorch's: {told(expected)}"
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_rank_runs_pytorchs_order(size: tuple[int, int, int]) -> None:
-    """Forwards, turns, backwards; worked out, not looked up. One chunk may be plain 1F1B."""
+    """Forwards, alternation, backwards; computed, not looked up. One chunk may be plain 1F1B."""
     with forbids(kata, "torch.distributed.pipelining", "katas") as mine:
         orders = [mine.order(rank, *size) for rank in range(size[0])]
         plain = size[1] == 1 and orders == pipes.theirs("1F1B", *size)
@@ -92,7 +92,7 @@ def test_every_rank_runs_pytorchs_order(size: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("size", [(2, 2, 4), (4, 2, 8), (3, 3, 6)])
 def test_your_ranks_never_wait_for_each_other_for_ever(size: tuple[int, int, int]) -> None:
-    """Played with your `needs`, slot by slot, until the last backward."""
+    """Simulated with your `needs`, slot by slot, until the last backward."""
     ranks, chunks, count = size
     lists = [order(rank, *size) for rank in range(ranks)]
     done: set[tuple[str, int, int]] = set()
@@ -105,9 +105,9 @@ def test_your_ranks_never_wait_for_each_other_for_ever(size: tuple[int, int, int
             and done.issuperset(needs(mine[places[rank]], ranks * chunks))
         ]
         assert ready, (
-            f"a deadlock with {size}: yours stop at "
+            f"a deadlock with {size}: your ranks stop at "
             f"{told([mine[at] for mine, at in zip(lists, places, strict=True) if at < len(mine)])}"
-            "; expected each action once, and none before what it needs"
+            "; expected each action once, and after everything it needs"
         )
         done |= {lists[rank][places[rank]] for rank in ready}
         for rank in ready:
@@ -115,7 +115,7 @@ def test_your_ranks_never_wait_for_each_other_for_ever(size: tuple[int, int, int
 
 
 def test_a_peak_is_reached_between() -> None:
-    """It goes down again, and a rank that does nothing stores nothing."""
+    """The count goes down again, and a rank without actions stores nothing."""
     for kinds, right in (("FBFFBB", 2), ("FFBFFBBB", 3), ("FFBB", 2)):
         actions = [(kind, 0, kinds[:at].count(kind)) for at, kind in enumerate(kinds)]
         yours = peak(actions)
@@ -129,12 +129,12 @@ def test_a_peak_is_reached_between() -> None:
 
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 3), st.integers(0, 4))
 def test_the_peak_of_any_rank(ranks: int, chunks: int, rounds: int, rank: int) -> None:
-    """The micro-batches between the forward and the backward, counted at each action."""
+    """Micro-batches between forward and backward, counted at each action."""
     actions = order(rank % ranks, ranks, chunks, rounds * ranks)
     before = list(actions)
     yours, right = peak(actions), pipes.peak(actions)
     assert yours == right, f"{told(actions)} stores {right}, expected; yours: {yours}"
-    assert actions == before, "yours changes the list that it was given"
+    assert actions == before, "yours changes its argument"
 
 
 def test_a_smaller_bubble_costs_memory() -> None:
@@ -145,6 +145,6 @@ def test_a_smaller_bubble_costs_memory() -> None:
     assert 2 * waits[0] == waits[1], f"idle slots: yours {waits[0]}, expected half of {waits[1]}"
     stored, plain = peak(halves[0]) / 2, pipes.peak(whole[0])
     assert stored > plain, (
-        f"rank 0 stores the layers of {stored} micro-batches, yours, and {plain} in 1F1B: expected "
+        f"rank 0 of yours stores the layers of {stored} micro-batches, of 1F1B {plain}: expected "
         "more, since its lead is longer"
     )

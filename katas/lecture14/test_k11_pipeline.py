@@ -1,4 +1,4 @@
-"""Tests of k11_pipeline: ranks that hold parts get the gradients of one process."""
+"""Tests of k11_pipeline: ranks with parts of a model get the gradients of one process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.backend("gloo"),
     pytest.mark.ranks_import("torch.distributed.pipelining", "numpy.random"),
 ]
-# Irrational, so that equal results are no accident.
+# Irrational, so that results do not agree by accident.
 BATCH = torch.arange(1, 25, dtype=torch.float64).reshape(8, 3).sqrt()
 TARGET = torch.arange(30, 54, dtype=torch.float64).reshape(8, 3).sqrt() / 7
 
@@ -37,13 +37,13 @@ def layers() -> list[nn.Module]:
 
 
 def grad_of(parameter: nn.Parameter) -> torch.Tensor:
-    """Return a copy of its gradient."""
-    assert parameter.grad is not None, "yours has computed no gradient of it, expected one"
+    """Return a copy of a parameter's gradient."""
+    assert parameter.grad is not None, "yours computed no gradient for a parameter, expected one"
     return parameter.grad.clone()
 
 
 def weighted(output: torch.Tensor, target: torch.Tensor, reduction: str) -> torch.Tensor:
-    """Return a loss in which output and target cannot change places."""
+    """Return a loss that changes if output and target are swapped."""
     errors = (output - target).square() * target
     return errors.mean() if reduction == "mean" else errors.sum()
 
@@ -69,7 +69,7 @@ def trained(name: str, chunks: int, count: int, reduction: str) -> dict[str, Any
 
     schedule = pipeline(parts, ranks * chunks, name, count, loss, mean=reduction == "mean")
     mine = {n for n, layer in enumerate(model) for part in parts.values() if layer in list(part)}
-    # Where batch and target are not meant to be used they would spoil everything.
+    # Ranks that must not use batch or target get NaN there.
     batch = BATCH if rank == 0 else torch.full((1, 3), torch.nan, dtype=torch.float64)
     target = TARGET if rank == ranks - 1 else torch.full((1, 3), torch.nan, dtype=torch.float64)
     found: list[Any] = []
@@ -87,7 +87,7 @@ def trained(name: str, chunks: int, count: int, reduction: str) -> dict[str, Any
 
 
 def close(yours: torch.Tensor, right: torch.Tensor, why: str) -> None:
-    """Compare as float64."""
+    """Compare float64 values."""
     __tracebackhide__ = True
     assert torch.allclose(yours, right, rtol=1e-12, atol=1e-14), why
 
@@ -99,7 +99,9 @@ def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
     seen: list[int] = []
     for rank, found in enumerate(results):
         assert found["kind"] == kind, f"rank {rank}: yours is a {found['kind']}, expected a {kind}"
-        assert found["same"], f"rank {rank}: a step of yours changes weights; expected only .grad"
+        assert found["same"], (
+            f"rank {rank}: your step changes weights; expected only .grad to change"
+        )
         for number, (value, asks, mine) in enumerate(found["steps"], 1):
             last = rank == len(results) - 1
             assert (value is not None) == last, (
@@ -107,7 +109,7 @@ def check(results: Any, kind: str, reduction: str, count: int = 4) -> None:
             )
             if last:
                 assert set(found["rows"]) == {len(BATCH) // count}, (
-                    f"{told}: the rows that each loss is of, yours {found['rows']}; expected "
+                    f"{told}: rows of each micro-batch's loss: yours {found['rows']}; expected "
                     f"{count} micro-batches of {len(BATCH) // count}"
                 )
                 close(
@@ -135,14 +137,14 @@ def numbers(model: list[nn.Module], part: nn.Module) -> list[int]:
     """Return which layers of the model a part has."""
     children = list(part.children())
     assert all(any(layer is each for each in model) for layer in children), (
-        "yours has layers that are not the model's own: expected those, no copies, since their "
+        "yours has layers that are not the model's own: expected the same objects, since their "
         "parameters are trained"
     )
     return [n for layer in children for n, each in enumerate(model) if layer is each]
 
 
 def test_a_rank_holds_consecutive_layers() -> None:
-    """The first stages are longer by one; the layers are those of the model."""
+    """The first stages are longer by one; the layers are the model's own objects."""
     model = layers()
     yours = [numbers(model, parts_of(model, rank, 2, 1)[rank]) for rank in (0, 1)]
     assert yours == [[0, 1, 2], [3, 4]], f"yours {yours}, expected [[0, 1, 2], [3, 4]]"
@@ -150,7 +152,7 @@ def test_a_rank_holds_consecutive_layers() -> None:
 
 @pytest.mark.parametrize(("ranks", "chunks"), [(1, 1), (2, 2), (3, 1), (5, 1), (1, 5), (2, 1)])
 def test_stages_go_round_the_ranks(ranks: int, chunks: int) -> None:
-    """Stage s is on rank s % ranks, and together they have each layer a single time."""
+    """Stage s is on rank s % ranks, and together the ranks have each layer once."""
     model = layers()
     found: dict[int, list[int]] = {}
     for rank in range(ranks):
@@ -161,7 +163,7 @@ def test_stages_go_round_the_ranks(ranks: int, chunks: int) -> None:
     order = [found[stage] for stage in sorted(found)]
     sizes = [len(part) for part in order]
     assert [n for part in order for n in part] == list(range(5)), (
-        f"yours: stage by stage the layers {order}"
+        f"yours: layers stage by stage {order}"
     )
     assert sizes == sorted(sizes, reverse=True), f"yours: lengths {sizes}, expected longer first"
     assert max(sizes) - min(sizes) <= 1, f"yours: lengths {sizes}, expected to differ by at most 1"
@@ -184,10 +186,10 @@ def test_a_rank_with_several_stages(world: Any) -> None:
 
 
 def test_a_single_rank_is_first_and_last(world: Any) -> None:
-    """It passes in both, batch and target, by GPipe."""
+    """A single rank passes in both batch and target, with GPipe."""
     check(world(trained, 1, "GPipe", 1, 2, "sum"), "ScheduleGPipe", "sum", 2)
 
 
 def test_a_rank_in_the_middle(world: Any) -> None:
-    """It passes in neither."""
+    """A middle rank passes in neither."""
     check(world(trained, 3, "1F1B", 1, 4, "mean"), "Schedule1F1B", "mean")

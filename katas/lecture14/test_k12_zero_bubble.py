@@ -1,4 +1,4 @@
-"""Tests of k12_zero_bubble: autograd's gradients in two halves, and slots against PyTorch's."""
+"""Tests of k12_zero_bubble: gradients compared with autograd's, and idle slots with PyTorch's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def values(*size: int, start: int) -> torch.Tensor:
 
 
 def inputs() -> tuple[torch.Tensor, torch.Tensor]:
-    """Return an input and a weight that both want a gradient."""
+    """Return an input and a weight that both require gradients."""
     return values(5, 3, start=2).requires_grad_(), values(4, 3, start=40).requires_grad_()
 
 
@@ -51,17 +51,17 @@ def close(yours: torch.Tensor | None, right: torch.Tensor | None, what: str) -> 
 
 
 def test_forward_is_linear() -> None:
-    """The product of `torch.nn.functional.linear`, and nothing is left for later yet."""
+    """The product of `torch.nn.functional.linear`; nothing is appended yet."""
     x, weight = inputs()
     later: list[Callable[[], None]] = []
     with unchanged(x=x, weight=weight):
         yours = linear(x, weight, later)
     close(yours, torch.nn.functional.linear(x, weight), "the output")
-    assert not later, "yours appends in forward; expected in backward, where the gradient is known"
+    assert not later, "yours appends in forward; append in backward, where the gradient is known"
 
 
 def test_the_input_comes_first() -> None:
-    """After backward the input has its gradient, the weight has none; a function gives it."""
+    """After backward the input has its gradient; the weight gets its own from the function."""
     x, weight = inputs()
     later: list[Callable[[], None]] = []
     grad = values(5, 4, start=90)
@@ -71,13 +71,13 @@ def test_the_input_comes_first() -> None:
 
     close(x.grad, a.grad, "the gradient of x")
     assert weight.grad is None, "after backward yours has a weight.grad; expected None until later"
-    assert len(later) == 1, f"yours has left {len(later)} functions, expected 1"
+    assert len(later) == 1, f"yours appended {len(later)} functions, expected 1"
     later[0]()
     close(weight.grad, b.grad, "the gradient of the weight, after later[0]()")
 
 
 def test_gradients_add_up() -> None:
-    """Two micro-batches in flight, whose functions come in any order, and a .grad from before."""
+    """Two micro-batches in flight, functions called in any order, and an existing .grad."""
     x, weight = inputs()
     weight.grad = values(4, 3, start=7)
     b = weight.detach().clone().requires_grad_()
@@ -89,19 +89,19 @@ def test_gradients_add_up() -> None:
         outputs[start].backward(grad)
         torch.nn.functional.linear(x.detach() * start, b).backward(grad)
         assert len(later) == 1, (
-            f"the backward of a micro-batch: yours has left {len(later)} functions in the list "
-            "that its forward was given, expected 1"
+            f"the backward of a micro-batch: yours appended {len(later)} functions to the list "
+            "passed to its forward, expected 1"
         )
     for later in reversed(lists.values()):
         later[0]()
     close(weight.grad, b.grad, "weight.grad after two micro-batches")
     assert not weight.grad.requires_grad, (
-        "your weight.grad has a graph, expected none: later, outside of backward, autograd records"
+        "your weight.grad has a graph, expected none: outside backward, autograd records again"
     )
 
 
 def test_half_of_the_work_is_later() -> None:
-    """A product in backward, another one later: the FLOPs are equal."""
+    """One product in backward and one later: the FLOPs are equal."""
     x, weight = inputs()
     later: list[Callable[[], None]] = []
     y = linear(x, weight, later)
@@ -116,19 +116,19 @@ def test_half_of_the_work_is_later() -> None:
 
 
 def test_the_last_rank_of_two() -> None:
-    """F0 I0 F1: its first W is behind the second I, and each micro-batch has all three."""
+    """F0 I0 F1: the first W comes after the second I, and each micro-batch has all three."""
     yours = order(1, 2, 4)
     text = " ".join(f"{kind}{number}" for kind, _, number in yours)
     at = {(kind, number): place for place, (kind, _, number) in enumerate(yours)}
     assert all((kind, n) in at for kind in "FIW" for n in range(4)), f"yours: {text}"
     assert at["I", 1] < at["W", 0], (
-        f"yours: {text}\nrank 0 waits for I1, and nothing waits for W0; expected I1 before it"
+        f"yours: {text}\nrank 0 waits for I1 and nothing waits for W0; expected I1 before W0"
     )
 
 
 @pytest.mark.parametrize(("ranks", "count"), SIZES)
 def test_each_action_once(ranks: int, count: int) -> None:
-    """F, I and W of each micro-batch, and the ranks don't wait for each other for ever."""
+    """F, I and W of each micro-batch once, without a deadlock."""
     orders = [order(rank, ranks, count) for rank in range(ranks)]
     for rank, mine in enumerate(orders):
         expected = Counter((kind, rank, n) for kind in "FIW" for n in range(count))
@@ -138,12 +138,12 @@ def test_each_action_once(ranks: int, count: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "count"), SIZES)
 def test_no_more_is_stored(ranks: int, count: int) -> None:
-    """From F to W, as many micro-batches as there are ranks."""
+    """From F to W, at most as many micro-batches as there are ranks."""
     for rank in range(ranks):
         mine = order(rank, ranks, count)
         assert pipes.peak(mine) <= ranks, (
-            f"rank {rank} of {ranks} stores {pipes.peak(mine)} micro-batches, yours; expected at "
-            f"most {ranks}. W lets go of what it used:\n{mine}"
+            f"rank {rank} of {ranks}: yours stores {pipes.peak(mine)} micro-batches, expected at "
+            f"most {ranks}. W frees what it used:\n{mine}"
         )
 
 
@@ -157,5 +157,5 @@ def test_as_few_slots_as_pytorch(ranks: int, count: int) -> None:
     naive = sum(pipes.idle(pipes.theirs("1F1B", ranks, 1, count), TIMES))
     assert yours <= bar, (
         f"{ranks} ranks, {count} micro-batches, idle slots of all ranks: yours {yours}, PyTorch's "
-        f"{bar}, 1F1B {naive}. Which I is behind a W that could wait?"
+        f"{bar}, 1F1B {naive}. Which I comes after a W that could wait?"
     )

@@ -1,4 +1,4 @@
-"""Tests of k13_ring: shares of keys against scaled_dot_product_attention over all of them."""
+"""Tests of k13_ring: shares of keys, compared with scaled_dot_product_attention over all keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def seen(rows: int, columns: int) -> torch.Tensor:
 
 
 def check(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
-    """Compare with what PyTorch computes of all keys."""
+    """Compare with what PyTorch computes from all keys."""
     __tracebackhide__ = True
     assert yours.shape == right.shape, f"{what}: yours {yours.shape}, PyTorch's {right.shape}"
     assert yours.dtype == right.dtype, f"{what}: yours {yours.dtype}, PyTorch's {right.dtype}"
@@ -48,7 +48,7 @@ def check(yours: torch.Tensor, right: torch.Tensor, what: str) -> None:
 
 
 def test_all_keys_in_one_block() -> None:
-    """That is ordinary attention, and the log of what its exponentials add up to."""
+    """One block is ordinary attention, plus the log-sum-exp of the scores."""
     q, k, v = qkv(5)
     with forbids(kata, THEIRS) as mine, unchanged(q=q, k=k, v=v):
         yours, lse = mine.block(q, k, v, seen(5, 5))
@@ -57,7 +57,7 @@ def test_all_keys_in_one_block() -> None:
 
 
 def test_a_wider_query_and_value() -> None:
-    """The root is that of d, whatever the width of v; leading dimensions are kept."""
+    """Scale by the root of d, whatever the width of v; keep leading dimensions."""
     q, k, v = (x.reshape(3, 2, 2, 5)[..., :3] for x in qkv(5))
     v = torch.cat([v, v.square()], -1)
     yours, lse = block(q, k, v, seen(2, 2))
@@ -66,7 +66,7 @@ def test_a_wider_query_and_value() -> None:
 
 
 def test_a_mask_hides_keys() -> None:
-    """From the weights, and from lse."""
+    """Masked keys count neither in the weights nor in lse."""
     q, k, v = qkv(5)
     mask = torch.ones(5, 5, dtype=torch.bool).tril()
     yours, lse = block(q, k, v, mask)
@@ -76,12 +76,12 @@ def test_a_mask_hides_keys() -> None:
 
 
 def test_large_scores_are_finite() -> None:
-    """Their exponentials are not."""
+    """Results are finite although the exponentials of the scores are not."""
     q, k, v = qkv(4, scale=1e4)
     with unchanged(q=q, k=k, v=v):
         yours, _ = block(q, k, v, seen(4, 4))
     check(yours, F.scaled_dot_product_attention(q, k, v), "scores of ten thousands")
-    # A hidden score may be the largest, and a seen one far below any number that hides.
+    # A masked score may be the largest, and a visible one far below any fill value.
     mask = seen(4, 4).tril()
     with unchanged(mask=mask):
         yours, _ = block(q * 1e8, k, v, mask)
@@ -108,7 +108,7 @@ def test_two_shares(cut: int, scale: float) -> None:
 
 
 def test_three_shares() -> None:
-    """What is merged can be merged again."""
+    """A merged result can be merged again."""
     q, k, v = qkv(6)
     total = block(q, k[..., :2, :], v[..., :2, :], seen(6, 2))
     for at in (2, 4):
@@ -124,52 +124,55 @@ def attended(length: int, causal: str) -> torch.Tensor:
     with unchanged(q=q, k=k, v=v):
         first = ring(q, k, v, causal=causal == "causal")
         again = ring(q, k, v, causal=causal == "causal")
-    assert torch.equal(first, again), "called again, yours returns something else"
+    assert torch.equal(first, again), "yours returns something else when called again"
     return first
 
 
 def check_ranks(results: Any, length: int, causal: str) -> None:
-    """Put the ranks' shares together; count what they have sent, in two calls."""
+    """Assemble the ranks' shares; count what they send in two calls."""
     ranks = len(results)
     q, k, v = qkv(length * ranks)
     right = F.scaled_dot_product_attention(q, k, v, is_causal=causal == "causal")
     for rank, (yours, share) in enumerate(zip(results, right.chunk(ranks, -2), strict=True)):
         check(yours, share, f"{causal}, rank {rank} of {ranks}")
     size = (k.nbytes + v.nbytes) // ranks
-    # Either way round, but the same for all.
+    # In either direction, but the same for all.
     way = -1 if ranks - 1 in {call.peer for call in results.calls[0] if call.name == "send"} else 1
     for rank in range(ranks):
         used = {call.name for call in results.calls[rank]} - {"send", "recv"}
-        assert not used, f"rank {rank}: yours calls {sorted(used)}; expected send and recv alone"
+        assert not used, f"rank {rank}: yours calls {sorted(used)}; expected only send and recv"
         peers = {call.peer for call in results.calls[rank] if call.name == "send"}
-        assert peers <= {(rank + way) % ranks}, f"rank {rank}: yours sends to {peers}, no ring"
+        assert peers <= {(rank + way) % ranks}, (
+            f"rank {rank}: yours sends to {peers}, which is not a ring"
+        )
         bytes_ = results.sent(rank).bytes
         assert bytes_ == 2 * (ranks - 1) * size, (
-            f"rank {rank} of {ranks}: yours sends {bytes_ // 2} bytes for each call, expected "
-            f"{(ranks - 1) * size}: its neighbour needs each share of keys and values but its own"
+            f"rank {rank} of {ranks}: yours sends {bytes_ // 2} bytes per call, expected "
+            f"{(ranks - 1) * size}: its neighbour needs every share of keys and values except its"
+            " own"
         )
 
 
 def test_two_ranks(world: Any) -> None:
-    """Each sees the keys of both."""
+    """Each rank sees the keys of both."""
     check_ranks(world(attended, 2, 3, "full"), 3, "full")
 
 
 def test_two_causal_ranks(world: Any) -> None:
-    """Rank 0 passes keys on that it does not look at."""
+    """Rank 0 passes on keys that it does not use."""
     check_ranks(world(attended, 2, 3, "causal"), 3, "causal")
 
 
 def test_four_causal_ranks(world: Any) -> None:
-    """Each sees its own keys in part, and all of lower ranks."""
+    """Each rank sees part of its own keys, and all keys of lower ranks."""
     check_ranks(world(attended, 4, 2, "causal"), 2, "causal")
 
 
 def test_three_ranks(world: Any) -> None:
-    """A share goes through a rank that did not make it."""
+    """A share passes through a rank that did not create it."""
     check_ranks(world(attended, 3, 2, "full"), 2, "full")
 
 
 def test_one_rank_is_a_ring(world: Any) -> None:
-    """It sends nothing."""
+    """A single rank sends nothing."""
     check_ranks(world(attended, 1, 5, "causal"), 5, "causal")

@@ -1,4 +1,4 @@
-"""Tests of k14_compiled: lines against autograd's engine, and against compiled autograd."""
+"""Tests of k14_compiled: lines compared with autograd's engine and with compiled autograd."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def leaves() -> Leaves:
-    """Return three leaves of irrational float64 values; the last two want a gradient."""
+    """Return three leaves of irrational float64 values; the last two require gradients."""
     numbers = torch.arange(2, 29).double().sqrt().sin()
     x, v, w = (numbers[9 * n : 9 * n + 9].reshape(3, 3).clone() for n in range(3))
     return [x, v.requires_grad_(), w.requires_grad_()]
@@ -45,7 +45,7 @@ def shared(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 
 def squared(x: torch.Tensor, v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """Multiply a value by itself: two results of one node go to one place."""
+    """Multiply a value by itself: two results of one node go to the same input."""
     y = x @ v + w
     return (y * y).sum()
 
@@ -72,7 +72,7 @@ losses = pytest.mark.parametrize("name", LOSSES)
 
 
 def doubled(gradient: torch.Tensor) -> torch.Tensor:
-    """Do what only a hook on the whole gradient does right: it is not linear."""
+    """A nonlinear hook, which is right only on the whole gradient."""
     return gradient.square() + 1
 
 
@@ -86,7 +86,7 @@ def of_engine(name: str, hooked: int | None) -> list[torch.Tensor | None]:
 
 
 def kinds(lines: Any) -> list[str]:
-    """Return what the lines do, as compiled autograd names it."""
+    """Return what the lines do, in compiled autograd's names."""
     return [line.call.name() if line.kind == "node" else line.kind for line in lines]
 
 
@@ -95,7 +95,9 @@ def compare(name: str, every: Leaves, hooked: int | None, times: int = 1) -> Non
     __tracebackhide__ = True
     for leaf, right in zip(every, of_engine(name, hooked), strict=True):
         if right is None:
-            assert leaf.grad is None, f"{name}: yours gives a gradient to what wants none"
+            assert leaf.grad is None, (
+                f"{name}: yours gives a gradient to a tensor that requires none"
+            )
             continue
         assert leaf.grad is not None, f"{name}: yours is None, the engine's {right}"
         assert torch.allclose(leaf.grad, times * right, rtol=1e-12, atol=1e-13), (
@@ -122,7 +124,7 @@ def test_one_product() -> None:
 
 
 def test_nothing_runs_yet() -> None:
-    """While the lines are written, no operator runs and no gradient appears."""
+    """`capture` runs no operator and creates no gradient."""
     x, v, w = leaves()
     loss = chain(x, v, w)
     with forbids(kata, "torch.autograd.grad", "torch.autograd.backward") as mine:
@@ -150,7 +152,7 @@ def test_gradients_of_the_engine(name: str) -> None:
 @losses
 @pytest.mark.parametrize("hooked", [1, 2])
 def test_hooks_see_the_whole_gradient(name: str, hooked: int) -> None:
-    """Also where it comes from several nodes: they are added up first."""
+    """A gradient that comes from several nodes is summed before the hook."""
     every = leaves()
     seen: list[torch.Tensor] = []
 
@@ -161,34 +163,36 @@ def test_hooks_see_the_whole_gradient(name: str, hooked: int) -> None:
     loss = LOSSES[name](*every)
     hooks: Hooks = {every[hooked]: hook}
     lines = capture(loss, hooks)
-    assert len(hooks) == 1, f"{name}: yours leaves {len(hooks)} in `hooks`, expected what was there"
+    assert len(hooks) == 1, (
+        f"{name}: yours leaves {len(hooks)} entries in `hooks`, expected it unchanged"
+    )
     replay(lines, torch.ones((), dtype=torch.float64))
     assert len(seen) == 1, f"{name}: yours calls the hook {len(seen)} times, expected 1"
     compare(name, every, hooked)
     loss.backward()
-    assert len(seen) == 1, f"{name}: yours registers the hook on the leaf, expected a line only"
+    assert len(seen) == 1, f"{name}: yours registers the hook on the leaf, expected only a line"
 
 
 @losses
 def test_lines_run_again(name: str) -> None:
-    """A program is no run: replayed twice, gradients add up; early lines give the same."""
+    """Lines can be replayed: twice adds gradients up, and early lines give the same."""
     every = leaves()
     hooks: Hooks = {every[1]: doubled}
     lines = capture(LOSSES[name](*every), hooks)
     before = list(lines)
     replay(lines, torch.ones((), dtype=torch.float64))
     replay(early(lines), torch.ones((), dtype=torch.float64))
-    assert lines == before, "`early` of yours changes the list that it was given"
+    assert lines == before, "your `early` changes its argument"
     compare(name, every, 1, times=2)
 
 
 @losses
 def test_each_comes_right_behind_what_it_needs(name: str) -> None:
-    """Between an accumulation and the last line it needs there are no nodes."""
+    """No nodes come between an accumulation and the last line it needs."""
     every = leaves()
     lines = capture(LOSSES[name](*every), {every[1]: doubled, every[2]: doubled})
     called = [line.kind for line in lines].count("hook")
-    assert called == 2, f"yours has {called} hooks, expected 2, of two leaves: {kinds(lines)}"
+    assert called == 2, f"yours has {called} hooks, expected 2, one per leaf: {kinds(lines)}"
     yours = early(lines)
     assert sorted(map(id, yours)) == sorted(map(id, lines)), (
         f"yours: {kinds(yours)}, expected the same lines in another order: {kinds(lines)}"
@@ -206,11 +210,11 @@ def test_each_comes_right_behind_what_it_needs(name: str) -> None:
             between = yours[max(needed) + 1 : place]
             assert all(each.kind != "node" for each in between), (
                 f"yours: {kinds(yours)}; line {place} needs line {max(needed)}, and "
-                f"{kinds(between)} stand between: expected no node"
+                f"{kinds(between)} come between: expected no node"
             )
 
 
-# PyTorch asks a tensor of its own for its gradient.
+# PyTorch reads .grad of one of its own tensors.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 @pytest.mark.parametrize("hooked", [1, 2])
 def test_compiled_autograd_writes_the_same(hooked: int) -> None:
@@ -222,7 +226,7 @@ def test_compiled_autograd_writes_the_same(hooked: int) -> None:
 
 
 def written_by_pytorch(hooked: int) -> list[str]:
-    """Return what compiled autograd has in its graph, in its order."""
+    """Return the calls in compiled autograd's graph, in order."""
     from torch._dynamo import compiled_autograd  # noqa: PLC0415 - takes seconds
 
     graphs: list[Any] = []

@@ -1,4 +1,4 @@
-"""Tests of k15_mfu: a decoder of the same shapes runs under PyTorch's FLOP counter."""
+"""Tests of k15_mfu: compared with a decoder of the same shapes under PyTorch's FLOP counter."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Block(nn.Module):
 
 @cache
 def measured(model: Model, again: str = "") -> tuple[int, int, int]:
-    """Return a token's FLOPs, those of them without parameters, and how many weights there are."""
+    """Return the FLOPs per token, those without weights, and the number of weights."""
     embedding = nn.Embedding(model.vocab, model.width)
     blocks = [Block(model.width, model.hidden) for _ in range(model.layers)]
     head = nn.Linear(model.width, model.vocab, bias=False)
@@ -64,13 +64,13 @@ def measured(model: Model, again: str = "") -> tuple[int, int, int]:
 
 def check(yours: float, right: float, what: str, why: str) -> None:
     """Compare a count with PyTorch's."""
-    assert type(yours) is int, f"{what}: yours is a {type(yours).__name__}, expected a whole number"
+    assert type(yours) is int, f"{what}: yours is a {type(yours).__name__}, expected an int"
     assert yours == right, f"{what}: yours {yours}, PyTorch's {right}: {why}"
 
 
 @models
 def test_parameters(model: Model) -> None:
-    """Those of the linear layers."""
+    """The weights of the linear layers."""
     with forbids(kata) as mine:
         yours = mine.parameters(model)
     right = measured(model)[2]
@@ -79,7 +79,7 @@ def test_parameters(model: Model) -> None:
 
 @models
 def test_model_flops(model: Model) -> None:
-    """A step without checkpoints, by FlopCounterMode, for each token."""
+    """A step without checkpoints, per token, by FlopCounterMode."""
     with forbids(kata) as mine:
         yours = mine.model_flops(model)
     check(yours, measured(model)[0], f"{model}", "6 N, and the two products of attention")
@@ -87,7 +87,7 @@ def test_model_flops(model: Model) -> None:
 
 @models
 def test_attention_share(model: Model) -> None:
-    """The products that FlopCounterMode counts as bmm: no weight is in them."""
+    """The products that FlopCounterMode counts as bmm, which contain no weight."""
     total, bare, _ = measured(model)
     with forbids(kata) as mine:
         yours = mine.attention_share(model)
@@ -97,7 +97,7 @@ def test_attention_share(model: Model) -> None:
 
 
 def test_a_long_context_is_attention() -> None:
-    """The model of the brief: 6ND sees a sixth."""
+    """The model of the brief: 6ND counts only a sixth."""
     with forbids(kata) as mine:
         yours = mine.attention_share(LONG)
     assert 0.8 < yours < 0.9, f"{LONG}: yours {yours:.3f}, expected more than four fifths"
@@ -118,7 +118,7 @@ def test_hardware_flops(model: Model) -> None:
 
 @models
 def test_utilization(model: Model) -> None:
-    """Tokens per second times FLOPs of a token: what the model needs, and what was computed."""
+    """Tokens per second times FLOPs per token, needed or computed, divided by the peak."""
     needed, computed = measured(model)[0], measured(model, "again")[0]
     with forbids(kata) as mine:
         mfu, hfu = mine.utilization(model, 3.5, 700.0)

@@ -1,4 +1,4 @@
-"""Tests of k16_slow_link: sixty-four ranks on a simulated clock, whose faults are known."""
+"""Tests of k16_slow_link: sixty-four simulated ranks with known faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from katas.lecture14.k16_slow_link import wrong_rank
 
 STAGES = 8
 RANKS = STAGES * STAGES
-# What the wrong rank says, instead of what the others say. In an earlier step all say it.
+# What the wrong rank calls instead of what the others call; in an earlier step all call it.
 LIES: dict[str, dict[str, Any]] = {
     "sizes": {"input_sizes": [[512]]},
     "name": {"profiling_name": "nccl:reduce_scatter_tensor_coalesced"},
@@ -33,14 +33,14 @@ class Run:
         self.stuck: set[int] = set()
         self.entries: list[list[dict[str, Any]]] = [[] for _ in range(RANKS)]
         self.numbers: dict[tuple[int, str, bool], int] = {}
-        # It computes slowly, and makes its neighbours wait; no link is to blame.
+        # This rank computes slowly and makes its neighbours wait; no link is to blame.
         self.lazy = self.dice.choice([rank for rank in range(RANKS) if rank not in slow])
-        # Some transfers take long, for no reason that stays.
+        # Some transfers take long for a transient reason.
         links = [(a, a + 1) for a in range(RANKS) if (a + 1) % STAGES]
         self.hiccups = {(self.dice.choice(links), step) for step in range(6) for _ in range(2)}
 
     def note(self, rank: int, group: tuple[str, str], name: str, *, p2p: bool) -> dict[str, Any]:
-        """Record that a rank calls something."""
+        """Record a rank's call."""
         key = rank, group[0], p2p
         self.numbers[key] = self.numbers.get(key, 0) + 1
         entry = {
@@ -85,7 +85,7 @@ class Run:
         # The slow link is fast now and then.
         slow = (source, target) == self.slow and step != 3
         took = self.dice.randrange(900, 1100) + 2500 * slow
-        # One hiccup is longer than all that is slow.
+        # One hiccup is longer than any slow transfer.
         took += 40000 * (((low, low + 1), step) in self.hiccups and source == low)
         began = max(self.now[rank] for rank in ready)
         for rank in ready:
@@ -110,7 +110,7 @@ class Run:
             self.end(rank, entries[rank], began, began + self.dice.randrange(3000, 3300))
 
     def step(self, number: int, *, lies: bool = False) -> None:
-        """Forward and backward of each pipeline, and a reduction for each stage."""
+        """Run forward and backward of each pipeline, and a reduction for each stage."""
         for first in range(0, RANKS, STAGES):
             pipeline = range(first, first + STAGES)
             for way in (pipeline, range(first + STAGES - 1, first - 1, -1)):
@@ -122,7 +122,7 @@ class Run:
             self.reduce(stage, number, lies=lies)
 
     def dumps(self) -> list[dict[str, Any]]:
-        """Return what each rank dumps: its last calls, of one recorder more than of another."""
+        """Return each rank's dump of its latest calls; some recorders hold more than others."""
         return [
             {"version": "2.10", "entries": mine[self.dice.randrange(4) :]} for mine in self.entries
         ]
@@ -150,7 +150,7 @@ cases = pytest.mark.parametrize("case", CASES, ids=lambda case: f"run {case[0]}"
 
 @pytest.mark.given
 def test_pytorch_reads_these_records() -> None:
-    """The names are those that PyTorch's own reader of flight records knows."""
+    """PyTorch's own reader of flight records knows these names."""
     from torch.distributed.flight_recorder.components.types import Op  # noqa: PLC0415 - takes long
 
     members = {str(100 + low): {low, low + 1} for low in range(RANKS)}
@@ -161,7 +161,7 @@ def test_pytorch_reads_these_records() -> None:
 
 
 def test_entries_of_one_call() -> None:
-    """Two ranks, of which one has lost its first call: numbers match them, places do not."""
+    """Two ranks, one of which lost its first call: numbers match the calls, positions do not."""
     run = Run(1, (0, 1), 5, "sizes")
     for number in range(3):
         run.transfer(0, 1, number)
@@ -169,13 +169,15 @@ def test_entries_of_one_call() -> None:
     both = [{"entries": run.entries[0][2:]}, {"entries": run.entries[1]}]
     yours = {key: sorted(entries) for key, entries in matched(both, p2p=True).items()}
     expected = {("100", 1): [1], ("100", 2): [0, 1], ("100", 3): [0, 1]}
-    assert yours == expected, f"transfers, and who has each: yours {yours}, expected {expected}"
+    assert yours == expected, (
+        f"transfers, and which ranks have each: yours {yours}, expected {expected}"
+    )
     found = matched(both, p2p=True)["100", 2]
     assert found[0] is run.entries[0][2], f"rank 0's entry: yours {found[0]}, expected the dump's"
 
 
 def test_groups_count_for_themselves() -> None:
-    """Each has a collective of number 1, and transfers are no collectives."""
+    """Each group has a collective number 1, and transfers are numbered separately."""
     run = Run(1, (0, 1), 5, "sizes")
     run.step(0)
     yours = matched([{"entries": mine} for mine in run.entries], p2p=False)
@@ -184,12 +186,14 @@ def test_groups_count_for_themselves() -> None:
         f"collectives: yours {sorted(yours)}, expected {sorted(expected)}"
     )
     members = sorted(yours["3", 1])
-    assert members == list(range(2, RANKS, STAGES)), f"group 3: yours {members}, expected its eight"
+    assert members == list(range(2, RANKS, STAGES)), (
+        f"group 3: yours {members}, expected its eight ranks"
+    )
 
 
 @cases
 def test_the_wrong_rank(case: tuple[int, tuple[int, int], int, str]) -> None:
-    """All others of the 64 hang because of it."""
+    """One rank makes all others of the 64 hang."""
     dumps = hung(*case)
     yours, right = wrong_rank(dumps), case[2]
     waiting = sum(not dump["entries"][-1]["retired"] for dump in dumps)
@@ -201,7 +205,7 @@ def test_the_wrong_rank(case: tuple[int, tuple[int, int], int, str]) -> None:
 
 @cases
 def test_the_slow_link(case: tuple[int, tuple[int, int], int, str]) -> None:
-    """Neither behind the rank that computes slowly, nor where a single transfer took long."""
+    """Not the link of a slowly computing rank, nor a link with a single long transfer."""
     run = Run(*case)
     yours, right = slow_link(hung(*case)), case[1]
     excuse = "its direction is the other" if yours[::-1] == right else "see time_created_ns"
@@ -216,7 +220,7 @@ def test_the_slow_link(case: tuple[int, tuple[int, int], int, str]) -> None:
 
 
 def test_what_has_no_partner_or_no_end_is_no_transfer() -> None:
-    """A transfer that one end has lost, and one that hangs, say nothing of a link."""
+    """A transfer that one end lost, or that hangs, says nothing about a link."""
     run = Run(1, (0, 1), 5, "sizes")
     for number in (10, 11, 12):
         run.transfer(0, 1, number)
@@ -236,7 +240,7 @@ def test_what_has_no_partner_or_no_end_is_no_transfer() -> None:
 
 
 def test_a_link_ends_when_both_ends_have() -> None:
-    """The later of both ends counts, as the later of both calls does."""
+    """The later end counts, as the later call does."""
     run = Run(1, (0, 1), 5, "sizes")
     for source, late in ((8, 0), (16, 600)):
         for number in range(3):
