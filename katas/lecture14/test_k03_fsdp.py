@@ -517,7 +517,7 @@ def test_each_gradient_is_reduced_when_it_is_there(world: World) -> None:
 
 @five
 def test_the_next_layer_is_on_its_way(world: World) -> None:
-    """While a layer computes, the next one is gathered: to the right in forward, else to the left."""
+    """While a layer computes, the next is gathered: to the right in forward, left in backward."""
     for rank, found in enumerate(world(trained, 2)):
         for what, number, whole in found["log"]:
             other = number + 1 if what == "forward" else number - 1

@@ -133,7 +133,7 @@ def test_norms_of_each_type(world: World) -> None:
 
 
 def test_what_is_replicated_counts_one_time(world: World) -> None:
-    """Every rank has a replicated gradient in full: summed over ranks, it would count repeatedly."""
+    """Every rank has a replicated gradient in full; a sum over ranks would count it repeatedly."""
     compare_norms(world, 2, *setting(), "with a replicated gradient: it is added after the ranks")
 
 

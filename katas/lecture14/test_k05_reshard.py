@@ -1,4 +1,4 @@
-"""Tests of k05_reshard: torch.distributed.checkpoint plans the same reads and loads the same data."""
+"""Tests of k05_reshard: torch.distributed.checkpoint plans and loads the same."""
 
 from __future__ import annotations
 

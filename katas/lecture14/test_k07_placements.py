@@ -1,4 +1,4 @@
-"""Tests of k07_placements: each rule is tried on plain tensors, and all are compared with DTensor."""
+"""Tests of k07_placements: rules are tried on plain tensors and compared with DTensor."""
 
 from __future__ import annotations
 

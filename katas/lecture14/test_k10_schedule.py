@@ -1,4 +1,4 @@
-"""Tests of k10_schedule: compared with PyTorch's interleaved schedule and its messages, and simulated."""
+"""Tests of k10_schedule: PyTorch's interleaved schedule, its messages, and a simulation."""
 
 from __future__ import annotations
 

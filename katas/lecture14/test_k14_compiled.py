@@ -72,7 +72,7 @@ losses = pytest.mark.parametrize("name", LOSSES)
 
 
 def doubled(gradient: torch.Tensor) -> torch.Tensor:
-    """A nonlinear hook, which is right only on the whole gradient."""
+    """Square and add 1: not linear, so only right on the whole gradient."""
     return gradient.square() + 1
 
 

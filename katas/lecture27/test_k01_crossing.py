@@ -1,4 +1,4 @@
-"""Tests of k01_crossing: the test raises, PyTorch carries, and you say what it was."""
+"""Tests of k01_crossing: exceptions travel through PyTorch, and you read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Boom(Exception):  # noqa: N818 - a name that no message of PyTorch holds
-    """What the functions raise."""
+    """The exception that the functions raise."""
 
 
 def pay() -> None:
@@ -40,10 +40,10 @@ def through_script(f: Callable[[], object]) -> None:
         f()
         return x
 
-    # TorchScript reads no annotation that is a string.
+    # TorchScript does not read string annotations.
     leave.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
     with warnings.catch_warnings():
-        # TorchScript is old, and says so.
+        # TorchScript warns that it is deprecated.
         warnings.simplefilter("ignore")
         ignored = torch.jit.ignore(leave)
 
@@ -64,7 +64,7 @@ def carried(road: Callable[[Callable[[], object]], object], f: Callable[[], obje
 
 
 def check(error: Exception, expected: tuple[str, str]) -> None:
-    """Compare, and show what your function has read."""
+    """Compare, and show the text that your function read."""
     __tracebackhide__ = True
     yours = raised(error)
     says = f"yours {yours}, expected {expected}, of this {type(error).__name__}:\n{error}"
@@ -73,19 +73,19 @@ def check(error: Exception, expected: tuple[str, str]) -> None:
 
 @pytest.mark.given
 def test_the_roads() -> None:
-    """One carries the exception, the other two its text."""
+    """One path carries the exception, the other two carry its text."""
     roads = (through_hook, through_future, through_script)
     kinds = [type(carried(road, withdraw)) for road in roads]
     assert kinds == [Boom, RuntimeError, RuntimeError], f"PyTorch's {kinds}"
 
 
 def test_a_hook() -> None:
-    """The exception itself: autograd keeps it while its engine unwinds."""
+    """The exception itself: autograd preserves it while the engine unwinds."""
     check(carried(through_hook, pay), ("Boom", "withdraw"))
 
 
 def test_a_future() -> None:
-    """A text, whose calls come in the opposite order to a traceback's."""
+    """A text with its calls in the opposite order of a traceback."""
     check(carried(through_future, pay), ("Boom", "withdraw"))
     name = f"Boom{secrets.randbelow(10**6)}"
 
@@ -96,12 +96,12 @@ def test_a_future() -> None:
 
 
 def test_torchscript() -> None:
-    """A text with another prefix, after TorchScript's own traceback."""
+    """A text with a different prefix, after TorchScript's own traceback."""
     check(carried(through_script, pay), ("Boom", "withdraw"))
 
 
 def test_a_runtime_error_may_be_one() -> None:
-    """Some RuntimeErrors are what was raised, and a message may look like the beginning of one."""
+    """Some RuntimeErrors are the original; a message may also look like the beginning of a text."""
 
     def refuse() -> None:
         raise RuntimeError("callback: ValueError: no")
@@ -116,13 +116,13 @@ def test_a_function_without_a_name() -> None:
 
 
 def test_a_road_within_a_road() -> None:
-    """Two futures: the text is in the text. The first exception counts."""
+    """Two futures: one text is inside the other. The first exception counts."""
     check(carried(through_future, lambda: through_future(pay)), ("Boom", "withdraw"))
     check(carried(through_future, lambda: through_hook(pay)), ("Boom", "withdraw"))
 
 
 def test_what_came_before() -> None:
-    """An exception raised from another: the one that reached C++ counts, in words and itself."""
+    """An exception raised from another: the one that reached C++ counts, as object and as text."""
 
     def wrap() -> None:
         try:

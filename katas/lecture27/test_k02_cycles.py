@@ -1,4 +1,4 @@
-"""Tests of k02_cycles: the test hears of a death by a callback, and compares."""
+"""Tests of k02_cycles: compared with what a weak reference's callback reports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kept() -> Thing:
 
 
 def old() -> Thing:
-    """Return a cycle that has outlived three collections: a quick one leaves it alone."""
+    """Return a cycle that has survived three collections, so a quick one skips it."""
     thing = Thing(itself=True)
     for _ in range(3):
         gc.collect()
@@ -44,12 +44,12 @@ def old() -> Thing:
 
 
 def state() -> tuple[object, ...]:
-    """Return what else can be set on the collector, and what it has put aside."""
+    """Return the collector's other settings, and what it has set aside."""
     return gc.get_threshold(), gc.get_debug(), gc.get_freeze_count(), len(gc.garbage)
 
 
 def measured(make: Callable[[], object]) -> str:
-    """Return when a callback says that the object has gone."""
+    """Return when a callback reports that the object is gone."""
     gone: list[int] = []
     with collector_off():
         watch = weakref.finalize(make(), gone.append, 1)
@@ -61,10 +61,10 @@ def measured(make: Callable[[], object]) -> str:
 
 
 def check(name: str, make: Callable[[], object]) -> None:
-    """Compare."""
+    """Compare your answer with the callback's."""
     __tracebackhide__ = True
     with warnings.catch_warnings():
-        # PyTorch warns of the cycle that create_graph makes.
+        # PyTorch warns about the cycle that create_graph makes.
         warnings.simplefilter("ignore")
         yours, expected = fate(make), measured(make)
     assert yours == expected, f"{name}: yours {yours!r}, expected {expected!r}"
@@ -76,24 +76,24 @@ def test_without_a_cycle() -> None:
 
 
 def test_a_cycle() -> None:
-    """It refers to itself, and it may be old."""
+    """An object that refers to itself, and may be old."""
     check("a cycle", lambda: Thing(itself=True))
     check("an old cycle", old)
 
 
 def test_what_is_held() -> None:
-    """A list that lives on has it."""
+    """A list that stays alive holds it."""
     check("an element of a list", kept)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_pytorch(name: str) -> None:
-    """Your answer for each of CASES is what a callback says."""
+    """Your answer for each of CASES agrees with a callback."""
     check(name, CASES[name])
 
 
 def test_make_is_called_one_time() -> None:
-    """What it returns may be large."""
+    """The returned object may be large, so call make once."""
     calls: list[int] = []
 
     def make() -> Thing:
@@ -106,7 +106,7 @@ def test_make_is_called_one_time() -> None:
 
 @pytest.mark.parametrize("on", [True, False], ids=["on", "off"])
 def test_the_collector_is_as_it_was(on: bool) -> None:  # noqa: FBT001 - a parameter
-    """On or off, also where make raises; nothing is frozen, and nothing in gc.garbage."""
+    """On or off, even if make raises; nothing is frozen, and gc.garbage is empty."""
     was, before = gc.isenabled(), state()
     try:
         (gc.enable if on else gc.disable)()
@@ -118,13 +118,13 @@ def test_the_collector_is_as_it_was(on: bool) -> None:  # noqa: FBT001 - a param
         after, left = gc.isenabled(), state()
     finally:
         (gc.enable if was else gc.disable)()
-    assert after == on, f"the collector was {on}, and yours leaves it {after}; True is on"
+    assert after == on, f"the collector was {on}, but yours leaves it {after} (True means on)"
     says = f"thresholds, debug, frozen, garbage: yours leaves {left}, expected {before}"
     assert left == before, says
 
 
 def test_it_does_not_run_meanwhile() -> None:
-    """A busy make would have it run by itself, and a cycle would be gone at once."""
+    """A busy make could trigger the collector, and a cycle would seem freed immediately."""
     seen: list[bool] = []
 
     def make() -> Thing:

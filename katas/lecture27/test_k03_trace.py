@@ -1,4 +1,4 @@
-"""Tests of k03_trace: a few lines by hand, then a trace that PyTorch has written."""
+"""Tests of k03_trace: a few lines by hand, then a trace written by PyTorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from plugins.kit import build_folder
 
 PREFIX = "V1125 17:06:18.846000 7 torch/_dynamo/utils.py:2350] "
 WHERE = "look at torch/_logging/_internal.py"
-# What is traced. It breaks at two lines; `helper` is first inlined, then compiled by itself.
+# The traced program. It breaks at two lines; `helper` is first inlined, then compiled separately.
 PROGRAM = """
 import torch
 
@@ -48,7 +48,7 @@ PRINT, IF = (PROGRAM.split("\n").index(line) + 1 for line in PROGRAM.split("\n")
 
 @pytest.fixture(scope="module")
 def trace(request: pytest.FixtureRequest) -> Path:
-    """Return a trace of PROGRAM, which takes seconds: it is made one time for each PyTorch."""
+    """Return a trace of PROGRAM, which takes seconds, so it is made once per PyTorch version."""
     folder, _ = build_folder(request.config.rootpath)
     key = "\n".join([PROGRAM, Path(__file__).read_text("utf-8"), torch.__version__, sys.version])
     file = folder / f"trace-{hashlib.sha256(key.encode()).hexdigest()[:16]}.log"
@@ -99,25 +99,25 @@ def test_headers() -> None:
 
 
 def test_payloads() -> None:
-    """Each belongs to the header before it; blank lines and tabs of its own stay."""
+    """A payload belongs to the header before it; its own blank lines and tabs stay."""
     payload = "def f():\n\treturn 1\n\n\tpass\n"
     text = record(a={}, payload=payload) + record(b={}) + record(c={}, payload="x")
     check_entries(text, [Entry({"a": {}}, payload), Entry({"b": {}}, ""), Entry({"c": {}}, "x")])
 
 
 def test_what_text_may_hold() -> None:
-    """A header with "] ", the prefix of a rank, a page break in a payload."""
+    """A header containing "] ", a rank prefix, a page break in a payload."""
     text = "[rank0]:" + record(a="x[0] + 1] {", payload="1\x0c2\u20283\r")
     check_entries(text, [Entry({"a": "x[0] + 1] {"}, "1\x0c2\u20283\r")])
 
 
 def test_an_empty_trace() -> None:
-    """Nothing was compiled."""
+    """An empty trace has no entries."""
     check_entries("", [])
 
 
 def test_the_function_of_a_compile_id() -> None:
-    """The last frame of its first stack; its file is a number."""
+    """The last frame of its first stack; the file is given by number."""
     inner = {"line": 5, "name": "step", "filename": 1}
     outer = {"line": 9, "name": "<module>", "filename": 0, "loc": "step(x)"}
     text = record(str=["main.py", 0]) + record(str=["train.py", 1])
@@ -128,7 +128,7 @@ def test_the_function_of_a_compile_id() -> None:
 
 
 def test_a_line_that_breaks() -> None:
-    """Two compilations broke at one line, one of them again; others have no line."""
+    """Two compilations broke at one line, one of them twice; other entries name no line."""
     reason = {"name": "dynamo_graph_break_reason", "encoding": "string"}
     head = "Graph break in user code at "
     text = record(artifact={"name": "torch_version"}, payload=head + "x.py:1")
@@ -144,10 +144,10 @@ def test_a_line_that_breaks() -> None:
 @pytest.mark.given
 @pytest.mark.time_limit(60)
 def test_the_format(trace: Path) -> None:
-    """PyTorch writes what the brief says."""
+    """PyTorch writes the format that the brief describes."""
     text = trace.read_text("utf-8")
     for word in ('"dynamo_start": {"stack"', "\tGraph break in user code at ", '{"str": ["'):
-        assert word in text, f"PyTorch's trace has no {word!r}; {WHERE}"
+        assert word in text, f"PyTorch's trace lacks {word!r}; {WHERE}"
 
 
 def test_every_payload_has_its_digest(trace: Path) -> None:
@@ -157,12 +157,12 @@ def test_every_payload_has_its_digest(trace: Path) -> None:
     for entry in log:
         digest = hashlib.md5(entry.payload.encode(), usedforsecurity=False).hexdigest()
         right = entry.header.get("has_payload", digest if not entry.payload else "none")
-        says = f"yours has another payload than PyTorch's, of {entry.header}:\n{entry.payload!r}"
+        says = f"your payload is not PyTorch's for {entry.header}:\n{entry.payload!r}"
         assert digest == right, says
 
 
 def test_the_functions_of_the_program(trace: Path) -> None:
-    """Every compile id that PyTorch has metrics of; the names are those in the metrics."""
+    """Every compile id with metrics in the trace, under the names from the metrics."""
     log = entries(trace.read_text("utf-8"))
     metrics = [e.header["compilation_metrics"] for e in log if "compilation_metrics" in e.header]
     right = {
@@ -176,21 +176,21 @@ def test_the_functions_of_the_program(trace: Path) -> None:
 
 
 def test_the_lines_that_break_the_program(trace: Path) -> None:
-    """Where the program prints, and where it looks at a value."""
+    """Where the program prints, and where it reads a value."""
     found = breaks(entries(trace.read_text("utf-8")))
     yours = {int(place.rpartition(":")[2]): ids for place, ids in found.items()}
     assert yours.keys() == {PRINT, IF}, f"lines: yours {[*yours]}, expected {[PRINT, IF]}\n{found}"
     says = "the print breaks step and helper, and step again for another size"
     assert len(yours[PRINT]) >= 3, f"yours {yours[PRINT]}, expected three or more: {says}"
-    assert len(yours[IF]) == 1, f"yours {yours[IF]}, expected one: choose is compiled one time"
+    assert len(yours[IF]) == 1, f"yours {yours[IF]}, expected one: choose is compiled once"
 
 
 @pytest.mark.backend("tlparse")
 def test_tlparse(trace: Path, tmp_path: Path) -> None:
-    """It has a page of a graph break for the same compile ids."""
+    """It writes a graph break page for the same compile ids."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     tool = shutil.which("tlparse", path=path)
-    assert tool, "tlparse is on no path"
+    assert tool, "tlparse is not on the path"
     out = tmp_path / "out"
     subprocess.run(  # noqa: S603 - tlparse
         [tool, trace, "-o", out, "--no-browser"], check=True, capture_output=True, timeout=50

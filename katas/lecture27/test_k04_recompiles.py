@@ -1,4 +1,4 @@
-"""Tests of k04_recompiles: graphs are counted, and PyTorch's log says which guards failed."""
+"""Tests of k04_recompiles: graphs are counted, and PyTorch's log names the guards that failed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.time_limit(60)
 
 
 class Reports(logging.Handler):
-    """Keeps what PyTorch logs of recompilations."""
+    """Collects what PyTorch logs about recompilations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Reports(logging.Handler):
 
 @pytest.fixture
 def reports(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Return the guards that failed so far, in a world without compiled code."""
+    """Return the guards that failed so far, starting without compiled code."""
     import torch._dynamo.guards  # noqa: PLC0415 - takes seconds
     from torch._logging import set_logs  # type: ignore[attr-defined, unused-ignore]  # noqa: PLC0415
 
@@ -69,7 +69,7 @@ def values(*sizes: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 
 
 def counter(graphs: list[torch.fx.GraphModule]) -> Callable[..., Any]:
-    """Return torch.compile with a backend of the test's own."""
+    """Return torch.compile with the test's own backend."""
 
     def backend(graph: torch.fx.GraphModule, _: object) -> Any:
         graphs.append(graph)
@@ -86,20 +86,20 @@ def same(yours: torch.Tensor, expected: torch.Tensor, what: str) -> None:
 
 
 def one_graph(graphs: list[torch.fx.GraphModule], reports: list[str]) -> torch.fx.GraphModule:
-    """Check that there is one graph, with sin and a product."""
+    """Check that there is a single graph, with sin and a product."""
     __tracebackhide__ = True
     guards = "\n".join(reports) or "(none)"
     says = f"yours compiles {len(graphs)} graphs, expected 1; the guards that failed:\n{guards}"
     assert len(graphs) == 1, says
     called = [str(getattr(n.target, "__name__", n.target)) for n in graphs[0].graph.nodes]
     for name in ("sin", "mul"):
-        missing = f"yours compiles a graph without {name}, expected all of the work:\n{called}"
+        missing = f"yours compiles a graph without {name}, expected all the work in it:\n{called}"
         assert name in called or f"i{name}" in called, missing
     return graphs[0]
 
 
 def test_the_counting_backend(reports: list[str]) -> None:
-    """A graph for each size until the second: PyTorch then makes the size a symbol."""
+    """One graph for the first size, another for all others: the size becomes a symbol."""
     yours: list[torch.fx.GraphModule] = []
     theirs: list[torch.fx.GraphModule] = []
     for graphs, compiles in (
@@ -120,7 +120,7 @@ def test_the_counting_backend(reports: list[str]) -> None:
 
 
 def test_steps(reports: list[str]) -> None:
-    """Six calls, and the count goes on from call to call."""
+    """Six calls, with the count continuing from call to call."""
     graphs: list[torch.fx.GraphModule] = []
     model = Steps()
     compiled = counter(graphs)(model)
@@ -130,7 +130,7 @@ def test_steps(reports: list[str]) -> None:
 
 
 def test_steps_of_two_modules(reports: list[str]) -> None:
-    """Each Module has a count of its own; a result stays as it is when the count goes on."""
+    """Each Module has its own count; a result does not change when the count increases."""
     graphs: list[torch.fx.GraphModule] = []
     first, second = (counter(graphs)(Steps()) for _ in range(2))
     early = first(values(5))
@@ -138,26 +138,26 @@ def test_steps_of_two_modules(reports: list[str]) -> None:
     same(second(values(5)), values(5).sin(), "call 1 of the second Module")
     same(early, values(5).sin(), "the result of call 1, after call 2")
     single = Steps()(values(5, dtype=torch.float32))
-    assert single.dtype == torch.float32, f"yours is {single.dtype}, expected torch.float32 as x is"
+    assert single.dtype == torch.float32, f"yours is {single.dtype}, expected torch.float32 like x"
     assert len(graphs) <= 2, f"yours compiles {len(graphs)} graphs for two Modules; {reports}"
 
 
 def test_steps_then_a_backward(reports: list[str]) -> None:
-    """A product saves its factors: what is saved is not written to."""
+    """A product saves its factors, so do not write to them."""
     graphs: list[torch.fx.GraphModule] = []
     model, x = counter(graphs)(Steps()), values(5).requires_grad_()
     loss = (model(x) + model(x)).sum()
     try:
         (yours,) = torch.autograd.grad(loss, x)
     except RuntimeError as error:
-        pytest.fail(f"yours writes to what the first call has saved for backward:\n{error}")
+        pytest.fail(f"yours writes to a tensor that the first call saved for backward:\n{error}")
     says = "the gradient of two calls: yours is not 3 cos(x)\n".__add__
     torch.testing.assert_close(yours, 3 * x.detach().cos(), rtol=0, atol=1e-12, msg=says)
     one_graph(graphs, reports)
 
 
 def test_rows(reports: list[str]) -> None:
-    """Four batch sizes, and the other size stays a constant."""
+    """Four batch sizes; the other size stays a constant."""
     graphs: list[torch.fx.GraphModule] = []
     f = rows(counter(graphs))
     for n in (3, 2, 7, 5):
@@ -170,12 +170,12 @@ def test_rows(reports: list[str]) -> None:
     ]
     (shape,) = [shape for shape in shapes if len(shape) == 2]
     assert isinstance(shape[1], int), (
-        f"yours makes the shape {tuple(shape)}, expected the second size to be the number 4"
+        f"in your graph the shape is {tuple(shape)}, expected the second size to be the number 4"
     )
 
 
 def test_convert(reports: list[str]) -> None:
-    """Four units; a factor has more digits than float32."""
+    """Four units; the factors have more digits than float32 holds."""
     graphs: list[torch.fx.GraphModule] = []
     f = convert(counter(graphs))
     for unit, metres in METRES.items():
@@ -185,7 +185,7 @@ def test_convert(reports: list[str]) -> None:
 
 
 def test_convert_float32(reports: list[str]) -> None:
-    """A factor in a tensor leaves the dtype alone."""
+    """A factor in a tensor does not change the dtype."""
     graphs: list[torch.fx.GraphModule] = []
     f = convert(counter(graphs))
     x = values(5, dtype=torch.float32)
@@ -207,7 +207,7 @@ def test_layout(reports: list[str]) -> None:
 
 @pytest.mark.given
 def test_what_they_cost(reports: list[str]) -> None:
-    """PyTorch makes a graph of each string: a guard compares it."""
+    """PyTorch makes a graph for each string, because a guard compares it."""
     graphs: list[torch.fx.GraphModule] = []
     f = counter(graphs)(lambda x, unit: x * METRES[unit])
     for unit in METRES:

@@ -1,4 +1,4 @@
-"""Tests of k05_minifier: lists first, then graphs, then PyTorch's minifier beside yours."""
+"""Tests of k05_minifier: first lists, then graphs, then a comparison with PyTorch's minifier."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A search that never ends is stopped by the questions it asks, or by the clock.
+# A search that never ends is stopped by a limit on its questions, or by the clock.
 quick = pytest.mark.time_limit(5)
 
 
 def asked_of(items: list[T], fails: Callable[[list[T]], bool]) -> Callable[[list[T]], bool]:
-    """Return `fails`, for parts of `items` in their order, and not for ever."""
+    """Return a `fails` that accepts ordered parts of `items` and limits the questions."""
     place = {item: number for number, item in enumerate(items)}
     questions = 0
 
@@ -44,9 +44,11 @@ def asked_of(items: list[T], fails: Callable[[list[T]], bool]) -> Callable[[list
         nonlocal questions
         questions += 1
         bar = 2 * len(items) ** 2 + 20
-        assert questions <= bar, f"yours asks {questions} times of {len(items)} items: no end"
+        assert questions <= bar, (
+            f"yours asks {questions} times about {len(items)} items: it does not end"
+        )
         places = [place[item] for item in part]
-        says = f"yours asks of {part}, expected a part of {items}, in its order"
+        says = f"yours asks about {part}, expected a part of {items}, in order"
         assert all(a < b for a, b in pairwise(places)), says
         return fails(part)
 
@@ -54,11 +56,11 @@ def asked_of(items: list[T], fails: Callable[[list[T]], bool]) -> Callable[[list
 
 
 def limited(fails: Callable[..., bool]) -> Callable[[fx.GraphModule, list[torch.Tensor]], bool]:
-    """Return `fails`, for at most as many questions as any search needs."""
+    """Return a `fails` for at most as many questions as any search needs."""
     questions = iter(range(400))
 
     def ask(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
-        assert next(questions, None) is not None, "yours asks 400 times, expected an end"
+        assert next(questions, None) is not None, "yours asks 400 times: it does not end"
         return fails(module, inputs)
 
     return ask
@@ -92,7 +94,7 @@ def names(module: fx.GraphModule) -> list[str]:
 
 @quick
 def test_an_item_that_matters() -> None:
-    """One of eight."""
+    """One of eight items matters."""
     items = list("abcdefgh")
     yours = ddmin(items, asked_of(items, lambda part: "f" in part))
     assert yours == ["f"], f"yours {yours}, expected ['f']"
@@ -100,11 +102,11 @@ def test_an_item_that_matters() -> None:
 
 @quick
 def test_two_that_matter() -> None:
-    """They stay in their order, and the list that was given stays as it is."""
+    """They stay in order, and the given list does not change."""
     items = list("abcdefgh")
     yours = ddmin(items, asked_of(list(items), lambda part: {"b", "g"} <= set(part)))
     assert yours == ["b", "g"], f"yours {yours}, expected ['b', 'g']"
-    assert items == list("abcdefgh"), f"yours leaves {items} of the list, expected it as it was"
+    assert items == list("abcdefgh"), f"yours changes the given list to {items}"
 
 
 @quick
@@ -115,7 +117,7 @@ def test_two_that_matter() -> None:
 @example((7, {0, 6}))
 @example((5, set()))
 def test_any_items_that_matter(drawn: tuple[int, set[int]]) -> None:
-    """Where a part fails if it has certain items, these are left; with none, nothing is."""
+    """If certain items make a part fail, exactly these remain; if none do, nothing remains."""
     n, culprits = drawn
     yours = ddmin(list(range(n)), asked_of(list(range(n)), culprits.issubset))
     assert yours == sorted(culprits), f"of {n}: yours {yours}, expected {sorted(culprits)}"
@@ -124,7 +126,7 @@ def test_any_items_that_matter(drawn: tuple[int, set[int]]) -> None:
 @quick
 @pytest.mark.parametrize("n", range(1, 13))
 def test_no_item_can_go(n: int) -> None:
-    """Each item reads the one before it, and the first matters: one goes after another."""
+    """Each item needs the one before it, and the first matters: they go one by one."""
 
     def fails(part: list[int]) -> bool:
         return 0 in part and all(item - 1 in part for item in part if item)
@@ -138,7 +140,7 @@ def test_no_item_can_go(n: int) -> None:
 @given(st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, 2**n)))))
 @example((3, {0b011, 0b010}))
 def test_parts_that_fail_as_they_like(drawn: tuple[int, set[int]]) -> None:
-    """An item may go only once a later one is gone: one bit for each item of a part that fails."""
+    """An item may become removable only after a later one is gone."""
     n, parts = drawn
     items, asked = list(range(n)), list[list[int]]()
 
@@ -150,28 +152,30 @@ def test_parts_that_fail_as_they_like(drawn: tuple[int, set[int]]) -> None:
     rests = [yours[:place] + yours[place + 1 :] for place in range(len(yours))]
     open_ = [rest for rest in rests if rest not in asked]
     assert fails(yours), f"yours {yours} of {n} passes, expected a part that fails"
-    assert not open_, f"yours {yours} of {n}: expected the question whether {open_} fails"
+    assert not open_, f"yours {yours} of {n}: yours never asks whether {open_} fails"
     still = [rest for rest in rests if fails(rest)]
-    assert not still, f"yours {yours} of {n} still fails with an item less: {still}"
+    assert not still, f"yours {yours} of {n} still fails with one item less: {still}"
 
 
 @quick
 def test_items_that_are_equal() -> None:
-    """A list may hold the same thing three times, and things that have no hash."""
+    """A list may hold the same item three times, and unhashable items."""
     items = [["a"], ["b"], ["a"], ["a"]]
     questions = iter(range(50))
 
     def fails(part: list[list[str]]) -> bool:
-        assert next(questions, None) is not None, "yours asks 50 times of 4 items: no end"
+        assert next(questions, None) is not None, (
+            "yours asks 50 times about 4 items: it does not end"
+        )
         return part.count(["a"]) > 1
 
     yours = ddmin(items, fails)
-    assert yours == [["a"], ["a"]], f"yours {yours}, expected two of the three that are equal"
+    assert yours == [["a"], ["a"]], f"yours {yours}, expected two of the three equal items"
 
 
 @quick
 def test_the_questions() -> None:
-    """Halves first: far fewer questions than items."""
+    """Halves first: far fewer questions than one by one."""
     items, asked = list(range(128)), list[int]()
 
     def fails(part: list[int]) -> bool:
@@ -184,7 +188,7 @@ def test_the_questions() -> None:
 
 
 def test_one_node() -> None:
-    """Its operands become inputs, with the values that they had; another run has others."""
+    """Its operands become inputs with their recorded values; another run has other values."""
     for y in (values(3) + 1, values(3) + 2):
         _, nodes, recorded = traced(program, values(3), y)
         module, inputs = extract(recorded, [nodes["mul"]])
@@ -198,7 +202,7 @@ def test_one_node() -> None:
 
 
 def test_some_nodes() -> None:
-    """One that is kept is computed; one that is read twice is one input; arguments stay."""
+    """A kept node is computed; an operand read twice is one input; arguments stay."""
     x, y = values(3), values(3) + 1
     _, nodes, recorded = traced(program, x, y)
     module, inputs = extract(recorded, [nodes["sin"], nodes["add"], nodes["exp"]])
@@ -211,16 +215,18 @@ def test_some_nodes() -> None:
     says = f"yours computes something else, expected what the nodes do:\n{module.code}".__add__
     output = module(*inputs)
     torch.testing.assert_close(output[0], expected, rtol=0, atol=1e-12, msg=says)
-    assert len(output) == 1, f"yours returns {len(output)} tensors, expected the last node's"
+    assert len(output) == 1, f"yours returns {len(output)} tensors, expected only the last node's"
     module, inputs = extract(recorded, [nodes["sin"], nodes["exp"]])
     assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected x and add"
-    assert names(module) == ["sin", "exp"], f"yours keeps {names(module)}, expected sin, unread too"
+    assert names(module) == ["sin", "exp"], (
+        f"yours keeps {names(module)}, expected sin even if nothing reads it"
+    )
     module, inputs = extract(recorded, [nodes["mul"], nodes["add"]])
     assert len(inputs) == 2, f"yours has {len(inputs)} inputs, expected sin, read twice, and y"
 
 
 def test_operands_in_a_list() -> None:
-    """And operands by keyword: all that a node reads becomes an input."""
+    """Operands in lists and keywords: everything a node reads becomes an input."""
 
     def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.add(torch.cat([x, y]), other=torch.sin(y))
@@ -237,7 +243,7 @@ def test_operands_in_a_list() -> None:
 
 
 def test_inputs_are_copies() -> None:
-    """A graph that writes to its input is asked about more than one time."""
+    """A graph that writes to its inputs is tested more than once."""
 
     def writes(x: torch.Tensor) -> torch.Tensor:
         return x.add_(1).mul(2)
@@ -250,9 +256,9 @@ def test_inputs_are_copies() -> None:
         assert torch.equal(output, values(3) + 1), f"yours {output}, expected {values(3) + 1}"
     (copied,) = extract(recorded, [nodes["mul"]])[1]
     own = copied.data_ptr() != recorded[nodes["add_"]].data_ptr()
-    assert own, "an input of mul: yours is the recorded value itself, expected a copy"
+    assert own, "an input of mul: yours is the recorded tensor itself, expected a copy"
     same = all(map(torch.equal, before, recorded.values()))
-    assert same, "the graph that yours returns writes to the recorded values, expected copies"
+    assert same, "your graph writes to the recorded values, expected copies"
 
 
 def test_the_graph_stays() -> None:
@@ -264,7 +270,7 @@ def test_the_graph_stays() -> None:
 
 
 def chain(x: torch.Tensor) -> torch.Tensor:
-    """Forty operators, two of which do not go together."""
+    """Return a graph of forty operators, two of which do not go together."""
     for _ in range(6):
         x = torch.cos(torch.add(x, 1).abs())
     x = torch.neg(torch.tanh(x))
@@ -285,16 +291,16 @@ def crashes(module: fx.GraphModule, inputs: list[torch.Tensor]) -> bool:
 
 @quick
 def test_a_backend_that_crashes() -> None:
-    """Two nodes of forty are left, with an input."""
+    """Two nodes of forty remain, with one input."""
     module, inputs = minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
     assert names(module) == ["tanh", "neg"], f"yours {names(module)}, expected ['tanh', 'neg']"
     assert len(inputs) == 1, f"yours has {len(inputs)} inputs, expected 1"
-    assert crashes(module, inputs), "your graph does not fail, expected one that does"
+    assert crashes(module, inputs), "your graph does not fail, expected one that fails"
 
 
 @quick
 def test_a_wrong_value() -> None:
-    """The fault is in a number, the first NaN: one node is left, and the input it needs."""
+    """The fault is a value, the first NaN: one node remains, with the input it needs."""
 
     def f(x: torch.Tensor) -> torch.Tensor:
         return torch.sqrt(torch.sub(torch.cos(x), 1)).exp().tanh()
@@ -310,7 +316,7 @@ def test_a_wrong_value() -> None:
 
 @pytest.mark.time_limit(30)
 def test_beside_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch's minifier leaves no fewer nodes."""
+    """PyTorch's minifier does not find a smaller graph."""
     monkeypatch.chdir(tmp_path)
     asked: list[int] = []
     found, _ = minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
@@ -329,7 +335,7 @@ def test_beside_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_it_is_written_here() -> None:
-    """Without the minifier that it rebuilds."""
+    """Without PyTorch's minifier."""
     with forbids(kata, "functorch") as fresh:
         module, _ = fresh.minify(fx.symbolic_trace(chain), [values(4)], limited(crashes))
         assert len(names(module)) == 2, f"yours {names(module)}, expected two nodes"

@@ -1,4 +1,4 @@
-"""Tests of k06_ablation: the test plants a fault in a layer of its own, and your tool finds it."""
+"""Tests of k06_ablation: tests plant a fault in a layer of their own, and your tool finds it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ aten = torch.ops.aten
 
 @pytest.fixture(autouse=True)
 def fresh_compiler() -> Iterator[None]:
-    """Leave no compiled code to the next test."""
+    """Reset the compiler between tests."""
     yield
     torch.compiler.reset()
 
@@ -38,7 +38,7 @@ def values(*sizes: int, grad: bool = False) -> torch.Tensor:
 
 
 def rewritten(change: Callable[[torch.fx.Graph], None]) -> Callable[..., Any]:
-    """Return a compiler that changes the graph, and runs it."""
+    """Return a compiler that changes the graph and runs it."""
 
     def compiler(module: torch.fx.GraphModule, _inputs: object) -> Any:
         from functorch.compile import make_boxed_func  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
@@ -70,7 +70,7 @@ def aot(
     backward: Callable[[torch.fx.Graph], None] = nothing,
     decompositions: dict[Any, Callable[..., Any]] | None = None,
 ) -> Any:
-    """Return a backend on AOTAutograd with a pass for each of its graphs."""
+    """Return an AOTAutograd backend with a pass for each of its graphs."""
     from torch._dynamo.backends.common import aot_autograd  # noqa: PLC0415 - takes seconds
 
     return aot_autograd(
@@ -81,7 +81,7 @@ def aot(
 
 
 def wrapped(change: Callable[..., Any]) -> Any:
-    """Return a backend that runs the graph as it is, with a change around it."""
+    """Return a backend that runs the graph unchanged, inside a wrapper."""
 
     def backend(module: torch.fx.GraphModule, _inputs: object) -> Any:
         return lambda *args: change(module, *args)
@@ -92,7 +92,7 @@ def wrapped(change: Callable[..., Any]) -> Any:
 def check(
     f: Callable[..., Any], inputs: list[torch.Tensor], layers: dict[str, Any], expected: str | None
 ) -> None:
-    """Compare the layer."""
+    """Compare the blamed layer."""
     __tracebackhide__ = True
     yours = blame(f, inputs, layers)
     assert yours == expected, f"yours blames {yours!r} of {[*layers]}, expected {expected!r}"
@@ -105,7 +105,7 @@ def step(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def test_what_is_observed() -> None:
-    """Two outputs, the gradients of x and none of y, x and y afterwards."""
+    """Two outputs, a gradient of x and none of y, then x and y afterwards."""
     x, y = values(2, 3, grad=True), values(2, 3) + 1
     with unchanged(x=x, y=y):
         found = observe(step, [x, y])
@@ -119,19 +119,19 @@ def test_what_is_observed() -> None:
 
 
 def test_what_it_writes_to() -> None:
-    """The copies are changed, and the inputs are not; no output requires grad, or no input."""
+    """The copies change, not the inputs; perhaps no output or no input requires grad."""
 
     def writes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (x.add_(1).sum(),)
 
     def leaf(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        assert x.is_leaf, "f of yours gets an x with a past, expected copies that are leaves"
+        assert x.is_leaf, "yours passes f an x with a graph, expected copies that are leaves"
         return (x * 2,)
 
     y = values(3, grad=True) + 1
     with unchanged(y=y):
         grad = observe(leaf, [y])[1]
-    assert grad is not None, "yours has no gradient of x + 1, expected one: it requires grad"
+    assert grad is not None, "yours has no gradient for x + 1, expected one: it requires grad"
     x = values(3)
     with unchanged(x=x):
         found = observe(writes, [x])
@@ -155,7 +155,7 @@ def test_what_it_writes_to() -> None:
 
 
 def test_random_numbers() -> None:
-    """They are those of seed 0 each time, and the generator is left as it was."""
+    """Each call uses seed 0, and the generator is restored."""
 
     def noise(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * torch.rand(3, dtype=x.dtype)
@@ -167,15 +167,17 @@ def test_random_numbers() -> None:
         (first, *_), (again, *_) = observe(noise, [x]), observe(noise, [x])
     assert first is not None, "yours has None, expected the first output"
     assert again is not None, "yours has None, expected the first output"
-    assert torch.equal(first, again), f"yours {first}, then {again}: expected one seed for both"
+    assert torch.equal(first, again), (
+        f"yours {first}, then {again}: expected the same seed for both"
+    )
     right = x * torch.rand(3, dtype=x.dtype, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(first, right), f"yours {first}, expected {right}, of seed 0"
+    assert torch.equal(first, right), f"yours {first}, expected {right}, from seed 0"
 
     def ignores(x: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (x * 2,)
 
     grad = observe(ignores, [x, unused])[2]
-    assert grad is None, f"the gradient of an input that is not used: yours {grad}, expected None"
+    assert grad is None, f"the gradient of an unused input: yours {grad}, expected None"
 
 
 def test_a_healthy_stack() -> None:
@@ -185,7 +187,7 @@ def test_a_healthy_stack() -> None:
 
 
 def test_a_pass() -> None:
-    """It takes cos for sin, in the second layer; the third has it too."""
+    """The second layer replaces sin by cos, and so does the third."""
     calls: list[str] = []
 
     def third(module: torch.fx.GraphModule, _inputs: object) -> Any:
@@ -194,11 +196,11 @@ def test_a_pass() -> None:
 
     layers = {"Dynamo": "eager", "AOT": aot(forward=swap(aten.sin.default, aten.cos.default))}
     check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers | {"third": third}, "AOT")
-    assert not calls, "yours compiles the third layer, expected an end at the one to blame"
+    assert not calls, "yours compiles the third layer, expected it to stop at the one to blame"
 
 
 def test_dynamo() -> None:
-    """What a program does only while it is compiled."""
+    """The program behaves differently while it is compiled."""
 
     def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = x * (3 if torch.compiler.is_compiling() else 2)
@@ -209,14 +211,14 @@ def test_dynamo() -> None:
 
 
 def test_a_decomposition() -> None:
-    """Of silu, and a little too large."""
+    """A decomposition of silu that is slightly too large."""
     wrong = {aten.silu.default: lambda x: x * torch.sigmoid(x) + 1e-7}
     layers = {"Dynamo": "eager", "AOT": aot(), "decompositions": aot(decompositions=wrong)}
     check(step, [values(2, 3) + 1, values(2, 3) + 1], layers, "decompositions")
 
 
 def test_a_decomposition_that_rounds() -> None:
-    """Another order of the same operators is no fault."""
+    """The same operators in a different order are not a fault."""
     other = {aten.silu.default: lambda x: x * torch.sigmoid(x)}
     check(
         step,
@@ -227,7 +229,7 @@ def test_a_decomposition_that_rounds() -> None:
 
 
 def test_the_backward() -> None:
-    """The outputs are right, the gradient is not; or it is None, or there are none at all."""
+    """The outputs are right, but a gradient is wrong, or None, or all are missing."""
     layers = {"AOT": aot(), "bwd": aot(backward=swap(aten.cos.default, aten.sin.default))}
     check(step, [values(2, 3, grad=True), values(2, 3) + 1], layers, "bwd")
 
@@ -246,7 +248,7 @@ def test_the_backward() -> None:
 
 
 def test_a_gradient_in_the_wrong_place() -> None:
-    """The backward of a product by 2, upside down: with ones for a gradient none would see it."""
+    """A product's gradient, reversed: with an output gradient of ones you would not notice."""
 
     def flip(graph: torch.fx.Graph) -> None:
         (output,) = (node for node in graph.nodes if node.op == "output")
@@ -264,7 +266,7 @@ def test_a_gradient_in_the_wrong_place() -> None:
 @pytest.mark.parametrize("size", [0.0, 1e6])
 @pytest.mark.parametrize(("off", "expected"), [(0.5e-10, None), (2e-10, "near")])
 def test_the_tolerance(size: float, off: float, expected: str | None) -> None:
-    """It is 1e-10 beside 0, and 1e-10 of a number that is large."""
+    """1e-10 near 0, and 1e-10 relative to a large number."""
 
     def near(module: Any, *args: torch.Tensor) -> Any:
         return tuple(y + off * max(1.0, size) for y in module(*args))
@@ -276,7 +278,7 @@ def test_the_tolerance(size: float, off: float, expected: str | None) -> None:
 
 
 def test_a_write_that_is_lost() -> None:
-    """An input is to be written to, and a pass has dropped it: outputs are right."""
+    """A pass drops a write to an input: the outputs are still right."""
 
     def writes(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         z = x + y
@@ -295,7 +297,7 @@ def test_a_write_that_is_lost() -> None:
 
 
 def test_nan() -> None:
-    """Where both are NaN they agree; NaN for a number is a fault."""
+    """NaN agrees with NaN; NaN in place of a number is a fault."""
 
     def root(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (torch.sqrt(x - 1),)
@@ -306,7 +308,7 @@ def test_nan() -> None:
 
 
 def test_a_dtype() -> None:
-    """Values that are right in another dtype are a fault, or in another shape."""
+    """Right values in another dtype or another shape are a fault."""
 
     def narrow(module: torch.fx.GraphModule, _inputs: object) -> Any:
         return lambda *args: tuple(y.to(torch.float32) for y in module(*args))
@@ -323,7 +325,7 @@ def test_a_dtype() -> None:
 
 
 def test_a_layer_that_raises() -> None:
-    """When it runs or when it compiles: that is no difference, and the generator is put back."""
+    """An error while running or compiling is not a difference; the generator is restored."""
 
     def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
         def run(*_args: object) -> Any:
@@ -346,7 +348,7 @@ def test_a_layer_that_raises() -> None:
 
 
 def test_again() -> None:
-    """A layer that was healthy breaks, and then the tenth of ten: compiled code is no evidence."""
+    """A healthy layer breaks later, and then the tenth of ten: old compiled code proves nothing."""
     factor = [2.0]
 
     def backend(_module: torch.fx.GraphModule, _inputs: object) -> Any:
@@ -360,7 +362,7 @@ def test_again() -> None:
     factor[0] = 3.0
     check(double, [values(3)], {"backend": backend}, "backend")
 
-    # Dynamo gives up on a function that it has compiled eight times.
+    # Dynamo gives up on a function after compiling it eight times.
     def same(module: Any, *args: torch.Tensor) -> Any:
         return module(*args)
 

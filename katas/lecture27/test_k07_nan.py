@@ -1,4 +1,4 @@
-"""Tests of k07_nan: operators that make NaN, and PyTorch's anomaly mode beside yours."""
+"""Tests of k07_nan: operators that make NaN, and a comparison with PyTorch's anomaly mode."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def column(*numbers: float, grad: bool = False) -> torch.Tensor:
 
 @pytest.fixture
 def filled() -> Iterator[None]:
-    """Let PyTorch fill what is uninitialised with NaN."""
+    """Let PyTorch fill uninitialised memory with NaN."""
     torch.use_deterministic_algorithms(mode=True)
     try:
         yield
@@ -57,40 +57,40 @@ def filled() -> Iterator[None]:
 
 
 def test_a_root_of_a_negative_number() -> None:
-    """The first of three that return NaN; the operators' results are what they return."""
+    """The first of three operators that return NaN; the mode changes no result."""
     x = column(2, -3)
     with Hunt() as hunt, unchanged(x=x):
         y = torch.exp(torch.sqrt(x + 1)) * 2
     assert hunt.first == "aten.sqrt.default", f"yours {hunt.first}, expected aten.sqrt.default"
     right = torch.exp(torch.sqrt(x + 1)) * 2
     torch.testing.assert_close(
-        y, right, rtol=0, atol=0, equal_nan=True, msg="yours returns another result than PyTorch's"
+        y, right, rtol=0, atol=0, equal_nan=True, msg="yours does not return PyTorch's result"
     )
 
 
 def test_there_is_none() -> None:
-    """Infinities are none, and neither are whole numbers."""
+    """Infinities and integers are not NaN."""
     check(lambda: column(1, 0).log().exp() + torch.arange(2), None, "no NaN is made")
     with Hunt() as hunt:
         y = torch.ones(2).to(torch.float64)
-    assert y.dtype == torch.float64, f"yours {y.dtype}, expected torch.float64: it is in kwargs"
+    assert y.dtype == torch.float64, f"yours {y.dtype}, expected torch.float64, which is in kwargs"
     z = hunt.__torch_dispatch__(torch.ops.aten.sqrt.default, (), (column(4),))
     assert z.item() == 2, f"without kwargs: yours {z}, expected 2"
 
 
 def test_infinities() -> None:
-    """The one that makes a NaN counts, not the one that has made the infinity."""
+    """The operator that makes a NaN counts, not the one that made the infinity."""
     check(lambda: column(1, 0).log() * 0, "aten.mul.Tensor", "log(0) is -inf, times 0 is NaN")
 
 
 def test_the_first_stays() -> None:
-    """A second one is made from other inputs, later."""
+    """A second NaN is made later, from other inputs."""
     x = column(INF, 1)
     check(lambda: (x - x, x * 0), "aten.sub.Tensor", "both make one, sub is first")
 
 
 def test_what_comes_in() -> None:
-    """A NaN that was there, as an element or as a number, is of no operator's making."""
+    """No operator made a NaN that was an input, as an element or as a number."""
     x = column(NAN, 1)
     check(lambda: [x + 1, torch.cat([x, x]), torch.stack([x.sum()])], None, "x has a NaN")
     check(lambda: column(1, 2) * NAN, None, "the number is a NaN")
@@ -100,7 +100,7 @@ def test_what_comes_in() -> None:
 
 
 def test_one_of_many() -> None:
-    """Inputs in a list, and outputs in a tuple: with two, the second has the NaN."""
+    """Inputs in a list and outputs in a tuple, where the second has the NaN."""
     x, y = column(1, 2), column(NAN, 1)
     check(lambda: torch.cat([x, y]).sum(), None, "y has a NaN")
     pair = [column(1), column(-1)]
@@ -108,13 +108,13 @@ def test_one_of_many() -> None:
 
 
 def test_in_place() -> None:
-    """The input is gone when it has run."""
+    """After an in-place operator, its input is gone."""
     check(lambda: column(0, 1).div_(0), "aten.div_.Tensor", "0/0 is NaN")
 
 
 @pytest.mark.usefixtures("filled")
 def test_memory_that_was_not_written_to() -> None:
-    """Whatever is there was made by no operator."""
+    """No operator made what uninitialised memory holds."""
     x = column(1, 2)
     for f in (lambda: torch.empty(2), lambda: torch.empty_like(x), lambda: x.new_empty(2)):
         check(f, None, "it is uninitialised; here PyTorch fills it with NaN")
@@ -127,7 +127,7 @@ def masked() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_in_the_backward() -> None:
-    """The forward is clean, and the mode stays open."""
+    """The forward is clean; the mode stays open for the backward."""
     with Hunt() as hunt:
         _, loss = masked()
         assert hunt.first is None, f"yours {hunt.first} in the forward, expected None"
@@ -136,7 +136,7 @@ def test_in_the_backward() -> None:
 
 
 def test_a_hunt_in_a_hunt() -> None:
-    """Each has what it has seen; what runs afterwards, none."""
+    """Each mode reports what it has seen, and nothing that ran afterwards."""
     with Hunt() as outer:
         column(-1).log()
         with Hunt() as inner:
@@ -161,12 +161,12 @@ def anomaly(loss: torch.Tensor) -> str | None:
 
 
 def root_of_zero(x: torch.Tensor) -> torch.Tensor:
-    """Return a loss of which the third node from its end makes a NaN."""
+    """Return a loss whose third node from the end makes a NaN."""
     return ((x * 0).sqrt() * 0).cos().sum()
 
 
 def shared(x: torch.Tensor) -> torch.Tensor:
-    """Return a loss with a node that is read by two others."""
+    """Return a loss with a node that two others read."""
     y = x * 2
     return (y.sin() + torch.where(y > 0, (y * 0).sqrt(), y) * 0).sum()
 
@@ -184,14 +184,14 @@ LOSSES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_node(name: str) -> None:
-    """As PyTorch's anomaly mode, which stops there."""
+    """The node at which PyTorch's anomaly mode stops."""
     yours = first_node(LOSSES[name](column(0, 1, 4, grad=True)))
     right = anomaly(LOSSES[name](column(0, 1, 4, grad=True)))
     assert yours == right, f"{name}: yours {yours}, PyTorch's {right}"
 
 
 def test_a_hook_of_the_program() -> None:
-    """What a tensor's own hook makes of a gradient comes in from outside: no node made it."""
+    """A NaN from a tensor's own hook comes from outside: no node made it."""
     x = column(1, 4, grad=True)
     y = x * 2
     y.register_hook(lambda grad: grad * NAN)  # type: ignore[no-untyped-call, unused-ignore]
@@ -200,7 +200,7 @@ def test_a_hook_of_the_program() -> None:
 
 
 def test_a_node_that_is_read_twice() -> None:
-    """A graph of 130 nodes with 2**65 ways through it."""
+    """A graph of 130 nodes with 2**65 paths through it."""
     x = column(1, 4, grad=True)
     y = x
     for _ in range(65):
@@ -210,12 +210,12 @@ def test_a_node_that_is_read_twice() -> None:
 
 
 def test_the_gradients_are_there() -> None:
-    """It is a backward as any other: .grad is what it would be."""
+    """The backward still does its work: .grad is set as usual."""
     x, loss = masked()
     first_node(loss)
     y, again = masked()
     torch.autograd.backward(again)
-    assert x.grad is not None, "yours leaves x.grad None, expected loss.backward()"
+    assert x.grad is not None, "yours leaves x.grad None: call loss.backward()"
     torch.testing.assert_close(
         x.grad, y.grad, rtol=0, atol=0, equal_nan=True, msg="x.grad: yours is not PyTorch's"
     )
@@ -223,7 +223,7 @@ def test_the_gradients_are_there() -> None:
         pytest.fail(f"yours keeps the graph, expected it freed: {torch.autograd.backward(loss)}")
     leaf = torch.ones((), requires_grad=True)
     yours = first_node(leaf)
-    assert yours is None, f"yours {yours}, expected None: a leaf has no node"
+    assert yours is None, f"yours {yours}, expected None, since a leaf has no node"
     assert leaf.grad is not None, "yours leaves the .grad of a leaf None, expected a backward"
 
 
@@ -246,7 +246,7 @@ class Blow(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
 
 def test_no_hook_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graph that goes on living would call them again, and keep what they refer to."""
+    """A graph that stays alive would call the hooks again, and keep what they refer to."""
 
     def make() -> torch.Tensor:
         x, loss = masked()
@@ -265,7 +265,7 @@ def test_no_hook_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_written_here() -> None:
-    """Without the mode that it rebuilds."""
+    """Without PyTorch's anomaly mode."""
     with forbids(
         kata,
         "torch.autograd.detect_anomaly",

@@ -1,4 +1,4 @@
-"""Tests of k08_leaks: snapshots that PyTorch's own reader accepts, and tensors that die."""
+"""Tests of k08_leaks: snapshots that PyTorch's own reader accepts, and tensors that are freed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def frame(line: int) -> dict[str, Any]:
 def snapshot(*segments: list[Block]) -> dict[str, Any]:
     """Return a snapshot with blocks (state, requested bytes, line), as the allocator lays them out.
 
-    It rounds a request up to 512 bytes, and the rest of a segment is a block that is inactive.
+    It rounds each request up to 512 bytes, and the rest of a segment is an inactive block.
     """
     found = []
     for number, blocks in enumerate(segments):
@@ -54,37 +54,37 @@ def snapshot(*segments: list[Block]) -> dict[str, Any]:
 
 
 def key(line: int) -> str:
-    """Return what `owner` calls a line of the script."""
+    """Return `owner`'s name for a line of the script."""
     return f"train.py:{line}:step"
 
 
 def test_one_line_grows() -> None:
-    """Line 12 has a second block, line 20 has what it had."""
+    """Line 12 has a second block, line 20 the same as before."""
     before = snapshot([(ACTIVE, 1000, 12), (ACTIVE, 700, 20)])
     after = snapshot([(ACTIVE, 1000, 12), (ACTIVE, 700, 20), (ACTIVE, 1000, 12)])
     with forbids(kata, "torch.cuda._memory_viz") as fresh:
         yours = fresh.growth(before, after)
-    assert yours == {key(12): 1000}, f"yours {yours}, expected 1000 bytes more in line 12"
+    assert yours == {key(12): 1000}, f"yours {yours}, expected 1000 more bytes in line 12"
 
 
 def test_states() -> None:
-    """What waits for another stream, or is free for reuse, is used by no tensor."""
+    """Blocks that wait for another stream, or are free for reuse, belong to no tensor."""
     after = snapshot([(PENDING, 3000, 5), (FREE, 4000, 6), (ACTIVE, 100, 7)])
     yours = growth(snapshot([(PENDING, 90, 7), (FREE, 50, 7)]), after)
     assert yours == {key(7): 100}, (
-        f"yours {yours}, expected line 7 alone, with the bytes that were requested: {WHERE}"
+        f"yours {yours}, expected only line 7, with the requested bytes: {WHERE}"
     )
 
 
 def test_the_largest_first() -> None:
-    """Over all segments; a line that shrinks is no growth."""
+    """Over all segments, largest first; a line that shrinks is not growth."""
     before = snapshot([(ACTIVE, 900, 3)], [(ACTIVE, 50, 4)])
     after = snapshot([(ACTIVE, 10, 1), (ACTIVE, 400, 3)], [(ACTIVE, 61, 4), (ACTIVE, 800, 2)])
     kept = copy.deepcopy((before, after))
     yours = list(growth(before, after).items())
     expected = [(key(2), 800), (key(4), 11), (key(1), 10)]
     assert yours == expected, f"yours {yours}, expected {expected}"
-    assert kept == (before, after), "yours edits the snapshots"
+    assert kept == (before, after), "yours changes the snapshots"
 
 
 @pytest.mark.skipif(
@@ -100,7 +100,7 @@ def test_the_largest_first() -> None:
     )
 )
 def test_flame_graph(blocks: list[Block]) -> None:
-    """As much as PyTorch's flame graph of the snapshot has in each line."""
+    """The same bytes for each line as PyTorch's flame graph of the snapshot."""
     from torch.cuda import _memory_viz  # noqa: PLC0415 - a reader that needs no GPU
 
     record = snapshot(blocks[:4], blocks[4:])
@@ -119,14 +119,14 @@ def test_flame_graph(blocks: list[Block]) -> None:
 
 
 def alive(mode: Living, expected: dict[str, int], why: str) -> None:
-    """Compare what is alive."""
+    """Compare which bytes are alive."""
     __tracebackhide__ = True
     yours = dict(mode.living())
     assert yours == expected, f"yours {yours}, expected {expected}: {why}"
 
 
 def test_alive_and_dead() -> None:
-    """Counted while it lives, and gone with its last reference."""
+    """A tensor counts while it is alive, and no longer once its last reference is gone."""
     mode = Living()
     with mode:
         x = torch.ones(5, dtype=torch.float64)
@@ -138,7 +138,7 @@ def test_alive_and_dead() -> None:
 
 
 def test_what_is_returned() -> None:
-    """The results are the operator's own, keywords and all."""
+    """The mode returns the operator's own results, and passes keywords on."""
     x = torch.tensor([2.0, 3.0, 5.0]).sqrt()
     with Living():
         yours = [torch.sum(x, 0, dtype=torch.float64), *torch.max(x, 0)]
@@ -147,7 +147,7 @@ def test_what_is_returned() -> None:
 
 
 def test_a_view_keeps_the_storage() -> None:
-    """One element of x is alive, and with it all bytes of x, which `ones` has made."""
+    """A view of one element keeps alive all bytes of x, which `ones` made."""
     with Living() as mode:
         x = torch.ones(100)
         y = x[0]
@@ -169,7 +169,7 @@ def test_results_in_a_list() -> None:
 
 
 def test_what_was_there_before() -> None:
-    """Views of it, writes to it, and `out=` make no storage."""
+    """Views of older tensors, writes to them, and `out=` make no storage."""
     x, out = torch.ones(6), torch.ones(6)
     with Living() as mode:
         y = x[1:]
@@ -181,7 +181,7 @@ def test_what_was_there_before() -> None:
 
 
 def test_memory_that_is_used_again() -> None:
-    """A dead storage and a new one may have one address, and are two."""
+    """A freed storage and a new one may share an address but are different."""
     with Living() as mode:
         for _ in range(1000):
             x = torch.ones(1000)
@@ -195,7 +195,7 @@ def test_memory_that_is_used_again() -> None:
 
 
 def test_the_mode_holds_nothing() -> None:
-    """Tensors, and graphs of autograd, die under it without the garbage collector."""
+    """Tensors and autograd graphs are freed under it without the garbage collector."""
     w = torch.ones(3, requires_grad=True)
     mode = Living()
 
@@ -209,7 +209,7 @@ def test_the_mode_holds_nothing() -> None:
 
 
 def test_the_leak_of_a_training_loop() -> None:
-    """`losses.append(loss)` keeps each graph, and `loss.item()` none."""
+    """`losses.append(loss)` keeps every graph, `loss.item()` keeps none."""
     w = torch.ones(1000, requires_grad=True)
 
     def bytes_after(steps: int, *, leak: bool) -> int:
@@ -222,13 +222,13 @@ def test_the_leak_of_a_training_loop() -> None:
         return int(mode.living()["aten.exp.default"])
 
     leaks = [bytes_after(steps, leak=True) for steps in (2, 5)]
-    assert leaks == [8000, 20000], f"yours {leaks}, expected 4000 bytes of exp for each step kept"
+    assert leaks == [8000, 20000], f"yours {leaks}, expected 4000 bytes of exp for each loss kept"
     fine = bytes_after(5, leak=False)
     assert fine == 0, f"yours {fine} bytes, expected 0: a number keeps no graph"
 
 
 def test_bytes_when_it_was_made() -> None:
-    """The storage counts, gaps and all; when it grows later, no operator has made a new one."""
+    """The whole storage counts, gaps included; growing later does not make a new one."""
     with Living() as mode:
         x = torch.empty_strided((3,), (2,))
         y = torch.ones(2)
@@ -239,7 +239,7 @@ def test_bytes_when_it_was_made() -> None:
 
 
 def test_two_modes() -> None:
-    """Each counts for itself, one in the other, and a second time."""
+    """Nested modes count separately, and a mode can be entered again."""
     outer, inner = Living(), Living()
     with outer:
         x = torch.ones(2)

@@ -1,4 +1,4 @@
-"""Tests of k09_deadlock: real threads in real deadlocks, which end when a test has seen them."""
+"""Tests of k09_deadlock: real threads in real deadlocks, which the tests then release."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ PATIENCE = 10
 
 @contextmanager
 def stuck(jobs: list[Job], locks: list[Lock], count: int) -> Iterator[list[int]]:
-    """Run jobs in threads until `count` of them wait for a lock, yield their numbers, free them.
+    """Run jobs in threads until `count` of them wait for a lock, yield their ids, free them.
 
-    A lock of threading may be released by another thread: so the deadlock ends with the test.
+    Any thread may release a threading lock, so the deadlock ends with the test.
     """
     threads = [threading.Thread(target=job, daemon=True) for job in jobs]
     for thread in threads:
@@ -46,7 +46,7 @@ def stuck(jobs: list[Job], locks: list[Lock], count: int) -> Iterator[list[int]]
     try:
         until = time.monotonic() + PATIENCE
         while sum(map(stands, threads)) < count:
-            assert time.monotonic() < until, "the threads of this test have not come to their locks"
+            assert time.monotonic() < until, "the threads of this test have not reached their locks"
             time.sleep(0.002)
         yield [thread.ident or 0 for thread in threads]
     finally:
@@ -58,7 +58,7 @@ def stuck(jobs: list[Job], locks: list[Lock], count: int) -> Iterator[list[int]]
 
 
 def stands(thread: threading.Thread) -> bool:
-    """Whether a thread waits in a lock that somebody has."""
+    """Whether a thread waits for a lock that another thread holds."""
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - what the kata is about
     if frame is None or frame.f_code is not Lock.acquire.__code__:
         return False
@@ -72,7 +72,7 @@ def names_in(thread: threading.Thread) -> list[str]:
 
 
 def quietly(job: Job) -> Job:
-    """Return a job that ignores the release of a lock which the test has released."""
+    """Return a job that tolerates a lock that the test has already released."""
 
     def run() -> None:
         try:
@@ -84,7 +84,7 @@ def quietly(job: Job) -> Job:
 
 
 def both(first: Lock, second: Lock, meet: threading.Barrier) -> Job:
-    """Return a job that takes two locks, the second when all threads have their first."""
+    """Return a job that takes two locks, the second once all threads have their first."""
 
     def run() -> None:
         with first:
@@ -96,7 +96,7 @@ def both(first: Lock, second: Lock, meet: threading.Barrier) -> Job:
 
 
 def named(found: dict[int, Lock], numbers: list[int]) -> dict[int, str]:
-    """Return what threads wait for, by their place in the test."""
+    """Return which lock each thread waits for, by its position in the test."""
     return {numbers.index(thread): lock.name for thread, lock in found.items() if thread in numbers}
 
 
@@ -114,10 +114,10 @@ def test_two_threads_that_wait() -> None:
         " the frame of Lock.acquire?"
     )
     assert set(yours) == set(numbers), (
-        f"yours also lets {len(set(yours) - set(numbers))} threads wait that wait for no Lock"
+        f"yours also lists {len(set(yours) - set(numbers))} threads that do not wait for a Lock"
     )
     assert named(second, numbers) == {1: "table"}, (
-        f"given the frame of thread 1 alone, yours {named(second, numbers)}, expected its lock"
+        f"given only the frame of thread 1, yours {named(second, numbers)}, expected its lock"
     )
 
 
@@ -140,7 +140,7 @@ def test_a_thread_that_does_not_wait() -> None:
     taken.wait(PATIENCE)
     until = time.monotonic() + PATIENCE
     while not all("acquire" in names_in(thread) for thread in threads[1:]):
-        assert time.monotonic() < until, "the threads of this test have not come to `acquire`"
+        assert time.monotonic() < until, "the threads of this test have not reached `acquire`"
         time.sleep(0.002)
     try:
         yours = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
@@ -156,7 +156,7 @@ def test_a_thread_that_does_not_wait() -> None:
 
 
 class Traced(threading.Thread):
-    """A thread that is stopped further in than `acquire`, by a function that it traces with."""
+    """A thread that its trace function stops deeper than `acquire`."""
 
     def __init__(self, lock: Lock, then: Job = lambda: None) -> None:
         super().__init__(daemon=True)
@@ -178,7 +178,7 @@ class Traced(threading.Thread):
 
 
 def test_frames_further_in() -> None:
-    """The frame of `acquire` is not the innermost: a debugger has stopped the thread in it."""
+    """`acquire` is not the innermost frame: a debugger has stopped the thread inside it."""
     thread = Traced(Lock("table"))
     thread.start()
     thread.seen.wait(PATIENCE)
@@ -193,7 +193,7 @@ def test_frames_further_in() -> None:
 
 
 def test_two_locks_in_one_stack() -> None:
-    """On its way to one lock the thread has come to wait for another: that is the one it needs."""
+    """While acquiring one lock, the thread waits for another: the inner one counts."""
     table, log = Lock("table"), Lock("log")
     log.acquire()
     thread = Traced(table, quietly(log.acquire))
@@ -201,7 +201,7 @@ def test_two_locks_in_one_stack() -> None:
     until = time.monotonic() + PATIENCE
     try:
         while not stands(thread):
-            assert time.monotonic() < until, "the thread of this test has not come to its lock"
+            assert time.monotonic() < until, "the thread of this test has not reached its lock"
             time.sleep(0.002)
         yours = waiting(sys._current_frames())  # noqa: SLF001 - what the kata is about
     finally:
@@ -213,7 +213,7 @@ def test_two_locks_in_one_stack() -> None:
 
 
 def locks_of(owners: dict[int, int | None]) -> dict[int, Lock]:
-    """Return waits by hand: the thread waits for a lock that `owner` has."""
+    """Return waits made by hand: each thread waits for a lock that `owner` holds."""
     found = {}
     for thread, owner in owners.items():
         found[thread] = Lock(f"lock of {owner}")
@@ -246,7 +246,7 @@ def test_ring(owners: dict[int, int | None], expected: list[int]) -> None:
 
 
 def test_a_lock_in_a_hook() -> None:
-    """One wants its second lock in the hook of a backward pass: C++ lies between its frames."""
+    """One thread takes its second lock in a backward hook: C++ is between its frames."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(2)
 
     def backward() -> None:
@@ -270,7 +270,7 @@ def test_a_lock_in_a_hook() -> None:
 
 
 def test_a_victim() -> None:
-    """A third thread waits behind the two: it is in no ring."""
+    """A third thread waits for the two: it is not in the ring."""
     table, stats, meet = Lock("table"), Lock("stats"), threading.Barrier(3)
 
     def behind() -> None:
@@ -285,7 +285,7 @@ def test_a_victim() -> None:
     assert len(found) == 3, f"three threads wait, yours has {named(found, numbers)}"
     assert yours == sorted(numbers[:2]), (
         f"yours {[numbers.index(number) for number in yours]}, expected threads 0 and 1: thread 2"
-        " holds no lock that another one wants"
+        " holds no lock that another thread waits for"
     )
 
 
@@ -293,12 +293,14 @@ def test_a_victim() -> None:
 @example({0: 1, 1: 2, 2: 3, 3: 1})
 @example({number: (number + 3) % 8 for number in range(8)})
 def test_rings_of_networkx(owners: dict[int, int | None]) -> None:
-    """As networkx finds it, for any waits."""
+    """Any waits: compared with the cycles that networkx finds."""
     import networkx as nx  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415 - takes a third of a second
 
     waits = locks_of(owners)
     yours = cycle(waits)
-    assert {thread: lock.owner for thread, lock in waits.items()} == owners, "yours edits the waits"
+    assert {thread: lock.owner for thread, lock in waits.items()} == owners, (
+        "yours changes the waits"
+    )
     graph = nx.DiGraph([(a, b) for a, b in owners.items() if b is not None])
     rings = [
         ring[ring.index(min(ring)) :] + ring[: ring.index(min(ring))]

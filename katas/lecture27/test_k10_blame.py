@@ -1,4 +1,4 @@
-"""Tests of k10_blame: the programs run on a device with a clock, and Python says where they end."""
+"""Tests of k10_blame: the programs run on a simulated device, and tracebacks give the lines."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ RULES = {
 
 
 class Device(dict[str, Any]):
-    """The names that a program finds, and the clock behind them."""
+    """The names that a program uses, and the simulated clock behind them."""
 
     def __init__(self) -> None:
         super().__init__(kernel=self.kernel, sleep=self.sleep, side="side")
-        # The programs have variables of their own.
+        # Each program has its own variables.
         self["os"] = SimpleNamespace(environ={})
         self["synchronize"] = lambda: self.wait(*self.ends)
         self.now = 0
@@ -42,19 +42,19 @@ class Device(dict[str, Any]):
             raise RuntimeError("CUDA error: device-side assert triggered")
 
     def wait(self, *streams: str) -> None:
-        """Wait for what these streams have been given."""
+        """Wait for the work of these streams."""
         self.check()
         self.now = max(self.now, *(self.ends[stream] for stream in streams)) + 1
         self.check()
 
     def sleep(self, ms: int) -> None:
-        """Let the host do nothing."""
+        """Let the host sleep."""
         self.now += ms
 
     def kernel(
         self, ms: int, *, fails: bool = False, shapes_match: bool = True, stream: str = "main"
     ) -> Any:
-        """Launch a kernel, and return what stands for its result."""
+        """Launch a kernel, and return a handle for its result."""
         if not shapes_match:
             raise ValueError("shapes do not match")
         self.check()
@@ -79,7 +79,7 @@ class Result:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The host knows it."""
+        """Return the shape, which the host knows."""
         self.device.now += 1
         return ()
 
@@ -96,31 +96,31 @@ def line_of(program: str) -> int:
 
 
 def predicted() -> dict[str, int]:
-    """Return your rows, worked out where neither torch nor this device is there."""
+    """Return your rows, computed with neither torch nor this device available."""
     __tracebackhide__ = True
     with forbids(kata) as fresh:
         rows, again = fresh.blamed(), fresh.blamed()
-        assert rows == again, "called again, `blamed` returns other rows"
+        assert rows == again, "`blamed` returns different rows when called again"
         return {str(name): int(line) for name, line in rows.items()}
 
 
 @pytest.mark.given
 def test_the_picture() -> None:
-    """The program of the brief ends at item, four lines after the first launch began."""
+    """The program of the brief ends at item, in line 4."""
     program = "kernel(3, fails=True)\nkernel(1)\nb = kernel(1)\nb.item()"
     assert line_of(program) == 4, "expected line 4, as the picture says"
     assert line_of("a = kernel(3)\na.item()") == 0, "expected no error where no kernel fails"
 
 
 def test_every_program_is_there() -> None:
-    """A row for each, no more, and on paper: the device is not asked."""
+    """One row for each program and no others; your rows cannot run the device."""
     yours = set(predicted())
     assert yours == set(PROGRAMS), f"yours has rows for {sorted(yours)}, expected {[*PROGRAMS]}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_line(name: str) -> None:
-    """The line of the error that ends the program."""
+    """The line that raises the error which ends the program."""
     yours = predicted()[name]
     right = yours == line_of(PROGRAMS[name])
-    assert right, f"{name}: yours blames line {yours}, and the device another. {RULES[name]}"
+    assert right, f"{name}: yours blames line {yours}, which is not the device's. {RULES[name]}"

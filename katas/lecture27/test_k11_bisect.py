@@ -1,4 +1,4 @@
-"""Tests of k11_bisect: real histories, with a layer in them that is wrong now and then."""
+"""Tests of k11_bisect: real histories, in which a layer is wrong now and then."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FLAKY = "def scale(x, dice):\n    return x * (3 if dice.random() < {rate} else 2
 
 
 class History:
-    """A repository whose commits are numbered from 0 on; `flaky` is the first with the flaw."""
+    """A repository with commits numbered from 0; `flaky` is the first with the flaw."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class History:
         self.commits = [hashes[number] for number in range(len(parents))]
 
     def fails(self) -> bool:
-        """Run the test of the layer that is checked out; it draws from the test's own dice."""
+        """Test the checked-out layer, with random numbers from the test's own generator."""
         self.runs += 1
-        assert self.runs <= self.most, f"{self.runs} runs, and yours has not come to an end"
+        assert self.runs <= self.most, f"after {self.runs} runs yours has not finished"
         # While git bisects, HEAD is the hash of a commit.
         self.seen.append((self.folder / ".git" / "HEAD").read_text("utf-8").strip())
         names: dict[str, Callable[..., torch.Tensor]] = {}
@@ -82,16 +82,14 @@ class History:
         return [refs, (self.folder / ".git" / "HEAD").read_text("utf-8"), self.status()]
 
     def status(self) -> str:
-        """Return what git says of the work tree, and whether a bisection is under way."""
+        """Return git's status of the work tree, and whether a bisection is in progress."""
         under_way = (self.folder / ".git" / "BISECT_START").exists()
         return git(self.folder, "status", "--porcelain") + ("bisecting" if under_way else "")
 
     def search(self, good: int, bad: int, runs: int) -> int:
         """Return the number of the commit that you blame."""
         found = culprit(self.folder, self.commits[good], self.commits[bad], self.fails, runs)
-        assert found in self.commits, (
-            f"yours returns {found!r}, expected the whole hash of a commit"
-        )
+        assert found in self.commits, f"yours returns {found!r}, expected the full hash of a commit"
         return self.commits.index(found)
 
 
@@ -101,13 +99,13 @@ def line(count: int) -> list[list[int]]:
 
 
 def test_one_run_is_enough() -> None:
-    """What fails in each run fails in the first."""
+    """A test that fails in every run fails in the first."""
     yours = repeats(1.0, 5, 0.01)
     assert yours == 1, f"yours {yours}, expected 1: with a rate of 1 no run passes"
 
 
 def test_by_hand() -> None:
-    """A half fails: of one commit, two runs pass in 1 of 4 cases, and three in 1 of 8."""
+    """Half of the runs fail: two runs of a commit pass in 1 of 4 cases, three in 1 of 8."""
     yours = [repeats(0.5, 1, risk) for risk in (0.5, 0.3, 0.25, 0.2, 0.125)]
     assert yours == [1, 2, 2, 3, 3], f"for risks from 0.5 down to 0.125: yours {yours}"
 
@@ -126,9 +124,9 @@ def test_more_steps_want_more_runs() -> None:
     st.fractions(Fraction(1, 500), Fraction(1, 2), max_denominator=999),
 )
 def test_fewest(rate: Fraction, steps: int, risk: Fraction) -> None:
-    """Exactly, in fractions: as many are safe, and one less is not."""
+    """Checked with exact fractions: this many runs are safe, and one less is not."""
     missed = [1 - (1 - (1 - rate) ** runs) ** steps for runs in range(120)]
-    # Where a float cannot decide, either answer is right.
+    # If a float cannot decide, either answer is right.
     assume(all(abs(chance - risk) > 1e-9 for chance in missed))
     expected = next(runs for runs in range(1, 120) if missed[runs] <= risk)
     yours = repeats(float(rate), steps, float(risk))
@@ -139,29 +137,31 @@ def test_fewest(rate: Fraction, steps: int, risk: Fraction) -> None:
 
 @pytest.mark.parametrize("flaky", [1, 8, 12])
 def test_it_fails_in_each_run(tmp_path: Path, flaky: int) -> None:
-    """The first bad commit, wherever it lies."""
+    """The first bad commit, wherever it is."""
     history = History(tmp_path, line(13), flaky)
     yours = history.search(0, 12, 1)
     assert yours == flaky, f"yours blames commit {yours}, expected {flaky} of 0 to 12"
     for number in {flaky - 1, flaky} - {0, 12}:
         assert history.commits[number] in history.seen, (
-            f"yours blames commit {flaky}, but has not tested commit {number}: what proves it?"
+            f"yours blames commit {flaky} but has not tested commit {number}, so nothing proves it"
         )
 
 
 def test_few_runs(tmp_path: Path) -> None:
-    """Half of the commits fall away at each step, and a failure ends the runs of a commit."""
+    """Each step halves the commits, and one failure ends the runs of a commit."""
     history = History(tmp_path, line(33), 1)
     yours = history.search(0, 32, 10)
     assert yours == 1, f"yours blames commit {yours}, expected 1"
     assert history.runs <= 6, (
-        f"yours runs the test {history.runs} times, expected at most 6: one failure proves it"
+        f"yours runs the test {history.runs} times, expected at most 6: one failure is proof"
     )
-    assert set(history.seen) <= set(history.commits), "yours tests what is no commit"
+    assert set(history.seen) <= set(history.commits), (
+        "yours runs the test on something that is not a commit"
+    )
 
 
 def test_two_neighbours(tmp_path: Path) -> None:
-    """The commit after the good one is bad: no test has to run."""
+    """The commit after the good one is bad, so no test has to run."""
     history = History(tmp_path, line(4), 2)
     yours = history.search(1, 2, 3)
     assert yours == 2, f"yours blames commit {yours}, expected 2"
@@ -169,7 +169,7 @@ def test_two_neighbours(tmp_path: Path) -> None:
 
 
 def test_a_flaky_test(tmp_path: Path) -> None:
-    """One of four runs fails: with enough repeats both of two searches end at the culprit."""
+    """One of four runs fails: with enough repeats, two searches both find the culprit."""
     history = History(tmp_path, line(9), 4, rate=0.25, most=1000)
     runs = repeats(0.25, 4, 1e-4)
     found, ran = [], []
@@ -178,7 +178,7 @@ def test_a_flaky_test(tmp_path: Path) -> None:
         found.append(history.search(0, 8, runs))
         ran.append(history.runs - before)
     assert found == [4] * 2, f"with {runs} runs yours blames {found}, expected 4 each time"
-    assert all(ran), f"runs of each search {ran}: the second one knows nothing of the first"
+    assert all(ran), f"runs of each search {ran}: the second must not reuse results of the first"
     until = [history.seen.count(commit) for commit in history.commits[:4]]
     assert all(count % runs == 0 for count in until), (
         f"runs of the good commits {until}, expected multiples of {runs}: a pass proves little"
@@ -186,15 +186,15 @@ def test_a_flaky_test(tmp_path: Path) -> None:
 
 
 def test_a_branch(tmp_path: Path) -> None:
-    """The culprit came with a merge: the walk along first parents would blame the merge."""
+    """The culprit is on a merged branch: following first parents would blame the merge."""
     parents = [[], [0], [1], [1], [3], [4], [2, 5], [6]]
     history = History(tmp_path, parents, 4)
     yours = history.search(0, 7, 1)
-    assert yours == 4, f"yours blames commit {yours}, expected 4, in the branch that 6 merges"
+    assert yours == 4, f"yours blames commit {yours}, expected 4, on the branch that 6 merges"
 
 
 def test_as_it_was(tmp_path: Path) -> None:
-    """Afterwards the same branch is checked out, `main` or not, and no trace is left."""
+    """Afterwards the same branch is checked out, `main` or not, and nothing is left behind."""
     history = History(tmp_path, line(5), 3)
     for branch in ("main", "work"):
         git(tmp_path, "checkout", "-q", "-B", branch)
@@ -207,7 +207,7 @@ def test_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_an_error_of_the_test(tmp_path: Path, error: type[BaseException]) -> None:
-    """What `fails` raises comes through, and the repository is as it was."""
+    """An error from `fails` propagates, and the repository is as before."""
     history = History(tmp_path, line(4), 2)
     before = history.state()
 
@@ -216,9 +216,9 @@ def test_an_error_of_the_test(tmp_path: Path, error: type[BaseException]) -> Non
 
     with pytest.raises(error):
         pytest.fail(
-            f"`fails` raises {error.__name__}, which says nothing of a commit, and yours blames"
+            f"`fails` raises {error.__name__}, which says nothing about a commit, but yours blames"
             f" {culprit(tmp_path, history.commits[0], history.commits[3], broken, 2)}, expected the"
-            f" {error.__name__} to come through"
+            f" {error.__name__} to propagate"
         )
     after = history.state()
-    assert after == before, f"before {before}\nafter  {after}\nafter an error too"
+    assert after == before, f"before {before}\nafter  {after}\nrestore it after an error too"

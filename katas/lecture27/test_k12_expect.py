@@ -1,4 +1,4 @@
-"""Tests of k12_expect: sources that run, are accepted, and run again; expecttest is the oracle."""
+"""Tests of k12_expect: sources run, are accepted, and run again; expecttest is the oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"))
-# What the tests of the exercise look like: two expectations, of which the first is in two lines.
+# A sample source with two expectations, the first of which spans two lines.
 SOURCE = """\
 # Graphs of two functions.
 def test_graphs():
@@ -36,7 +36,7 @@ relu
 
 
 def run(source: str, actual: dict[str, str]) -> list[tuple[int, str]]:
-    """Run a source in which `expect` compares; return the lines and texts that differ."""
+    """Run a source that calls `expect`; return the lines and texts that differ."""
     found: list[tuple[int, str]] = []
 
     def expect(text: str, expected: str) -> None:
@@ -56,7 +56,7 @@ def check(source: str, found: list[tuple[int, str]], expected: str) -> None:
     yours = accept(source, found)
     assert yours == expected, (
         f"(line, text): {found}\n--- source\n{source}\n--- yours\n{yours}\n--- expected\n{expected}"
-        f"\nyours {yours!r}\nexpected {expected!r}: not a byte changes outside of the literals"
+        f"\nyours {yours!r}\nexpected {expected!r}: change no byte outside the literals"
     )
 
 
@@ -72,7 +72,7 @@ def check(source: str, found: list[tuple[int, str]], expected: str) -> None:
     ids=["word", "empty", "lines", "quote", "backslash"],
 )
 def test_literal(text: str, expected: str) -> None:
-    """A text as a person would write it down."""
+    """The literal a person would write."""
     yours = literal(text)
     assert yours == expected, f"for {text!r} yours is {yours}, expected {expected}"
 
@@ -89,18 +89,18 @@ def test_literal_of_any_text(text: str) -> None:
     try:
         read = ast.literal_eval(yours)
     except SyntaxError as error:
-        raise AssertionError(f"for {text!r} yours is no literal, {error}:\n{yours}") from error
+        raise AssertionError(f"for {text!r} yours is not a literal, {error}:\n{yours}") from error
     assert read == text, f"for {text!r} yours is read as {read!r}:\n{yours}"
 
 
 def test_one_line() -> None:
-    """A word for a word; what stands around it stays."""
+    """One word replaces another; the text around it stays."""
     source = "x = 1\nexpect(f(x), '''neg''')  # why\ny = 2\n"
     check(source, [(2, "abs")], source.replace("neg", "abs"))
 
 
 def test_lines_come_and_go() -> None:
-    """The old literal ends in another line than it begins in; so does the new one."""
+    """Both the old and the new literal span several lines."""
     check(
         "expect(f, '''\\\na\nb\n''')\nx = 1\n",
         [(1, "c")],
@@ -115,14 +115,14 @@ def test_lines_come_and_go() -> None:
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["downwards", "upwards"])
 def test_two_at_once(turn: int) -> None:
-    """The first gets more lines, and the second is found all the same; in any order."""
+    """The first gets more lines, and the second is still found; in any order."""
     found = [(3, "add\nrelu\n"), (6, "abs\n")][::turn]
     expected = SOURCE.replace("relu", "add\nrelu").replace("'''neg'''", "'''\\\nabs\n'''")
     check(SOURCE, found, expected)
 
 
 def test_ten_at_once() -> None:
-    """Line 10 stands below line 9, as a number and not as a word."""
+    """Line 10 comes after line 9: sort as numbers, not as strings."""
     source = "".join(f"expect(f{n}, '''{n}''')\n" for n in range(1, 12))
     found = [(n, f"{n}\n{n}\n") for n in range(1, 12)]
     expected = "".join(f"expect(f{n}, '''\\\n{n}\n{n}\n''')\n" for n in range(1, 12))
@@ -130,30 +130,30 @@ def test_ten_at_once() -> None:
 
 
 def test_nothing_has_failed() -> None:
-    """No line, no change."""
+    """Without failures, nothing changes."""
     check(SOURCE, [], SOURCE)
 
 
 def test_letters_of_two_bytes() -> None:
-    """A column counts bytes: the letters before the literal have two and three."""
+    """Columns count bytes: the letters before the literal take two and three."""
     source = "expect('\u00e4\u20ac', '''\u00fc''') or '\u00df'\n"
     check(source, [(1, "\u00e4\u20ac")], source.replace("'''\u00fc'''", "'''\u00e4\u20ac'''"))
 
 
 def test_not_a_byte_outside() -> None:
-    """Only a newline ends a line, and the last one may have none."""
+    """Only a newline ends a line, and the last line may lack one."""
     source = "# a\x0cb\u2028c\r\nexpect(f, '''a''')\r\nx = 1"
     check(source, [(2, "b")], source.replace("'''a'''", "'''b'''"))
 
 
 def test_other_literals_in_the_call() -> None:
-    """The expectation is the last argument, and not the first text in quotes."""
+    """The expectation is the last argument, not the first string."""
     source = "expect(show('''a''', \"\"\"b\"\"\"), '''c''')\n"
     check(source, [(1, "d")], source.replace("'''c'''", "'''d'''"))
 
 
 def test_a_call_within_a_call() -> None:
-    """The outer call begins above the inner one, and its literal stands below it."""
+    """The outer call begins above the inner one, and its literal comes after it."""
     source = "expect(show(\n    expect(g, '''\\\na\nb\n'''),\n), '''c''')\nx = 1\n"
     found = [(1, "d"), (2, "e")]
     expected = "expect(show(\n    expect(g, '''e'''),\n), '''d''')\nx = 1\n"
@@ -162,12 +162,12 @@ def test_a_call_within_a_call() -> None:
 
 
 def test_one_text_twice() -> None:
-    """In a loop an expectation fails again and again, with its text."""
+    """In a loop an expectation may fail repeatedly with the same text."""
     check(SOURCE, [(6, "abs"), (6, "abs")], SOURCE.replace("neg", "abs"))
 
 
 def test_two_texts() -> None:
-    """A parametrized test has one literal for all parameters: that is when not to."""
+    """A parametrized test has one literal for all parameters, so its texts may differ."""
     with pytest.raises(UnstableError):
         pytest.fail(
             "line 6 has had the texts abs and exp in one run, expected an UnstableError; yours\n"
@@ -190,17 +190,17 @@ def graphs() -> dict[str, str]:
 
 
 def test_run_accept_run() -> None:
-    """Accepted once, the tests pass."""
+    """After accepting once, the tests pass."""
     actual = graphs()
     found = run(SOURCE, actual)
     assert len(found) == 2, "two expectations are out of date"
     accepted = accept(SOURCE, iter(found))
     again = run(accepted, actual)
-    assert not again, f"in the source that you accept these still differ: {again}\n{accepted}"
+    assert not again, f"in your accepted source these still differ: {again}\n{accepted}"
 
 
 def test_as_expecttest_accepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What expecttest makes of a file, line for line."""
+    """The same file as expecttest writes, line for line."""
     actual = graphs()
     lines = "".join(f"assert_expected_inline({text!r}, '''old''')\n" for text in actual.values())
     source = f"from expecttest import assert_expected_inline\n{lines}"

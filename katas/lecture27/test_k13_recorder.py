@@ -1,4 +1,4 @@
-"""Tests of k13_recorder: rings in files, operators that fail, and processes that are killed."""
+"""Tests of k13_recorder: rings in files, failing operators, and killed processes."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ one = pytest.mark.step(1, "a ring of slots")
 two = pytest.mark.step(2, "running, then done")
 three = pytest.mark.step(3, "what fails says so")
 four = pytest.mark.step(4, "the file of a dead process")
-# Seconds until a child is killed that should have died.
+# Seconds until the test kills a child that should have died.
 PATIENCE = 20
-# Since Python 3.12: torch has threads, and none of them computes while a test forks.
+# Python 3.12 and later warn: torch has threads, but none computes while a test forks.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where a ring has its file."""
+    """Return the path of a ring's file."""
     return tmp_path / "flight"
 
 
@@ -53,26 +53,26 @@ def entry(number: int, state: str = "done", op: str = "aten.exp.default") -> dic
 
 
 def states(path: Path) -> list[tuple[int, str]]:
-    """Return numbers and states of what you read."""
+    """Return numbers and states of the entries that you read."""
     return [(each["id"], each["state"]) for each in read(path)]
 
 
 class Inside(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
-    """Calls a function while an operator runs: the recorder has noted it, and it has not ended."""
+    """Calls a function while an operator runs, after it was recorded and before it ends."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.call = call
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call, and then run the operator."""
+        """Call the function, then run the operator."""
         self.call()
         return func(*args, **(kwargs or {}))
 
 
 @one
 def test_what_is_put_is_read(path: Path) -> None:
-    """Two of four slots are used; the others are no entries."""
+    """Two of four slots are used; the others hold no entries."""
     ring = Ring(path, 4)
     ring.put(entry(0))
     ring.put(entry(1, "running"))
@@ -83,7 +83,7 @@ def test_what_is_put_is_read(path: Path) -> None:
 
 @one
 def test_an_entry_changes(path: Path) -> None:
-    """One number has one slot: what is put later stands there."""
+    """A number has one slot, which a later put overwrites."""
     ring = Ring(path, 2)
     for state in ("running", "done"):
         ring.put(entry(4, state))
@@ -97,7 +97,7 @@ def test_an_entry_changes(path: Path) -> None:
 def test_the_newest_in_their_order(
     tmp_path_factory: pytest.TempPathFactory, size: int, count: int
 ) -> None:
-    """The ring keeps as many as it has slots, and its file does not grow."""
+    """The ring keeps as many entries as it has slots, and its file does not grow."""
     file = tmp_path_factory.mktemp("ring") / "flight"
     ring = Ring(file, size)
     for number in range(count):
@@ -110,7 +110,7 @@ def test_the_newest_in_their_order(
 
 @one
 def test_a_torn_slot(path: Path) -> None:
-    """The process died in the middle of a write: that slot is left out."""
+    """The process died in mid-write: that slot is ignored."""
     ring = Ring(path, 3)
     for number in range(3):
         ring.put(entry(number))
@@ -133,7 +133,7 @@ def test_a_slot_that_is_full(path: Path) -> None:
 
 @two
 def test_operators_in_their_order(path: Path) -> None:
-    """Each has an entry, with the shapes of its arguments."""
+    """Each operator has an entry, with the shapes of its arguments."""
     x = torch.ones(2, 3)
     with Recorder(Ring(path, 9)):
         torch.mm(x, torch.full((3, 4), 2.0))
@@ -147,24 +147,24 @@ def test_operators_in_their_order(path: Path) -> None:
         (3, "aten.t_.default", [[2, 3]], "done"),
     ]
     assert yours == expected, (
-        f"yours\n{yours}\nexpected\n{expected}\nwith the shapes from before the operator ran"
+        f"yours\n{yours}\nexpected\n{expected}\nwith the shapes before the operator ran"
     )
 
 
 @two
 def test_running_while_it_runs(path: Path) -> None:
-    """The entry is there before the operator runs: what kills the process is in the file."""
+    """The entry is written before the operator runs, so the one that kills is in the file."""
     seen: list[list[tuple[int, str]]] = []
     x = torch.ones(2)
     with Inside(lambda: seen.append(states(path))), Recorder(Ring(path, 4)):
         x.exp().neg()
     expected = [[(0, "running")], [(0, "done"), (1, "running")]]
-    assert seen == expected, f"in each operator yours has {seen}, expected {expected}"
+    assert seen == expected, f"during each operator yours has {seen}, expected {expected}"
 
 
 @two
 def test_results_are_the_operators_own(path: Path) -> None:
-    """Recorded or not, forward and backward; keywords too."""
+    """Recording changes no result, forward or backward; keywords are passed on."""
     found = []
     for recorder in (None, Recorder(Ring(path, 4))):
         x = torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64).sqrt().requires_grad_()
@@ -175,12 +175,12 @@ def test_results_are_the_operators_own(path: Path) -> None:
                 torch.sum(x.exp(), 0, dtype=torch.float32).backward()
         found.append(x.grad)
     torch.testing.assert_close(found[1], found[0], msg=lambda text: f"yours, recorded: {text}")
-    assert read(path), "yours has recorded nothing of a backward pass"
+    assert read(path), "yours has recorded nothing during a backward pass"
 
 
 @two
 def test_the_ring_goes_round(path: Path) -> None:
-    """A recorder counts on, under a second `with` too."""
+    """A recorder keeps counting, even under a second `with`."""
     recorder = Recorder(Ring(path, 3))
     x = torch.ones(2)
     for _ in range(2):
@@ -193,7 +193,7 @@ def test_the_ring_goes_round(path: Path) -> None:
 @two
 @pytest.mark.parametrize(("size", "kept"), [(3, [1, 2, 3]), (4, [0, 1, 2, 3])])
 def test_a_slot_that_has_been_taken(path: Path, size: int, kept: list[int]) -> None:
-    """Operator 0 runs three others before it ends; what is newer than its entry stays."""
+    """Operator 0 runs three others before it ends; newer entries must stay."""
     recorder = Recorder(Ring(path, size))
     x, left = torch.ones(2), [3]
 
@@ -215,7 +215,7 @@ def test_a_slot_that_has_been_taken(path: Path, size: int, kept: list[int]) -> N
 
 @two
 def test_the_recorder_holds_no_tensor(path: Path) -> None:
-    """It notes shapes, and what it has seen may die."""
+    """It records shapes, and the tensors can be freed."""
     recorder, place = Recorder(Ring(path, 4)), torch.tensor([7])
 
     def make() -> list[torch.Tensor]:
@@ -231,7 +231,7 @@ def test_the_recorder_holds_no_tensor(path: Path) -> None:
 
 @three
 def test_an_operator_fails(path: Path) -> None:
-    """Its entry says so, with the error; the next one is recorded as before."""
+    """Its entry says so, with the error; the next operator is recorded as usual."""
     x, place = torch.ones(3), torch.tensor([7])
     with Recorder(Ring(path, 4)):
         with pytest.raises(IndexError) as caught:
@@ -248,7 +248,7 @@ def test_an_operator_fails(path: Path) -> None:
 @three
 @pytest.mark.parametrize("error", [KeyboardInterrupt("ctrl-c"), ValueError("two words")])
 def test_what_is_raised_goes_on(path: Path, error: BaseException) -> None:
-    """The very exception with its cause, also one that is no `Exception`."""
+    """The same exception object with its cause propagates, even if it is not an `Exception`."""
     cause = OSError("the disk is full")
 
     def fail() -> None:
@@ -268,7 +268,7 @@ def test_what_is_raised_goes_on(path: Path, error: BaseException) -> None:
 @three
 @pytest.mark.parametrize("letter", ["x", "\N{GRINNING FACE}", "\\", "\0"])
 def test_a_long_error(path: Path, letter: str) -> None:
-    """What does not fit into a slot is cut by `pack`, and is still read."""
+    """`pack` shortens what does not fit into a slot; the entry can still be read."""
 
     def fail() -> None:
         raise ValueError(letter * 5000)
@@ -285,7 +285,7 @@ def test_a_long_error(path: Path, letter: str) -> None:
 
 @four
 def test_killed_in_an_operator(path: Path) -> None:
-    """SIGKILL, in the fifth operator of a child: its file is read here."""
+    """A child gets SIGKILL in its fifth operator; its file is read here."""
 
     def child() -> None:
         calls: list[int] = []
@@ -305,7 +305,7 @@ def test_killed_in_an_operator(path: Path) -> None:
     process.kill()
     process.join()
     yours = blame(path)
-    assert yours is not None, "yours blames no operator, and the file has one that is running"
+    assert yours is not None, "yours blames no operator, but the file has a running one"
     told = (yours["id"], yours["op"], yours["shapes"], yours["state"])
     expected = (4, "aten.sum.default", [[2, 2]], "running")
     assert told == expected, f"yours blames {told}, expected {expected}"
@@ -327,7 +327,7 @@ def test_killed_in_an_operator(path: Path) -> None:
     ids=["empty", "healthy", "failed", "handled", "nested", "caught-inside", "both"],
 )
 def test_who_is_to_blame(path: Path, rows: list[str], expected: int | None) -> None:
-    """The innermost one that still runs; else a failure that nothing came after."""
+    """The innermost running operator; otherwise a failure that nothing came after."""
     ring = Ring(path, 4)
     for number, state in enumerate(rows):
         ring.put(entry(number, state))

@@ -1,6 +1,6 @@
-"""The fixture of lecture 28: a framework in miniature, with an upstream, a fork and a clone.
+"""The fixture of lecture 28: a miniature framework, with an upstream, a fork and a clone.
 
-``python -m katas.lecture28.conftest FOLDER`` makes them in an empty folder, to look around.
+``python -m katas.lecture28.conftest FOLDER`` creates them in an empty folder, to look around.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def tinytorch(tmp_path: Path) -> Callable[..., Clone]:
-    """Return what makes the three repositories: `build`, in a folder of the test's own."""
+    """Return a function that creates the three repositories, as `build`, in the test's folder."""
     count = 0
 
     def make(*branches: Branch, **options: object) -> Clone:
@@ -37,10 +37,10 @@ def tinytorch(tmp_path: Path) -> Callable[..., Clone]:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    """Return what calls a function with a folder, or returns what its last call has returned.
+    """Return a function that calls another with a folder, or returns its previous result.
 
-    The tests of a module read one repository, so it is made, and answered in, by the first of
-    them. Where the answer raises, each test makes it anew.
+    The tests of a module share one repository: the first creates it and runs the answer. If the
+    answer raises, each test creates it again.
     """
     made: dict[Callable[[Path], Clone], Clone] = {}
 

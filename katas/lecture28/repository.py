@@ -1,9 +1,9 @@
-"""Makes tinytorch, a framework in miniature, with a history, an upstream, a fork and a clone.
+"""Creates tinytorch, a miniature framework, with a history, an upstream, a fork and a clone.
 
-The files of ``upstream/`` are its newest tree; names that begin with a dot are written ``dot-``.
-`history` makes the commits that led there, `build` three repositories in a folder: the bare
-``upstream.git`` and ``fork.git``, and ``clone``, whose remotes they are. `Run` is what an answer
-gets, and `Clone` what a test reads: history, trees, messages, and what each commit passes.
+The files of ``upstream/`` are its newest tree; a leading dot in a name is written ``dot-``.
+`history` returns the commits that led there; `build` creates three repositories in a folder: the
+bare ``upstream.git`` and ``fork.git``, and ``clone``, whose remotes they are. An answer gets a
+`Run`, and a test reads a `Clone`: history, trees, messages, and whether each commit passes CI.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from typing import NamedTuple
 UPSTREAM = Path(__file__).parent / "upstream"
 START = 1_750_000_000
 SECONDS = 30
-# Keeps the objects in one file, which is copied sooner than a hundred.
+# Keeps the objects in one file, which is faster to copy than a hundred.
 PACKED = ("-c", "fastimport.unpackLimit=1")
 ADA, GRACE, YOU = (f"{name} <{name.lower()}@example.org>" for name in ("Ada", "Grace", "You"))
-# Files that grow with the operators: what stands between two entries.
+# Files that grow with the operators, and the separator between two entries.
 GAPS = {
     "tinytorch/native_functions.yaml": "\n\n",
     "tinytorch/derivatives.yaml": "\n\n",
@@ -46,7 +46,7 @@ Tree = dict[str, str]
 
 
 class Commit(NamedTuple):
-    """A commit: its message and all of its files."""
+    """A commit: its message and all its files."""
 
     message: str
     tree: Tree
@@ -56,7 +56,7 @@ class Commit(NamedTuple):
 class Branch(NamedTuple):
     """A branch, its commits above `base`, and the repositories that have it.
 
-    `base` is a place among upstream's commits, -1 the newest, or the name of an earlier branch.
+    `base` is an index into upstream's commits (-1 is the newest) or the name of an earlier branch.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Branch(NamedTuple):
 
 
 class GitError(Exception):
-    """A command that an answer ran has failed; the message says what it printed."""
+    """A command run by an answer failed; the message holds what it printed."""
 
 
 def newest() -> Tree:
@@ -91,7 +91,7 @@ def grown(tree: Tree, operators: tuple[str, ...]) -> Tree:
             found = OPERATOR.match(part)
             if found and found[1] in OPERATORS:
                 keep = found[1] in operators
-            elif path != "docs/ops.md":  # there what follows a heading belongs to it
+            elif path != "docs/ops.md":  # there, text after a heading belongs to it
                 keep = True
             if keep:
                 kept.append(part)
@@ -142,12 +142,12 @@ def history() -> list[Commit]:
 
 
 def edit(tree: Tree, path: str, old: str, new: str) -> Tree:
-    """Return the tree with a text replaced that stands in the file once; "" is the file's end."""
+    """Return the tree with a text replaced that occurs once; "" means the end of the file."""
     text = tree.get(path, "")
     if not old:
         return {**tree, path: text + new}
     if text.count(old) != 1:
-        raise ValueError(f"{old!r} stands in {path} {text.count(old)} times, expected once")
+        raise ValueError(f"{old!r} occurs in {path} {text.count(old)} times, expected once")
     return {**tree, path: text.replace(old, new)}
 
 
@@ -161,7 +161,7 @@ def with_operator(
     doc: str,
     leave: tuple[str, ...] = (),
 ) -> Tree:
-    """Return the tree with one more operator of one input, but for the files in `leave`."""
+    """Return the tree with another one-input operator, except in the files in `leave`."""
     count = len(re.findall(r"^## ", tree["docs/ops.md"], re.MULTILINE))
     added = {
         "tinytorch/native_functions.yaml": (
@@ -216,15 +216,15 @@ def with_tanh(tree: Tree) -> Tree:
 
 
 def environment(home: Path, clock: int = 0) -> dict[str, str]:
-    """Return an environment in which git finds no settings, hooks or names but those given.
+    """Return an environment in which git finds only the given settings, hooks and names.
 
-    What writes settings or temporary files, such as ``git config --global``, finds `home` too.
+    Commands that write settings or temporary files, such as ``git config --global``, use `home`.
     """
     when = f"{START + 86_400 * 30 + 60 * clock} +0000"
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
-        # Where HOME would have led Python to, if packages of the user are there.
+        # Where HOME would have led Python for packages installed by the user.
         "PYTHONUSERBASE": site.getuserbase(),
         "LC_ALL": "C",
         "TMPDIR": str(home),
@@ -275,7 +275,7 @@ REMOTES = """[user]
 
 
 class _Stream:
-    """Commits as ``git fast-import`` reads them; each keeps a reference of its own."""
+    """Commits in the format of ``git fast-import``; each keeps its own reference."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -330,12 +330,12 @@ def build(
     checkout: str = "main",
     trunk: tuple[Commit, ...] = (),
 ) -> Clone:
-    """Make the three repositories in `folder` and return the clone; two processes.
+    """Create the three repositories in `folder` and return the clone, in two processes.
 
-    Beside ``main`` there are `branches`; one in "fork" is known to the clone as ``origin/name``.
-    `main` are commits of upstream's main above `history`; the fork and the clone know `seen` of
-    all its commits, by default all. `checkout` is the branch that is checked out in the clone.
-    `trunk` stands in the place of `history`, for a project that is not tinytorch.
+    Besides ``main`` there are `branches`; the clone knows one in "fork" as ``origin/name``. `main`
+    holds upstream's commits above `history`; the fork and the clone know the first `seen` of its
+    commits, by default all. `checkout` is the branch checked out in the clone. `trunk` replaces
+    `history`, for a project other than tinytorch.
     """
     stream = _Stream()
     made = stream.add((*(trunk or history()), *main), "")
@@ -358,7 +358,7 @@ def build(
     }
     for branch in branches:
         head = heads[branch.name]
-        # A branch may be called main, where a fork has gone its own way.
+        # A branch may be called main if a fork has diverged.
         if "clone" in branch.where:
             refs[clone / ".git"][f"refs/heads/{branch.name}"] = head
         if "fork" in branch.where:
@@ -378,7 +378,7 @@ def build(
 
 
 def _make_bare(folder: Path) -> None:
-    """Make an empty repository without a process: git asks for no more than this."""
+    """Create an empty repository without a process: git needs no more than this."""
     for name in ("objects", "refs"):
         (folder / name).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
@@ -388,8 +388,8 @@ def _make_bare(folder: Path) -> None:
 class Run:
     """Runs one command line at a time in the clone, without a shell: `git` or `python`.
 
-    ``run("git status")`` returns what the command prints. If it fails, that is a `GitError`,
-    unless ``check=False``. `typed` is what is typed into it, such as "y" for ``git add -p``.
+    ``run("git status")`` returns what the command prints. If it fails, it raises `GitError`, unless
+    ``check=False``. `typed` is its input, such as "y" for ``git add -p``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -428,7 +428,7 @@ class Run:
         (self.folder / path).write_text(text, "utf-8")
 
     def replace(self, path: str, old: str, new: str) -> None:
-        """Replace a text in a file, where it stands once."""
+        """Replace a text that occurs once in a file."""
         text = self.read(path)
         if text.count(old) != 1:
             raise GitError(f"{path} has {old!r} {text.count(old)} times, expected once")
@@ -436,7 +436,7 @@ class Run:
 
 
 def _with_python(variables: dict[str, str]) -> dict[str, str]:
-    """Let ``git rebase --exec "python ..."`` find the Python of the tests first."""
+    """Let ``git rebase --exec "python ..."`` find the tests' Python first."""
     folder = str(Path(sys.executable).parent)
     return {**variables, "PATH": f"{folder}{os.pathsep}{variables['PATH']}"}
 
@@ -466,12 +466,12 @@ class Clone:
 
     @property
     def before(self) -> dict[str, str]:
-        """What `refs` was before the answer."""
+        """The value of `refs` before the answer."""
         return self.made[self.folder]
 
     @property
     def run(self) -> Run:
-        """What an answer gets."""
+        """The `Run` that an answer gets."""
         return Run(self.folder)
 
     @property
@@ -485,7 +485,7 @@ class Clone:
         return Clone(self.folder.parent / "fork.git", self.made)
 
     def git(self, *arguments: str) -> str:
-        """Run git for the test, and return what it prints without the last newline."""
+        """Run git for the test, and return its output without the last newline."""
         done = subprocess.run(  # noqa: S603 - git
             ["git", *arguments],  # noqa: S607 - wherever it is installed
             cwd=self.folder,
@@ -528,11 +528,11 @@ class Clone:
         return self.git("show", f"{commit}:{path}") + "\n"
 
     def status(self) -> str:
-        """Return what differs between the commit, the index and the working tree."""
+        """Return the differences between commit, index and working tree."""
         return self.git("status", "--porcelain")
 
     def busy(self) -> str:
-        """Return what is not finished: a rebase, a merge, or nothing, which is ""."""
+        """Return the unfinished operation, a rebase or a merge, or "" if there is none."""
         names = {
             "rebase-merge": "a rebase",
             "rebase-apply": "a rebase",
@@ -543,14 +543,14 @@ class Clone:
         return " and ".join(there)
 
     def ci(self, commit: str) -> str:
-        """Run the tests of a commit; return "" if they pass, else what they print."""
+        """Run the tests of a commit; return "" if they pass, otherwise their output."""
         tree = self.git("rev-parse", f"{commit}^{{tree}}")
         return _ci(self.folder, tree)
 
 
 @cache
 def _ci(folder: Path, tree: str) -> str:
-    """Build and test a tree in a folder of its own."""
+    """Build and test a tree in its own folder."""
     archive = subprocess.run(  # noqa: S603 - git
         ["git", "archive", "--format=zip", tree],  # noqa: S607 - wherever it is installed
         cwd=folder,
@@ -576,7 +576,7 @@ def _ci(folder: Path, tree: str) -> str:
     return "" if not done.returncode else "\n".join(lines[-4:])
 
 
-# Words that begin no order, and those that begin one in spite of their end.
+# Words that are not imperatives, and imperatives in spite of their ending.
 NO_VERB = re.compile(
     r"an?|the|th(?:at|ere|ese|is)|it|its|is|was|we|our|i|for|in|now|when|with|some"
     r"|docs?|documentation|operators?|relu|wip"
@@ -585,7 +585,7 @@ VERB = re.compile(r"embed|shed|.*eed|[^aeiouy]*ing|.*[aisu]s")
 
 
 def not_an_order(subject: str) -> bool:
-    """Whether a subject begins with "Added", "Adds" or "The", where "Add" is asked for."""
+    """Whether a subject begins with "Added", "Adds" or "The" instead of "Add"."""
     first = subject.split(maxsplit=1)[0].lower().rstrip(":,")
     ends = first.endswith(("ed", "ing", "s")) and not VERB.fullmatch(first)
     return bool(ends or NO_VERB.fullmatch(first))

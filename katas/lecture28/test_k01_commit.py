@@ -1,4 +1,4 @@
-"""Tests of k01_commit: they read the repository that your commands leave, as a reviewer would."""
+"""Tests of k01_commit: they read the resulting repository as a reviewer would."""
 
 from __future__ import annotations
 
@@ -42,53 +42,53 @@ def commit_of(clone: Clone) -> Logged:
     """Return the one commit of the branch."""
     __tracebackhide__ = True
     assert "refs/heads/relu-docs" in clone.refs(), (
-        "there is no branch relu-docs in yours, expected one: git switch -c NAME makes a branch"
+        "yours has no branch relu-docs, expected one: git switch -c NAME creates a branch"
     )
     found = clone.log("upstream/main..relu-docs")
     assert len(found) == 1, (
-        f"relu-docs of yours has {len(found)} commits that upstream/main lacks, expected one"
+        f"your relu-docs has {len(found)} commits that upstream/main lacks, expected one"
     )
     return found[0]
 
 
 def test_the_docs_are_mended(kept: Kept) -> None:
-    """On the branch, in that one place."""
+    """The docs are fixed on the branch, in that one place."""
     clone = kept(answered)
     commit = commit_of(clone)
     before, yours = (clone.show(name, DOCS) for name in ("upstream/main", commit.sha))
-    assert before != yours, f"{DOCS} in your commit is as before: is the edit in the index?"
+    assert before != yours, f"{DOCS} is unchanged in your commit: is the edit in the index?"
     assert before.replace(WRONG, RIGHT) == yours, (
-        f"expected {RIGHT!r} in {DOCS} and nothing else new; yours:\n"
+        f"expected {RIGHT!r} in {DOCS} and no other change; yours:\n"
         + clone.git("diff", "upstream/main", commit.sha, "--", DOCS)
     )
     assert not clone.ci(commit.sha), f"CI is red for your commit:\n{clone.ci(commit.sha)}"
 
 
 def test_it_is_one_concern(kept: Kept) -> None:
-    """A print that comes along is merged, or costs a round of review."""
+    """A stray print gets merged, or costs a round of review."""
     clone = kept(answered)
     yours = clone.changed(commit_of(clone).sha)
     assert [DOCS] == yours, (
-        f"your commit changes {yours}, expected {DOCS} alone: name what goes into the commit"
+        f"your commit changes {yours}, expected only {DOCS}: name the files to commit"
     )
 
 
 def test_main_stays(kept: Kept) -> None:
-    """Your main is a copy of upstream's: a commit there makes each later branch carry it."""
+    """Your main mirrors upstream's: every later branch would carry a commit made there."""
     clone = kept(answered)
     commit_of(clone)
     expected = clone.before["refs/heads/main"]
     assert expected == clone.refs()["refs/heads/main"], (
-        "main of yours is not where it was, at upstream's: commit on the branch alone"
+        "your main has moved from upstream's: commit only on the branch"
     )
     assert clone.upstream.before == clone.upstream.refs(), (
-        f"upstream has {clone.upstream.refs()} now, expected {clone.upstream.before}: it is"
+        f"upstream now has {clone.upstream.refs()}, expected {clone.upstream.before}: it is"
         " not yours to push to"
     )
 
 
 def test_your_work_stays(kept: Kept) -> None:
-    """The print and the notes are as you left them, in no commit and not in the index."""
+    """The print and the notes are unchanged, in no commit and not in the index."""
     clone = kept(answered)
     commit_of(clone)
     yours = clone.status().splitlines()
@@ -97,33 +97,35 @@ def test_your_work_stays(kept: Kept) -> None:
     )
     kept_away = [name for name in clone.refs() if name == "refs/stash"]
     assert not kept_away, (
-        "yours leaves a stash, expected none: your work is in the folder again, and a copy of it"
+        "yours leaves a stash, expected none: your work is back in the folder, and a copy of it"
         " waits for the next git stash pop"
     )
     for path, expected in ((KERNELS, newest()[KERNELS] + PRINT), (NOTES, WORDS)):
         text = clone.run.read(path)
-        assert expected == text, f"{path} of yours ends with {text[-60:]!r}, expected it as it was"
+        assert expected == text, f"your {path} ends with {text[-60:]!r}, expected it unchanged"
 
 
 def test_the_subject(kept: Kept) -> None:
-    """The log shows no more than this line, a release note begins with it."""
+    """The log shows only this line, and a release note begins with it."""
     yours = commit_of(kept(answered)).subject
     said = f"the subject of yours is {yours!r}, expected"
-    assert len(yours) <= 72, f"{said} 72 characters at most: it has {len(yours)}"
-    assert yours[0].isupper(), f"{said} a capital letter at its beginning"
+    assert len(yours) <= 72, f"{said} at most 72 characters: it has {len(yours)}"
+    assert yours[0].isupper(), f"{said} a capital letter at the beginning"
     assert not yours.endswith("."), f"{said} no full stop: it is a title"
-    assert not not_an_order(yours), f"{said} an order, what the commit does to the project"
-    assert "relu" in yours, f"{said} to hear what it is about: which operator's docs?"
+    assert not not_an_order(yours), f"{said} an imperative: what the commit does to the project"
+    assert "relu" in yours, f"{said} it to say what it is about: which operator's docs?"
 
 
 def test_the_body(kept: Kept) -> None:
-    """It says why, in lines of 72 characters, and ends with the issue."""
+    """The body says why, in lines of at most 72 characters, and ends with the issue."""
     yours = commit_of(kept(answered)).body.splitlines()
-    assert yours, "your commit has no body, expected why: a second -m writes one"
+    assert yours, "your commit has no body, expected the reason: a second -m adds one"
     assert yours[-1] == "Fixes #17", (
-        f"the last line of yours is {yours[-1]!r}, expected 'Fixes #17': merging closes the issue"
+        f"your last line is {yours[-1]!r}, expected 'Fixes #17': merging then closes the issue"
     )
     words = " ".join(yours[:-1]).split()
-    assert len(words) >= 4, f"the body of yours is {yours}, expected a sentence that says why"
+    assert len(words) >= 4, f"your body is {yours}, expected a sentence that says why"
     long = [line for line in yours if len(line) > 72]
-    assert not long, f"expected lines of 72 characters at most, yours has {long}: git wraps none"
+    assert not long, (
+        f"expected lines of at most 72 characters, yours has {long}: git does not wrap them"
+    )

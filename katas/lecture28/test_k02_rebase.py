@@ -1,4 +1,4 @@
-"""Tests of k02_rebase: the branch that a reviewer sees, and what it must not have touched."""
+"""Tests of k02_rebase: the branch that a reviewer sees, and what you must not touch."""
 
 from __future__ import annotations
 
@@ -78,30 +78,30 @@ def commits_of(clone: Clone) -> list[Logged]:
     assert newest_one == clone.refs()["refs/remotes/upstream/main"], (
         "upstream has commits that your clone does not know: fetch before you rebase on it"
     )
-    assert not clone.busy(), f"{clone.busy()} of yours is not finished: see git status"
+    assert not clone.busy(), f"your {clone.busy()} is not finished: see git status"
     return clone.log("upstream/main..sigmoid")
 
 
 def test_it_stands_on_upstreams_newest(kept: Kept) -> None:
-    """One commit above the other, without a merge: what CI tests is what will be merged."""
+    """A straight line of commits, without a merge: CI tests exactly what will be merged."""
     clone = kept(rebased)
     yours = commits_of(clone)
     merges = [str(each) for each in yours if len(each.parents) != 1]
     assert not merges, f"yours has the merge {merges}, expected a rebase: {WHERE}"
     common = clone.git("merge-base", "upstream/main", "sigmoid")
     assert common == clone.refs()["refs/remotes/upstream/main"], (
-        "sigmoid of yours leaves upstream/main before its newest commit, expected it on top"
+        "your sigmoid branches off before upstream/main's newest commit, expected it on top"
     )
 
 
 def test_two_commits(kept: Kept) -> None:
-    """No fixup, no print that is taken back: the reviewer reads two changes."""
+    """No fixup, no print with its removal: the reviewer reads two changes."""
     yours = [each.subject for each in commits_of(kept(rebased))]
-    assert yours == SUBJECTS, f"yours is {yours}, expected {SUBJECTS}: {WHERE}"
+    assert yours == SUBJECTS, f"your commits are {yours}, expected {SUBJECTS}: {WHERE}"
 
 
 def test_each_commit_passes(kept: Kept) -> None:
-    """Git bisect stops at each of them, once a year, at night."""
+    """Git bisect may stop at any of them, some night."""
     clone = kept(rebased)
     yours = commits_of(clone)
     assert len(yours) == len(SUBJECTS), f"yours has {len(yours)} commits, expected two: {WHERE}"
@@ -111,24 +111,24 @@ def test_each_commit_passes(kept: Kept) -> None:
 
 
 def test_each_change_is_in_its_commit(kept: Kept) -> None:
-    """The docs come with the operator, and the sample with what it tests."""
+    """The docs come with the operator, and the sample with the fix it tests."""
     clone = kept(rebased)
     first, second = commits_of(clone)
     before = with_sigmoid(newest())
     for path in (KERNELS, OPINFO):
         yours = clone.show(first.sha, path)
         assert before[path] == yours, (
-            f"{path} in {first} of yours is not as Grace wrote it, expected neither the"
+            f"{path} in your {first} is not as Grace wrote it, expected neither the"
             f" stable kernel nor your sample there:\n{clone.git('show', first.sha, '--', path)}"
         )
     changed = clone.changed(second.sha)
     assert sorted([KERNELS, OPINFO]) == sorted(changed), (
-        f"{second} of yours changes {changed}, expected {KERNELS} and {OPINFO}"
+        f"your {second} changes {changed}, expected {KERNELS} and {OPINFO}"
     )
 
 
 def test_the_files_at_the_end(kept: Kept) -> None:
-    """What both branches wanted, without the print."""
+    """The files have the changes of both branches, without the print."""
     clone = kept(rebased)
     commits_of(clone)
     expected = with_sigmoid(upstreams()[-1])
@@ -137,26 +137,26 @@ def test_the_files_at_the_end(kept: Kept) -> None:
     yours = {path: clone.show("sigmoid", path) for path in clone.files("sigmoid")}
     for path in sorted(expected.keys() | yours.keys()):
         assert expected.get(path) == yours.get(path), (
-            f"{path} of yours, expected all that upstream has, the sample at -1000, the kernel and"
+            f"your {path}, expected everything upstream has, the sample at -1000, the kernel and"
             " no print:\n" + clone.git("diff", "upstream/main", "sigmoid", "--", path)
         )
-    assert not clone.status(), f"git status of yours says\n{clone.status()}\nexpected nothing"
+    assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"
 
 
 def test_grace_is_still_the_author(kept: Kept) -> None:
-    """A rebase keeps the author; a reset and a new commit make you the author."""
+    """A rebase keeps the author; a reset with a new commit makes you the author."""
     clone = kept(rebased)
     commits = commits_of(clone)
     authors = [each.author for each in commits]
-    assert [GRACE, YOU] == authors, f"the authors of yours are {authors}, expected Grace, then you"
+    assert [GRACE, YOU] == authors, f"your commits' authors are {authors}, expected Grace, then you"
     bodies = [each.body for each in commits]
     assert bodies == ["Models with gates need it.", "exp(1000) raises."], (
-        f"the bodies of yours are {bodies}, expected those that were there: they say why"
+        f"your commits' bodies are {bodies}, expected the original ones, which say why"
     )
 
 
 def test_upstream_is_not_rewritten(kept: Kept) -> None:
-    """Others have these commits: a push there is not yours to make."""
+    """Others have these commits, and you may not push there."""
     clone = kept(rebased)
     commits_of(clone)
     expected, yours = clone.upstream.before, clone.upstream.refs()
@@ -166,10 +166,10 @@ def test_upstream_is_not_rewritten(kept: Kept) -> None:
 
 
 def test_the_pull_request_has_it(kept: Kept) -> None:
-    """The reviewer sees your fork, not your clone; a push of rewritten commits has to say so."""
+    """The reviewer sees your fork, not your clone; rewritten commits need a forced push."""
     clone = kept(rebased)
     commits_of(clone)
     yours = clone.fork.refs().get("refs/heads/sigmoid")
     assert clone.refs()["refs/heads/sigmoid"] == yours, (
-        "sigmoid in your fork is not the one in your clone: push it to origin"
+        "sigmoid in your fork differs from the one in your clone: push it to origin"
     )

@@ -1,4 +1,4 @@
-"""Tests of k03_stack: each pull request of the stack, as its reviewer gets it."""
+"""Tests of k03_stack: each pull request of the stack, as its reviewer sees it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def stages() -> list[Tree]:
 
 
 def owners() -> str:
-    """Return what upstream has made of its CODEOWNERS."""
+    """Return the files after upstream's change to CODEOWNERS."""
     return newest()[OWNERS] + "/docs/  @grace\n"
 
 
@@ -87,7 +87,7 @@ def stacked(folder: Path) -> Clone:
 
 
 def restacked(folder: Path) -> Clone:
-    """Return the clone after `restack`, which gets a stack that is right."""
+    """Return the clone after `restack`, which gets a correct stack."""
     __tracebackhide__ = True
     below: list[int | str] = [-2, *BRANCHES[:2]]
     branches = [
@@ -106,47 +106,47 @@ def restacked(folder: Path) -> Clone:
 
 
 def stack_of(clone: Clone) -> list[Logged]:
-    """Return the commits of the three branches, of which each has one above the one below it."""
+    """Return the commits of the three branches, each one above the previous."""
     __tracebackhide__ = True
-    assert not clone.busy(), f"{clone.busy()} of yours is not finished: see git status"
+    assert not clone.busy(), f"your {clone.busy()} is not finished: see git status"
     missing = {f"refs/heads/{name}" for name in BRANCHES} - clone.refs().keys()
     assert not missing, f"yours has no {', '.join(sorted(missing))}"
     found = []
     for below, name in zip(["upstream/main", *BRANCHES], BRANCHES, strict=False):
         commits = clone.log(f"{below}..{name}")
         assert len(commits) == 1, (
-            f"{name} of yours has {len(commits)} commits above {below}, expected one, as a reviewer"
-            f" gets it: {[*map(str, commits)]}"
+            f"your {name} has {len(commits)} commits above {below}, expected one, as a reviewer"
+            f" sees it: {[*map(str, commits)]}"
         )
         parent = clone.git("rev-parse", below)
         assert commits[0].parents == (parent,), (
-            f"{name} of yours does not stand on {below}, expected the one above the other"
+            f"your {name} is not based on {below}, expected one above the other"
         )
         found += commits
     return found
 
 
 def test_split_makes_a_stack(kept: Kept) -> None:
-    """Three branches, one commit each, one above the other."""
+    """Three branches with one commit each, one above the other."""
     yours = [each.subject for each in stack_of(kept(stacked))]
-    assert yours == SUBJECTS, f"the subjects of yours are {yours}, expected {SUBJECTS}"
+    assert yours == SUBJECTS, f"your subjects are {yours}, expected {SUBJECTS}"
 
 
 def test_split_gives_each_its_files(kept: Kept) -> None:
-    """And kernels.py to two of them: the upper hunk is below the lower."""
+    """Each commit has its files; kernels.py is in two, its upper hunk in the lower commit."""
     clone = kept(stacked)
     for commit, files in zip(stack_of(clone), FILES, strict=True):
         yours = sorted(clone.changed(commit.sha))
-        assert sorted(files) == yours, f"{commit} of yours changes {yours}, expected {files}"
+        assert sorted(files) == yours, f"your {commit} changes {yours}, expected {files}"
     first = clone.show("stack/1", KERNELS)
     assert stages()[1][KERNELS] == first, (
-        "kernels.py in stack/1, expected sloped and relu alone, yours:\n"
+        "kernels.py in stack/1, expected only sloped and relu, yours:\n"
         + clone.git("diff", "upstream/main", "stack/1")
     )
 
 
 def test_split_is_green_throughout(kept: Kept) -> None:
-    """The lowest is merged first, and perhaps alone."""
+    """Each commit is green on its own: the lowest is merged first, perhaps alone."""
     clone = kept(stacked)
     for commit in stack_of(clone):
         said = clone.ci(commit.sha)
@@ -154,48 +154,48 @@ def test_split_is_green_throughout(kept: Kept) -> None:
 
 
 def test_split_loses_nothing(kept: Kept) -> None:
-    """The top of the stack is what the one commit was; that is where it was."""
+    """The top of the stack has the files of the old commit, which itself stays."""
     clone = kept(stacked)
     stack_of(clone)
     apart = clone.git("diff", "--stat", "leaky", "stack/3")
-    assert not apart, f"stack/3 of yours is not what leaky was, expected the same files:\n{apart}"
+    assert not apart, f"your stack/3 differs from leaky, expected the same files:\n{apart}"
     expected, yours = clone.before["refs/heads/leaky"], clone.git("rev-parse", "leaky")
     assert expected == yours, (
-        f"leaky of yours is at {yours}, expected {expected}, where it was: the way back if the"
+        f"your leaky is at {yours}, expected {expected}, where it was: it is the way back if the"
         " split goes wrong"
     )
-    assert not clone.status(), f"git status of yours says\n{clone.status()}\nexpected nothing"
+    assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"
 
 
 def test_restack_keeps_the_stack(kept: Kept) -> None:
-    """On upstream's newest: the branches in the middle have moved too."""
+    """The stack is on upstream's newest, and the branches in the middle have moved too."""
     clone = kept(restacked)
     assert clone.refs()["refs/remotes/upstream/main"] == clone.upstream.git("rev-parse", "main"), (
         "upstream has a commit that your clone does not know: fetch before you rebase"
     )
     yours = [each.subject for each in stack_of(clone)]
-    assert yours == SUBJECTS, f"the subjects of yours are {yours}, expected {SUBJECTS}"
+    assert yours == SUBJECTS, f"your subjects are {yours}, expected {SUBJECTS}"
 
 
 def test_restack_mends_the_lowest(kept: Kept) -> None:
-    """Where the reviewer asked: in stack/1, and by that in those above it."""
+    """The change is in stack/1, as the reviewer asked, and thereby in the branches above it."""
     clone = kept(restacked)
     for commit, files in zip(stack_of(clone), FILES, strict=True):
         yours = clone.show(commit.sha, KERNELS)
-        assert NEW in yours, f"kernels.py in {commit} of yours does not say {NEW!r}"
+        assert NEW in yours, f"kernels.py in your {commit} does not say {NEW!r}"
         changed = sorted(clone.changed(commit.sha))
-        assert sorted(files) == changed, f"{commit} of yours changes {changed}, expected {files}"
+        assert sorted(files) == changed, f"your {commit} changes {changed}, expected {files}"
     for name, tree in zip(BRANCHES, stages()[1:], strict=True):
         for path, text in {**tree, OWNERS: owners()}.items():
             expected = text.replace(OLD, NEW) if path == KERNELS else text
             assert expected == clone.show(name, path), (
-                f"{path} in {name} of yours, expected it as it was there, with the docstring"
-                f" mended; yours:\n{clone.git('diff', 'upstream/main', name, '--', path)}"
+                f"{path} in your {name}, expected only the docstring to change:"
+                f" yours\n{clone.git('diff', 'upstream/main', name, '--', path)}"
             )
 
 
 def test_restack_is_green_throughout(kept: Kept) -> None:
-    """A stack is tested from the bottom to the top, each time."""
+    """A stack is tested from bottom to top, every time."""
     clone = kept(restacked)
     for commit in stack_of(clone):
         said = clone.ci(commit.sha)
@@ -203,9 +203,9 @@ def test_restack_is_green_throughout(kept: Kept) -> None:
 
 
 def test_restack_leaves_upstream_alone(kept: Kept) -> None:
-    """A stack is rebased on upstream, and not pushed to it."""
+    """A stack is rebased on upstream but not pushed to it."""
     clone = kept(restacked)
     stack_of(clone)
     expected, yours = clone.upstream.before, clone.upstream.refs()
     assert expected == yours, f"upstream has {yours} after your answer, expected {expected}"
-    assert not clone.status(), f"git status of yours says\n{clone.status()}\nexpected nothing"
+    assert not clone.status(), f"git status says\n{clone.status()}\nexpected nothing"

@@ -1,4 +1,4 @@
-"""Tests of k04_conflict: what is left of both sides after the rebase."""
+"""Tests of k04_conflict: what remains of both sides after the rebase."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DOCS = "docs/ops.md"
 COUNT = "-tinytorch has 6 operators."
-# With the middle one of conflicts in the style diff3.
+# Including the middle marker of the diff3 conflict style.
 MARKER = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*$", re.MULTILINE)
 
 
@@ -43,30 +43,32 @@ def rebased(folder: Path) -> Clone:
 
 
 def test_the_rebase_is_done(kept: Kept) -> None:
-    """No rebase waits for you, and what you have mended is in the commit."""
+    """No rebase is in progress, and your fixes are in the commit."""
     clone = kept(rebased)
     assert not clone.busy(), (
-        f"{clone.busy()} of yours is not finished: git rebase --continue, after git add"
+        f"your {clone.busy()} is not finished: git rebase --continue, after git add"
     )
     yours = clone.status()
-    assert not yours, f"git status of yours says\n{yours}\nexpected a clean tree: all committed"
+    assert not yours, f"git status says\n{yours}\nexpected a clean tree: everything committed"
 
 
 def test_it_stands_on_upstream(kept: Kept) -> None:
-    """One commit, yours, above upstream's newest: no merge, and main as it was."""
+    """Your one commit above upstream's newest: no merge, and main unchanged."""
     clone = kept(rebased)
     yours = clone.log("upstream/main..sigmoid")
     assert ["Add sigmoid"] == [each.subject for each in yours], (
         f"above upstream/main yours has {[*map(str, yours)]}, expected your one commit"
     )
     newest_one = clone.upstream.refs()["refs/heads/main"]
-    assert (newest_one,) == yours[0].parents, "the parent of yours is not upstream's newest commit"
-    assert yours[0].author == YOU, f"the author of yours is {yours[0].author}, expected {YOU}"
-    assert newest_one == clone.refs()["refs/heads/main"], "main of yours has moved, it was right"
+    assert (newest_one,) == yours[0].parents, "your commit's parent is not upstream's newest commit"
+    assert yours[0].author == YOU, f"your commit's author is {yours[0].author}, expected {YOU}"
+    assert newest_one == clone.refs()["refs/heads/main"], (
+        "your main has moved, expected it unchanged"
+    )
 
 
 def test_both_sides_are_there(kept: Kept) -> None:
-    """In each of the five files that both sides have changed."""
+    """Both operators are in each of the five files that both sides changed."""
     clone = kept(rebased)
     expected = clone.changed("upstream/main")
     paths = clone.git("diff", "--name-only", "upstream/main", "sigmoid").split()
@@ -74,25 +76,25 @@ def test_both_sides_are_there(kept: Kept) -> None:
     for path in expected:
         yours = clone.show("sigmoid", path)
         left = MARKER.findall(yours)
-        assert not left, f"{path} of yours still has {left}"
+        assert not left, f"your {path} still has {left}"
         lost = [name for name in ("tanh", "sigmoid") if name not in yours]
-        assert not lost, f"{path} of yours has no {' and no '.join(lost)}: expected both sides"
+        assert not lost, f"your {path} has no {' and no '.join(lost)}: expected both sides"
 
 
 def test_upstream_loses_nothing(kept: Kept) -> None:
-    """Your commit adds lines; the one that it replaces is the number in the docs."""
+    """Your commit only adds lines, except that it replaces the number in the docs."""
     clone = kept(rebased)
     diff = clone.git("diff", "-U0", "upstream/main", "sigmoid").splitlines()
     yours = [line for line in diff if line.startswith("-") and not line.startswith("---")]
     others = [line for line in yours if not line.startswith(COUNT)]
     assert not others, (
-        "your commit takes these lines from upstream, expected it to add yours:\n"
+        "your commit removes these lines of upstream's, expected it only to add yours:\n"
         + "\n".join(others)
     )
 
 
 def test_ci_passes(kept: Kept) -> None:
-    """Git compares lines. What two sides have both changed from 5 to 6 is no conflict to it."""
+    """Git compares lines: if both sides change 5 to 6, it sees no conflict."""
     clone = kept(rebased)
     said = clone.ci("sigmoid")
     assert not said, f"CI is red for your commit, expected green:\n{said}"
@@ -104,14 +106,14 @@ def test_ci_passes(kept: Kept) -> None:
 
 
 def test_each_line_is_there_once(kept: Kept) -> None:
-    """One operator after the other, in either order: no rest of a side, and no second copy."""
+    """One operator after the other, in either order: no leftovers and no duplicates."""
     clone = kept(rebased)
     both = [with_sigmoid(with_tanh(newest())), with_tanh(with_sigmoid(newest()))]
     for path in clone.changed("sigmoid"):
         yours = filled(clone.show("sigmoid", path))
         expected = [filled(tree[path]) for tree in both]
         assert yours in expected, (
-            f"{path} of yours is not what one side and then the other make of it, expected"
+            f"your {path} is not one side followed by the other, expected"
             " upstream's lines and yours, each once:\n"
             + clone.git("diff", "upstream/main", "sigmoid", "--", path)
         )

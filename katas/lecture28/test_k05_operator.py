@@ -1,4 +1,4 @@
-"""Tests of k05_operator: torchgen parses, torch.lerp computes, and tinytorch's own CI judges."""
+"""Tests of k05_operator: checked by torchgen, torch.lerp, and tinytorch's own CI."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NATIVE, DERIVATIVES = "tinytorch/native_functions.yaml", "tinytorch/derivatives.
 KERNELS, OPINFO, DOCS = "tinytorch/kernels.py", "test/opinfo.py", "docs/ops.md"
 README = "README.md"
 FUNC = "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor"
-# The parts that a step has not reached yet.
+# The parts that later steps provide.
 ENTRY = f"\n- func: {FUNC}\n  dispatch:\n    CPU: lerp_cpu\n    Meta: lerp_meta\n"
 KERNEL = """
 
@@ -61,7 +61,7 @@ FORMULAS = f"""
 
 
 def loaded(folder: Path, path: str) -> ModuleType:
-    """Import a file of tinytorch, and leave the path of imports as it was."""
+    """Import a file of tinytorch without changing sys.path."""
     spec = importlib.util.spec_from_file_location(f"made_{path.partition('/')[0]}", folder / path)
     assert spec is not None
     assert spec.loader is not None
@@ -100,12 +100,12 @@ def operators(folder: Path) -> SimpleNamespace:
     try:
         exec(text.partition("\n")[2], names)  # noqa: S102 - as an import of the file would
     except SyntaxError as error:
-        raise AssertionError(f"the code that is generated does not compile: {error}") from None
+        raise AssertionError(f"the generated code does not compile: {error}") from None
     return SimpleNamespace(**names)
 
 
 def entry_of(folder: Path, text: str) -> tuple[list[str], dict[str, str]]:
-    """Return what tinytorch's generator reads: the arguments of lerp, and its fields."""
+    """Return lerp's arguments and fields, as tinytorch's generator reads them."""
     codegen = loaded(tree(folder, native=text), "tools/codegen.py")
     try:
         found = codegen.read("native_functions.yaml")
@@ -123,17 +123,17 @@ def test_the_arguments_are_those_of_pytorch(tmp_path: Path) -> None:
     arguments, _ = entry_of(tmp_path, text)
     expected = [each.name for each in torch.ops.aten.lerp.Tensor._schema.arguments]  # noqa: SLF001
     assert arguments == expected, f"arguments: yours {arguments}, PyTorch's {expected}"
-    assert text.endswith("\n"), "yours does not end in a new line: the next entry would join it"
+    assert text.endswith("\n"), "yours does not end in a newline: the next entry would run into it"
 
 
 @one
 def test_torchgen_reads_the_entry(tmp_path: Path) -> None:
-    """PyTorch's own generator accepts it: a schema, and kernels for keys that it knows."""
+    """PyTorch's own generator accepts it: a schema, and kernels for known keys."""
     text = kata.schema()
     _, fields = entry_of(tmp_path, text)
     func = next(line for line in text.splitlines() if "func:" in line).partition("func: ")[2]
     table = re.search(r"^( +)dispatch: *\n((?:\1 +.*\n)*)", text, re.MULTILINE)
-    assert table, f"yours:\n{text}\nno dispatch, expected a table of kernels below that field"
+    assert table, f"yours:\n{text}\nno dispatch, expected a table of kernels in that field"
     dispatch = {key: fields[key] for key in re.findall(r"^ +(\w+):", table[2], re.MULTILINE)}
     place = Location("native_functions.yaml", 0)
     found, _ = NativeFunction.from_yaml({"func": func, "dispatch": dispatch}, place, set())
@@ -148,12 +148,12 @@ def test_the_generator_makes_the_operator(tmp_path: Path) -> None:
     """``ops.lerp`` calls the kernel, ``ops.lerp_meta`` the meta function."""
     ops = operators(tree(tmp_path, native=kata.schema(), kernels=KERNEL))
     made = [name for name in ("lerp", "lerp_meta") if hasattr(ops, name)]
-    assert made == ["lerp", "lerp_meta"], f"the generator has made {made}, expected both"
+    assert made == ["lerp", "lerp_meta"], f"the generator made {made}, expected both"
     yours = ops.lerp([1.0], [3.0], [0.25]), ops.lerp_meta(1, 1, 1)
     assert yours == ([1.5], 1), f"lerp and lerp_meta: yours {yours}, expected ([1.5], 1)"
 
 
-# Finite, and so is each difference.
+# Finite, and with finite differences.
 FLOATS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0**0.5, -(3.0**0.5), 1e16, -1e16, 1e-300])
 WEIGHTS = st.sampled_from([0.0, 1.0, 0.5, 0.25, -0.25, -1.5, 2.0, 1 / 3, 0.9])
 
@@ -169,7 +169,7 @@ def refuses(call: Callable[..., object], *inputs: object) -> bool:
 
 @two
 def test_half_way() -> None:
-    """Each element by its own weight."""
+    """Each element has its own weight."""
     yours = kata.lerp_cpu([0.0, 1.0, 4.0], [10.0, 3.0, 0.0], [0.5, 0.25, 0.75])
     assert yours == [5.0, 1.5, 1.0], f"yours {yours}, PyTorch's [5.0, 1.5, 1.0]"
     assert kata.lerp_cpu([], [], []) == [], "no elements: expected []"
@@ -192,11 +192,11 @@ def test_both_ends() -> None:
 @example([(1e16, 1.0, 1 - 2.0**-53)])
 @given(st.lists(st.tuples(FLOATS, FLOATS, WEIGHTS), min_size=1, max_size=4))
 def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
-    """Any numbers whose difference is finite; the inputs stay as they are."""
+    """Any numbers with finite differences; the inputs do not change."""
     self, end, weight = ([row[place] for row in rows] for place in range(3))
     before = repr((self, end, weight))
     yours = kata.lerp_cpu(self, end, weight)
-    assert repr((self, end, weight)) == before, "yours has changed its inputs, expected no change"
+    assert repr((self, end, weight)) == before, "yours changes its inputs, expected no change"
     assert not any(yours is each for each in (self, end, weight)), (
         "yours returns an input itself, expected a new list: the schema says Tensor, not Tensor(a)"
     )
@@ -213,7 +213,7 @@ def test_as_torch_lerp(rows: list[tuple[float, float, float]]) -> None:
 
 @two
 def test_the_size_alone() -> None:
-    """The meta function sees no element, and knows the size of the result."""
+    """The meta function sees no elements, but knows the size of the result."""
     for size in (0, 1, 5):
         yours = kata.lerp_meta(size, size, size)
         assert yours == size, f"three inputs of {size}: yours {yours}, expected {size}"
@@ -222,19 +222,19 @@ def test_the_size_alone() -> None:
 @two
 @pytest.mark.parametrize("odd", [0, 1, 2])
 def test_sizes_that_differ(odd: int) -> None:
-    """Kernel and meta function refuse the same inputs: who plans by sizes must find out, too."""
+    """Kernel and meta function refuse the same inputs, so planning by sizes fails too."""
     sizes = [3, 3, 3]
     sizes[odd] = 2
     assert refuses(kata.lerp_cpu, *([0.5] * size for size in sizes)), (
-        f"sizes {sizes}: your kernel returns a result, PyTorch's raises. Which loop ends early?"
+        f"sizes {sizes}: your kernel returns a result, PyTorch raises. Which loop ends early?"
     )
     assert refuses(kata.lerp_meta, *sizes), (
-        f"sizes {sizes}: your meta function returns a size, PyTorch's raises as the kernel does"
+        f"sizes {sizes}: your meta function returns a size, PyTorch raises, as in the kernel"
     )
 
 
 def backward(folder: Path, text: str) -> Any:
-    """Return the function that the generator makes of your formulas."""
+    """Return the function that the generator makes from your formulas."""
     ops = operators(tree(folder, native=ENTRY, kernels=KERNEL, derivatives=text))
     assert hasattr(ops, "lerp_backward"), f"yours:\n{text}\nno lerp_backward is generated"
     return ops.lerp_backward
@@ -242,18 +242,18 @@ def backward(folder: Path, text: str) -> Any:
 
 @three
 def test_each_input_has_a_formula(tmp_path: Path) -> None:
-    """self, end and weight, for the schema that the other file has."""
+    """Formulas for self, end and weight, under the schema from the other file."""
     text = kata.derivative()
     yours = [*backward(tmp_path, text)([1.0], [1.0], [2.0], [0.5])]
     assert yours == ["self", "end", "weight"], f"yours has {yours}, expected self, end, weight"
     names = [line.partition("name: ")[2] for line in text.splitlines() if "name:" in line]
     assert names == [FUNC], f"name: yours {names}, expected the schema {FUNC!r}"
-    assert text.endswith("\n"), "yours does not end in a new line: the next entry would join it"
+    assert text.endswith("\n"), "yours does not end in a newline: the next entry would run into it"
 
 
 @three
 def test_the_formulas_are_right(tmp_path: Path) -> None:
-    """As torch.autograd differentiates torch.lerp, with a gradient that is not 1."""
+    """Compared with autograd on torch.lerp, for a gradient other than 1."""
     lists = ([2.0**0.5, -1.0, 0.3, 5.0], [0.0, 3.0**0.5, -7.0, 5.0], [0.25, 1.5, -0.5, 1.0])
     grad = [1.0, -2.0, 0.5, 3.0**0.5]
     yours = backward(tmp_path, kata.derivative())(grad, *lists)
@@ -295,19 +295,19 @@ FAULTS = {
 
 
 def opinfo(folder: Path) -> Any:
-    """Return your OpInfo: the last one, if the file can be imported."""
+    """Return your OpInfo, the last one, if the file can be imported."""
     text = kata.info()
     try:
         found = loaded(tree(folder, opinfo=text), "test/opinfo.py").op_db[-1]
     except (SyntaxError, NameError, TypeError) as error:
         raise AssertionError(f"yours:\n{text}\ntest/opinfo.py then fails: {error}") from None
     assert found.name == "lerp", f"yours:\n{text}\nthe last OpInfo is {found.name}, expected lerp"
-    assert text.endswith("\n"), "yours does not end in a new line: the next entry would join it"
+    assert text.endswith("\n"), "yours does not end in a newline: the next entry would run into it"
     return found
 
 
 def verdict(folder: Path, kernels: str, derivatives: str = FORMULAS) -> str:
-    """Return what tinytorch's own tests say of lerp with your OpInfo, "" if they see nothing."""
+    """Return what tinytorch's tests say about lerp with your OpInfo, "" if they pass."""
     info = opinfo(folder)
     made = tree(folder, native=ENTRY, kernels=kernels, derivatives=derivatives)
     ops, run = operators(made), loaded(made, "test/run.py")
@@ -320,9 +320,9 @@ def verdict(folder: Path, kernels: str, derivatives: str = FORMULAS) -> str:
 
 @four
 def test_a_right_kernel_passes(tmp_path: Path) -> None:
-    """The samples are fair: three lists of one size each, of numbers that can be compared."""
+    """The samples are fair: three lists of equal size, of comparable numbers."""
     yours = verdict(tmp_path, KERNEL)
-    assert yours == "", f"with your samples tinytorch's tests refuse a right kernel: {yours}"
+    assert yours == "", f"with your samples tinytorch's tests reject a correct kernel: {yours}"
     reference = opinfo(tmp_path).reference
     for a, b, w in ((1.0, 3.0, 0.25), (-2.0, 2.0**0.5, 1.5), (0.5, -4.0, -1.0)):
         found = reference(a, b, w)
@@ -335,23 +335,25 @@ def test_a_right_kernel_passes(tmp_path: Path) -> None:
 @four
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_seen(fault: str, tmp_path: Path) -> None:
-    """With your samples, tinytorch's own tests refuse a kernel that has it."""
+    """With your samples, tinytorch's own tests reject a kernel with this fault."""
     yours = verdict(tmp_path, FAULTS[fault])
-    assert yours, f"a kernel that {fault} passes with your samples, expected a failure: add one"
+    assert yours, (
+        f"a kernel that {fault} passes with your samples, expected a failure: add a sample"
+    )
 
 
 @four
 @pytest.mark.parametrize("name", ["self", "end", "weight"])
 def test_a_wrong_formula_is_seen(name: str, tmp_path: Path) -> None:
-    """A formula that hands on the gradient as it is."""
+    """Your samples reveal a formula that returns the gradient unchanged."""
     lines = [f"  {name}: grad" if f" {name}: " in line else line for line in FORMULAS.splitlines()]
     yours = verdict(tmp_path, KERNEL, "\n".join([*lines, ""]))
-    assert yours, f"the gradient of {name} is grad in a formula, and your samples do not show it"
+    assert yours, f"with {name}'s formula replaced by grad, your samples still pass"
 
 
 @pytest.fixture
 def contributed(tinytorch: Callable[..., Clone]) -> Callable[[], Clone]:
-    """Return what makes a clone and lets you contribute."""
+    """Return a function that creates a clone and runs your `contribute`."""
 
     def make() -> Clone:
         clone = tinytorch()
@@ -368,7 +370,7 @@ def test_the_places() -> None:
     expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS))
     assert sorted(yours) == expected, f"yours {sorted(yours)}, expected {expected}"
     open_ended = [path for path, text in yours.items() if not text.endswith("\n")]
-    assert not open_ended, f"yours does not end {open_ended} with a new line, expected one"
+    assert not open_ended, f"yours does not end {open_ended} with a newline, expected one"
     section = re.search(r"^## lerp\n\s*([^#\s].*)", yours[DOCS], re.MULTILINE)
     assert section, f"{DOCS}: yours {yours[DOCS]!r}, expected '## lerp' and what it returns"
 
@@ -382,31 +384,33 @@ def test_ci_is_green(contributed: Callable[[], Clone]) -> None:
         f"above upstream/main yours has {[*map(str, log)]}, expected one commit: Add lerp"
     )
     said = clone.ci("HEAD")
-    assert said == "", f"CI is red: yours prints\n{said}\nexpected all operators to pass"
+    assert said == "", f"CI is red, it prints\n{said}\nexpected all operators to pass"
 
 
 @five
 def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
-    """Five files and two numbers, on a branch of that name, which the fork has too."""
+    """Five files and two numbers, on a branch named lerp, which is pushed to the fork."""
     clone = contributed()
     readme = clone.show("HEAD", README)
     assert "six operators" in readme, (
-        f"{README}: yours says {readme.splitlines()[2]!r}, expected six operators: CI counts those"
-        " of docs/ops.md alone. Where else does upstream say how many there are?"
+        f"{README}: yours says {readme.splitlines()[2]!r}, expected six operators: CI checks only"
+        " docs/ops.md. Where else does upstream state the number?"
     )
     expected = sorted((NATIVE, DERIVATIVES, KERNELS, OPINFO, DOCS, README))
     yours = sorted(clone.changed("HEAD"))
     assert yours == expected, f"the commit changes {yours}, expected {expected}"
     before = newest()[README].replace("five operators", "six operators")
-    assert readme == before, f"{README}: yours\n{readme}\nexpected another number alone\n{before}"
+    assert readme == before, (
+        f"{README}: yours\n{readme}\nexpected only the number to change\n{before}"
+    )
     assert clone.status() == "", f"not in the commit: yours leaves\n{clone.status()}"
     for path, text in kata.places().items():
         before = newest()[path].replace("has 5 operators", "has 6 operators")
         assert clone.show("HEAD", path) == before + text, (
-            f"{path}: yours differs from what it was and the text of your places, appended once"
+            f"{path}: yours is not the old file with your text from `places` appended once"
         )
     here = clone.git("rev-parse", "--abbrev-ref", "HEAD")
-    assert here == "lerp", f"yours is on {here}, expected a branch lerp: main is upstream's"
+    assert here == "lerp", f"your clone is on {here}, expected branch lerp: main is upstream's"
     head, main = clone.git("rev-parse", "HEAD"), clone.git("rev-parse", "main")
     assert main == clone.git("rev-parse", "upstream/main"), "main has moved, expected a new branch"
     pushed = dict(line.split()[::-1] for line in clone.git("ls-remote", "origin").splitlines())
@@ -419,7 +423,7 @@ def test_what_a_reviewer_sees(contributed: Callable[[], Clone]) -> None:
 
 
 def test_without_torch() -> None:
-    """Lists of floats need no library, and tinytorch has none."""
+    """Without torch: tinytorch has only lists of floats."""
     with forbids(kata) as fresh:
         yours = fresh.lerp_cpu([0.0, 1.0], [1.0, 3.0], [0.5, 1.0]), fresh.lerp_meta(2, 2, 2)
     assert yours == ([0.5, 3.0], 2), f"yours {yours}, expected ([0.5, 3.0], 2)"

@@ -1,4 +1,4 @@
-"""Tests of k06_device_tests: PyTorch's own instantiate_device_type_tests makes the same tests."""
+"""Tests of k06_device_tests: PyTorch's instantiate_device_type_tests makes the same tests."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Calls = list[tuple[str, str, Any]]
 
 
 class Plain(unittest.TestCase):
-    """Stands in for what a decorator is tried on."""
+    """A stand-in on which decorators are tried."""
 
     device_type = "cpu"
 
 
 def template() -> tuple[type[unittest.TestCase], Calls]:
-    """Return a new template, and the list in which its tests note how they were called."""
+    """Return a new template, and the list in which its tests record their calls."""
     calls: Calls = []
 
     class TestFoo(unittest.TestCase):
@@ -41,7 +41,7 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
         test_sizes = (2, 3)
 
         def helper(self) -> float:
-            """Return what is inherited."""
+            """Return a value; subclasses inherit this."""
             return self.tolerance
 
         def test_copy(self, device: str) -> None:
@@ -56,7 +56,7 @@ def template() -> tuple[type[unittest.TestCase], Calls]:
         @dtypes(torch.float32, torch.bfloat16)
         @dtypes(torch.float64, device="cpu")
         def test_mul(self, dtype: torch.dtype, device: str) -> None:
-            """Of another dtype on the CPU; it asks for both by name, in another order."""
+            """Another dtype on the CPU; takes both arguments by name, in a different order."""
             calls.append(("mul", device, dtype))
 
     return TestFoo, calls
@@ -94,7 +94,7 @@ def skipped(test: Any, device: str = "cpu") -> str:
 
 
 def test_a_test_for_one_device() -> None:
-    """It runs there, and elsewhere it is skipped with a reason."""
+    """It runs on that device, and is skipped with a reason elsewhere."""
     calls = []
 
     @only_on("meta")
@@ -114,13 +114,14 @@ def test_a_test_for_one_device() -> None:
     except unittest.SkipTest:
         back = "skipped"
     assert back == "returned", (
-        f"self.device_type is 'meta', and device, by position, 'meta:1': yours gives {back!r},"
+        "self.device_type is 'meta' and device, passed by position, is 'meta:1': yours returns"
+        f" {back!r},"
         " expected what the test returns"
     )
 
 
 def test_a_decorator_keeps_what_it_wraps() -> None:
-    """Name, docstring, and the dtypes that were noted below it; those above are noted on it."""
+    """Name, docstring, and dtypes set below it are kept; dtypes above are set on the result."""
 
     def tried(case: object, device: str) -> None:
         """Say so."""
@@ -131,26 +132,28 @@ def test_a_decorator_keeps_what_it_wraps() -> None:
         yours = kata.dtypes_of(test, "cpu")
         assert yours == (torch.int8,), f"dtypes {name}: yours has {yours}, expected int8"
     assert (inner.__name__, inner.__doc__) == ("tried", "Say so."), (
-        f"yours is called {inner.__name__!r}, expected 'tried': it is what CI shows"
+        f"yours is called {inner.__name__!r}, expected 'tried', which is what CI shows"
     )
 
 
 def test_one_device() -> None:
-    """A class for it, which unittest can find; the template is gone from the scope."""
+    """A class that unittest can find; the template is removed from the scope."""
     scope, found, _ = made("cpu")
     assert sorted(scope) == ["TestFooCPU", "other"], (
-        f"yours leaves {sorted(scope)}, expected TestFooCPU and what was there, without TestFoo"
+        f"yours leaves {sorted(scope)}, expected TestFooCPU and the old names, without TestFoo"
     )
     yours = scope["TestFooCPU"]
     names = (yours.__name__, yours.__module__, yours.device_type)
     assert names == ("TestFooCPU", found.__module__, "cpu"), (
         f"name, module and device: yours {names}, expected TestFooCPU, {found.__module__}, cpu"
     )
-    assert issubclass(yours, found), "yours is no subclass of the template: helpers are inherited"
+    assert issubclass(yours, found), (
+        "yours is not a subclass of the template, which has the helpers"
+    )
 
 
 def test_the_names() -> None:
-    """Device and dtype stand behind the name; a dtype of one device replaces the others."""
+    """Device and dtype follow the name; dtypes for one device replace the general ones."""
     scope, _, _ = made("cpu", "meta")
     for device, dtype in (("cpu", ["float64"]), ("meta", ["bfloat16", "float32"])):
         expected = [f"test_add_{device}_{each}" for each in ("float32", "int64")]
@@ -162,11 +165,11 @@ def test_the_names() -> None:
     scope["TestBar"] = bar
     instantiate(bar, scope, ["cpu"])
     yours = found_in(scope["TestBarCPU"])
-    assert yours == [], f"a test with dtypes on cuda alone: on cpu yours has {yours}, expected none"
+    assert yours == [], f"a test with dtypes only for cuda: on cpu yours has {yours}, expected none"
 
 
 def test_each_test_has_its_own_device_and_dtype() -> None:
-    """A function that is made in a loop looks the loop's variable up when it is called."""
+    """A function created in a loop looks up the loop variable only when it is called."""
     scope, _, calls = made("cpu", "meta")
     for device in ("cpu", "meta"):
         calls.clear()
@@ -180,17 +183,19 @@ def test_each_test_has_its_own_device_and_dtype() -> None:
 
 
 def test_the_template_has_no_test_left() -> None:
-    """A subclass would inherit it, and unittest would call it without a device."""
+    """A subclass would inherit the test, and unittest would call it without a device."""
     _, found, _ = made("cpu")
     left = found_in(found)
     assert left == [], f"the template still has {left}, expected none"
     left = [name for name in vars(found) if name.startswith("test") and name != "test_sizes"]
     assert left == [], f"the template still has the names {left}, expected none: delete them"
     kept = "device_type" in vars(found)
-    assert not kept, "yours gives the template a device_type, expected it in its subclasses alone"
-    assert hasattr(found, "helper"), "the helper has gone from the template, expected it to stay"
+    assert not kept, "yours gives the template a device_type, expected it only in the subclasses"
+    assert hasattr(found, "helper"), (
+        "yours removes the helper from the template, expected it to stay"
+    )
     sizes = getattr(found, "test_sizes", None)
-    assert sizes == (2, 3), f"test_sizes is no function: yours leaves {sizes}, expected (2, 3)"
+    assert sizes == (2, 3), f"test_sizes is not a function: yours leaves {sizes}, expected (2, 3)"
     scope, found, _ = made()
     assert (sorted(scope), found_in(found)) == (["other"], []), (
         f"without a device: yours leaves {sorted(scope)} and {found_in(found)}, expected no test"
@@ -198,7 +203,7 @@ def test_the_template_has_no_test_left() -> None:
 
 
 def test_a_test_of_the_parent_stays() -> None:
-    """What the template inherits is not its own: it keeps its name, and the parent its test."""
+    """An inherited test is not the template's own: it keeps its name, and the parent keeps it."""
 
     class Parent(unittest.TestCase):
         """A parent with a test that takes no device."""
@@ -220,18 +225,21 @@ def test_a_test_of_the_parent_stays() -> None:
     scope: dict[str, Any] = {"TestFoo": Parent, "TestBar": TestBar}
     instantiate(TestBar, scope, ["cpu"])
     assert sorted(scope) == ["TestBarCPU", "TestFoo"], (
-        f"yours leaves {sorted(scope)}, expected TestBarCPU and TestFoo, which is no template here"
+        f"yours leaves {sorted(scope)}, expected TestBarCPU and TestFoo, which is not a template"
+        " here"
     )
     yours = found_in(scope["TestBarCPU"])
     expected = ["test_own_cpu", "test_plain", "testall_cpu"]
-    assert yours == expected, f"yours {yours}, expected {expected}: testall begins with test, too"
-    assert found_in(Parent) == ["test_plain"], "the parent has lost its test, expected it to stay"
+    assert yours == expected, f"yours {yours}, expected {expected}: testall also begins with test"
+    assert found_in(Parent) == ["test_plain"], (
+        "yours removes the parent's test, expected it to stay"
+    )
 
 
 def outcome(
     dtypes: Decorator, on: Decorator, more: Decorator, make: Callable[..., None]
 ) -> dict[str, Any]:
-    """Instantiate a template on the CPU with these functions, run it, and return what happened."""
+    """Instantiate a template on the CPU with these functions, run it, and return the outcome."""
 
     class TestBaz(unittest.TestCase):
         """A template."""
@@ -270,7 +278,7 @@ def outcome(
 
 
 def test_as_pytorch_does_it() -> None:
-    """The same template by PyTorch's own functions: tests, skips with their reasons, failures."""
+    """The same template with PyTorch's functions: equal tests, skips, reasons and failures."""
     from torch.testing._internal import common_device_type as pytorchs  # noqa: PLC0415 - slow
 
     yours = outcome(
@@ -290,7 +298,7 @@ def test_as_pytorch_does_it() -> None:
 
 
 def test_without_pytorchs_own() -> None:
-    """Make the tests yourself: the library's function is the oracle."""
+    """Make the tests yourself, without the library's function."""
     found, _ = template()
     scope: dict[str, Any] = {"TestFoo": found}
     with forbids(kata, "torch.testing") as fresh:

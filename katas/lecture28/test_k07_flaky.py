@@ -1,4 +1,4 @@
-"""Tests of k07_flaky: torch.distributions knows the chances, and fractions know them exactly."""
+"""Tests of k07_flaky: chances are compared with torch.distributions and with exact fractions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ History = dict[str, list[Run]]
 
 
 def runs_of(*commits: str) -> list[Run]:
-    """Return runs from a text for each commit, the oldest first: "." passes and "F" fails."""
+    """Return runs from a string per commit, oldest first: "." passes and "F" fails."""
     return [Run(n, each == ".") for n, text in enumerate(commits, 1) for each in text]
 
 
@@ -37,28 +37,28 @@ def compare(runs: list[Run], expected: str, why: str) -> None:
     yours = verdict(runs)
     shown = " ".join(f"{run.commit}{'.' if run.passed else 'F'}" for run in runs)
     assert yours == expected, f"runs {shown}: yours {yours!r}, expected {expected!r}: {why}"
-    assert runs == before, f"yours has changed the runs: {runs}, expected {before}"
+    assert runs == before, f"yours changes the runs: {runs}, expected {before}"
 
 
 def test_a_test_that_is_healthy() -> None:
-    """It has not failed, or has not run."""
+    """A healthy test has not failed, or has not run."""
     compare(runs_of("..", "."), "healthy", "no run fails")
     compare([], "healthy", "no run fails, since there is none")
 
 
 def test_a_test_that_is_broken() -> None:
-    """Since a commit it fails, and that is no accident."""
+    """A broken test has failed in every run since some commit."""
     compare(runs_of("..", "FF", "F"), "broken", "the newest commit fails")
     compare(runs_of("F"), "broken", "the newest commit fails, and there is no other")
 
 
 def test_a_test_that_is_fixed() -> None:
-    """It failed on each run of a commit, and no longer does."""
+    """A fixed test failed in every run of a commit, and no longer does."""
     compare(runs_of("FF", "F", ".."), "fixed", "the newest commit passes")
 
 
 def test_a_test_that_is_flaky() -> None:
-    """The code is the same, and the outcome is not; whatever comes later."""
+    """A flaky test has both outcomes on the same code, whatever comes later."""
     compare(runs_of(".F"), "flaky", "commit 1 has both")
     compare(runs_of("F.", "..", ".."), "flaky", "commit 1 has both, though later runs pass")
     compare(runs_of("..", ".F", "FF"), "flaky", "commit 2 has both")
@@ -100,7 +100,7 @@ def exactly(failures: int, runs: int, rate: float) -> Fraction:
 @example(4, 3, 1.0)
 @given(st.integers(0, 7), st.integers(0, 7), st.sampled_from([0.0, 0.05, 1 / 3, 0.5, 1.0]))
 def test_the_chance(failures: int, runs: int, rate: float) -> None:
-    """Each outcome of a few runs, and its chance."""
+    """A few runs, compared with the sum over all outcomes."""
     yours, expected = chance(failures, runs, rate), float(exactly(failures, runs, rate))
     assert yours == pytest.approx(expected, rel=1e-12, abs=0), (
         f"at least {failures} failures in {runs} runs at {rate}: yours {yours}, expected {expected}"
@@ -108,7 +108,7 @@ def test_the_chance(failures: int, runs: int, rate: float) -> None:
 
 
 def test_the_chance_of_many_runs() -> None:
-    """torch.distributions.Binomial has the chance of each number of failures."""
+    """Many runs, compared with torch.distributions.Binomial."""
     cases = ((10, 200, 0.02), (40, 100, 0.01), (1, 500, 0.001), (5, 2000, 0.01), (9, 1200, 0.75))
     for failures, runs, rate in cases:
         chances = torch.distributions.Binomial(runs, torch.tensor(rate, dtype=torch.float64))
@@ -128,7 +128,7 @@ def test_the_chance_of_many_runs() -> None:
 
 
 def test_how_often_to_run_again() -> None:
-    """A test that fails half of the time is trusted after a few runs; a rare failure takes many."""
+    """A test that failed half the time needs a few green runs; a rare failure needs many."""
     for rate, limit, expected in (
         (0.5, 0.5, 1),
         (0.5, 2.0**-3, 3),
@@ -146,18 +146,18 @@ def test_how_often_to_run_again() -> None:
 @example(0.001, 0.05)
 @given(st.sampled_from([0.01, 0.05, 0.1, 0.3, 0.9]), st.sampled_from([0.3, 0.05, 1e-3, 1e-9]))
 def test_one_run_less_would_not_do(rate: float, limit: float) -> None:
-    """With these runs the chance is at most the limit, with one less it is above."""
+    """With this many runs the chance is at most the limit, with one less it is above."""
     yours = reruns(rate, limit)
     passes = 1 - Fraction(rate)
     assert passes**yours <= limit < passes ** (yours - 1), (
-        f"rate {rate}, limit {limit}: yours {yours} runs, in which it passes with a chance of"
-        f" {float(passes**yours)}, and in one less with {float(passes ** (yours - 1))}; expected"
+        f"rate {rate}, limit {limit}: yours {yours} runs, which all pass with a chance of"
+        f" {float(passes**yours)}; one run less with {float(passes ** (yours - 1))}; expected"
         " the limit between the two"
     )
 
 
 def test_what_to_disable() -> None:
-    """The most certain first; the rare failures of a healthy project stay."""
+    """The most certain first; tests with only rare failures stay enabled."""
     history = {
         "rare": runs_of(".F", *[".."] * 49),
         "often": runs_of(".F", "F.", "F.", ".."),
@@ -172,18 +172,19 @@ def test_what_to_disable() -> None:
     }
     before = copy.deepcopy(history)
     yours = disable(history, 0.02, 0.01)
-    assert history == before, f"yours has changed the history: {history}, expected {before}"
+    assert history == before, f"yours changes the history: {history}, expected {before}"
     # Their chances: about 1e-140, 1e-29, 1e-14, 1e-7 and 4e-4; that of half is 0.04.
     expected = ["dreadful", "abysmal", "long", "worse", "often"]
     assert yours == expected, (
         f"yours {yours}, expected {expected}: by the chance, not rounded, and not by the share of"
-        " failures. At 2 %, 20 of 100 are less of an accident than 5 of 8, and 1 of 2 may be one;"
-        " what is broken or fixed has a cause that somebody has to find"
+        " failures. At 2 %, 20 of 100 are less likely by chance than 5 of 8, and 1 of 2 may be"
+        " chance;"
+        " a broken or fixed test has a cause that somebody has to find"
     )
 
 
 def test_equal_chances() -> None:
-    """Of tests with equal chances the name decides, and the limit itself is not below the limit."""
+    """Equal chances are sorted by name, and a chance equal to the limit is not below it."""
     history: History = {name: runs_of(".F") for name in ("c", "a", "b")}
     yours = disable(history, 0.5, 0.8)
     assert yours == ["a", "b", "c"], f"yours {yours}, expected ['a', 'b', 'c']: 0.75 is below 0.8"
@@ -206,7 +207,7 @@ def slow_verdict(runs: list[Run]) -> str:
 
 @given(st.dictionaries(st.sampled_from("abcd"), OUTCOMES))
 def test_any_history(history: History) -> None:
-    """Whatever has run."""
+    """Any history."""
     for runs in history.values():
         compare(runs, slow_verdict(runs), "the first of the four that fits")
     chances = {
@@ -221,7 +222,7 @@ def test_any_history(history: History) -> None:
 
 
 def test_without_torch() -> None:
-    """Add the chance up yourself: torch.distributions is the oracle."""
+    """Add up the chance yourself, without torch.distributions."""
     with forbids(kata) as fresh:
         yours = fresh.chance(2, 4, 0.5)
     assert yours == 0.6875, f"at least 2 of 4 at 0.5: yours {yours}, expected 11/16"

@@ -1,4 +1,4 @@
-"""Tests of k08_shards: bounds that are proved, brute force, and the imports of PyTorch itself."""
+"""Tests of k08_shards: proven bounds, brute force, and the imports of PyTorch itself."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ HAND = {"a": 90.0, "b": 20.0, "c": 80.0, "d": 10.0, "e": 70.0, "f": 30.0}
 
 
 def makespan(times: dict[str, float], rows: list[list[str]]) -> float:
-    """Return the sum of the fullest shard."""
+    """Return the total time of the fullest shard."""
     return max(sum(times[name] for name in row) for row in rows)
 
 
 def best(times: dict[str, float], count: int) -> float:
-    """Try each plan."""
+    """Return the best makespan, by trying every plan."""
     plans = product(range(count), repeat=len(times))
     sums = (
         max(
@@ -55,16 +55,16 @@ def many(seed: int, size: int = 300) -> dict[str, float]:
 
 
 def dealt(times: dict[str, float], count: int) -> list[list[str]]:
-    """Return the naive plan: like cards."""
+    """Return the naive plan: deal files like cards."""
     return [[*times][shard::count] for shard in range(count)]
 
 
 def planned(times: dict[str, float], count: int) -> list[list[str]]:
-    """Return your plan, if it runs each test once and leaves the times alone."""
+    """Return your plan, if it runs each test once and does not change the times."""
     __tracebackhide__ = True
     before = copy.deepcopy(times)
     rows = shards(times, count)
-    assert times == before, f"yours has changed the times: {times}, expected {before}"
+    assert times == before, f"yours changes the times: {times}, expected {before}"
     assert len(rows) == count, f"yours has {len(rows)} shards, expected {count}"
     run = sorted(name for row in rows for name in row)
     assert run == sorted(times), f"yours runs {run}, expected {sorted(times)}: each test once"
@@ -72,7 +72,7 @@ def planned(times: dict[str, float], count: int) -> list[list[str]]:
 
 
 def test_a_bound_for_each_plan() -> None:
-    """The total divided by the shards, or the longest test if that is more."""
+    """The total divided by the number of shards, or the longest test if that is more."""
     for times, count, expected in (
         (HAND, 2, 150.0),
         (HAND, 10, 90.0),
@@ -85,13 +85,13 @@ def test_a_bound_for_each_plan() -> None:
 
 
 def test_one_shard() -> None:
-    """It has all tests, the longest first."""
+    """A single shard has all tests, longest first."""
     yours = planned({"a": 1.0, "b": 3.0, "c": 2.0}, 1)
     assert yours == [["b", "c", "a"]], f"yours {yours}, expected [['b', 'c', 'a']]"
 
 
 def test_the_picture() -> None:
-    """90, 80, 70, 30, 20, 10 seconds: each goes to the shard that has least."""
+    """90, 80, 70, 30, 20, 10 seconds: each goes to the emptiest shard."""
     yours = planned(HAND, 2)
     expected = [["a", "f", "b", "d"], ["c", "e"]]
     assert yours == expected, (
@@ -100,13 +100,13 @@ def test_the_picture() -> None:
 
 
 def test_more_shards_than_tests() -> None:
-    """A job that has no test is done at once."""
+    """A job without tests gets an empty shard."""
     yours = planned({"a": 1.0, "b": 2.0}, 4)
     assert yours == [["b"], ["a"], [], []], f"yours {yours}, expected [['b'], ['a'], [], []]"
 
 
 def test_the_same_plan_on_each_machine() -> None:
-    """Each job has the times in an order of its own; two plans that differ skip a test."""
+    """Jobs may read the times in different orders; if their plans differ, a test is skipped."""
     names = [f"test_{number}" for number in range(12)]
     plans = []
     for seed in range(6):
@@ -114,13 +114,14 @@ def test_the_same_plan_on_each_machine() -> None:
         plans.append(planned({name: float(int(name[5:]) // 6) + 1 for name in names}, 3))
     differ = [plan for plan in plans if plan != plans[0]]
     assert not differ, (
-        f"two machines, two plans: yours {plans[0]} and {differ[0]}; expected the same, since each"
-        " job runs its row of its own plan"
+        f"two machines, two plans: yours {plans[0]} and {differ[0]}; expected equal plans, since"
+        " each"
+        " job runs its own shard of its own plan"
     )
 
 
 def test_the_plan_is_the_greedy_one() -> None:
-    """Names settle equal times, the first shard equal sums; no other plan, even if it is better."""
+    """Equal times go by name, equal sums to the first shard; no other plan, even a better one."""
     for seconds, count, expected in (
         ({"c": 1.0, "a": 1.0, "b": 1.0}, 2, [["a", "c"], ["b"]]),
         ({"a": 0.0, "b": 0.0}, 2, [["a", "b"], []]),
@@ -131,7 +132,7 @@ def test_the_plan_is_the_greedy_one() -> None:
         yours = planned(seconds, count)
         assert yours == expected, (
             f"{seconds} in {count}: yours {yours}, expected {expected}: longest first, then by"
-            " name, each to the first of the shards that have least"
+            " name, each to the first of the emptiest shards"
         )
 
 
@@ -151,12 +152,12 @@ def test_close_to_the_best_plan(values: list[float], count: int) -> None:
         f" count) times the best plan. Your rows: {rows}"
     )
     bound = lower_bound(times, count)
-    assert bound <= best(times, count) + 1e-9, f"{times}: a plan is better than your bound {bound}"
+    assert bound <= best(times, count) + 1e-9, f"{times}: a plan beats your bound {bound}"
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])
 def test_hundreds_of_tests(count: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Like cards, the last job is late; your plan is within 2 % of the bound."""
+    """Dealt like cards, the last job is late; your plan is within 2 % of the bound."""
     times = many(count)
     yours = makespan(times, planned(times, count))
     naive, bound = makespan(times, dealt(times, count)), lower_bound(times, count)
@@ -185,11 +186,11 @@ SMALL: Graph = {
 
 
 def compare(changed: set[str], imports: Graph, why: str) -> None:
-    """Compare with a walk from each test down to what it needs."""
+    """Compare with a walk from each test through its imports."""
     __tracebackhide__ = True
     before = copy.deepcopy((changed, imports))
     yours = affected(changed, imports)
-    assert (changed, imports) == before, "yours has changed its arguments, expected them untouched"
+    assert (changed, imports) == before, "yours changes its arguments"
 
     def needs(file: str, seen: set[str]) -> set[str]:
         if file not in seen:
@@ -205,7 +206,7 @@ def compare(changed: set[str], imports: Graph, why: str) -> None:
 
 
 def test_what_imports_it() -> None:
-    """Directly, or by another file; and a test that has changed itself."""
+    """Directly or through another file; also a test that changed itself."""
     compare({"lib/io.py"}, SMALL, "test_io imports it")
     compare({"lib/core.py"}, SMALL, "test_nn needs nn, nn needs ops, ops needs core")
     compare({"test/test_io.py"}, SMALL, "a test that was edited runs")
@@ -214,7 +215,7 @@ def test_what_imports_it() -> None:
 
 
 def test_a_file_that_is_in_no_import() -> None:
-    """It may be read by all: a workflow, a build file, a new header."""
+    """Every test may read such a file: a workflow, a build file, a new header."""
     compare({".github/workflows/ci.yaml"}, SMALL, "a workflow can break each test")
     compare({".github/workflows/ci.yaml", "lib/io.py"}, SMALL, "so it can beside another change")
     native = {**SMALL, "lib/io.py": {"lib/native.so"}}
@@ -222,14 +223,14 @@ def test_a_file_that_is_in_no_import() -> None:
 
 
 class Sorted(set[str]):
-    """A set that is walked through in order."""
+    """A set that iterates in sorted order."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(super().__iter__()))
 
 
 def test_a_cycle() -> None:
-    """Two files that import one another are hit together, and the search ends."""
+    """Two files that import each other are affected together, and the search ends."""
     graph: Graph = {"a.py": {"b.py"}, "b.py": {"a.py"}, "test/t.py": {"b.py"}, "test/u.py": set()}
     compare({"a.py"}, graph, "t needs b, and b needs a")
     graph["a.py"] = Sorted({"b.py", "c.py"})
@@ -250,12 +251,12 @@ FILES = ("a.py", "b.py", "c.py", "test/d.py", "test/e.py", "test/f.py")
     st.sets(st.sampled_from(FILES), max_size=2),
 )
 def test_any_imports(imports: Graph, changed: set[str]) -> None:
-    """Whatever imports what."""
+    """Any import graph."""
     compare(changed, imports, "follow the imports backwards, as far as they go")
 
 
 def test_the_imports_of_pytorch() -> None:
-    """A test for each file of torch.distributions, and what runs if the constraints change."""
+    """One test per file of torch.distributions: which of them run if the constraints change."""
     folder = Path(torch.__file__).parent / "distributions"
     graph: Graph = {}
     for path in folder.glob("*.py"):

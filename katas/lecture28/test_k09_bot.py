@@ -1,4 +1,4 @@
-"""Tests of k09_bot: events with the fields of GitHub's webhooks, and laws that a bot keeps."""
+"""Tests of k09_bot: events with the fields of GitHub's webhooks, and rules for a bot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WANTED = {
 def event(
     *labels: str, body: str | None = "relu is slow", author: str = "you", **fields: object
 ) -> dict[str, Any]:
-    """Return the event of the last label, which holds the issue as fetched now."""
+    """Return the event of the last label, with the issue as fetched now."""
     named = [{"id": number, "name": name, "default": False} for number, name in enumerate(labels)]
     return {
         "action": "labeled",
@@ -46,28 +46,28 @@ def event(
 
 
 def answered(given: dict[str, Any], wanted: dict[str, list[str]] = WANTED) -> str | None:
-    """Return the body that your bot writes; neither the event nor the list may change."""
+    """Return the body that your bot writes; check that event and list do not change."""
     __tracebackhide__ = True
     before = copy.deepcopy((given, wanted))
     edit = react(given, wanted)
-    assert (given, wanted) == before, "yours has changed the event or the list: a bot only answers"
+    assert (given, wanted) == before, "yours changes the event or the list, expected only an answer"
     again = react(given, wanted)
     assert again == edit, f"the same event again: yours {again}, expected {edit}"
     if edit is None:
         return None
-    assert set(edit) == {"body"}, f"yours edits {sorted(edit)}, expected the body alone"
+    assert set(edit) == {"body"}, f"yours edits {sorted(edit)}, expected only the body"
     return edit["body"]
 
 
 def compare(given: dict[str, Any], expected: str | None, why: str) -> None:
-    """Compare the body that is written."""
+    """Compare the written body."""
     __tracebackhide__ = True
     yours = answered(given)
     assert yours == expected, f"\nyours    {yours!r}\nexpected {expected!r}\n{why}"
 
 
 def test_the_list() -> None:
-    """A label is what stands before the first @; it may have blanks and a colon."""
+    """The label is the text before the first @; it may contain blanks and a colon."""
     text = "# Who wants what\n\n* module: nn @ada @grace\n* docs @boole\n"
     yours = subscriptions(text)
     expected = {"module: nn": ["ada", "grace"], "docs": ["boole"]}
@@ -75,7 +75,7 @@ def test_the_list() -> None:
 
 
 def test_what_is_no_row() -> None:
-    """Other text, a row without users, a user in a sentence; and lines that end in CR LF."""
+    """Other text, a row without users, a user in a sentence, and lines ending in CR LF."""
     text = "Ask @ada first.\r\n* module: nn @ada\r\n* module: old\r\n*  a  @b-c/d-e  @f\r\nx * y @z"
     text += "\r\n  * b @ada\r\n*c @ada\r\n* d@ada"
     yours = subscriptions(text)
@@ -85,19 +85,19 @@ def test_what_is_no_row() -> None:
 
 
 def test_a_label() -> None:
-    """Its users are named at the end, after a blank line."""
+    """A label's users are named at the end, after a blank line."""
     compare(event("module: docs"), "relu is slow\n\ncc @boole", "boole looks after docs")
     compare(event("bug"), None, "this label is in no row: there is nothing to do")
 
 
 def test_an_issue_without_a_text() -> None:
-    """Its body is null, which is None."""
+    """The body of an empty issue is null, which is None."""
     compare(event("module: docs", body=None), "cc @boole", "GitHub sends null for no text")
     compare(event("module: docs", body=""), "cc @boole", "no text, so no blank line")
 
 
 def test_all_labels_count() -> None:
-    """Of two events that cross, each names the users of both labels, and each of them once."""
+    """If two events cross, each names the users of both labels, each user once."""
     text = "relu is slow\n\ncc @ada @grace @pytorch/export-team"
     compare(event("module: nn", "oncall: export"), text, "grace stands under both labels")
     gone = event("module: nn", label={"id": 9, "name": "module: docs"})
@@ -105,7 +105,7 @@ def test_all_labels_count() -> None:
 
 
 def test_the_author() -> None:
-    """Who has written it knows about it."""
+    """The author knows about the issue and is not named."""
     compare(event("module: nn", author="grace"), "relu is slow\n\ncc @ada", "grace wrote it")
     compare(event("module: docs", author="boole"), None, "only boole would be named")
     sender = event("module: nn", sender={"login": "grace"})
@@ -114,7 +114,7 @@ def test_the_author() -> None:
 
 
 def test_a_line_that_is_there() -> None:
-    """It is extended where it stands, and the users that it has stay in front."""
+    """An existing line is extended in place, with its users in front."""
     body = "cc @noether @ada\n\nrelu is slow"
     text = "cc @noether @ada @grace\n\nrelu is slow"
     compare(event("module: nn", body=body), text, "ada is there, grace is new")
@@ -126,13 +126,13 @@ def test_a_line_that_is_there() -> None:
 
 
 def test_names_that_are_alike() -> None:
-    """A name is a whole name, and Ada is not ada."""
+    """Names are compared as a whole, and Ada is not ada."""
     alike = event("module: nn", body="cc @adam @Grace")
     compare(alike, "cc @adam @Grace @ada @grace", "adam is not ada, and Grace is not grace")
 
 
 def test_the_text_stays() -> None:
-    """Blanks, line ends, and what looks like the line in the midst of another one."""
+    """Blanks, line endings, and a lookalike in the middle of another line."""
     for body in ("  relu\r\nis slow", "relu is slow  "):
         compare(event("module: docs", body=body), f"{body}\n\ncc @boole", "the text stays as it is")
     around = "  relu\r\n\r\n{}\r\nis slow: see cc @ada, and say\ncc @noether\n"
@@ -147,7 +147,7 @@ def test_the_text_stays() -> None:
 
 
 def test_other_events() -> None:
-    """An edit is no label, and a pull request has its own field."""
+    """An edit is not a labelling, and a pull request has its own field."""
     for action in ("edited", "unlabeled", "opened"):
         compare(event("module: nn", action=action), None, f"the action is {action}")
     pull = event("module: docs")
@@ -165,7 +165,7 @@ BODIES = st.sampled_from(
 @example({"nn": ["ada", "ada"]}, ["nn"], "text")
 @given(LISTS, st.lists(st.sampled_from(["nn", "docs", "jit", "bug"]), unique=True), BODIES)
 def test_the_laws(wanted: dict[str, list[str]], labels: list[str], body: str | None) -> None:
-    """A second time there is nothing to do, each user is there, and the text has stayed."""
+    """The second time there is nothing to do, every user is named, and the text is unchanged."""
     given_event = event(*labels, body=body)
     after = answered(given_event, wanted)
     users = {user for label in labels for user in wanted.get(label, [])} - {"you"}
@@ -175,19 +175,19 @@ def test_the_laws(wanted: dict[str, list[str]], labels: list[str], body: str | N
     about = f"list {wanted}, labels {labels}, body {body!r}: yours {after!r}"
     assert users <= set(named), f"{about}; expected {sorted(users)} in the cc line"
     extra = set(named) - users - set(USER.findall(old[0]) if old else [])
-    assert not extra, f"{about} names {sorted(extra)}, expected only who wants it"
+    assert not extra, f"{about} names {sorted(extra)}, expected only subscribers"
     assert len(named) == len(set(named)), f"{about} names a user twice, expected each once"
     if after is None:
         return
-    assert after != body, f"{about}: the body is what it was, expected None"
+    assert after != body, f"{about}: the body is unchanged, expected None"
     second = answered(event(*labels, body=after), wanted)
-    assert second is None, f"{about}, and its own edit makes it write {second!r}, expected None"
+    assert second is None, f"{about}, and after its own edit it writes {second!r}, expected None"
     rest, kept = (CC.sub("", text, count=1) for text in (after, body or ""))
-    assert rest.rstrip() == kept.rstrip(), f"{about}: expected the rest to stay as it was"
+    assert rest.rstrip() == kept.rstrip(), f"{about}: expected the rest to be unchanged"
 
 
 def test_the_loop_ends() -> None:
-    """GitHub sends the bot its own edit, and the label once more: one edit is all there is."""
+    """GitHub sends the bot its own edit and the label again: there is only one edit."""
     body: str | None = None
     edits = 0
     for label in ("module: nn", "module: nn", "oncall: export", "module: nn"):
@@ -200,7 +200,7 @@ def test_the_loop_ends() -> None:
 
 @pytest.mark.parametrize("kind", ["issue", "pull_request"])
 def test_the_list_and_an_event(kind: str) -> None:
-    """Both together."""
+    """Both functions together."""
     wanted = subscriptions("* module: nn @ada @grace\r\n* module: docs @boole\r\n")
     given_event = event("module: nn", "module: docs")
     given_event[kind] = given_event.pop("issue")

@@ -1,4 +1,4 @@
-"""Tests of k10_schema: the check that PyTorch's own CI makes is the oracle."""
+"""Tests of k10_schema: the oracle is the check in PyTorch's own CI."""
 # ruff: noqa: SLF001 - schemas are parsed and listed in torch._C
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ OLD = "f(Tensor x, int n=1, *, bool k=False) -> Tensor"
 
 
 def parsed(text: str) -> Any:
-    """Return a schema; its operator is one that no library has."""
+    """Return a schema, for an operator that no library has."""
     return torch._C.parse_schema(text)
 
 
 def pytorchs(old: Any, new: Any) -> bool:
-    """Return what PyTorch says: whether the new schema takes what the old one took."""
+    """Return PyTorch's verdict: whether the new schema accepts what the old one accepted."""
     check = getattr(new, "is_backward_compatible_with", None)
-    assert check is not None, "this torch has no is_backward_compatible_with: tell the course"
+    assert check is not None, (
+        "this torch has no is_backward_compatible_with: please report it to the course"
+    )
     return bool(check(old))
 
 
@@ -40,7 +42,7 @@ def compare(old: str, new: str, why: str) -> None:
 
 
 def fits(old: str, new: str, why: str) -> None:
-    """Compare what you say of one argument with PyTorch, by operators that have only this one."""
+    """Compare your verdict on one argument with PyTorch's, for operators with only this one."""
     __tracebackhide__ = True
     before, after = (parsed(f"f({each}) -> ()") for each in (old, new))
     yours = kata.accepts(after.arguments[0], before.arguments[0])
@@ -49,7 +51,7 @@ def fits(old: str, new: str, why: str) -> None:
 
 
 def test_an_argument_of_another_type() -> None:
-    """A wider type takes what the narrower one took, and not the other way round."""
+    """A wider type accepts what the narrower one accepted, not the other way round."""
     fits("Tensor x", "Tensor x", "nothing has changed")
     fits("Tensor x", "Tensor? x", "each Tensor is a Tensor?")
     fits("Tensor? x", "Tensor x", "None is no Tensor")
@@ -59,20 +61,20 @@ def test_an_argument_of_another_type() -> None:
 
 
 def test_an_argument_of_another_form() -> None:
-    """Name, length of a list and alias are compared as they are."""
+    """Name, list length and alias must be equal."""
     fits("Tensor x", "Tensor y", "x=... is no longer an argument")
     fits("int[2] n", "int[] n", "int[2] takes a single int, too")
     fits("Tensor(a!) x", "Tensor(a) x", "who relied on the write does not get it")
 
 
 def test_an_argument_by_keyword() -> None:
-    """What was given by position is no longer taken by an argument that is keyword-only."""
+    """A keyword-only argument no longer accepts what was passed by position."""
     fits("int n", "*, int n", "f(3) was fine, and is not any more")
     fits("*, int n", "int n", "f(n=3) is still fine")
 
 
 def test_an_argument_with_a_default() -> None:
-    """Who has left it out relies on its default."""
+    """Callers that leave an argument out rely on its default."""
     fits("int n=1", "int n=2", "f() meant 1")
     fits("int n=1", "int n", "f() is refused")
     fits("int n", "int n=0", "each call has given n")
@@ -81,7 +83,7 @@ def test_an_argument_with_a_default() -> None:
 
 
 def test_an_argument_is_added() -> None:
-    """Behind all others, and with a default."""
+    """An added argument comes after all others and has a default."""
     compare(OLD, OLD.replace(")", ", bool j=True)", 1), "it is behind, and has a default")
     compare(OLD, OLD.replace(")", ", bool j)", 1), "no old call gives j")
     compare(OLD, OLD.replace("bool k", "bool j=True, bool k"), "the second place was that of k")
@@ -89,13 +91,13 @@ def test_an_argument_is_added() -> None:
 
 
 def test_an_argument_goes() -> None:
-    """Also the last one may have been given."""
+    """No argument may be removed: even the last one may have been passed."""
     compare(OLD, "f(Tensor x, int n=1) -> Tensor", "f(x, k=True) is refused")
     compare(OLD, "f(Tensor x, *, bool k=False, int n=1) -> Tensor", "the order is another")
 
 
 def test_results() -> None:
-    """Who unpacks two results, or relies on a Tensor, goes on getting them."""
+    """Callers that unpack two results, or rely on a Tensor, still get them."""
     compare("f(Tensor x) -> Tensor?", "f(Tensor x) -> Tensor", "each Tensor is a Tensor?")
     compare(
         "f(Tensor x) -> Tensor", "f(Tensor x) -> Tensor?", "None comes back, and was never seen"
@@ -106,13 +108,13 @@ def test_results() -> None:
 
 
 def test_names() -> None:
-    """An operator of another name is another operator, and so is another overload."""
+    """A different name or overload is a different operator."""
     compare("f(Tensor x) -> Tensor", "g(Tensor x) -> Tensor", "f is gone")
     compare("f(Tensor x) -> Tensor", "f.out(Tensor x) -> Tensor", "programs hold the overload too")
 
 
 def test_arguments_for_out() -> None:
-    """They are a row of their own: what is added may stand before them."""
+    """Arguments for out= are compared separately: added arguments may come before them."""
     old = "f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"
     compare(old, old.replace("*", "int n=0, *"), "x is in its place, and out in its row")
     compare(old, old.replace("*", "int n, *"), "no old call gives n")
@@ -142,11 +144,11 @@ RESULTS = st.sampled_from(("Tensor", "Tensor?", "Tensor(b!)", "(Tensor, int)", "
 def schemas(draw: st.DrawFn) -> str:
     """Draw a schema: arguments, some of them keyword-only, perhaps out, and results."""
     arguments, outs = draw(LISTS), draw(OUTS)
-    # Behind the star an argument that is written would be one for out=.
+    # After the star, an argument that is written would be one for out=.
     first = max((place for place, each in enumerate(arguments, 1) if "!" in each), default=0)
     star = draw(st.integers(first, len(arguments)))
     keywords = [*arguments[star:], *outs]
-    # By position those without a default come first.
+    # Positional arguments without a default come first.
     places = sorted(arguments[:star], key=lambda each: "=" in each)
     row = [*places, *(["*", *keywords] if keywords else [])]
     return f"f({', '.join(row)}) -> {draw(RESULTS)}"
@@ -156,21 +158,21 @@ def schemas(draw: st.DrawFn) -> str:
 @example("f(Tensor x, *, int n=1) -> Tensor", "f(Tensor x, int n=1, int m=1) -> Tensor")
 @given(schemas(), schemas())
 def test_any_two_schemas(old: str, new: str) -> None:
-    """Whatever has changed; PyTorch parses both, and judges them in its own code."""
-    # Where out= goes PyTorch's check may look behind the end of a list; where it comes, see above.
+    """Any change: PyTorch parses both schemas and judges them itself."""
+    # If out= is removed, PyTorch's check may read past a list's end; if it is added, see above.
     assume(("!) out" in old or "!) b" in old) == ("!) out" in new or "!) b" in new))
     compare(old, new, "see `accepts` and `compatible`")
 
 
 def test_overloads() -> None:
-    """An overload that is fine does not help another one, and their order does not matter."""
+    """A compatible overload does not help another one, and the order does not matter."""
     before = ["h() -> int", "f(int n) -> int", "f.wide(int n, int m=1) -> int", "g(int n) -> int"]
     after = ["f.wide(int n, int m=2) -> int", "i() -> int", "g(int? n) -> int", "f(int n) -> int"]
     old, new = [*map(parsed, before)], [*map(parsed, after)]
     yours = kata.broken(old, new)
     expected = [str(each) for each in old if not any(pytorchs(each, other) for other in new)]
     assert yours == expected, (
-        f"old {before}\nnew {after}\nyours is broken {yours}\nexpected        {expected}"
+        f"old {before}\nnew {after}\nbroken: yours  {yours}\nexpected       {expected}"
     )
     other = parsed("f(str n) -> int")
     for twice in ([other, *new], [*new, other]):
@@ -181,24 +183,24 @@ def test_overloads() -> None:
 
 
 def test_a_release_of_pytorch() -> None:
-    """No schema of this PyTorch breaks itself; without `relu` all that is broken is `relu`."""
+    """No schema of this PyTorch breaks itself; if `relu` is removed, only `relu` is broken."""
     every = [each for each in torch._C._jit_get_all_schemas() if each.name == "aten::add"]
     relu = [each for each in torch._C._jit_get_all_schemas() if each.name == "aten::relu"]
-    assert kata.broken(every, every) == [], "the same release twice: yours breaks something"
+    assert kata.broken(every, every) == [], "the same release twice: yours reports something broken"
     yours = kata.broken(every + relu, every)
     expected = [str(each) for each in relu]
-    assert yours == expected, f"relu has gone: yours is broken {yours}, expected {expected}"
+    assert yours == expected, f"relu is removed: broken in yours {yours}, expected {expected}"
 
 
 class Read:
-    """What of a schema or an argument can be compared: all but its own checks."""
+    """A schema or an argument without its own checks."""
 
     def __init__(self, found: Any) -> None:
         self._found = found
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field, of arguments and results as this class, too."""
-        assert "compatible" not in name, f"the schema is asked for {name}: that is to be written"
+        """Return a field; wrap arguments and results in this class too."""
+        assert "compatible" not in name, f"yours calls {name} of the schema: write that yourself"
         value = getattr(self._found, name)
         return [Read(each) for each in value] if isinstance(value, list) else value
 
@@ -207,7 +209,7 @@ class Read:
 
 
 def test_without_the_check_itself() -> None:
-    """Compare argument by argument: the methods of a schema are the oracle."""
+    """Compare argument by argument, without the schema's own methods."""
     names = [
         f"torch.Tensor.{each}"
         for each in ("is_backward_compatible_with", "check_forward_compatible_with")
@@ -220,4 +222,4 @@ def test_without_the_check_itself() -> None:
             assert yours is expected, f"{OLD} -> {new}: yours {yours!r}, expected {expected}"
             lost = fresh.broken([before], [after])
             right = [] if expected else [OLD]
-            assert lost == right, f"{OLD} -> {new}: yours is broken {lost}, expected {right}"
+            assert lost == right, f"{OLD} -> {new}: broken in yours {lost}, expected {right}"

@@ -1,4 +1,4 @@
-"""Tests of k11_review: each pull request with your suggestions, in CI and with users."""
+"""Tests of k11_review: each pull request with your suggestions, as CI and users see it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from katas.lecture28.repository import newest
 NUMBERS = [1, 2, 3, 4, 5, 6]
 CI = ".github/workflows/ci.yaml"
 HUNK = re.compile(r"@@ -\S+ \+(\d+)\S* @@")
-# What users do with it, beyond CI: prints what they would report.
+# What users do beyond CI; prints what they would report.
 USERS = """
 import importlib, math, sys
 root = sys.argv[1]
@@ -89,7 +89,7 @@ def applied(folder: Path, number: int, suggestions: list[Suggestion]) -> Path:
         places = [at for where, at, text in added if (where, text.strip()) == (path, line.strip())]
         assert len(places) == 1, (
             f"pull request {number} adds {line!r} to {path} {len(places)} times, expected once:"
-            " a suggestion is for a line of the diff that begins with +"
+            " suggest for a line of the diff that begins with +"
         )
         lines = (folder / path).read_text("utf-8").splitlines()
         old = lines[places[0]]
@@ -99,7 +99,7 @@ def applied(folder: Path, number: int, suggestions: list[Suggestion]) -> Path:
 
 
 def added_lines(diff: str) -> list[tuple[str, int, str]]:
-    """Return the lines that a diff adds: the path, the place in the new file, the text."""
+    """Return the lines that a diff adds: path, line number in the new file, text."""
     found = []
     path, place = "", 0
     for line in diff.splitlines():
@@ -116,7 +116,7 @@ def added_lines(diff: str) -> list[tuple[str, int, str]]:
 
 
 def python(folder: Path, *arguments: str) -> str:
-    """Run Python in a folder and return what it prints, "" where it prints nothing."""
+    """Run Python in a folder and return its output."""
     done = subprocess.run(  # noqa: S603 - ourselves
         [sys.executable, "-I", "-S", *arguments],
         cwd=folder,
@@ -131,7 +131,7 @@ def python(folder: Path, *arguments: str) -> str:
 
 
 def red(folder: Path) -> str:
-    """Return what the tests print if they fail, or the steps of another workflow, else ""."""
+    """Return the output of failing tests or workflow steps, or "" if all pass."""
     said = python(folder, "test/run.py")
     if (folder / CI).read_text("utf-8") != newest()[CI]:
         said = said or workflow(folder)
@@ -139,7 +139,7 @@ def red(folder: Path) -> str:
 
 
 def reports(folder: Path) -> str:
-    """Return what users of this tree would report, "" where they are content."""
+    """Return what users of this tree would report, or "" if they have no complaint."""
     said = python(folder, "-c", USERS, str(folder)).strip()
     changed = (folder / CI).read_text("utf-8") != newest()[CI]
     if changed and not workflow(folder, broken=True):
@@ -150,7 +150,7 @@ def reports(folder: Path) -> str:
 def workflow(folder: Path, *, broken: bool = False) -> str:
     """Run the steps of the workflow in a copy, where add subtracts if it is `broken`.
 
-    Returns "" if all of them pass, else what the first that fails prints.
+    Returns "" if all steps pass, otherwise the output of the first failing one.
     """
     copy = folder / f"copy-{broken}"
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("copy-*"))
@@ -162,11 +162,11 @@ def workflow(folder: Path, *, broken: bool = False) -> str:
     there["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{there['PATH']}"
     for block in re.split(r"^ +- ", text, flags=re.MULTILINE)[1:]:
         found = re.search(r"^ *run: (.+)$", block, re.MULTILINE)
-        # One that may fail, or that does not always run, finds nothing.
+        # A step that may fail, or does not always run, finds nothing.
         if not found or re.search(r"^ *(?:if|continue-on-error):", block, re.MULTILINE):
             continue
         step = found[1]
-        # What GitHub starts a step with where it names no shell, and where it names bash.
+        # How GitHub runs a step that names no shell, and one that names bash.
         options = ["-eo", "pipefail"] if "shell: bash" in block else ["-e"]
         done = subprocess.run(  # noqa: S603 - the workflow, with the learner's line
             ["bash", *options, "-c", step],  # noqa: S607 - wherever it is installed
@@ -186,14 +186,14 @@ def workflow(folder: Path, *, broken: bool = False) -> str:
 @pytest.mark.given
 @pytest.mark.parametrize("number", NUMBERS)
 def test_ci_is_green_before(tmp_path: Path, number: int) -> None:
-    """CI has not noticed any of the faults."""
+    """CI notices none of the faults."""
     said = red(applied(tmp_path, number, []))
-    assert not said, f"expected pull request {number} to be green as it is:\n{said}"
+    assert not said, f"expected pull request {number} to be green unchanged:\n{said}"
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_it_can_be_merged(tmp_path: Path, number: int) -> None:
-    """With your suggestions CI is green, and no user comes back with a report."""
+    """With your suggestions CI is green, and no user reports a problem."""
     found = review(number)
     folder = applied(tmp_path, number, found)
     said = red(folder)
@@ -205,24 +205,24 @@ def test_it_can_be_merged(tmp_path: Path, number: int) -> None:
     what = f"your {len(found)} suggestions" if found else "your approval"
     assert not said, (
         f"pull request {number} is merged with {what}, and a week later an issue says:\n  {said}"
-        "\nwhich line that the pull request adds does that?"
+        "\nWhich line added by the pull request does that?"
     )
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_what_is_right_is_approved(tmp_path: Path, number: int) -> None:
-    """A suggestion costs the author a round; one that mends nothing costs trust."""
+    """A suggestion costs the author a round; one that fixes nothing costs trust."""
     found = review(number)
     if found:
         folder = tmp_path / "as-it-is"
         folder.mkdir()
         folder = applied(folder, number, [])
         assert red(folder) or reports(folder), (
-            f"pull request {number} is right as it is, and yours has {len(found)} suggestions,"
+            f"pull request {number} is right, but yours has {len(found)} suggestions,"
             " expected an approval"
         )
     for each in found:
-        # A test that is switched on again mends nothing today, and is welcome.
+        # Re-enabling a test fixes nothing today but is welcome.
         if each.path.startswith("test/"):
             continue
         others = [other for other in found if other != each]
@@ -230,6 +230,6 @@ def test_what_is_right_is_approved(tmp_path: Path, number: int) -> None:
         folder.mkdir()
         folder = applied(folder, number, others)
         assert red(folder) or reports(folder), (
-            f"pull request {number} can be merged without {each.better!r} of yours, expected"
-            " suggestions that mend something, and no others"
+            f"pull request {number} can be merged without your {each.better!r}, expected"
+            " only suggestions that fix something"
         )

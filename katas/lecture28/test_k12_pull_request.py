@@ -1,4 +1,4 @@
-"""Tests of k12_pull_request: this course's own guard and practice judge a small course."""
+"""Tests of k12_pull_request: this course's own guard and practice commands check a small course."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ hints = ["a", "b", "c"]
 
 
 def course() -> Tree:
-    """Return a course of one kata, with this course's own commands."""
+    """Return a course with a single kata, and this course's own commands."""
     files = [
         *((ROOT / "plugins").glob("*.py")),
         *(each for wing in ("course", "fork", "guide", "tools") for each in wing_files(wing)),
@@ -98,22 +98,23 @@ BOTH = ("clone", "fork")
 
 
 def commit_of(clone: Clone) -> Logged:
-    """Return the one commit of the pull request, which is in the fork."""
+    """Return the pull request's single commit, from the fork."""
     __tracebackhide__ = True
     yours = clone.fork.refs()
     assert f"refs/heads/{NAME}" in yours, (
-        f"your fork has {[*yours]}, expected a branch {NAME}: a pull request is of what is pushed"
+        f"your fork has {[*yours]}, expected a branch {NAME}: only pushed commits are in a pull"
+        " request"
     )
     found = clone.log(f"upstream/main..{yours[f'refs/heads/{NAME}']}")
     assert len(found) == 1, (
-        f"the pull request of yours has {[*map(str, found)]}, expected the mended brief alone:"
-        " where does your branch begin?"
+        f"your pull request has {[*map(str, found)]}, expected only the corrected brief:"
+        " where does your branch start?"
     )
     return found[0]
 
 
 def asked(clone: Clone, command: str) -> str:
-    """Return what a command of the course prints, in a checkout of its own."""
+    """Return what a command of the course prints, in a separate checkout."""
     run = clone.run
     run(f"git worktree add --force --detach ../asked {clone.before['refs/heads/main']}")
     run.folder = clone.folder.parent / "asked"
@@ -124,36 +125,36 @@ def asked(clone: Clone, command: str) -> str:
 
 
 def test_it_is_one_commit(kept: Kept) -> None:
-    """In your fork, above upstream's main."""
+    """A single commit in your fork, above upstream's main."""
     clone = kept(opened)
     commit = commit_of(clone)
     changed = clone.changed(commit.sha)
     assert [KATA] == changed, f"your commit changes {changed}, expected {KATA}"
     local = clone.refs().get(f"refs/heads/{NAME}", commit.sha)
-    assert local == commit.sha, f"{NAME} in your fork is not the one in your clone"
+    assert local == commit.sha, f"{NAME} in your fork differs from the one in your clone"
 
 
 def test_the_guard_lets_it_in(kept: Kept) -> None:
-    """It reads the files of a pull request, and tells practice from a contribution."""
+    """The guard reads a pull request's files, and tells practice from a contribution."""
     clone = kept(opened)
     commit = commit_of(clone)
     said = asked(clone, f"python -m plugins.guard --base upstream/main --head {commit.sha}")
-    assert "This is a contribution" in said, f"the guard says of yours:\n{said}"
+    assert "This is a contribution" in said, f"the guard says about your branch:\n{said}"
 
 
 def test_the_brief_is_right(kept: Kept) -> None:
-    """And nothing else of the stub is new: the next learner finds the place to write."""
+    """Nothing else in the stub changes: the next learner finds it unsolved."""
     clone = kept(opened)
     commit = commit_of(clone)
     yours = clone.show(commit.sha, KATA)
     assert STUB.replace(WRONG, RIGHT) == yours, (
-        f"{KATA} in the pull request, expected {RIGHT!r} and the stub as it was; yours:\n"
+        f"{KATA} in the pull request, expected {RIGHT!r} and no other change; yours:\n"
         + clone.git("diff", "upstream/main", commit.sha)
     )
 
 
 def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
-    """On main, where ``nox -s practice`` and the workflow of your fork run it."""
+    """It stays on main, where ``nox -s practice`` and your fork's workflow run it."""
     clone = kept(opened)
     commit_of(clone)
     for where, each in (("fork", clone.fork), ("clone", clone)):
@@ -163,11 +164,11 @@ def test_your_answer_stays_in_your_fork(kept: Kept) -> None:
             " answer above upstream's commit"
         )
     said = asked(clone, "python -m plugins.guard --base upstream/main --head main")
-    assert "These are answers to exercises" in said, f"the guard says of your main:\n{said}"
+    assert "These are answers to exercises" in said, f"the guard says about your main:\n{said}"
 
 
 def test_upstream_has_no_branch_of_yours(kept: Kept) -> None:
-    """A pull request is asked for; a maintainer merges it."""
+    """You open a pull request; a maintainer merges it."""
     clone = kept(opened)
     commit_of(clone)
     expected, yours = clone.upstream.before, clone.upstream.refs()
@@ -175,8 +176,8 @@ def test_upstream_has_no_branch_of_yours(kept: Kept) -> None:
 
 
 def test_practice_finds_your_answer(kept: Kept) -> None:
-    """``nox -s practice`` runs the katas that differ from upstream's, and on main yours passes."""
+    """``nox -s practice`` runs the katas that differ from upstream; on main, yours passes."""
     clone = kept(opened)
     commit_of(clone)
     said = asked(clone, "python -m plugins.practice --base upstream/main")
-    assert "1 passed" in said, f"practice says of your main:\n{said}"
+    assert "1 passed" in said, f"practice says about your main:\n{said}"

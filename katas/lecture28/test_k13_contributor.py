@@ -1,4 +1,4 @@
-"""Tests of k13_contributor: torchgen, which generates PyTorch's code, reads the same entries."""
+"""Tests of k13_contributor: torchgen, which generates PyTorch's code, is the oracle."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def torchgens(entry: dict[str, Any]) -> str:
 
 
 def asked(entry: dict[str, Any]) -> str:
-    """Return your kind of an entry, which has to stay as it is."""
+    """Return your kind for an entry; check that the entry does not change."""
     __tracebackhide__ = True
     before = copy.deepcopy(entry)
     yours = kata.kind(entry)
-    assert entry == before, f"yours has changed the entry: {entry}, expected {before}"
+    assert entry == before, f"yours changes the entry: {entry}, expected {before}"
     return yours
 
 
@@ -55,7 +55,7 @@ def kinds() -> dict[str, str]:
 
 
 def compare(kind: str, *fields: str, why: str) -> None:
-    """Compare your kind of the first three operators of a kind that have these fields or keys."""
+    """Compare your kind for the first three operators of a kind with these fields or keys."""
     __tracebackhide__ = True
     there = [
         (name, entry)
@@ -63,7 +63,9 @@ def compare(kind: str, *fields: str, why: str) -> None:
         if kinds()[name] == kind
         and all(each in {*entry, *entry.get("dispatch", {})} for each in fields)
     ]
-    assert there, f"no operator of this torch is {kind} and has {fields}: tell the course"
+    assert there, (
+        f"no operator of this torch is {kind} and has {fields}: please report it to the course"
+    )
     for name, entry in there[:3]:
         yours = asked(entry)
         lines = "\n".join(f"  {key}: {value}" for key, value in entry.items() if key != "tags")
@@ -71,12 +73,12 @@ def compare(kind: str, *fields: str, why: str) -> None:
 
 
 def test_a_structured_operator() -> None:
-    """It says so."""
+    """A structured operator has the field structured."""
     compare("structured", "structured", why="it has the field structured")
 
 
 def test_an_operator_that_delegates() -> None:
-    """Its meta function and its kernel are those of the operator with out=."""
+    """A delegating operator uses the meta function and kernel of its out= variant."""
     compare(
         "structured", "structured_delegate", why="another entry has its meta function and kernel"
     )
@@ -89,7 +91,7 @@ def test_an_operator_that_delegates() -> None:
 
 
 def test_an_implicit_operator() -> None:
-    """It is so by its dispatch, or because it has none."""
+    """An operator is implicit by its dispatch, or because it has none."""
     compare("implicit", "CompositeImplicitAutograd", why="autograd sees what it is made of")
     plain = next(
         name
@@ -99,12 +101,12 @@ def test_an_implicit_operator() -> None:
     yours = asked(entries()[plain])
     assert yours == "implicit", (
         f"{plain}: {entries()[plain]}\nyours {yours!r}, torchgen's 'implicit': without a"
-        " dispatch it is as if that had CompositeImplicitAutograd"
+        " dispatch, CompositeImplicitAutograd is implied"
     )
 
 
 def test_an_explicit_operator() -> None:
-    """One kernel for all backends, and a formula of its own."""
+    """One kernel for all backends, and its own formula."""
     compare(
         "explicit", "CompositeExplicitAutograd", why="one kernel, and autograd does not see inside"
     )
@@ -116,20 +118,21 @@ def test_an_explicit_operator() -> None:
 
 
 def test_an_operator_with_kernels_for_backends() -> None:
-    """A kernel for the CPU, and one for each other backend that has it."""
+    """A kernel for the CPU, and one for each other backend that supports it."""
     compare("backend", "CPU", "CUDA", why="no key of its dispatch begins with Composite")
     yours = asked({"func": "f(Tensor self) -> Tensor", "dispatch": {"SparseCPU": "f_sparse"}})
-    assert yours == "backend", f"a sparse kernel alone: yours {yours!r}, torchgen's 'backend'"
+    assert yours == "backend", f"only a sparse kernel: yours {yours!r}, torchgen's 'backend'"
     empty = {"func": "f(Tensor self) -> Tensor", "dispatch": {}}
     yours, expected = asked(empty), torchgens(empty)
     assert yours == expected, (
-        f"{empty}: yours {yours!r}, torchgen's {expected!r}: an empty table is a table, and it has"
+        f"{empty}: yours {yours!r}, torchgen's {expected!r}: an empty table is still a table, and"
+        " has"
         " no composite kernel"
     )
 
 
 def test_every_operator() -> None:
-    """Thousands of entries, each as torchgen reads it; and the census counts them."""
+    """Thousands of entries, each as torchgen reads it, and counted by the census."""
     yours = {name: asked(entry) for name, entry in entries().items()}
     wrong = [name for name, kind in kinds().items() if yours[name] != kind]
     assert not wrong, (
@@ -140,13 +143,13 @@ def test_every_operator() -> None:
 
 @pytest.mark.given
 def test_the_entries_are_those_of_torchgen() -> None:
-    """What is given reads the file as torchgen does: each schema can be parsed."""
+    """The given `entries` reads the file as torchgen does: every schema can be parsed."""
     assert len(kinds()) > 2000, f"{len(kinds())} entries, expected thousands"
 
 
 def test_without_torchgen() -> None:
-    """Read the entry yourself: torchgen is the oracle, and answers for the tests."""
+    """Read the entry yourself, without torchgen."""
     with forbids(kata, "torchgen") as fresh:
         first = [fresh.kind(entry) for entry in entries().values()]
         again = [fresh.kind(entry) for entry in entries().values()]
-    assert first == again, "asked again, yours gives other kinds, expected the same"
+    assert first == again, "yours returns different kinds when called again"
