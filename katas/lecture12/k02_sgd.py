@@ -17,8 +17,8 @@ One step of a parameter, with the settings of its group in ``self.param_groups``
 1. Write `step` for ``momentum=0``.
 2. Add momentum. ``self.state[p]`` is a dict; b lives there as "momentum_buffer".
 
-Begin with the four lines for one parameter, using one `add` with alpha per sum. Afterwards read
-``_single_tensor_sgd`` in ``torch/optim/sgd.py``, in site-packages.
+Begin with the four lines for one parameter, using one `add` with alpha per sum.
+Afterwards read ``_single_tensor_sgd`` in ``torch/optim/sgd.py``, in site-packages.
 """
 
 from __future__ import annotations

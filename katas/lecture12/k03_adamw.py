@@ -17,9 +17,9 @@ of beta, take t as a number: ``.item()``.
 1. Write `step` for ``weight_decay=0``. The operators on the right round as PyTorch does.
 2. Add both decays.
 
-Begin on paper, with numbers: show that at t = 1 and g = 5, p moves by lr. Afterwards read
-``_single_tensor_adam`` in ``torch/optim/adam.py``, in site-packages; then: where is the step of
-``torch/optim/adamw.py``?
+Begin on paper, with numbers: show that at t = 1 and g = 5, p moves by lr.
+Afterwards read ``_single_tensor_adam`` in ``torch/optim/adam.py``, in site-packages; then: where is
+the step of ``torch/optim/adamw.py``?
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ both.
 3. The state, base_lrs included.
 
 Begin on paper: exponential(0.5), lr 1.0, and 8.0 set by hand after a step. What are the next two
-lrs? Afterwards read ``SequentialLR`` in ``torch/optim/lr_scheduler.py``, in site-packages.
+lrs?
+Afterwards read ``SequentialLR`` in ``torch/optim/lr_scheduler.py``, in site-packages.
 """
 
 from __future__ import annotations

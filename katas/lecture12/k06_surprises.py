@@ -8,8 +8,8 @@ hand, and an hour later the old one is back.
 
 Below are six short programs. What is the lr at the end of each?
 
-Begin with "constructor": it takes no step. Is the lr still 1.0? Afterwards read ``LRScheduler`` in
-``torch/optim/lr_scheduler.py``, in site-packages.
+Begin with "constructor": it takes no step. Is the lr still 1.0?
+Afterwards read ``LRScheduler`` in ``torch/optim/lr_scheduler.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ Write three functions that work in place, about 25 lines in all.
 2. `update`: SWA and EMA differ in one number, the weight of the new model.
 3. `refresh`: recompute the running statistics for the current weights.
 
-Begin on paper: the SWA of 1, 2 and 6, adding one at a time. What is the weight of the 6? Afterwards
-open ``torch/optim/swa_utils.py``, in site-packages: find ``use_buffers``. What does it do to
-``num_batches_tracked``? Try it.
+Begin on paper: the SWA of 1, 2 and 6, adding one at a time. What is the weight of the 6?
+Afterwards open ``torch/optim/swa_utils.py``, in site-packages: find ``use_buffers``. What does it
+do to ``num_batches_tracked``? Try it.
 """
 
 from __future__ import annotations

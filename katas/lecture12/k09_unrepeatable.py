@@ -9,9 +9,9 @@ nor a seed:
 Fix them; each needs a word or a line. Each must then repeat in another process, beside other code,
 and on a busy machine. None may set a seed that belongs to the whole process.
 
-Begin with `vocabulary`: run it in two shells. Afterwards read the docstring of
-``use_deterministic_algorithms`` in ``torch/__init__.py``, in site-packages: which of the five would
-it have revealed, and how? Then try it.
+Begin with `vocabulary`: run it in two shells.
+Afterwards read the docstring of ``use_deterministic_algorithms`` in ``torch/__init__.py``, in
+site-packages: which of the five would it have revealed, and how? Then try it.
 
 Real life differs: some of this cannot be fixed. Even ``(x @ w)[:1]`` and ``x[:1] @ w`` may differ
 in the last bits, because another shape may use another kernel. Try it with 512 x 512.

@@ -16,9 +16,9 @@ have, to the last bit, even in another process.
 Real life differs: a GPU has its own generator, and a different number of threads or version of
 PyTorch may change the last bits, whatever you save.
 
-Begin on paper: mark everything that `Run.step` reads and earlier steps change. Afterwards read
-``_cast`` and ``_process_value_according_to_param_policy`` in ``torch/optim/optimizer.py``, in
-site-packages. One says "Make a deep copy". Does it?
+Begin on paper: mark everything that `Run.step` reads and earlier steps change.
+Afterwards read ``_cast`` and ``_process_value_according_to_param_policy`` in
+``torch/optim/optimizer.py``, in site-packages. One says "Make a deep copy". Does it?
 """
 
 from __future__ import annotations

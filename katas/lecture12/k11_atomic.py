@@ -15,9 +15,10 @@ checkpoint exists at any moment, even if the power fails:
 Write `checkpoints` and `save`, about 12 lines.
 
 Begin on paper: what is lost if ``unlink`` comes first, and what if ``replace`` comes before
-``fsync``? The kernel writes names and bytes to disk whenever it likes. Afterwards read
-``_FileSystemWriter.finish`` in ``torch/distributed/checkpoint/filesystem.py``, in site-packages: if
-killed between ``rm_file`` and ``rename``, what does it leave of an old checkpoint?
+``fsync``? The kernel writes names and bytes to disk whenever it likes.
+Afterwards read ``_FileSystemWriter.finish`` in ``torch/distributed/checkpoint/filesystem.py``, in
+site-packages: if killed between ``rm_file`` and ``rename``, what does it leave of an old
+checkpoint?
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ Write `save` and `wait`, about 10 lines.
 2. A save waits for the previous one, whose buffers are still being read.
 3. An error in the thread reaches the trainer at the next ``save`` or ``wait``.
 
-Begin on paper: how long must the buffers stay unchanged? Afterwards read ``async_save`` in
-``torch/distributed/checkpoint/state_dict_saver.py``, in site-packages: where does it copy, and does
-it wait for the previous save?
+Begin on paper: how long must the buffers stay unchanged?
+Afterwards read ``async_save`` in ``torch/distributed/checkpoint/state_dict_saver.py``, in
+site-packages: where does it copy, and does it wait for the previous save?
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ not counting activations:
 
 When is each part allocated, and when freed? Write the six rows of `kept`.
 
-Begin with "sgd": what does it remember from one step to the next? Afterwards read ``_init_group``
-in ``torch/optim/adam.py``, in site-packages.
+Begin with "sgd": what does it remember from one step to the next?
+Afterwards read ``_init_group`` in ``torch/optim/adam.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ Build it in four steps, about 30 lines; each turns a group of tests green.
 Begin on paper: the file ends in a torn line, and trial 4 ends. What must `append` do first?
 
 Real life differs: trials run on several nodes, a changed list of trials is refused, and to survive
-a power failure the folder of a new journal needs an fsync too. Afterwards read
-``ProcessContext.join`` in ``torch/multiprocessing/spawn.py``, in site-packages: how does it wait
-for several processes, and which does it kill when one fails?
+a power failure the folder of a new journal needs an fsync too.
+Afterwards read ``ProcessContext.join`` in ``torch/multiprocessing/spawn.py``, in site-packages: how
+does it wait for several processes, and which does it kill when one fails?
 """
 
 from __future__ import annotations

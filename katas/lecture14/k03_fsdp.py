@@ -22,7 +22,8 @@ Build it in five steps; each turns a group of tests green.
 
 Begin by hand: make a Linear, call ``resize_(0)``, and print the weight's shape and storage size.
 Real life differs: ``fully_shard`` gathers all parameters of a layer in one message, pads rows that
-do not divide evenly, and uses its own streams. Afterwards read ``unshard`` and ``post_backward`` in
+do not divide evenly, and uses its own streams.
+Afterwards read ``unshard`` and ``post_backward`` in
 ``torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py``, in site-packages.
 """
 

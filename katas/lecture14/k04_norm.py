@@ -15,10 +15,10 @@ If each rank clips by its own norm, each scales its rows by a different factor, 
 Some gradients are replicated on each rank, such as those of a LayerNorm that is not worth sharding.
 Count them once, however many ranks there are.
 
-Begin on paper: which quantity can be summed over ranks, and what remains to be done then? Real life
-differs: for the infinity norm, PyTorch 2.13 raises on a rank without a row of a parameter, and only
-there; and gloo's MAX loses a NaN unless rank 0 has it. Afterwards read ``_get_total_norm`` in
-``torch/nn/utils/clip_grad.py``, in site-packages.
+Begin on paper: which quantity can be summed over ranks, and what remains to be done then?
+Real life differs: for the infinity norm, PyTorch 2.13 raises on a rank without a row of a
+parameter, and only there; and gloo's MAX loses a NaN unless rank 0 has it.
+Afterwards read ``_get_total_norm`` in ``torch/nn/utils/clip_grad.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ shards and narrows them; yours reads only the pieces.
 2. `load`: fetch these pieces and no other element. About 16 lines in all.
 
 Begin on paper with one dimension: one box is [2, 7), the other [5, 9). Write start and end of their
-overlap with max and min. When is there none? Afterwards compare with
-``_shards_get_overlap_region_wrt_saved_tensor`` in ``torch/distributed/checkpoint/resharding.py``,
-in site-packages.
+overlap with max and min. When is there none?
+Afterwards compare with ``_shards_get_overlap_region_wrt_saved_tensor`` in
+``torch/distributed/checkpoint/resharding.py``, in site-packages.
 """
 
 from __future__ import annotations

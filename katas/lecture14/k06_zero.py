@@ -11,8 +11,9 @@ each rank. ZeRO shards more with each stage:
 Write the five rows of `held`. Two of them compute in bfloat16: which single number does that
 change?
 
-Begin with ``zero1``: first one layer, then all. Afterwards read ``MixedPrecisionPolicy`` in
-``torch/distributed/fsdp/_fully_shard/_fsdp_api.py``, in site-packages.
+Begin with ``zero1``: first one layer, then all.
+Afterwards read ``MixedPrecisionPolicy`` in ``torch/distributed/fsdp/_fully_shard/_fsdp_api.py``, in
+site-packages.
 """
 
 from __future__ import annotations

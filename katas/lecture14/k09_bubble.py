@@ -9,8 +9,8 @@ of GPipe; a backward takes two slots:
 Write the six numbers of `idle`. Interleaving gives each rank several thinner stages: stage s is on
 rank s % ranks.
 
-Begin by drawing ``gpipe`` for 2 ranks and 3 micro-batches: which number stays the same? Afterwards
-see ``ScheduleInterleaved1F1B`` in ``torch/distributed/pipelining/schedules.py``.
+Begin by drawing ``gpipe`` for 2 ranks and 3 micro-batches: which number stays the same?
+Afterwards see ``ScheduleInterleaved1F1B`` in ``torch/distributed/pipelining/schedules.py``.
 """
 
 from __future__ import annotations

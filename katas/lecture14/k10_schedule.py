@@ -14,9 +14,9 @@ backward, and ends with the remaining backwards.
    is (chunks - 1) rounds. (With one chunk, 1 longer will do: plain 1F1B.)
 3. `peak`: how many micro-batches a rank stores at most.
 
-Begin with the last of two ranks, with two stages each: write its first ten actions. Afterwards
-compare ``_get_warmup_ops`` in ``torch/distributed/pipelining/schedules.py``, and ask `peak` whether
-a smaller bubble is free.
+Begin with the last of two ranks, with two stages each: write its first ten actions.
+Afterwards compare ``_get_warmup_ops`` in ``torch/distributed/pipelining/schedules.py``, and ask
+`peak` whether a smaller bubble is free.
 """
 
 from __future__ import annotations

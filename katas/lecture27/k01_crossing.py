@@ -17,8 +17,8 @@ path. Try both, with a function that raises:
 
 Write `raised`: what was raised, and by which function? About seven lines.
 
-Begin with the exception itself: its traceback has the function. Afterwards find that message in
-``torch/include/torch/csrc/jit/python/pybind_utils.h``.
+Begin with the exception itself: its traceback has the function.
+Afterwards find that message in ``torch/include/torch/csrc/jit/python/pybind_utils.h``.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ Write `fate` (about five lines), then run:
 
     print({name: fate(make) for name, make in CASES.items()})
 
-Guess all seven first. Begin with a ``weakref.ref``. Afterwards explain the hooks: a grad_fn also
-holds them, in C++; a leaf has no grad_fn. Then read "as opposed to directly on ctx" in
-``torch/autograd/function.py``.
+Guess all seven first. Begin with a ``weakref.ref``.
+Afterwards explain the hooks: a grad_fn also holds them, in C++; a leaf has no grad_fn. Then read
+"as opposed to directly on ctx" in ``torch/autograd/function.py``.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ Reduce each to one graph, which must still do the work: `sin` and the product.
 2. Repair all four, in a line or two each. The values must stay the same to the bit.
 
 Begin with `counting`, then run the tests: their messages quote the guards. Some numbers belong in
-tensors, and you may mark a size with `torch._dynamo.mark_dynamic(x, dim)`. Afterwards read
-`mark_dynamic` in ``torch/_dynamo/decorators.py``, in site-packages.
+tensors, and you may mark a size with `torch._dynamo.mark_dynamic(x, dim)`.
+Afterwards read `mark_dynamic` in ``torch/_dynamo/decorators.py``, in site-packages.
 """
 
 from __future__ import annotations

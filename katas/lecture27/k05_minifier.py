@@ -17,8 +17,8 @@ quarters, eighths, single nodes:
 
 `minify`, which combines them, is given. About 20 lines.
 
-Begin with `ddmin` on paper: of eight items, the second and the seventh matter. Afterwards read
-`minifier` in ``torch/_functorch/fx_minifier.py``, in site-packages.
+Begin with `ddmin` on paper: of eight items, the second and the seventh matter.
+Afterwards read `minifier` in ``torch/_functorch/fx_minifier.py``, in site-packages.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ Write `observe` and fix `blame`, about 16 lines:
 1. `observe` returns everything that a training step could notice about a call.
 2. `blame` compares these, with a tolerance, each time with a freshly reset compiler.
 
-Begin with a list: what does a step use from a call besides its outputs? Afterwards read
-``torch/_inductor/compiler_bisector.py``, in site-packages: it continues within a layer, down to a
-pass or a kernel.
+Begin with a list: what does a step use from a call besides its outputs?
+Afterwards read ``torch/_inductor/compiler_bisector.py``, in site-packages: it continues within a
+layer, down to a pass or a kernel.
 """
 
 from __future__ import annotations

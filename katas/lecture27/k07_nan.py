@@ -15,8 +15,8 @@ inputs without one. Hunt it in two ways, about 20 lines:
 1. `Hunt`, a dispatch mode, sees each operator that runs, in backward too.
 2. `first_node` watches the nodes of the graph with a hook on each, and returns the name of one.
 
-Begin with ``x.div_(0)``: where is its input after it has run? Afterwards compare with
-``torch.autograd.detect_anomaly``, in ``torch/autograd/anomaly_mode.py``.
+Begin with ``x.div_(0)``: where is its input after it has run?
+Afterwards compare with ``torch.autograd.detect_anomaly``, in ``torch/autograd/anomaly_mode.py``.
 """
 
 from __future__ import annotations

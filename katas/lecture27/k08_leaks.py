@@ -16,8 +16,8 @@ Write two parts, about 18 lines.
 - `Living`: record each storage that an operator makes, without keeping any of them alive.
 
 Begin on paper: ``y = x[0]; del x``. Which of the two tensors is alive, and how many bytes does it
-hold? Afterwards read ``StorageWeakRef`` in ``torch/multiprocessing/reductions.py``, in
-site-packages.
+hold?
+Afterwards read ``StorageWeakRef`` in ``torch/multiprocessing/reductions.py``, in site-packages.
 
 Real life differs: without ``_record_memory_history(stacks="python")`` beforehand the frames are
 empty, or have C++ in front. The docstring of `_snapshot` and ``torch/csrc/cuda/Module.cpp``, which

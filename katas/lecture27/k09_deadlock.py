@@ -16,9 +16,9 @@ Write two functions, about 20 lines.
 - `cycle`: which threads wait for each other. A thread outside the ring is only a victim.
 
 Begin on paper: in the picture, which thread owns the lock that thread 1 waits for, and what does
-that thread wait for? Afterwards read ``_event_listener`` in
-``torch/testing/_internal/common_distributed.py``, in site-packages: how do PyTorch's tests get the
-stacks of a hanging rank?
+that thread wait for?
+Afterwards read ``_event_listener`` in ``torch/testing/_internal/common_distributed.py``, in
+site-packages: how do PyTorch's tests get the stacks of a hanging rank?
 
 Real life differs: a plain ``threading.Lock`` has no owner and no Python frame. And a thread that
 has just got its lock is still in `acquire`, which looks like a ring of one: take the stacks twice.

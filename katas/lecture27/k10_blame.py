@@ -9,8 +9,9 @@ The lookup is at fault both times:
 
 Below are six programs for such a device, with timings. Which line (from 1) ends each with an error?
 
-Begin with "sleep": when does the kernel fail, and which line checks next? Afterwards find the
-wording of the error in PyTorch's repository: ``c10/cuda/CUDAMiscFunctions.cpp``.
+Begin with "sleep": when does the kernel fail, and which line checks next?
+Afterwards find the wording of the error in PyTorch's repository:
+``c10/cuda/CUDAMiscFunctions.cpp``.
 
 Real life differs: set ``CUDA_LAUNCH_BLOCKING`` before CUDA starts; and you do not know the timings.
 """

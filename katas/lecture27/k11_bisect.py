@@ -16,10 +16,10 @@ Write two functions, about 13 lines.
 - `culprit`: the search, in which ``git bisect`` chooses the commits. Do not rerun a commit that has
   failed.
 
-Begin on paper: a bad commit fails in 1 of 4 runs. How likely is it to pass 3 of 3? Afterwards read
-``do_bisect`` in ``torch/_inductor/compiler_bisector.py``, in site-packages. It tries backends and
-subsystems one by one, then bisects the applications of one, with one call of `fn` per step. When is
-that enough?
+Begin on paper: a bad commit fails in 1 of 4 runs. How likely is it to pass 3 of 3?
+Afterwards read ``do_bisect`` in ``torch/_inductor/compiler_bisector.py``, in site-packages. It
+tries backends and subsystems one by one, then bisects the applications of one, with one call of
+`fn` per step. When is that enough?
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ Write two functions, about 18 lines.
 Line numbers refer to the source before any change. A new literal with more lines than the old one
 shifts everything below it: from which end do you begin?
 
-Begin on paper: how do you write a text that ends in a quote between triple quotes? Afterwards
-follow `assertExpectedInline` from ``torch/testing/_internal/common_utils.py`` into
+Begin on paper: how do you write a text that ends in a quote between triple quotes?
+Afterwards follow `assertExpectedInline` from ``torch/testing/_internal/common_utils.py`` into
 ``expecttest/__init__.py``, in site-packages: why may `EditHistory` begin at either end?
 
 Real life differs: a snapshot suits a text designed for it. A text with addresses, times or versions

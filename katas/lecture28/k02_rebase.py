@@ -16,8 +16,9 @@ hers. About 6 lines:
 4. Push to ``origin`` with ``--force-with-lease``, because the commits are new.
 
 Begin on paper: write the list that ``git rebase -i`` shows, and the list you want. Which option
-runs the tests after each commit? Afterwards read ``rebase_onto`` in
-``.github/scripts/tryrebase.py``: how PyTorch's bot rebases and pushes a pull request.
+runs the tests after each commit?
+Afterwards read ``rebase_onto`` in ``.github/scripts/tryrebase.py``: how PyTorch's bot rebases and
+pushes a pull request.
 """
 
 from __future__ import annotations

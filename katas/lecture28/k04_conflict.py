@@ -13,7 +13,8 @@ Your branch adds sigmoid and upstream has added tanh, both at the end of the sam
 Rebase ``sigmoid`` on ``upstream/main`` and keep both, about 6 lines.
 
 Begin: remove the markers, then run ``python test/run.py``. Is every line right where git reports no
-conflict? Afterwards look at ``aten/src/ATen/native/native_functions.yaml``, on your disk as
+conflict?
+Afterwards look at ``aten/src/ATen/native/native_functions.yaml``, on your disk as
 ``torchgen/packaged/ATen/native/native_functions.yaml``: each new operator edits it.
 """
 

@@ -17,9 +17,9 @@ tinytorch, whose tensors are lists of floats:
 Begin with ``upstream/``, beside this file: follow mul through five files. In kernels.py it occurs
 twice, as a kernel and as a meta function, so there are six places.
 
-Real life differs: PyTorch's kernels and formulas are C++. Afterwards look lerp up in
-``aten/src/ATen/native/Lerp.h`` and ``tools/autograd/derivatives.yaml``, on your disk in
-``torch/include/ATen/native`` and ``torchgen/packaged/autograd``.
+Real life differs: PyTorch's kernels and formulas are C++.
+Afterwards look lerp up in ``aten/src/ATen/native/Lerp.h`` and ``tools/autograd/derivatives.yaml``,
+on your disk in ``torch/include/ATen/native`` and ``torchgen/packaged/autograd``.
 """
 
 from __future__ import annotations

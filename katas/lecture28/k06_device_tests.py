@@ -19,8 +19,9 @@ template, and a call below it generated the tests:
 Begin with ``type("TestFooCPU", (TestFoo,), {"device_type": "cpu"})``. Which tests does unittest
 find in it?
 
-Real life differs: the devices come from the machine and from environment variables. Afterwards read
-``instantiate_device_type_tests`` in ``torch/testing/_internal/common_device_type.py``.
+Real life differs: the devices come from the machine and from environment variables.
+Afterwards read ``instantiate_device_type_tests`` in
+``torch/testing/_internal/common_device_type.py``.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ request is right: approve it. There are six lines to find; one of the faults nee
 test is welcome but not counted.
 
 Begin with what the description promises. Which line keeps the promise, and which test would notice
-if it did not? Afterwards read ``assertExpectedInline``, which
-``torch/testing/_internal/common_utils.py`` takes from ``expecttest/__init__.py``, both in
-site-packages: what does accepting an output check?
+if it did not?
+Afterwards read ``assertExpectedInline``, which ``torch/testing/_internal/common_utils.py`` takes
+from ``expecttest/__init__.py``, both in site-packages: what does accepting an output check?
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ up: the wheel contains the file in which PyTorch declares its operators.
 
 There `dispatch` names a dozen special kernels, but none for dense CPU tensors. What adds those?
 
-Write `kind`, 8 lines. Guess first: which kind is most frequent? `census` counts them. Afterwards
-read ``NativeFunction.from_yaml`` in ``torchgen/model.py``, in site-packages.
+Write `kind`, 8 lines. Guess first: which kind is most frequent? `census` counts them.
+Afterwards read ``NativeFunction.from_yaml`` in ``torchgen/model.py``, in site-packages.
 """
 
 from __future__ import annotations
