@@ -66,8 +66,8 @@ def wrong_rank(dumps: Sequence[Dump]) -> int:
 def slow_link(dumps: Sequence[Dump]) -> tuple[int, int]:
     """Return sender and receiver of the link that is slow most of the time, in that direction.
 
-    A transfer counts if both ends recorded it and both have ended. It starts when the later end
-    calls it and ends when the later end ends; a link's time is the median over its transfers.
+    A transfer counts if both ends recorded it and both have ended. It runs from the later of the
+    two calls to the later of the two ends; a link's time is the median over its transfers.
     """
     # TODO: a list of times for each link.
     raise NotImplementedError("slow_link")
