@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from plugins.guide.definitions import read_text
-from plugins.loop.reference import Part
+from plugins.loop.reference import Comparison
 from plugins.loop.reference import reference_parts
 from plugins.loop.screen import INDENT
 from plugins.loop.screen import WIDTH
@@ -72,7 +72,7 @@ class Moment:
 
 
 def format_moment(
-    moment: Moment, above: Sequence[Part], size: tuple[int, int], *, blocks: bool
+    moment: Moment, above: Sequence[Comparison], size: tuple[int, int], *, blocks: bool
 ) -> Iterator[ScreenLine]:
     """Return the lines that celebrate a solved kata, at most as many as have room.
 
@@ -84,7 +84,7 @@ def format_moment(
     yield from [*fit_parts(above, max(rows - count_rows(last, columns), 0), columns), *last]
 
 
-def fit_parts(parts: Sequence[Part], room: int, columns: int) -> list[ScreenLine]:
+def fit_parts(parts: Sequence[Comparison], room: int, columns: int) -> list[ScreenLine]:
     """Return as much of the parts as `room` rows can hold, and how many lines are left out.
 
     First goes where the whole of it is; then each comparison begins with its first difference and
@@ -93,7 +93,7 @@ def fit_parts(parts: Sequence[Part], room: int, columns: int) -> list[ScreenLine
     lines = [line for part in parts for line in part.lines]
     if count_rows(lines, columns) <= room:
         return lines
-    shorter = [part._replace(rows=part.differing) for part in parts if not part.whole]
+    shorter = [Comparison(part.head, part.differing) for part in parts if not part.whole]
     longest = max((len(part.rows) for part in shorter), default=0)
     for length in range(longest, 0, -1):
         form = [line for part in shorter for line in (*part.head, *part.rows[:length])]
@@ -176,7 +176,7 @@ def celebrate(
     """
     lecture = ended_lecture(root, course, moment.kata)
     if lecture:
-        above = [Part((line,)) for line in format_ended(root, lecture, offer)]
+        above = [Comparison((line,)) for line in format_ended(root, lecture, offer)]
         return [*format_moment(moment, above, size, blocks=shows_blocks())]
     above = [*reference_parts(moment.kata, root, size[0])]
     room = size[0], size[1] - len(offer)

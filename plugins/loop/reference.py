@@ -109,7 +109,7 @@ def show_reference(reporter: Any, kata: Kata, root: Path) -> None:
         reporter.line(line.text, **({line.style: True} if line.style else {}))
 
 
-class Part(NamedTuple):
+class Comparison(NamedTuple):
     """A part of the comparison: lines that head it, and rows with both texts.
 
     `whole` is the line that says where the whole reference is.
@@ -136,7 +136,7 @@ def reference_lines(kata: Kata, root: Path, width: int) -> Iterator[ScreenLine]:
         yield from part.lines
 
 
-def reference_parts(kata: Kata, root: Path, width: int) -> Iterator[Part]:
+def reference_parts(kata: Kata, root: Path, width: int) -> Iterator[Comparison]:
     """Return the parts of that: for each file its name, each definition, and where all of it is.
 
     A learner writes what differs between the stub and the reference; the stub is in git's history
@@ -151,20 +151,20 @@ def reference_parts(kata: Kata, root: Path, width: int) -> Iterator[Part]:
         path = file.relative_to(kata.folder).as_posix()
         same = [each for each in names if is_same(each, mine, other)]
         differing = [each for each in names if each not in same]
-        yield Part((ScreenLine(),))
+        yield Comparison((ScreenLine(),))
         if differing:
             text = f"{path}: your answer on the left, the reference on the right"
-            yield Part((ScreenLine(text, "bold"),))
+            yield Comparison((ScreenLine(text, "bold"),))
         if same or not names:
             text = f"{', '.join(same) or path}: the same as the reference"
             lines = textwrap.wrap(text, min(width, WIDTH), subsequent_indent="  ")
-            yield Part(tuple(ScreenLine(line, "green") for line in lines))
+            yield Comparison(tuple(ScreenLine(line, "green") for line in lines))
         for each in differing:
             yield compare(each, mine.get(each), other.get(each), width)
         if root in kata.folder.parents:
             where = (kata.folder / "solutions" / path).relative_to(root)
             line = ScreenLine(f"The whole of it: {where.as_posix()}")
-            yield Part((line,), whole=True)
+            yield Comparison((line,), whole=True)
 
 
 def is_same(name: str, mine: Mapping[str, Definition], other: Mapping[str, Definition]) -> bool:
@@ -172,7 +172,7 @@ def is_same(name: str, mine: Mapping[str, Definition], other: Mapping[str, Defin
     return name in mine and name in other and mine[name].code == other[name].code
 
 
-def compare(name: str, mine: Definition | None, other: Definition | None, width: int) -> Part:
+def compare(name: str, mine: Definition | None, other: Definition | None, width: int) -> Comparison:
     """Return a definition of the learner's beside the reference's; either may be missing.
 
     A head that both have is its name alone.
@@ -184,4 +184,4 @@ def compare(name: str, mine: Definition | None, other: Definition | None, width:
     )
     rows = side_by_side(left, right, width)
     head = (ScreenLine(name, "bold"),) if cut else ()
-    return Part(head, tuple(ScreenLine(row.text, STYLES[row.mark]) for row in rows))
+    return Comparison(head, tuple(ScreenLine(row.text, STYLES[row.mark]) for row in rows))

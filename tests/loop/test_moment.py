@@ -14,7 +14,7 @@ from plugins.loop.moment import Moment
 from plugins.loop.moment import fit_parts
 from plugins.loop.moment import format_ended
 from plugins.loop.moment import format_moment
-from plugins.loop.reference import Part
+from plugins.loop.reference import Comparison
 from plugins.loop.screen import ScreenLine
 from plugins.loop.tally import Tally
 from plugins.progress.store import change_standing
@@ -65,14 +65,14 @@ def test_the_next_lecture_is_named_with_its_command() -> None:
     assert "        --next" == second
 
 
-def fitted(parts: list[Part], room: int) -> list[str]:
+def fitted(parts: list[Comparison], room: int) -> list[str]:
     """Return the first columns of the parts' lines in so many rows."""
     return [line.text[:9] for line in fit_parts(parts, room, 80)]
 
 
 def test_the_reference_gives_way_to_what_was_learned() -> None:
     """What does not fit is counted, in rows of the terminal."""
-    parts = [Part((ScreenLine(text),)) for text in ("x" * 100, "y", "z")]
+    parts = [Comparison((ScreenLine(text),)) for text in ("x" * 100, "y", "z")]
 
     assert ["x" * 9, "y", "z"] == fitted(parts, 4)
     assert ["x" * 9, "(2 more l"] == fitted(parts, 3)
@@ -84,10 +84,10 @@ def test_something_is_seen_of_each_function() -> None:
     """The path goes first, then rows alike at the beginning; then all are cut to one length."""
     alike, rows = ScreenLine("alike"), [ScreenLine(str(n), "yellow") for n in range(4)]
     parts = [
-        Part((ScreenLine("f"),), (alike, *rows)),
-        Part((ScreenLine("g"),), (*rows[:2], alike)),
-        Part((ScreenLine("h: same"),)),
-        Part((ScreenLine("whole"),), whole=True),
+        Comparison((ScreenLine("f"),), (alike, *rows)),
+        Comparison((ScreenLine("g"),), (*rows[:2], alike)),
+        Comparison((ScreenLine("h: same"),)),
+        Comparison((ScreenLine("whole"),), whole=True),
     ]
 
     assert ["f", "alike", *"0123", "g", "0", "1", "alike", "h: same", "whole"] == fitted(parts, 12)
