@@ -164,7 +164,16 @@ def test_a_command_without_a_path_says_what_it_does(katas: MiniCourse) -> None:
     assert told in katas.run("--co", "-q", "-v").outlines
     assert told not in katas.run("katas", "--co", "-q", "-v").outlines
     shutil.rmtree(katas.katas / "lecture01")
-    assert "this runs the tests of all" not in katas.run("--co").stdout.str()
+    assert "this runs the tests of" not in katas.run("--co").stdout.str()
+
+
+def test_a_course_of_one_kata_says_so(course: MiniCourse) -> None:
+    """It has no "all 1 katas"."""
+    course.plugins(*PLUGINS)
+    course.kata()
+    told = "katas: this runs the tests of the only kata; pytest katas --next goes one by one"
+
+    assert told in course.run("--co", "-q", "-v").outlines
 
 
 def test_a_long_message_has_one_line_in_the_short_summary(

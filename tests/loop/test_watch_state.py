@@ -251,6 +251,27 @@ def test_a_solved_kata_has_its_moment_once(course: MiniCourse, read: Course) -> 
     assert [] == desk.moment(NEXT, (80, 60))
 
 
+def test_the_end_of_a_command_leads_to_another_lecture(course: MiniCourse, read: Course) -> None:
+    """To the first open kata of a later lecture, or else of an earlier one; or to none."""
+    last = "lecture03/k04_last"
+    course.kata("k04_last", lecture="lecture03")
+    read = read_course(sorted(course.katas.glob("lecture*/")))
+    katas = read.lectures[1].katas
+    desk = Desk(course.path, course.path, read, katas, moving=False)
+    ids = []
+    for name in (last, FIRST, SECOND):
+        ids.append(desk.beyond.id if desk.beyond else "")
+        if name == FIRST:
+            desk.ran(Order("kata", katas[0]), Told(solved=(THIRD,)))
+            shown = " ".join(text.strip() for text in texts(desk.moment(RUN, (80, 60))))
+        solve(course, read, name)
+
+    assert [last, FIRST, SECOND] == ids
+    assert f"next    {FIRST}, The title of k01_first: pytest" in shown
+    assert shown.endswith("katas/lecture01 --watch --next")
+    assert desk.beyond is None
+
+
 def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: Course) -> None:
     """Its first lines are shown, and a key shows all."""
     course.write(
