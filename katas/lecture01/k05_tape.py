@@ -1,6 +1,6 @@
 """Build a tape.
 
-A tensor of 2017 knew nothing of gradients. You wrapped it in a ``Variable``, and each operation on
+A tensor of 2016 knew nothing of gradients. You wrapped it in a ``Variable``, and each operation on
 it was recorded as the program ran. Read backwards, the record gives the gradients:
 
     x = Variable(torch.tensor(3.0), tape)        tape.entries

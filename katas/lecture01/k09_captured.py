@@ -7,7 +7,7 @@ Whatever Python computed in that run is now a constant:
     print(program(x), program(x))             # equal: the noise is a constant
 
 Each module below has one such bug; its docstring says what it should do. Fix all four, in a line or
-two each. Eager results must stay the same.
+two each. Called eagerly, they must still do what their docstrings say.
 
 Begin with `Noise`, and print ``torch.export.export(Noise(), (torch.ones(2),))``: where did the
 noise go? Then ask of each: who does this once Python is gone?

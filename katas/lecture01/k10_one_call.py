@@ -1,4 +1,4 @@
-"""Move two hundred small tensors with one call.
+"""Scale two hundred small tensors with one call.
 
 Calling an operator takes about as long for one element as for a thousand: parsing, dispatch and
 autograd come before any number is touched. A model has hundreds of small parameters, and a step

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from typing import NoReturn
 
-from plugins.loop.farewell import farewell_lines
 from plugins.loop.forked_run import TICK
 from plugins.loop.forked_run import Runner
 from plugins.loop.forked_run import print_lines
@@ -103,10 +102,7 @@ class Loop:
         if keys is None:
             return 128 + signal.SIGHUP
         if QUIT in keys:
-            following = self.desk.shown_kata or self.desk.open_kata
-            print_lines(
-                farewell_lines(self.desk.root, self.desk.katas, following, self.args), before="\n"
-            )
+            print_lines(self.desk.farewell(self.args), before="\n")
             return 0
         self.runner.press(keys)
         return None

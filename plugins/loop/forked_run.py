@@ -138,7 +138,8 @@ class Runner:
         after = list(format_end(self.run.code or 0))
         self.run = None
         self.desk.ran(self.order, told)
-        before, self.found = self.found, replace(told, lines=())
+        counts = tuple(line for line in told.lines if line.startswith("tests "))
+        before, self.found = self.found, replace(told, lines=counts)
         if moment := self.desk.moment(self.order, self.size):
             # Instead of the verdict, which stands at the end of these lines.
             self.shown = [*self.shown[:1], *after, *self.styled(moment)]

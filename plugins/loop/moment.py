@@ -96,10 +96,16 @@ def fit_parts(parts: Sequence[Comparison], room: int, columns: int) -> list[Scre
     shorter = [Comparison(part.head, part.differing) for part in parts if not part.whole]
     longest = max((len(part.rows) for part in shorter), default=0)
     for length in range(longest, 0, -1):
-        form = [line for part in shorter for line in (*part.head, *part.rows[:length])]
-        form.append(more_line(len(lines) - len(form)))
-        if count_rows(form, columns) <= room:
-            return form
+        # What is left of the room goes to the first parts.
+        for spare in range(len(shorter), -1, -1):
+            form = [
+                line
+                for place, part in enumerate(shorter)
+                for line in (*part.head, *part.rows[: length + (place < spare)])
+            ]
+            form.append(more_line(len(lines) - len(form)))
+            if count_rows(form, columns) <= room:
+                return form
     ends = list(accumulate(count_rows([line], columns) for line in lines))
     # The row that counts the others needs room too.
     kept = lines[: bisect_right(ends, room - 1)]

@@ -6,12 +6,14 @@ own command line and goes on as pytest.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from plugins.course.model import Course
 from plugins.loop import course_list
 from plugins.loop.course_list import CourseList
 from plugins.loop.course_list import Restorer
+from plugins.loop.farewell import farewell_lines
 from plugins.loop.hint import format_hints
 from plugins.loop.hint import take_hint
 from plugins.loop.kata_session import Order
@@ -314,6 +316,13 @@ class Desk:
         if self.moving:
             change_bookmark(self.root, change)
         return self.run()
+
+    def farewell(self, args: Sequence[object]) -> list[str]:
+        """Return what is said at the end; `args` are those of the command."""
+        following = self.shown_kata or self.open_kata
+        if following is None and (following := self.beyond):
+            args = shlex.split(lecture_command(following, self.course, self.start))[1:]
+        return farewell_lines(self.root, self.katas, following, args)
 
     @property
     def can_go_back(self) -> bool:

@@ -92,7 +92,8 @@ def test_something_is_seen_of_each_function() -> None:
 
     assert ["f", "alike", *"0123", "g", "0", "1", "alike", "h: same", "whole"] == fitted(parts, 12)
     assert ["f", *"0123", "g", "0", "1", "alike", "h: same", "(2 more l"] == fitted(parts, 11)
-    assert ["f", "0", "1", "g", "0", "1", "h: same", "(5 more l"] == fitted(parts, 9)
+    assert ["f", "0", "1", "2", "g", "0", "1", "h: same", "(4 more l"] == fitted(parts, 9)
+    assert ["f", "0", "1", "g", "0", "1", "h: same", "(5 more l"] == fitted(parts, 8)
     assert ["f", "0", "g", "0", "h: same", "(7 more l"] == fitted(parts, 6)
     assert ["f", "alike", "0", "1", "(8 more l"] == fitted(parts, 5)
 

@@ -272,6 +272,21 @@ def test_the_end_of_a_command_leads_to_another_lecture(course: MiniCourse, read:
     assert desk.beyond is None
 
 
+def test_a_farewell_names_what_is_next(course: MiniCourse, read: Course) -> None:
+    """An open kata of the command, or else of another lecture, with the command for that."""
+    katas = read.lectures[1].katas
+    desk = Desk(course.path, course.path, read, katas, moving=False)
+    ended = []
+    for name in (THIRD, FIRST, SECOND):
+        ended.append(" ".join(desk.farewell(["katas/lecture02", "--watch"])))
+        solve(course, read, name)
+
+    assert ended[0].endswith(f"next {THIRD}; go on with pytest katas/lecture02 --watch")
+    assert f"next {FIRST}; go on with pytest " in ended[1]
+    assert ended[1].endswith("lecture01 --watch --next")
+    assert "nothing else is open here" in " ".join(desk.farewell([]))
+
+
 def test_a_long_reference_leaves_room_for_the_moment(course: MiniCourse, read: Course) -> None:
     """Its first lines are shown, and a key shows all."""
     course.write(

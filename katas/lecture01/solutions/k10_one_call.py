@@ -1,4 +1,4 @@
-"""Move two hundred small tensors with one call."""
+"""Scale two hundred small tensors with one call."""
 
 from __future__ import annotations
 
