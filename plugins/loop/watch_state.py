@@ -28,7 +28,7 @@ from plugins.loop.tally import read_tally
 from plugins.progress.map import places_of
 from plugins.progress.order import core_path
 from plugins.progress.order import ends_lecture
-from plugins.progress.order import lecture_command
+from plugins.progress.order import lecture_arguments
 from plugins.progress.order import offer_optional
 from plugins.progress.order import optional_left
 from plugins.progress.order import order_katas
@@ -131,8 +131,9 @@ class Desk:
         later = names.index(self.kata.lecture)
         order = [*names[later:], *names[:later]]
         others = [kata for kata in core_path(self.course.katas) if kata.lecture not in here]
-        left = (kata for kata in others if not self.done(kata))
-        return min(left, key=lambda kata: order.index(kata.lecture), default=None)
+        others.sort(key=lambda kata: order.index(kata.lecture))
+        # What a kata's state is, its files say: they are read up to the first that is open.
+        return next((kata for kata in others if not self.done(kata)), None)
 
     def done(self, kata: Kata) -> bool:
         """Whether there is nothing left to do in a kata, on this machine."""
@@ -211,7 +212,8 @@ class Desk:
         solved = {each.id for each in self.path if is_solved(self.root, each)}
         tally = read_tally(self.root, self.course, kata, self.path, solved)
         beyond = None if following else self.beyond
-        command = lecture_command(beyond, self.course, self.start) if beyond else ""
+        args = lecture_arguments(beyond, self.course, self.start) if beyond else []
+        command = shlex.join(["pytest", *args]) if beyond else ""
         taken = hints.get(kata.id, 0)
         moment = Moment(kata, seconds, taken, following, tally, beyond, command)
         offer = self.offer(kata.lecture) if ends_lecture(kata, self.open()) else []
@@ -321,7 +323,7 @@ class Desk:
         """Return what is said at the end; `args` are those of the command."""
         following = self.shown_kata or self.open_kata
         if following is None and (following := self.beyond):
-            args = shlex.split(lecture_command(following, self.course, self.start))[1:]
+            args = lecture_arguments(following, self.course, self.start)
         return farewell_lines(self.root, self.katas, following, args)
 
     @property

@@ -68,10 +68,9 @@ def offer_optional(
     return [f"{more}: {shlex.join(command)}"]
 
 
-def lecture_command(kata: Kata, course: Course, start: Path) -> str:
-    """Return the command that goes through the lecture of a kata, on each save."""
-    name = restore_argument(course, start, str(kata.folder))
-    return shlex.join(["pytest", name, "--watch", "--next"])
+def lecture_arguments(kata: Kata, course: Course, start: Path) -> list[str]:
+    """Return the arguments with which pytest goes through the lecture of a kata, on each save."""
+    return [restore_argument(course, start, str(kata.folder)), "--watch", "--next"]
 
 
 def order_katas(
