@@ -1,7 +1,7 @@
 """The engine: run a graph backwards, in the right order.
 
 Forward has left a graph of nodes. ``backward`` runs each node once, after all nodes that send it a
-gradient. Why wait? Follow this one by hand, and run exp as soon as you reach it:
+gradient. Why wait? Follow this one by hand, and run exp when you reach it:
 
     sin(e) * e          mul --> sin --> exp --> AccumulateGrad
     with e = exp(x)     mul ----------> exp                        with only half of its gradient?
@@ -18,9 +18,9 @@ steps; each turns a group of tests green:
 - Call neither ``torch.autograd.grad`` nor ``backward``: you are the engine.
 
 Begin on paper: the edges of ``x * x + x``, and beside each node how many arrive.
-Afterwards read ``Engine::evaluate_function`` in PyTorch's ``torch/csrc/autograd/engine.cpp``.
+Afterwards read ``Engine::evaluate_function`` in ``torch/csrc/autograd/engine.cpp``.
 Real life differs: it also sums what was broadcast (k05), runs hooks, frees saved tensors, and has a
-thread for each GPU; CPU nodes run in the calling thread.
+thread per GPU; CPU nodes run in the calling thread.
 """
 
 from __future__ import annotations

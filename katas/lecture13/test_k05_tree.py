@@ -158,7 +158,7 @@ def test_each_takes_two_rounds_for_four(world: World) -> None:
 
 
 def by_fresh_import() -> tuple[list[float], list[float]]:
-    """Return what both functions make of ones, where no collective may help."""
+    """Return the results of both functions for ones; collectives are forbidden meanwhile."""
     names = ["all_gather", "all_gather_object", "all_reduce", "all_to_all", "broadcast", "gather"]
     names += ["reduce", "reduce_scatter", "scatter", "nn", "_functional_collectives"]
     with forbids(k05_tree, *(f"torch.distributed.{name}" for name in names)) as fresh:

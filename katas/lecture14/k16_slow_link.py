@@ -14,7 +14,7 @@ Each rank has dumped its flight recorder as JSON. Among other fields, an entry h
 
 1. `matched`: collect the entries that different ranks have of the same call.
 2. `wrong_rank`: find the rank that called something different from its group. Most of the 64 hang
-   as well.
+   too.
 3. `slow_link`: a call also waits for its partner to arrive, which is not the link's fault; and one
    slow transfer does not make a slow link.
 

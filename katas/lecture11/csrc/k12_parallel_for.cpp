@@ -14,7 +14,7 @@
 // follows, rounded up, and may be less than a grain.
 //
 // 1. Alone: make a single call if the range is at most one grain, has one element, or if we are
-//    already inside a chunk of a shared loop. Make no call for an empty range.
+//    already inside a shared chunk. Make no call for an empty range.
 // 2. Shared: make at most at::get_num_threads() chunks, run by team.
 // 3. Exceptions: let the other chunks run to their end, then rethrow the exception of the lowest
 //    chunk.
@@ -23,7 +23,7 @@
 // Afterwards compare Parallel-inl.h and ParallelOpenMP.h in torch/include/ATen. Without OpenMP, the
 // threads are in aten/src/ATen/ParallelNative.cpp.
 //
-// Real life differs: OpenMP reuses its threads, and the exception that is thrown first arrives.
+// Real life differs: OpenMP reuses its threads, and the first exception thrown arrives.
 //
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
