@@ -11,7 +11,6 @@ import time
 import warnings
 from collections import deque
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plugins.course.notes import status_key
@@ -138,8 +137,7 @@ class Runner:
         after = list(format_end(self.run.code or 0))
         self.run = None
         self.desk.ran(self.order, told)
-        counts = tuple(line for line in told.lines if line.startswith("tests "))
-        before, self.found = self.found, replace(told, lines=counts)
+        before, self.found = self.found, told
         if moment := self.desk.moment(self.order, self.size):
             # Instead of the verdict, which stands at the end of these lines.
             self.shown = [*self.shown[:1], *after, *self.styled(moment)]
@@ -151,7 +149,7 @@ class Runner:
         if self.note:
             print_lines(self.note, before="\n")
         self.note = []
-        self.prompt("As before." if self.found == before else "")
+        self.prompt("As before." if before and is_the_same(before, told) else "")
         self.serve()
         if not self.waiting and self.late.catch_up():
             know_files()
@@ -215,6 +213,16 @@ class Runner:
         """Return lines as the terminal shows them."""
         writer = terminal_writer(self.config)
         return [style_line(writer, line) for line in lines]
+
+
+def is_the_same(before: Told, now: Told) -> bool:
+    """Return whether a run has told what the one before it told, and as many tests pass.
+
+    A run of ``--next`` does not count them: with one of those, the failure decides.
+    """
+    same = before.failed == now.failed and before.failure == now.failure
+    counts = [[line for line in told.lines if line.startswith("tests ")] for told in (before, now)]
+    return same and before.solved == now.solved and (not all(counts) or counts[0] == counts[1])
 
 
 def print_lines(lines: Iterable[str], before: str = "") -> None:

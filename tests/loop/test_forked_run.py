@@ -307,18 +307,22 @@ def test_a_result_that_is_the_same_again_is_said_to_be(
 def test_more_tests_that_pass_are_not_as_before(
     runner: Runner, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first failure may be the same, and yet the answer is better."""
+    """The first failure may be the same, and yet the answer is better.
+
+    A run of `--next` does not say how many pass.
+    """
     ended: Any = SimpleNamespace(ended=lambda: True, code=0)
     screens: list[bool] = []
-    for passing in (1, 2, 2):
+    for passing in (1, 2, 2, None, 2):
         runner.channel.clear()
         runner.run, runner.order = ended, Order("kata")
         runner.channel.tell(Told(("shown",), "k01_first", (), "the same failure"))
-        runner.channel.tell(Told((f"tests   {passing} of 3 pass",)))
+        if passing is not None:
+            runner.channel.tell(Told((f"tests   {passing} of 3 pass",)))
         runner.look(lambda: None)
         screens.append("As before.\nn next" in capsys.readouterr().out)
 
-    assert [False, False, True] == screens
+    assert [False, False, True, True, True] == screens
 
 
 def test_the_list_has_the_screen_to_itself(
